@@ -101,8 +101,8 @@ from .explanation.explainer import Explainer as Explainer
 from .explanation.explainer import Finding as Finding
 from .explanation.explainer import passage_key as passage_key
 from .explanation.locating import Located as Located
-from .explanation.recipe_comparison import Compared as Compared
 from .explanation.recipe_comparison import LabelRanks as LabelRanks
+from .explanation.recipe_comparison import RetrievalComparison as RetrievalComparison
 from .explanation.standing import Gap as Gap
 from .explanation.standing import Standing as Standing
 from .http_tools import HttpTool as HttpTool

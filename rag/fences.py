@@ -28,8 +28,8 @@ def mark(*content: str, key: bytes = _KEY) -> str:
     Nobody who writes a document can know it, as it rests on a key of this process and on the
     prompt itself; the same prompt has the same word, so it can be shown, compared and cached.
     """
-    said = "\0".join(content).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(said, key=key, digest_size=6).hexdigest()
+    data = "\0".join(content).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, key=key, digest_size=6).hexdigest()
 
 
 def fenced(tag: str, text: str, attributes: str = "") -> str:
@@ -48,8 +48,8 @@ def neutral(text: str) -> str:
     folded = [_folded(character) for character in text]
     places = [place for place, letters in enumerate(folded) for _ in letters]
     pieces = list(text)
-    for found in _FENCE.finditer("".join(folded)):
-        pieces[places[found.start()]] = "&lt;"
+    for match in _FENCE.finditer("".join(folded)):
+        pieces[places[match.start()]] = "&lt;"
     return "".join(pieces)
 
 
@@ -60,4 +60,4 @@ def _folded(character: str) -> str:
     if ord(character) in _TAG_CHARACTERS:
         return chr(ord(character) - 0xE0000)
     letters = unicodedata.normalize("NFKD", character).casefold().translate(_LOOKALIKES)
-    return "".join(each for each in letters if unicodedata.category(each) not in _GONE)
+    return "".join(letter for letter in letters if unicodedata.category(letter) not in _GONE)

@@ -84,8 +84,8 @@ class Models:
             if (name, batch) not in self._rerankers:
                 while len(self._rerankers) >= _MOST_RERANKERS:
                     self._rerankers.pop(next(iter(self._rerankers)))
-                made = providers.reranker(name, batch, self._settings)
-                self._rerankers[name, batch] = made
+                reranker = providers.reranker(name, batch, self._settings)
+                self._rerankers[name, batch] = reranker
             return self._rerankers[name, batch]
 
     @staticmethod

@@ -31,7 +31,7 @@ def _line(cells: Sequence[str | int | None]) -> str:
     return text.getvalue().removesuffix("\r\n") + "\n"
 
 
-def unguarded(cell: str) -> str:
+def unguard_cell(cell: str) -> str:
     """The text that was written as a cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 

@@ -99,7 +99,7 @@ def follow(follower: Follower | None) -> None:
     _follower = follower
 
 
-def followed() -> bool:
+def is_followed() -> bool:
     """Whether anybody follows; if not, spans cost next to nothing and are not kept."""
     return _follower is not None
 
@@ -147,7 +147,7 @@ def at(span: Span) -> Iterator[None]:
         _current.reset(token)
 
 
-def carried(work: Callable[P, T]) -> Callable[P, T]:
+def carry_context(work: Callable[P, T]) -> Callable[P, T]:
     """The same function: what it begins, in whatever thread, is a part of the work under way now.
 
     A thread of a pool starts without any.
@@ -156,9 +156,9 @@ def carried(work: Callable[P, T]) -> Callable[P, T]:
     if span is None:
         return work
 
-    def done(*given: P.args, **named: P.kwargs) -> T:
+    def done(*arguments: P.args, **named: P.kwargs) -> T:
         with at(span):
-            return work(*given, **named)
+            return work(*arguments, **named)
 
     return done
 
@@ -182,7 +182,7 @@ def spanning(kind: SpanKind, labels: Mapping[str, Any], caller: str = "") -> Ite
     end(span)
 
 
-def passed(seconds: float, about: Any) -> None:
+def note_step(seconds: float, about: Any) -> None:
     """A step of the work under way has just ended, after ``seconds``."""
     span = _current.get()
     if span is not None and span.follower is not None:

@@ -101,7 +101,7 @@ class AuditLog:
         conditions += [audit.of_kind(kind)] if kind else []
         conditions += [] if of_bases is None else [audit.of_bases(of_bases)]
         with self._database.read() as connection:
-            return audit.found(connection, conditions, limit)
+            return audit.list_entries(connection, conditions, limit)
 
 
 def audit_actor(line: AuditLine) -> str:

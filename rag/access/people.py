@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rag.errors import InvalidInput, NotAllowed, NotFound
-from rag.settings import folded
+from rag.settings import fold_case
 from rag.storage import Database
 from rag.storage.access import audit, people
 from rag.storage.access.people import NOBODY_SIGNS_IN, Member, Person
@@ -67,9 +67,9 @@ class People:
             people.hold(connection)
             found = people.by_subject(connection, subject)
             nobody_yet = not people.any_signed_in(connection)
-            first = not any(each.administrator for each in people.every(connection))
+            first = not any(each.administrator for each in people.list_people(connection))
             if found is None:
-                _refuse_from_before(people.deleted(connection, subject), claims.issued)
+                _refuse_from_before(people.deletion_time(connection, subject), claims.issued)
                 found = people.add(connection, email)
                 if people.has_signed_in(connection, found.id):
                     raise NotAllowed(
@@ -112,7 +112,7 @@ class People:
     def every(self) -> list[Person]:
         """Everybody by address."""
         with self._database.read() as connection:
-            return people.every(connection)
+            return people.list_people(connection)
 
     def named(self, email: str) -> Person:
         """The person with an address. Raises NotFound."""
@@ -129,7 +129,7 @@ class People:
         is deleted. Raises InvalidInput for the only owner of a knowledge base.
         """
         with self._database.write() as connection:
-            alone = people.owned_alone(connection, person.id)
+            alone = people.bases_with_sole_owner(connection, person.id)
             if alone:
                 raise InvalidInput(
                     f"{person.email} is the only owner of {', '.join(alone)}.",
@@ -148,7 +148,7 @@ def _refuse_from_before(deleted: datetime | None, issued: datetime | None) -> No
 
 def address(text: str) -> str:
     """An address as it is compared. Raises InvalidInput."""
-    found = folded(text)
+    found = fold_case(text)
     name, at, host = found.rpartition("@")
     fits = name and at and host and len(found) <= _LONGEST_ADDRESS and found.isprintable()
     if not fits or any(sign in found for sign in " ,;<>\"'"):

@@ -66,7 +66,7 @@ class Tokens:
     def every(self) -> list[TokenRow]:
         """All tokens without their secrets, newest first."""
         with self._database.read() as connection:
-            return tokens.every(connection)
+            return tokens.list_tokens(connection)
 
     def revoke(self, token_id: str) -> None:
         """Lets nobody in by a token any more, from now on. Raises NotFound."""

@@ -56,8 +56,8 @@ def quoted_mentions(text: str) -> list[Mention]:
 
     Other brackets are the document's own.
     """
-    found = _QUOTED.finditer(text)
-    return [Mention(match.start(), match.end(), (int(match.group(1)),)) for match in found]
+    matches = _QUOTED.finditer(text)
+    return [Mention(match.start(), match.end(), (int(match.group(1)),)) for match in matches]
 
 
 def check(
@@ -74,8 +74,8 @@ def check(
     checked where that holds what is rare in ``question``.
     """
     reader, words = reader or PassageReader(), words or Vocabulary()
-    said = [reader.statements(hit) for hit in hits]
-    texts = [terms_of(one, words) for each in said for one in each]
+    statements_by_hit = [reader.statements(hit) for hit in hits]
+    texts = [terms_of(one, words) for statements in statements_by_hit for one in statements]
     support = Support(words.terms(question), words, texts)
     citations: dict[int, Citation] = {}
     unsupported: dict[int, None] = {}
@@ -85,14 +85,16 @@ def check(
                 unsupported[number] = None
             elif number not in citations:
                 hit = hits[number - 1]
-                found = best_statement(_claim(text, mention), said[number - 1], words)
-                if found is None:
+                statement = best_statement(
+                    _claim(text, mention), statements_by_hit[number - 1], words
+                )
+                if statement is None:
                     citations[number] = Citation(number, hit)
                     continue
                 above = words.terms(reader.context(hit))
-                good = support.is_checked(terms_of(found, words), above)
-                wide = reader.holding(hit, found)
-                citations[number] = Citation(number, wide, found.quote, checked=good)
+                good = support.is_checked(terms_of(statement, words), above)
+                wide = reader.holding(hit, statement)
+                citations[number] = Citation(number, wide, statement.quote, checked=good)
     return tuple(citations.values()), tuple(unsupported)
 
 
@@ -105,25 +107,27 @@ def in_order(text: str, passages: int) -> str:
     numbers: dict[int, int] = {}
     pieces, last = list[str](), 0
     for mention in mentions(text):
-        shown = [
+        shown_numbers = [
             numbers.setdefault(n, len(numbers) + 1) if 1 <= n <= passages else n
             for n in mention.numbers
         ]
-        pieces += [text[last : mention.start], *(f"[{n}]" for n in dict.fromkeys(shown))]
+        pieces += [text[last : mention.start], *(f"[{n}]" for n in dict.fromkeys(shown_numbers))]
         last = mention.end
     return "".join([*pieces, text[last:]])
 
 
-def best_statement(claim: str, said: Sequence[Statement], words: Vocabulary) -> Statement | None:
+def best_statement(
+    claim: str, statements: Sequence[Statement], words: Vocabulary
+) -> Statement | None:
     """The statement that supports ``claim`` best by Dice's coefficient of their terms, or None."""
-    wanted = words.terms(claim)
-    best, found = 0.0, None
-    for statement in said:
-        held = words.terms(statement.text)
-        overlap = 2 * len(wanted & held) / max(len(wanted) + len(held), 1)
+    claim_terms = words.terms(claim)
+    best, chosen = 0.0, None
+    for statement in statements:
+        terms = words.terms(statement.text)
+        overlap = 2 * len(claim_terms & terms) / max(len(claim_terms) + len(terms), 1)
         if overlap > best:
-            best, found = overlap, statement
-    return found
+            best, chosen = overlap, statement
+    return chosen
 
 
 def _numbers(inside: str) -> Iterator[int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from rag.answering.shaping import ShapedPassage, Surroundings, shaped, shapes
+from rag.answering.shaping import ShapedPassage, Surroundings, shape_passages, shapes
 from rag.recipe import SearchRecipe
 from rag.types import Dropped, Hit, Stage, Trace
 
@@ -23,14 +23,14 @@ def pack(
     passage is always kept, whole, even when it exceeds the budget alone: half a passage may say
     the opposite of the whole.
     """
-    spent, kept = 0, 0
+    spent, packed = 0, 0
     for hit in hits:
         size = count(hit.chunk.text)
-        if kept and spent + size > budget_tokens:
+        if packed and spent + size > budget_tokens:
             break
-        spent, kept = spent + size, kept + 1
+        spent, packed = spent + size, packed + 1
     reason = f"does not fit: {spent} of {budget_tokens} tokens are taken by better passages"
-    return tuple(hits[:kept]), tuple(Dropped(hit, reason) for hit in hits[kept:])
+    return tuple(hits[:packed]), tuple(Dropped(hit, reason) for hit in hits[packed:])
 
 
 def with_context(
@@ -48,28 +48,30 @@ def with_context(
     start = time.perf_counter()
     pieces = [ShapedPassage(hit, (hit,)) for hit in trace.hits]
     if recipe is not None and around is not None and shapes(recipe):
-        pieces = shaped(trace.hits, recipe, around, lambda text: count(text) <= budget_tokens)
+        pieces = shape_passages(
+            trace.hits, recipe, around, lambda text: count(text) <= budget_tokens
+        )
     size = cache(count)  # asked again for what was packed
-    kept, left = pack([piece.hit for piece in pieces], budget_tokens, size)
-    spent = sum(size(hit.chunk.text) for hit in kept)
-    used = pieces[: len(kept)]
+    packed, excess = pack([piece.hit for piece in pieces], budget_tokens, size)
+    spent = sum(size(hit.chunk.text) for hit in packed)
+    used = pieces[: len(packed)]
     dropped = tuple(
         Dropped(hit, drop.reason)
-        for piece, drop in zip(pieces[len(kept) :], left, strict=True)
+        for piece, drop in zip(pieces[len(packed) :], excess, strict=True)
         for hit in piece.of
     )
-    note, shown = f"at most {budget_tokens} tokens", trace.shaped
+    note, ordered = f"at most {budget_tokens} tokens", trace.shaped
     if recipe is not None and around is not None and (shapes(recipe) or recipe.order != "rank"):
         note = f"{_shape(recipe)}; {note}; pieces of text: {len(used)}"
-        shown = _ordered(kept, recipe)
-    elif len(kept) == 1 and spent > budget_tokens:
+        ordered = _ordered(packed, recipe)
+    elif len(packed) == 1 and spent > budget_tokens:
         note = f"the best passage alone has {spent} tokens, more than the {budget_tokens} asked for"
     seconds = time.perf_counter() - start
-    given = sum(len(piece.of) for piece in used)
+    passages_out = sum(len(piece.of) for piece in used)
     figures = {"tokens": float(spent), "budget": float(budget_tokens)}
-    stage = Stage("context", len(trace.hits), given, dropped, seconds, note, figures=figures)
+    stage = Stage("context", len(trace.hits), passages_out, dropped, seconds, note, figures=figures)
     stages = (*trace.stages, stage)
-    return replace(trace, stages=stages, seconds=trace.seconds + seconds, shaped=shown)
+    return replace(trace, stages=stages, seconds=trace.seconds + seconds, shaped=ordered)
 
 
 def _ordered(hits: Sequence[Hit], recipe: SearchRecipe) -> tuple[Hit, ...]:
@@ -82,7 +84,7 @@ def _ordered(hits: Sequence[Hit], recipe: SearchRecipe) -> tuple[Hit, ...]:
 
 
 def _shape(recipe: SearchRecipe) -> str:
-    each = {"passage": "passages", "section": "whole sections", "page": "whole pages"}
-    wide = each.get(recipe.context, f"passages with up to {recipe.neighbours} more on each side")
+    labels = {"passage": "passages", "section": "whole sections", "page": "whole pages"}
+    wide = labels.get(recipe.context, f"passages with up to {recipe.neighbours} more on each side")
     joined = ", joined where they touch" if recipe.merge else ""
     return wide + joined + (", in the order of the documents" if recipe.order != "rank" else "")

@@ -32,8 +32,8 @@ class Continuing:
             self._told = True
             yield Delta(self._begun)
         if not self._goes_on:
-            asked = Message("user", _PROMPT.read_text(encoding="utf-8").strip())
-            messages = [*messages, Message("assistant", self._begun), asked]
+            request = Message("user", _PROMPT.read_text(encoding="utf-8").strip())
+            messages = [*messages, Message("assistant", self._begun), request]
         stream = self._chat.stream(messages, temperature=temperature, max_tokens=max_tokens)
         for delta in spoken(stream):
             self._goes_on = self._goes_on or bool(delta.text)

@@ -24,7 +24,7 @@ def passage_budget(recipe: AnswerRecipe) -> int:
     return recipe.context_tokens - most_for_examples(recipe.context_tokens)
 
 
-def fitted(
+def fit_examples(
     examples: Sequence[Example], budget_tokens: int, count: Callable[[str], int]
 ) -> tuple[Example, ...]:
     """Whole examples, best first, until their share of the budget is spent.

@@ -96,8 +96,8 @@ def quotes(
     Deterministic. Raises ProviderError when a remote embedder fails.
     """
     reader, words = PassageReader(sources), words or Vocabulary()
-    found = _candidates(question, hits, reader, words)
-    candidates = _likeliest(_telling(words.terms(question), question, found))
+    all_candidates = _candidates(question, hits, reader, words)
+    candidates = _likeliest(_telling(words.terms(question), question, all_candidates))
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
     numbers: dict[int, int] = {}
     for one in chosen:
@@ -114,22 +114,22 @@ def quotes(
 def _candidates(
     question: str, hits: Sequence[Hit], reader: PassageReader, words: Vocabulary
 ) -> list[_Candidate]:
-    wanted = words.terms(_with_digits(_HOW.sub(" ", question)))
-    found = [
+    question_terms = words.terms(_with_digits(_HOW.sub(" ", question)))
+    entries = [
         (n, hit, statement, terms_of(statement, words))
         for n, hit in enumerate(hits, start=1)
         for statement in reader.statements(hit)
     ]
-    support = Support(wanted, words, [held for *_, held in found])
+    support = Support(question_terms, words, [terms for *_, terms in entries])
     above = {n: words.terms(reader.context(hit)) for n, hit in enumerate(hits, start=1)}
     return [
         _Candidate(
-            *(n, hit, statement, held),
-            shared=support.share(held, above[n]),
-            named=_named(wanted, words.terms(statement.name)) if statement.name else 0.0,
-            checked=support.is_checked(held, above[n]),
+            *(n, hit, statement, terms),
+            shared=support.share(terms, above[n]),
+            named=_named(question_terms, words.terms(statement.name)) if statement.name else 0.0,
+            checked=support.is_checked(terms, above[n]),
         )
-        for n, hit, statement, held in found
+        for n, hit, statement, terms in entries
     ]
 
 
@@ -139,18 +139,20 @@ def _with_digits(question: str) -> str:
     return f"{question} {' '.join(filter(None, spelt))}"
 
 
-def _named(wanted: Terms, name: Terms) -> float:
-    return len(wanted & name) / max(len(name), 1)
+def _named(question_terms: Terms, name: Terms) -> float:
+    return len(question_terms & name) / max(len(name), 1)
 
 
-def _telling(asked: Terms, question: str, candidates: list[_Candidate]) -> list[_Candidate]:
+def _telling(
+    question_terms: Terms, question: str, candidates: list[_Candidate]
+) -> list[_Candidate]:
     """Those that say something of their own, and say it whole; all where there are none."""
     codes = set(_CODE.findall(question.upper()))
-    there = codes & {each for one in candidates for each in _codes(one.statement.name)}
+    there = codes & {code for one in candidates for code in _codes(one.statement.name)}
     new = [
         one
         for one in candidates
-        if (one.words - asked or _ENDS.search(one.statement.text))
+        if (one.words - question_terms or _ENDS.search(one.statement.text))
         and not _is_of_another(one, codes, there)
     ] or candidates
     return [one for one in new if not _is_cut(one)] or new
@@ -189,13 +191,13 @@ def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:
 
     Candidates are ordered by shared words, then by the rank of their passage.
     """
-    kept, characters = list[_Candidate](), 0
+    selected, characters = list[_Candidate](), 0
     for candidate in sorted(candidates, key=lambda one: (-one.shared, one.n, one.statement.start)):
         characters += len(candidate.statement.text)
-        if kept and characters > EMBEDDED_CHARACTERS:
+        if selected and characters > EMBEDDED_CHARACTERS:
             break
-        kept.append(candidate)
-    return kept
+        selected.append(candidate)
+    return selected
 
 
 def _ranked(
@@ -238,7 +240,7 @@ def _same(one: _Candidate, other: _Candidate) -> bool:
     """Whether two say the same; rows with other figures, as of another year, do not."""
     inside = one.statement.quote in other.statement.quote
     if not inside and "row" in (one.statement.kind, other.statement.kind):
-        figures = (set(_NUMBER.findall(each.statement.text)) for each in (one, other))
+        figures = (set(_NUMBER.findall(candidate.statement.text)) for candidate in (one, other))
         if next(figures) != next(figures):
             return False
     either = len(one.words | other.words)
@@ -249,6 +251,6 @@ def _beginning(hits: Sequence[Hit]) -> list[_Candidate]:
     """The best passage itself, for passages that hold nothing but headings."""
     text = hits[0].chunk.text.strip()
     lines = (" ".join(line.split()) for line in unmarked(text).splitlines())
-    said = " · ".join(filter(None, lines)) or " ".join(text.split())
-    statement = Statement(said, text, hits[0].chunk.text.find(text))
+    beginning = " · ".join(filter(None, lines)) or " ".join(text.split())
+    statement = Statement(beginning, text, hits[0].chunk.text.find(text))
     return [_Candidate(1, hits[0], statement, frozenset(), 0.0, 0.0, checked=False)]

@@ -13,7 +13,7 @@ from rag.answering.checking import with_checks
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
 from rag.answering.refusal import of_language, refusal
-from rag.answering.sources import Sources, placed
+from rag.answering.sources import Sources, place_citations
 from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import ChatModel, Embedder
@@ -56,8 +56,8 @@ def answer(
         )
         return ModelAnswer(trace, recipe, chat, parts).stream()
     if recipe.mode == "general":
-        said = f"An answer from general knowledge {_NEEDS_MODEL}"
-        return _refused(trace, said, "No language model is set.")
+        message = f"An answer from general knowledge {_NEEDS_MODEL}"
+        return _refused(trace, message, "No language model is set.")
     if not trace.context:
         text, note = refusal(trace)
         return _refused(
@@ -72,9 +72,9 @@ def _unmet(mode: AnswerMode) -> str:
 
 
 def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
-    def finish(said: str, usage: Usage, status: AnswerStatus, problem: str) -> Answer:
+    def finish(text: str, usage: Usage, status: AnswerStatus, problem: str) -> Answer:
         ended: AnswerStatus = "refused" if status == "complete" else status
-        return Answer(said, (), trace, QUOTES_MODE, ended, usage, note=problem or note)
+        return Answer(text, (), trace, QUOTES_MODE, ended, usage, note=problem or note)
 
     return AnswerStream((Delta(part) for part in (text,)), finish, trace)
 
@@ -82,15 +82,15 @@ def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
 def _quoted(
     trace: Trace, embedder: Embedder, sources: Sources | None, words: Vocabulary, unmet: str
 ) -> AnswerStream:
-    found = list[Citation]()
+    all_citations = list[Citation]()
 
     def deltas() -> Generator[Delta, None, None]:
         text, citations = quotes(trace.searched, trace.context, embedder, sources, words)
-        found.extend(citations)
+        all_citations.extend(citations)
         yield Delta(text)
 
     def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
-        citations, gone = placed(found, sources)
+        citations, gone = place_citations(all_citations, sources)
         note = " ".join(filter(None, (note, gone, trace.read_as, of_language(trace), unmet)))
         seen = count_suspicious(trace.context)
         mode = QUOTES_MODE

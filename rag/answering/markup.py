@@ -69,21 +69,21 @@ def code_blocks(text: str) -> Iterator[str | CodeBlock]:
     """The lines of a text, and in their place its blocks of code, the last one closed or not."""
     rows = iter(text.split("\n"))
     for row in rows:
-        found = _FENCE.fullmatch(row)
-        yield _code(found, rows) if found else row
+        match = _FENCE.fullmatch(row)
+        yield _code(match, rows) if match else row
 
 
 def _code(opening: re.Match[str], rows: Iterator[str]) -> CodeBlock:
     fence = opening["ticks"] or opening["tildes"]
-    held = list[str]()
+    lines = list[str]()
     for row in rows:
         end = row.strip()
         if end.startswith(fence) and not end.strip(fence[0]):
             break
         blanks = len(row) - len(row.lstrip())
-        held.append(row[min(len(opening["indent"]), blanks) :])
+        lines.append(row[min(len(opening["indent"]), blanks) :])
     named = _LANGUAGE.match(opening["told"] or opening["said"] or "")
-    return CodeBlock(named[1] if named else "", "\n".join(held))
+    return CodeBlock(named[1] if named else "", "\n".join(lines))
 
 
 def inline_markup(text: str) -> Iterator[Marked]:
@@ -102,9 +102,9 @@ def inline_markup(text: str) -> Iterator[Marked]:
 
 def marks(text: str) -> list[Span]:
     """Spans of the characters that only mark up: of words, headings, lists and tables."""
-    found = [*_inline_marks(text, 0), *(match.span() for match in _BLOCK.finditer(text))]
+    spans = [*_inline_marks(text, 0), *(match.span() for match in _BLOCK.finditer(text))]
     merged = list[Span]()
-    for start, end in sorted(span for span in found if span[1] > span[0]):
+    for start, end in sorted(span for span in spans if span[1] > span[0]):
         if merged and start < merged[-1][1]:
             merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
@@ -127,14 +127,14 @@ def without_markup(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
     def moved(at: int) -> int:
         return at - sum(min(end, at) - start for start, end in gaps if start < at)
 
-    kept = "".join([*pieces, text[last:]])
-    return kept, [(moved(start), moved(end)) for start, end in spans]
+    plain = "".join([*pieces, text[last:]])
+    return plain, [(moved(start), moved(end)) for start, end in spans]
 
 
 def _inline_marks(text: str, offset: int) -> Iterator[Span]:
-    for found in inline_markup(text):
-        yield offset + found.start, offset + found.inner_start
-        yield offset + found.inner_end, offset + found.end
-        if found.style != "code":
-            inner = text[found.inner_start : found.inner_end]
-            yield from _inline_marks(inner, offset + found.inner_start)
+    for markup in inline_markup(text):
+        yield offset + markup.start, offset + markup.inner_start
+        yield offset + markup.inner_end, offset + markup.end
+        if markup.style != "code":
+            inner = text[markup.inner_start : markup.inner_end]
+            yield from _inline_marks(inner, offset + markup.inner_start)

@@ -38,14 +38,14 @@ def messages(
         fenced_passage(fence, n, hit, named)
         for n, (hit, named) in enumerate(zip(hits, columns, strict=True), start=1)
     )
-    asked = _filled(_read("question.txt"), passages=passages, question=neutral(question))
+    user_prompt = _filled(_read("question.txt"), passages=passages, question=neutral(question))
     if examples:
-        asked = f"{shown_examples(examples, question)}\n\n{asked}"
+        user_prompt = f"{shown_examples(examples, question)}\n\n{user_prompt}"
     return [
         Message(
             "system", _filled(rules or _read("grounded.txt"), no_answer=NO_ANSWER, fence=fence)
         ),
-        Message("user", asked),
+        Message("user", user_prompt),
     ]
 
 
@@ -68,19 +68,19 @@ def says_no_answer(text: str) -> bool:
     Case, punctuation and what surrounds it on the same line do not matter to small models, so
     they do not matter here; a reply that goes on to explain itself still counts.
     """
-    said = " ".join(_WORDS.findall(text.casefold()))
-    return said.startswith(" ".join(_WORDS.findall(NO_ANSWER.casefold())))
+    normalized = " ".join(_WORDS.findall(text.casefold()))
+    return normalized.startswith(" ".join(_WORDS.findall(NO_ANSWER.casefold())))
 
 
 def shown_examples(examples: Sequence[Example], question: str) -> str:
     """Past questions and answers between marks, after the rules for them."""
-    said = [part for each in examples for part in (each.question, each.answer)]
-    fence = f"example-{mark(question, *said)}"
-    shown = (f"Question: {each.question}\nAnswer: {each.answer}" for each in examples)
+    texts = [part for example in examples for part in (example.question, example.answer)]
+    fence = f"example-{mark(question, *texts)}"
+    rendered = (f"Question: {example.question}\nAnswer: {example.answer}" for example in examples)
     return _filled(
         _read("examples.txt"),
         fence=fence,
-        examples="\n\n".join(fenced(fence, text) for text in shown),
+        examples="\n\n".join(fenced(fence, text) for text in rendered),
     )
 
 

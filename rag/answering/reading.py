@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
-from rag.answering.running_heads import blanked, running_lines
+from rag.answering.running_heads import blank_running_heads, running_lines
 from rag.answering.sentences import Statement, statements
 from rag.answering.sources import Sources
 from rag.types import Document, Hit, Span
@@ -34,38 +34,40 @@ class PassageReader:
         A row that the passage contains only in part is returned in full. It can begin before 0 and
         end after the passage.
         """
-        known = self._known(hit)
-        if known is None:
-            return statements(blanked(hit.chunk, ()))
-        chunk, rows = hit.chunk, list(self._rows(known.document, hit))
-        prose = statements(blanked(chunk, [*known.mute, *_tabular(known.document, hit)]))
-        return sorted([*prose, *rows], key=lambda each: each.start)
+        source = self._known(hit)
+        if source is None:
+            return statements(blank_running_heads(hit.chunk, ()))
+        chunk, rows = hit.chunk, list(self._rows(source.document, hit))
+        prose = statements(
+            blank_running_heads(chunk, [*source.mute, *_tabular(source.document, hit)])
+        )
+        return sorted([*prose, *rows], key=lambda statement: statement.start)
 
     def context(self, hit: Hit) -> str:
         """Return the context of a passage: the document's name, its headings and the page head."""
-        known = self._known(hit)
-        pages = known.document.pages if known else ()
+        source = self._known(hit)
+        pages = source.document.pages if source else ()
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")
         name = hit.document.rpartition(".")[0] or hit.document
         return " ".join(filter(None, (name, hit.chunk.heading, head)))
 
     def labels(self, hit: Hit) -> str:
         """The columns of the tables that a passage has rows of, each table's once."""
-        known = self._known(hit)
-        if known is None:
+        source = self._known(hit)
+        if source is None:
             return ""
-        tables = tables_within(known.document, (hit.chunk.start, hit.chunk.end))
+        tables = tables_within(source.document, (hit.chunk.start, hit.chunk.end))
         named = (BETWEEN.join(filter(None, table.labels)) for table in tables)
         return "; ".join(dict.fromkeys(filter(None, named)))
 
     def holding(self, hit: Hit, statement: Statement) -> Hit:
         """The hit, its passage widened to hold all of a row that goes on beyond it."""
-        chunk, known = hit.chunk, self._known(hit)
+        chunk, source = hit.chunk, self._known(hit)
         start = min(chunk.start + statement.start, chunk.start)
         end = max(chunk.start + statement.start + len(statement.quote), chunk.end)
-        if known is None or (start, end) == (chunk.start, chunk.end):
+        if source is None or (start, end) == (chunk.start, chunk.end):
             return hit
-        wide = replace(chunk, start=start, end=end, text=known.document.text[start:end])
+        wide = replace(chunk, start=start, end=end, text=source.document.text[start:end])
         return replace(hit, chunk=wide)
 
     def _rows(self, document: Document, hit: Hit) -> Iterator[Statement]:

@@ -11,9 +11,9 @@ def refusal(trace: Trace) -> tuple[str, str]:
     """(text, note) for a trace without passages to answer from. No model is asked."""
     if trace.passages == 0:
         return "There is nothing to search yet: no document has been indexed.", "no passages"
-    told = trace.stage("refuse")
-    if told is not None and told.dropped:
-        return _of_another_topic(told)
+    refusal_stage = trace.stage("refuse")
+    if refusal_stage is not None and refusal_stage.dropped:
+        return _of_another_topic(refusal_stage)
     stage = trace.stage("threshold")
     misses = sorted(
         stage.dropped if stage else (), key=lambda drop: (-drop.hit.relevance, drop.hit.chunk.key)

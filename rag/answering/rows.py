@@ -37,12 +37,12 @@ class Row:
 def named_cells(cells: tuple[str, ...], labels: tuple[str, ...]) -> str:
     """Cells with the labels of their columns, empty ones left out."""
     padded = (*labels, *[""] * (len(cells) - len(labels)))
-    told = (
+    named = (
         f"{label.rstrip(':')}: {cell}" if label else cell
         for label, cell in zip(padded, cells, strict=False)
         if cell
     )
-    return BETWEEN.join(told)
+    return BETWEEN.join(named)
 
 
 def rows_within(document: Document, span: Span) -> Iterator[Row]:
@@ -101,4 +101,4 @@ def _flat(text: str) -> str:
 def _is_head(cells: tuple[str, ...], labels: tuple[str, ...]) -> bool:
     """Whether a row only holds what the labels are made of."""
     words = [set(label.split()) for label in labels]
-    return all(any(set(cell.split()) <= each for each in words) for cell in cells if cell)
+    return all(any(set(cell.split()) <= word_set for word_set in words) for cell in cells if cell)

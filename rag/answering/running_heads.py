@@ -32,7 +32,7 @@ def running_lines(document: Document) -> list[Span]:
     return [span for page in pages for span, line in page if counts[line] >= least]
 
 
-def blanked(chunk: Chunk, running: Iterable[Span]) -> str:
+def blank_running_heads(chunk: Chunk, running: Iterable[Span]) -> str:
     """The text of a passage with running lines and page numbers blank, all else in its place."""
     text = chunk.text
     inside = [
@@ -47,8 +47,8 @@ def blanked(chunk: Chunk, running: Iterable[Span]) -> str:
 
 def _edges(text: str, page: Page) -> Iterator[tuple[Span, str]]:
     """Span and folded words of the lines at the edges: page numbers count up, so all are one."""
-    found = _LINE.finditer(text, page.start, page.end)
-    lines = [match.span() for match in found if match.group().strip()]
+    matches = _LINE.finditer(text, page.start, page.end)
+    lines = [match.span() for match in matches if match.group().strip()]
     for start, end in dict.fromkeys((*lines[:EDGE], *lines[-EDGE:])):
         if end - start <= LONGEST:
             yield (start, end), _DIGITS.sub("0", " ".join(text[start:end].split()))

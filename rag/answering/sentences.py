@@ -70,26 +70,26 @@ class _TextSegment:
 
 def statements(passage: str) -> list[Statement]:
     """The statements of a passage in order. Headings are none: they announce, they do not say."""
-    found: list[Statement] = []
+    collected: list[Statement] = []
     lead, columns = "", list[str]()
     for segment in _entries(passage):
         text = passage[segment.start : segment.end]
         if segment.kind == "record":
-            found.append(Statement(_flat(text), text, segment.start, "record"))
+            collected.append(Statement(_flat(text), text, segment.start, "record"))
         elif segment.kind == "entry":
-            found.append(Statement(" · ".join(_cell_lines(text)), text, segment.start, "entry"))
+            collected.append(Statement(" · ".join(_cell_lines(text)), text, segment.start, "entry"))
         elif segment.kind == "row":
             cells = _cells(text)
             if _TABLE_RULE.match(passage, segment.end):
                 columns = cells
             else:
-                found.append(_row(text, segment.start, cells, columns))
+                collected.append(_row(text, segment.start, cells, columns))
         else:
             columns = []
-            found += _sentences(text, segment, lead)
+            collected += _sentences(text, segment, lead)
         if segment.kind in ("prose", "heading"):
             lead = _said(text[_last_sentence(text) :]) if text.endswith(":") else ""
-    return found
+    return collected
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -108,14 +108,14 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 def spans_of(passage: str) -> list[tuple[int, int]]:
     """Spans of all that a passage says, in order: sentences, and each heading, item and row."""
-    found = list[tuple[int, int]]()
+    spans = list[tuple[int, int]]()
     for segment in _segments(passage):
         inner = sentence_spans(passage[segment.start : segment.end])
         if segment.kind in ("prose", "item", "code"):
-            found += [(segment.start + low, segment.start + high) for low, high in inner]
+            spans += [(segment.start + low, segment.start + high) for low, high in inner]
         elif inner:
-            found.append((segment.start + inner[0][0], segment.start + inner[-1][1]))
-    return found
+            spans.append((segment.start + inner[0][0], segment.start + inner[-1][1]))
+    return spans
 
 
 def _entries(passage: str) -> Iterator[_TextSegment]:
@@ -150,13 +150,13 @@ def _segments(passage: str) -> Iterator[_TextSegment]:
     kind, start, end, offset, short = "", 0, 0, 0, False
     width = max((len(line) for line in passage.splitlines()), default=0)
     for line in passage.splitlines(keepends=True):
-        found = _kind(line)
-        goes_on = found == "prose" and kind in ("prose", "item")
+        line_kind = _kind(line)
+        goes_on = line_kind == "prose" and kind in ("prose", "item")
         goes_on = goes_on and not (short and _BEGINS.match(line))
         if kind and not goes_on:
             yield _TextSegment(kind, start, end)
         if not goes_on:
-            kind, start = found, offset
+            kind, start = line_kind, offset
         end = offset + len(line.rstrip())
         short = len(line) < width * SHORT_LINE
         offset += len(line)
@@ -189,11 +189,11 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
         # "It must be taken by March" means nothing without the sentence before.
         begin = before if _LEANS.match(text, start) else start
         quote = text[begin:end]
-        said = _said(quote)
+        sentence = _said(quote)
         if segment.kind == "item" and lead:
-            said = f"{lead} {said}"
+            sentence = f"{lead} {sentence}"
         if quote and not quote.endswith(":"):
-            yield Statement(said, quote, segment.start + begin, segment.kind)
+            yield Statement(sentence, quote, segment.start + begin, segment.kind)
         before = start
 
 
@@ -209,8 +209,8 @@ def _limited(text: str, spans: list[tuple[int, int]], offset: int) -> Iterator[t
 
 
 def _row(text: str, start: int, cells: list[str], columns: list[str]) -> Statement:
-    said = named_cells(tuple(cells), tuple(columns))
-    return Statement(said, text.strip(), start + len(text) - len(text.lstrip()), "row")
+    joined = named_cells(tuple(cells), tuple(columns))
+    return Statement(joined, text.strip(), start + len(text) - len(text.lstrip()), "row")
 
 
 def _cells(row: str) -> list[str]:
@@ -219,14 +219,14 @@ def _cells(row: str) -> list[str]:
 
 def _cell_lines(entry: str) -> Iterator[str]:
     """The lines of an entry, those that only went on because there was no room as one."""
-    held = ""
+    pending = ""
     for line in entry.splitlines():
-        if held and (_BEGINS.match(line) or _CODE.fullmatch(held)):
-            yield _flat(held)
-            held = line
+        if pending and (_BEGINS.match(line) or _CODE.fullmatch(pending)):
+            yield _flat(pending)
+            pending = line
         else:
-            held = f"{held} {line}"
-    yield _flat(held)
+            pending = f"{pending} {line}"
+    yield _flat(pending)
 
 
 def _is_title(text: str) -> bool:

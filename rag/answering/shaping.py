@@ -42,7 +42,7 @@ def shapes(recipe: SearchRecipe) -> bool:
     return recipe.context != "passage" or recipe.merge
 
 
-def shaped(
+def shape_passages(
     hits: Sequence[Hit], recipe: SearchRecipe, around: Surroundings, fits: Fits
 ) -> list[ShapedPassage]:
     """The pieces of text that ``hits`` (best first) become, by their best hit.
@@ -50,18 +50,18 @@ def shaped(
     A piece that does not fit is left at the passage itself, and pieces are not joined to one that
     does not. Hits whose document is elsewhere stay as they are.
     """
-    found = list[ShapedPassage]()
+    passages = list[ShapedPassage]()
     for document_id in dict.fromkeys(hit.chunk.document_id for hit in hits):
         own = [hit for hit in hits if hit.chunk.document_id == document_id]
         document = around.document(document_id)
         if document is None:
-            found += [ShapedPassage(hit, (hit,)) for hit in own]
+            passages += [ShapedPassage(hit, (hit,)) for hit in own]
             continue
         pieces = [_Piece(*_span(hit.chunk, document, recipe, around, fits), (hit,)) for hit in own]
         joined = _joined(pieces, document, recipe, fits)
-        found += [ShapedPassage(_shown(piece, document), piece.hits) for piece in joined]
+        passages += [ShapedPassage(_shown(piece, document), piece.hits) for piece in joined]
     place = {id(hit): number for number, hit in enumerate(hits)}
-    return sorted(found, key=lambda each: place[id(each.of[0])])
+    return sorted(passages, key=lambda passage: place[id(passage.of[0])])
 
 
 def _span(
@@ -72,8 +72,8 @@ def _span(
         case "neighbours":
             reach = chunk.order - recipe.neighbours, chunk.order + recipe.neighbours
             near = around.passages(chunk.document_id, *reach)
-            start = min([start, *(each.start for each in near)])
-            end = max([end, *(each.end for each in near)])
+            start = min([start, *(neighbour.start for neighbour in near)])
+            end = max([end, *(neighbour.end for neighbour in near)])
         case "section":
             first, last = section(document, chunk.start)
             start, end = min(start, first), max(end, last)
@@ -92,11 +92,11 @@ def section(document: Document, offset: int) -> Span:
     """
     if not document.headings:
         return offset, offset
-    before = [each for each in document.headings if each.start <= offset]
+    before = [heading for heading in document.headings if heading.start <= offset]
     level = before[-1].level if before else document.headings[0].level
     start = before[-1].start if before else 0
     later = document.headings[len(before) :]
-    ends = (each.start for each in later if not before or each.level <= level)
+    ends = (heading.start for heading in later if not before or heading.level <= level)
     return start, next(ends, len(document.text))
 
 
@@ -105,7 +105,7 @@ def _joined(
 ) -> list[_Piece]:
     """Overlapping pieces as one where they were widened; with ``merge`` also those that touch."""
     done = list[_Piece]()
-    for piece in sorted(pieces, key=lambda each: (each.start, each.end)):
+    for piece in sorted(pieces, key=lambda part: (part.start, part.end)):
         last = done[-1] if done else None
         if last is not None and _belong(last, piece, document, recipe):
             end = max(last.end, piece.end)

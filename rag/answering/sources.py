@@ -20,7 +20,7 @@ class Sources(Protocol):
         """The same without its text, which is quick."""
 
 
-def placed(
+def place_citations(
     citations: Sequence[Citation], sources: Sources | None
 ) -> tuple[tuple[Citation, ...], str]:
     """Citations with the pages of what they quote, and a note on documents that are gone."""

@@ -21,30 +21,30 @@ class Support:
     ``texts`` are the terms of all statements at hand; they tell what is rare where no index does.
     """
 
-    def __init__(self, wanted: Terms, words: Vocabulary, texts: Sequence[Terms]) -> None:
-        self._wanted = wanted
-        self._rarity = words.rarities(wanted, texts)
-        self._rare = words.rare(wanted, texts)
+    def __init__(self, question_terms: Terms, words: Vocabulary, texts: Sequence[Terms]) -> None:
+        self._wanted = question_terms
+        self._rarity = words.rarities(question_terms, texts)
+        self._rare = words.rare(question_terms, texts)
         self._codes = frozenset(term for term in self._rare if _DIGIT.search(term))
         self._told = frozenset[str]().union(*texts)
         self._total = sum(self._rarity.values()) or 1.0
 
-    def share(self, held: Terms, above: Terms) -> float:
+    def share(self, terms: Terms, above: Terms) -> float:
         """The weighted share of the question that is held, or stands ``above``; 0 to 1."""
-        return self._share(held) + CONTEXT_SHARE * self._share(above - held)
+        return self._share(terms) + CONTEXT_SHARE * self._share(above - terms)
 
-    def is_checked(self, held: Terms, above: Terms) -> bool:
+    def is_checked(self, terms: Terms, above: Terms) -> bool:
         """Whether the rare words of the question are there, and enough of all in the statement.
 
         Where the statement has the very code that is asked for, a word that nothing at hand has
         ("error" of a table of messages) is how the question puts it.
         """
-        has_code = self._codes and self._codes <= held
+        has_code = self._codes and self._codes <= terms
         rare = self._rare & self._told if has_code else self._rare
-        return rare <= held | above and self._share(held) >= CHECKED
+        return rare <= terms | above and self._share(terms) >= CHECKED
 
-    def _share(self, held: Terms) -> float:
-        return sum(self._rarity[term] for term in sorted(self._wanted & held)) / self._total
+    def _share(self, terms: Terms) -> float:
+        return sum(self._rarity[term] for term in sorted(self._wanted & terms)) / self._total
 
 
 def terms_of(statement: Statement, words: Vocabulary) -> Terms:

@@ -35,25 +35,25 @@ class Vocabulary:
             return frozenset(self._view.terms(text))
         return frozenset(self._analyzer.query_tokens(text))
 
-    def rarities(self, wanted: Terms, texts: Iterable[Terms]) -> Mapping[str, float]:
+    def rarities(self, terms: Terms, texts: Iterable[Terms]) -> Mapping[str, float]:
         """log(1 + n / df) of each term: Spärck Jones' inverse document frequency.
 
         ``df`` of n passages of the index, or of ``texts``, hold it; a term that none has counts as
         if one had.
         """
-        held, total = self._counts(wanted, texts)
-        return {term: log(1 + total / max(held.get(term, 0), 1)) for term in sorted(wanted)}
+        frequencies, total = self._counts(terms, texts)
+        return {term: log(1 + total / max(frequencies.get(term, 0), 1)) for term in sorted(terms)}
 
-    def rare(self, wanted: Terms, texts: Iterable[Terms]) -> Terms:
+    def rare(self, terms: Terms, texts: Iterable[Terms]) -> Terms:
         """Those of some terms that few passages hold; the rarest where none is rare."""
-        held, total = self._counts(wanted, texts)
-        counts = {term: held.get(term, 0) for term in wanted}
+        frequencies, total = self._counts(terms, texts)
+        counts = {term: frequencies.get(term, 0) for term in terms}
         least = max(RARE_SHARE * total, min(counts.values(), default=0))
         return frozenset(term for term, count in counts.items() if count <= least)
 
-    def _counts(self, wanted: Terms, texts: Iterable[Terms]) -> tuple[Mapping[str, int], int]:
+    def _counts(self, terms: Terms, texts: Iterable[Terms]) -> tuple[Mapping[str, int], int]:
         if self._index is not None:
-            asked = dict.fromkeys(sorted(wanted), 1.0)
-            return self._index.frequencies(asked, fuzzy=False, prefix=False), self._passages
-        known = list(texts)
-        return Counter(chain.from_iterable(known)), len(known)
+            weights = dict.fromkeys(sorted(terms), 1.0)
+            return self._index.frequencies(weights, fuzzy=False, prefix=False), self._passages
+        term_sets = list(texts)
+        return Counter(chain.from_iterable(term_sets)), len(term_sets)

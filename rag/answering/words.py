@@ -33,9 +33,9 @@ def content_words(text: str) -> frozenset[str]:
 
 def rarities(texts: Iterable[frozenset[str]]) -> dict[str, float]:
     """log(1 + n / df) of every word over n texts: Spärck Jones' inverse document frequency."""
-    held = list(texts)
-    counts = Counter(chain.from_iterable(held))
-    return {word: log(1 + len(held) / count) for word, count in counts.items()}
+    word_lists = list(texts)
+    counts = Counter(chain.from_iterable(word_lists))
+    return {word: log(1 + len(word_lists) / count) for word, count in counts.items()}
 
 
 def _stem(word: str) -> str:

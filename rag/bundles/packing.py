@@ -61,7 +61,9 @@ class Packer:
 
     def _check(self, run: Run) -> None:
         with self._services.database.read() as connection:
-            version = questions.named(connection, self._base_id, run.question_set).version
+            version = questions.get_question_set(
+                connection, self._base_id, run.question_set
+            ).version
             ids = documents.ids_by_name(connection, self._base_id).values()
             edits = passage_edits.digest(connection, self._base_id)
             same = documents_hash(ids, edits) == run.documents_hash
@@ -85,7 +87,7 @@ class Packer:
         with self._services.database.read() as connection:
             base = bases.by_id(connection, self._base_id).name
             results = runs.results(connection, run.id)
-            edits = passage_edits.every(connection, self._base_id)
+            edits = passage_edits.list_edits(connection, self._base_id)
         labelled = QuestionSets(self._services.database, self._base_id).export(run.question_set)
         if USERS in run.environment:  # a file of questions does not say which came from users
             asked = {each.question_id for each in results}
@@ -120,7 +122,7 @@ class Packer:
 
     def _documents(self) -> Iterator[tuple[DocumentRow, Document]]:
         with self._services.database.read() as connection:
-            rows = documents.every(connection, self._base_id)
+            rows = documents.list_documents(connection, self._base_id)
             for row in rows:
                 yield row, documents.get(connection, self._base_id, row.id)
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from rag.chunking.atoms import Scale, read_atoms
 from rag.chunking.contexts import Contexts
-from rag.chunking.edits import added_words, edited
+from rag.chunking.edits import added_words, apply_edits
 from rag.chunking.estimates import EstimatedTokens
 from rag.chunking.semantic import Embed, topics
 from rag.chunking.spans import Policy, cut
@@ -124,7 +124,7 @@ def chunks(
     def cut_part(part: Document) -> Iterator[Span]:
         return _spans(part, recipe, counted, embed)
 
-    for order, (start, end) in enumerate(edited(document, cut_part)):
+    for order, (start, end) in enumerate(apply_edits(document, cut_part)):
         about = contexts.of(start, end), added_words(document, start, end)
         yield Chunk(
             key=chunk_key(document.id, start, end),
@@ -164,5 +164,5 @@ def _spans(
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
-    if found := _VISIBLE.search(text, start, end):
-        yield found.start(), len(text[:end].rstrip())
+    if match := _VISIBLE.search(text, start, end):
+        yield match.start(), len(text[:end].rstrip())

@@ -104,8 +104,8 @@ def read_atoms(
     A row of a table is an atom where it is within the limit.
     """
     last_end, measured, bits = start, 0, 0
-    while found := _VISIBLE.search(text, start, end):
-        start = found.start()
+    while match := _VISIBLE.search(text, start, end):
+        start = match.start()
         block = _read_block(text, start, end, bits, tables, headings)
         rows = _measure(block, scale)
         rows[:2] += start
@@ -161,15 +161,15 @@ def _after_headings(
 
 def _table_rows(piece: str, start: int, tables: Sequence[Table]) -> Positions:
     """Start and end of each row of a table within a piece of the text, shape (rows, 2)."""
-    found = list[tuple[int, int]]()
+    spans = list[tuple[int, int]]()
     first = bisect.bisect_right(tables, start, key=lambda table: table.end)
     for table in tables[first:]:
         if table.start >= start + len(piece):
             break
         low, high = max(table.start - start, 0), min(table.end - start, len(piece))
         for row in _LINE.finditer(piece, low, high):
-            found.append(row.span())
-    return np.array(found, np.int64).reshape(-1, 2)
+            spans.append(row.span())
+    return np.array(spans, np.int64).reshape(-1, 2)
 
 
 def _measure(block: _Block, scale: Scale) -> Atoms:
@@ -183,9 +183,9 @@ def _measure(block: _Block, scale: Scale) -> Atoms:
     visible = np.flatnonzero(block.kinds & BLANK == 0)
     first = np.searchsorted(visible, bounds)
     after = np.append(first[1:], len(visible))
-    kept = after > first
-    starts, ends = visible[first[kept]], visible[after[kept] - 1] + 1
-    rows = np.stack([starts, ends, scale.weights(starts, ends, tokens), bits[kept]])
+    nonempty = after > first
+    starts, ends = visible[first[nonempty]], visible[after[nonempty] - 1] + 1
+    rows = np.stack([starts, ends, scale.weights(starts, ends, tokens), bits[nonempty]])
     rows = _rows_whole(rows, block, tokens, scale)
     rows = _split_long(block.text, rows, graphemes, scale)
     if not block.whole and scale.tokenizer:

@@ -85,8 +85,8 @@ def _table() -> Kinds:
 def kinds_of(text: str) -> Kinds:
     """The bits of every character of ``text``, shape (len(text),)."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    known = np.minimum(codes, _TABLE_SIZE - 1)
-    return _table()[np.where(codes >> 12 == 0xE0, _TAGS, known)]
+    indexes = np.minimum(codes, _TABLE_SIZE - 1)
+    return _table()[np.where(codes >> 12 == 0xE0, _TAGS, indexes)]
 
 
 def grapheme_starts(kinds: Kinds) -> Positions:

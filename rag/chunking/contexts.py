@@ -49,15 +49,15 @@ class Contexts:
         """
         if not self._level:
             return ""
-        shown = self._document.text[start : min(end, start + _BEGINNING_CHARACTERS)]
-        said = _Said(_words(shown)[:_BEGINNING])
+        excerpt = self._document.text[start : min(end, start + _BEGINNING_CHARACTERS)]
+        budget = _Said(_words(excerpt)[:_BEGINNING])
         # In the order in which they are kept where there is no room for all.
-        about = said.fit(self._about, _DOCUMENT, " · ")
+        about = budget.fit(self._about, _DOCUMENT, " · ")
         table = self._document.table_at(start) if self._level > 2 else None
-        labels = said.fit([", ".join(filter(None, table.labels))] if table else [], _LABELS)
-        headings = said.fit_last(self._headings(start, end), _HEADINGS, " > ")
-        caption = said.fit([table.caption] if table else [], _CAPTION)
-        head = said.fit(self._head(start), _HEAD, " · ")
+        labels = budget.fit([", ".join(filter(None, table.labels))] if table else [], _LABELS)
+        headings = budget.fit_last(self._headings(start, end), _HEADINGS, " > ")
+        caption = budget.fit([table.caption] if table else [], _CAPTION)
+        head = budget.fit(self._head(start), _HEAD, " · ")
         return "\n".join(filter(None, (about, headings, head, caption, labels)))
 
     def _headings(self, start: int, end: int) -> list[str]:
@@ -72,22 +72,22 @@ class Contexts:
         if self._level < 2 or self._is_titled:
             return []
         index = bisect.bisect_right(self._page_starts, start) - 1
-        found = self._document.pages[index].head if index >= 0 else ""
-        return _JOINTS.split(_FOLIO.sub(" ", found))
+        head = self._document.pages[index].head if index >= 0 else ""
+        return _JOINTS.split(_FOLIO.sub(" ", head))
 
 
 def _about(document: Document) -> list[str]:
     """The title, and the words of the file's name that are not in it."""
     title = title_of(document)
-    known = "".join(_words(title))
-    rest = [word for word in name_words(document.name) if not title or _is_news(word, known)]
+    title_words = "".join(_words(title))
+    rest = [word for word in name_words(document.name) if not title or _is_news(word, title_words)]
     return [*_JOINTS.split(title), " ".join(rest)]
 
 
-def _is_news(word: str, known: str) -> bool:
+def _is_news(word: str, title_words: str) -> bool:
     """Whether a word of a name says more than a title; a day or a number of a copy does not."""
     plain = "".join(_words(word))
-    return plain not in known and not (plain.isdigit() and len(plain) < _LEAST_DIGITS)
+    return plain not in title_words and not (plain.isdigit() and len(plain) < _LEAST_DIGITS)
 
 
 class _Said:
@@ -107,8 +107,8 @@ class _Said:
         return joint.join([*self._new(reversed(parts), min(most, self._left))][::-1])
 
     def _new(self, parts: Iterable[str], most: int) -> Iterator[str]:
-        for given in parts:
-            part = self._rest(given)
+        for original in parts:
+            part = self._rest(original)
             words = f" {' '.join(_words(part))} "
             if most <= 0 or not words.strip() or any(words in line for line in self._lines):
                 continue
@@ -122,20 +122,20 @@ class _Said:
 
     def _rest(self, part: str) -> str:
         """A part without those that are said already: a running head often has the title in it."""
-        for said in self._parts:
-            part = re.sub(rf"(?<!\w){re.escape(said)}(?!\w)", " ", part, flags=re.IGNORECASE)
+        for previous in self._parts:
+            part = re.sub(rf"(?<!\w){re.escape(previous)}(?!\w)", " ", part, flags=re.IGNORECASE)
         return part.strip(" -–—|·")
 
 
 def _clipped(text: str, most: int) -> str:
     """The beginning of a text on one line, of whole words that are ``most`` tokens together."""
-    kept, used = list[str](), 0
+    clipped, used = list[str](), 0
     for word in text.split():
         used += tokens(word)
         if used > most:
             break
-        kept.append(word)
-    return " ".join(kept).rstrip(",;:")
+        clipped.append(word)
+    return " ".join(clipped).rstrip(",;:")
 
 
 def _words(text: str) -> list[str]:

@@ -35,12 +35,12 @@ def name_words(name: str) -> list[str]:
     if address:
         name = address[2].strip("/") or address[1]
     stem = _COPY.sub("", _SUFFIX.sub("", name.rsplit("/", 1)[-1]))
-    found = list[str]()
+    words = list[str]()
     for word in _APART.split(_CAMEL.sub(" ", stem)):
         whole = _is_code(word) or _DIGEST.fullmatch(word)
-        found += [word] if whole else word.split("-")
-    kept = [word for word in found if word and not _DIGEST.fullmatch(word)]
-    return kept if any(map(_LETTER.search, kept)) else []
+        words += [word] if whole else word.split("-")
+    cleaned = [word for word in words if word and not _DIGEST.fullmatch(word)]
+    return cleaned if any(map(_LETTER.search, cleaned)) else []
 
 
 def _is_code(word: str) -> bool:

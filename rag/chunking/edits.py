@@ -11,7 +11,7 @@ from rag.types import Document, Heading, Page, Span, Table
 Cut = Callable[[Document], Iterator[Span]]
 
 
-def edited(document: Document, cut: Cut) -> Iterator[Span]:
+def apply_edits(document: Document, cut: Cut) -> Iterator[Span]:
     """The spans that ``cut`` makes of a document, as its edits want them.
 
     No span holds anything that is excluded, or goes across a boundary that was set; text that is
@@ -21,19 +21,19 @@ def edited(document: Document, cut: Cut) -> Iterator[Span]:
     if not document.edits:
         yield from cut(document)
         return
-    kept = [(each.start, each.end) for each in document.edits if each.kind == "join"]
+    joins = [(edit.start, edit.end) for edit in document.edits if edit.kind == "join"]
     for start, end in stretches(document):
-        found = [(a + start, b + start) for a, b in cut(_part(document, start, end))]
-        for low, high in kept:
-            found = _joined(found, document.text, max(low, start), min(high, end))
-        yield from found
+        spans = [(a + start, b + start) for a, b in cut(_part(document, start, end))]
+        for low, high in joins:
+            spans = _joined(spans, document.text, max(low, start), min(high, end))
+        yield from spans
 
 
 def stretches(document: Document) -> Iterator[Span]:
     """Yield the spans of a document between excluded spans and added boundaries, in order."""
     length = len(document.text)
-    out = sorted((each.start, each.end) for each in document.edits if each.kind == "exclude")
-    marks = sorted({each.start for each in document.edits if each.kind == "split"})
+    out = sorted((edit.start, edit.end) for edit in document.edits if edit.kind == "exclude")
+    marks = sorted({edit.start for edit in document.edits if edit.kind == "split"})
     start = 0
     for low, high in [*out, (length, length)]:
         if low > start:
@@ -45,9 +45,9 @@ def stretches(document: Document) -> Iterator[Span]:
 def added_words(document: Document, start: int, end: int) -> str:
     """The words that are indexed with a span and not shown, each once, in the text's order."""
     words = (
-        each.words
-        for each in document.edits
-        if each.kind == "words" and each.start < end and start < each.end
+        edit.words
+        for edit in document.edits
+        if edit.kind == "words" and edit.start < end and start < edit.end
     )
     return " ".join(dict.fromkeys(words))
 
@@ -73,19 +73,19 @@ def _part(document: Document, start: int, end: int) -> Document:
         document,
         text=document.text[start:end],
         pages=tuple(
-            Page(each.number, *inside(each.start, each.end), each.head)
-            for each in document.pages
-            if each.start < end and start < max(each.end, each.start + 1)
+            Page(page.number, *inside(page.start, page.end), page.head)
+            for page in document.pages
+            if page.start < end and start < max(page.end, page.start + 1)
         ),
         headings=tuple(
-            Heading(each.start - start, each.level, each.title)
-            for each in document.headings
-            if start <= each.start < end
+            Heading(heading.start - start, heading.level, heading.title)
+            for heading in document.headings
+            if start <= heading.start < end
         ),
         tables=tuple(
-            Table(*inside(each.start, each.end), each.labels, each.caption)
-            for each in document.tables
-            if each.start < end and start < each.end
+            Table(*inside(table.start, table.end), table.labels, table.caption)
+            for table in document.tables
+            if table.start < end and start < table.end
         ),
         edits=(),
     )

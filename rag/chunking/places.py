@@ -33,9 +33,9 @@ def place_of(document: Document, start: int, end: int) -> Place:
     A passage often begins in the last line of a section or page, or in the running head of one.
     """
     number = _page(document, start, end)
-    page = next((each for each in document.pages if each.number == number), None)
-    said = "" if page is None else recognised(page.confidence)
-    return Place(number, _heading(document, start, end), said)
+    page = next((candidate for candidate in document.pages if candidate.number == number), None)
+    note = "" if page is None else recognised(page.confidence)
+    return Place(number, _heading(document, start, end), note)
 
 
 def recognised(confidence: float | None) -> str:
@@ -60,7 +60,9 @@ def _page(document: Document, start: int, end: int) -> int | None:
 
 
 def _heading(document: Document, start: int, end: int) -> str:
-    inner = (each.start for each in _from(document.headings, start, end) if each.start > start)
+    inner = (
+        heading.start for heading in _from(document.headings, start, end) if heading.start > start
+    )
     shares = dict[str, int]()
     for low, high in itertools.pairwise([start, *inner, end]):
         heading = document.heading_at(low)

@@ -55,12 +55,12 @@ def _sentences(document: Document) -> Iterator[int]:
 def _distances(text: str, starts: Integers, embed: Embed) -> Floats:
     """1 less the cosine of every sentence and the next, shape (sentences - 1,)."""
     places = list(pairwise([*starts.tolist(), len(text)]))
-    found, last = list[Floats](), None
+    distances, last = list[Floats](), None
     for first in range(0, len(places), AT_ONCE):
         part = places[first : first + AT_ONCE]
-        said = [text[start : min(end, start + _LONGEST)].strip() for start, end in part]
-        rows = embed(said).astype(np.float64)
-        held = rows if last is None else np.concatenate([last, rows])
-        found.append(1 - (held[:-1] * held[1:]).sum(axis=1))
+        sentences = [text[start : min(end, start + _LONGEST)].strip() for start, end in part]
+        rows = embed(sentences).astype(np.float64)
+        joined = rows if last is None else np.concatenate([last, rows])
+        distances.append(1 - (joined[:-1] * joined[1:]).sum(axis=1))
         last = rows[-1:]
-    return np.concatenate(found)
+    return np.concatenate(distances)

@@ -51,19 +51,21 @@ class Connection:
 
     def submit(self, task: Callable[..., T], *arguments: object) -> Future[T]:
         """Has a worker do a task; one that dies is replaced by another worker."""
-        asked = self._client.submit(task, *arguments, pure=False)
-        given: Future[T] = Future()
+        remote_future = self._client.submit(task, *arguments, pure=False)
+        future: Future[T] = Future()
 
         def deliver(done: Any) -> None:
-            if given.set_running_or_notify_cancel():
+            if future.set_running_or_notify_cancel():
                 try:
-                    given.set_result(done.result(timeout=_DELIVERY))
+                    future.set_result(done.result(timeout=_DELIVERY))
                 except BaseException as error:
-                    given.set_exception(error)
+                    future.set_exception(error)
 
-        given.add_done_callback(lambda each: asked.release() if each.cancelled() else None)
-        asked.add_done_callback(deliver)
-        return given
+        future.add_done_callback(
+            lambda done_future: remote_future.release() if done_future.cancelled() else None
+        )
+        remote_future.add_done_callback(deliver)
+        return future
 
     def close(self) -> None:
         """Ends it; tasks that nobody has begun are not done any more."""

@@ -67,15 +67,15 @@ class SpreadEmbedder:
             for rows in pieces
         ]
         vectors = np.empty((len(texts), self.dimension), np.float32)
-        left = list[int]()
+        remaining = list[int]()
         for rows, future in zip(pieces, sent, strict=True):
-            made = self._cluster.result(future)
-            if made is None:
-                left += rows
+            part = self._cluster.result(future)
+            if part is None:
+                remaining += rows
             else:
-                vectors[rows] = made
-        if left:
-            vectors[left] = self._here.embed([texts[row] for row in left], input_type)
+                vectors[rows] = part
+        if remaining:
+            vectors[remaining] = self._here.embed([texts[row] for row in remaining], input_type)
         return vectors
 
 

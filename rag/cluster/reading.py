@@ -86,7 +86,7 @@ class ReadingAhead:
         """Forgets what came before an item: others have it, or it is stored already."""
         place = self._places.get(item, -1)
         self._next = max(self._next, place + 1)
-        for passed in [each for each in self._sent if self._places[each] < place]:
+        for passed in [source for source in self._sent if self._places[source] < place]:
             future, _ = self._sent.pop(passed)
             future.cancel()
 

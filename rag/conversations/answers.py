@@ -40,10 +40,10 @@ class Answers:
         services = self._services
         chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
         # In mode auto a model may have to decide first, which nothing can be gone on with.
-        said, decides = "", recipe.answer.mode == "auto" and not trace.context
+        prefix, decides = "", recipe.answer.mode == "auto" and not trace.context
         if chat is not None and goes_on is not None and not decides:
-            said = begun(goes_on, trace)
-            chat = answering.Continuing(chat, said)
+            prefix = begun(goes_on, trace)
+            chat = answering.Continuing(chat, prefix)
         index = services.indexes.current(self._base_id, recipe.index)
         asks_tools = chat is not None and decides
         price = services.models.price(recipe.answer.provider, recipe.answer.model)
@@ -56,7 +56,7 @@ class Answers:
             words=answering.Vocabulary(index.lexical, len(index.passages)),
             beside=None
             if chat is None
-            else Beside(tuple(history), wording=self._prompts.wording(), begun=said),
+            else Beside(tuple(history), wording=self._prompts.wording(), begun=prefix),
             examples=examples,
             tools=answer_tools(services, recipe) if asks_tools else (),
         )

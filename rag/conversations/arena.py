@@ -77,57 +77,63 @@ class Arena:
     @operation("viewer")
     def get(self, bout_id: int) -> ArenaComparison:
         """The same. Raises NotFound."""
-        found = self.find(bout_id)
-        if found is None:
+        comparison = self.find(bout_id)
+        if comparison is None:
             raise NotFound("That bout is not in this knowledge base.")
-        return found
+        return comparison
 
     @operation("viewer")
-    def every(self, limit: int = 100) -> list[ArenaComparison]:
+    def list_comparisons(self, limit: int = 100) -> list[ArenaComparison]:
         """The bouts, newest first."""
         with self._database.read() as connection:
-            return arena_comparisons.every(connection, self._scope, limit)
+            return arena_comparisons.list_comparisons(connection, self._scope, limit)
 
     @operation("viewer")
-    def vote(self, bout_id: int, given: str) -> None:
+    def vote(self, bout_id: int, choice: str) -> None:
         """Stores which answer is preferred, one of ``VOTES``. Raises InvalidInput, NotFound."""
-        if given not in VOTES:
-            raise InvalidInput(f"{given!r} is no vote.", f"There are: {', '.join(VOTES)}.")
+        if choice not in VOTES:
+            raise InvalidInput(f"{choice!r} is no vote.", f"There are: {', '.join(VOTES)}.")
         with self._database.write() as connection:
-            if not arena_comparisons.vote(connection, self._scope, bout_id, given):
+            if not arena_comparisons.vote(connection, self._scope, bout_id, choice):
                 raise NotFound("That bout is not in this knowledge base.")
 
     @operation("viewer")
     def summaries(self) -> list[ArenaSummary]:
         """Return the summary of the votes on each pair of recipes, most votes first."""
         with self._database.read() as connection:
-            return summaries(arena_comparisons.voted(connection, self._scope))
+            return summaries(arena_comparisons.list_voted_comparisons(connection, self._scope))
 
 
 def summaries(voted: Iterable[ArenaComparison]) -> list[ArenaSummary]:
     """The votes of each two recipes, put together; those with the most votes first."""
     pairs = defaultdict[tuple[str, str], list[ArenaComparison]](list)
     recipes: dict[str, Recipe] = {}
-    for each in voted:
-        recipes |= {side.recipe.hash: side.recipe for side in (each.left, each.right)}
-        first, second = sorted((each.left.recipe.hash, each.right.recipe.hash))
-        pairs[first, second].append(each)
-    found = [_summary(recipes[one], recipes[other], held) for (one, other), held in pairs.items()]
-    return sorted(found, key=lambda summary: -summary.votes)
+    for comparison in voted:
+        recipes |= {side.recipe.hash: side.recipe for side in (comparison.left, comparison.right)}
+        first, second = sorted((comparison.left.recipe.hash, comparison.right.recipe.hash))
+        pairs[first, second].append(comparison)
+    results = [
+        _summary(recipes[one], recipes[other], comparisons)
+        for (one, other), comparisons in pairs.items()
+    ]
+    return sorted(results, key=lambda summary: -summary.votes)
 
 
 def by_question(scores: Iterable[tuple[str, float]]) -> Watched:
     """The mean of scores in [-1, 1] over questions, each of which counts once."""
-    held = defaultdict[str, list[float]](list)
+    scores_by_question = defaultdict[str, list[float]](list)
     for question, score in scores:
-        held[" ".join(question.casefold().split())].append(score)
-    return watched_mean(np.array([np.mean(each) for each in held.values()]))
+        scores_by_question[" ".join(question.casefold().split())].append(score)
+    return watched_mean(np.array([np.mean(scores) for scores in scores_by_question.values()]))
 
 
 def _summary(first: Recipe, second: Recipe, voted: list[ArenaComparison]) -> ArenaSummary:
-    scores = [(each.question, _score(each, first)) for each in voted]
+    scores = [(comparison.question, _score(comparison, first)) for comparison in voted]
     mean = by_question(scores)
-    won, votes = Counter(score for _, score in scores), Counter(each.vote for each in voted)
+    won, votes = (
+        Counter(score for _, score in scores),
+        Counter(comparison.vote for comparison in voted),
+    )
     return ArenaSummary(
         first,
         second,

@@ -12,6 +12,10 @@ def begun(turn: Turn, trace: Trace) -> str:
 
     As stored they count citations in the order in which the text cites them.
     """
-    given = {hit.chunk.id: number for number, hit in enumerate(trace.context, start=1)}
-    cited = {each.n: given[each.chunk_id] for each in turn.citations if each.chunk_id in given}
+    numbers = {hit.chunk.id: number for number, hit in enumerate(trace.context, start=1)}
+    cited = {
+        citation.n: numbers[citation.chunk_id]
+        for citation in turn.citations
+        if citation.chunk_id in numbers
+    }
     return renumbered(turn.answer, cited)

@@ -64,17 +64,23 @@ class Conversations:
     @operation("guest")
     def named(self, name: str) -> Conversation:
         """A conversation by its id or name. Raises NotFound, and InvalidInput for two of a name."""
-        wanted = name.strip()
-        if wanted.isdecimal() and len(wanted) <= 9 and (found := self.find(int(wanted))):
-            return found
+        stripped = name.strip()
+        if (
+            stripped.isdecimal()
+            and len(stripped) <= 9
+            and (conversation := self.find(int(stripped)))
+        ):
+            return conversation
         with self._database.read() as connection:
-            ids = sessions.called(connection, self._scope, wanted) if wanted else []
+            ids = sessions.find_ids_by_name(connection, self._scope, stripped) if stripped else []
         if len(ids) > 1:
             listed = ", ".join(map(str, ids))
-            raise InvalidInput(f"{len(ids)} conversations are called {wanted!r}.", f"Ids: {listed}")
-        if not ids or (found := self.find(ids[0])) is None:
-            raise NotFound(f"There is no conversation {wanted!r}.", "sessions KB lists them.")
-        return found
+            raise InvalidInput(
+                f"{len(ids)} conversations are called {stripped!r}.", f"Ids: {listed}"
+            )
+        if not ids or (conversation := self.find(ids[0])) is None:
+            raise NotFound(f"There is no conversation {stripped!r}.", "sessions KB lists them.")
+        return conversation
 
     @operation("guest")
     def recent(self, limit: int = 20, containing: str = "") -> list[ConversationRow]:
@@ -88,11 +94,11 @@ class Conversations:
     @operation("guest", audit="conversation")
     def rename(self, conversation_id: int, name: str) -> str:
         """Gives it a name, "" for none; returns it. Raises InvalidInput, NotFound."""
-        wanted = " ".join(storable(name).split())
-        if len(wanted) > LONGEST_NAME or not wanted.isprintable():
+        cleaned = " ".join(storable(name).split())
+        if len(cleaned) > LONGEST_NAME or not cleaned.isprintable():
             raise InvalidInput(f"A conversation's name has up to {LONGEST_NAME} characters.")
-        self._change(conversation_id, name=wanted)
-        return wanted
+        self._change(conversation_id, name=cleaned)
+        return cleaned
 
     @operation("guest")
     def keep(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
@@ -109,21 +115,21 @@ class Conversations:
     @operation("viewer", audit="export")
     def export(self, conversation_id: int, kind: str = "markdown") -> str:
         """The branch that is shown, as ``markdown`` or ``json``. Raises NotFound."""
-        found = self.find(conversation_id)
-        if found is None:
+        conversation = self.find(conversation_id)
+        if conversation is None:
             raise NotFound(_GONE)
-        asked = self.turns(conversation_id)
+        turns = self.turns(conversation_id)
         return (
-            exports.markdown(found, asked)
+            exports.markdown(conversation, turns)
             if kind == "markdown"
-            else exports.json_text(found, asked)
+            else exports.json_text(conversation, turns)
         )
 
     @operation("guest")
     def turns(self, conversation_id: int, last: int | None = None) -> list[Turn]:
         """Questions and answers of the branch that is shown, or ends with ``last``."""
         with self._database.read() as connection:
-            return turns.shown(connection, self._scope, conversation_id, last)
+            return turns.list_branch_turns(connection, self._scope, conversation_id, last)
 
     @operation("guest")
     def show(self, conversation_id: int, turn_id: int) -> None:
@@ -141,8 +147,8 @@ class Conversations:
     @operation("guest")
     def history(self, conversation_id: int, last: int | None = None) -> tuple[Message, ...]:
         """Return the most recent complete questions and answers, as context for a follow-up."""
-        said = [turn for turn in self.turns(conversation_id, last) if turn.status in _SAID]
-        return tuple(message for turn in said[-_REMEMBERED:] for message in _messages(turn))
+        answered = [turn for turn in self.turns(conversation_id, last) if turn.status in _SAID]
+        return tuple(message for turn in answered[-_REMEMBERED:] for message in _messages(turn))
 
     @operation("guest", models="none")
     def ask(
@@ -162,10 +168,10 @@ class Conversations:
         ``check_question`` does.
         """
         check_question(question)
-        kept = {} if settings is None else {"settings": dict(settings)}
+        changes = {} if settings is None else {"settings": dict(settings)}
         with self._database.write() as connection:
             turn_id = turns.ask(connection, conversation_id, question, recipe, also, instead_of)
-            if not sessions.change(connection, self._scope, conversation_id, head=None, **kept):
+            if not sessions.change(connection, self._scope, conversation_id, head=None, **changes):
                 raise NotFound(_GONE)
             return turn_id
 
@@ -200,5 +206,5 @@ def failure_words(stage: Stage) -> str:
 
 
 def _failure(stage: Stage) -> str:
-    said = f"{failure_words(stage)}: {stage.note}"
-    return said if said.endswith(".") else f"{said}."
+    sentence = f"{failure_words(stage)}: {stage.note}"
+    return sentence if sentence.endswith(".") else f"{sentence}."

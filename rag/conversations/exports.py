@@ -18,30 +18,30 @@ _LIVE = re.compile(
 _INERT = {"`": "&#96;", "<": "&lt;", "!": "&#33;"}
 
 
-def as_data(found: Conversation, asked: Sequence[Turn]) -> dict[str, Any]:
+def as_data(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, Any]:
     """Return a conversation as plain data: its turns with citations and feedback."""
     return {
-        "id": found.id,
-        "name": found.name,
-        "created": found.created.isoformat(),
-        "settings": dict(found.settings or {}),
-        "turns": [turn_data(turn) for turn in asked],
+        "id": conversation.id,
+        "name": conversation.name,
+        "created": conversation.created.isoformat(),
+        "settings": dict(conversation.settings or {}),
+        "turns": [turn_data(turn) for turn in turns],
     }
 
 
-def json_text(found: Conversation, asked: Sequence[Turn]) -> str:
+def json_text(conversation: Conversation, turns: Sequence[Turn]) -> str:
     """The same as a file."""
-    return json.dumps(as_data(found, asked), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(as_data(conversation, turns), ensure_ascii=False, indent=2) + "\n"
 
 
-def markdown(found: Conversation, asked: Sequence[Turn]) -> str:
+def markdown(conversation: Conversation, turns: Sequence[Turn]) -> str:
     """Questions as headings, answers as they came, and below each its numbered sources.
 
     Whoever wrote them: nothing in it is HTML, or a picture that loads where the file is opened.
     """
-    title = found.name or (asked[0].question if asked else f"Conversation {found.id}")
-    parts = [f"# {_one_line(title)}", f"Asked since {found.created:%Y-%m-%d %H:%M} UTC."]
-    for turn in asked:
+    title = conversation.name or (turns[0].question if turns else f"Conversation {conversation.id}")
+    parts = [f"# {_one_line(title)}", f"Asked since {conversation.created:%Y-%m-%d %H:%M} UTC."]
+    for turn in turns:
         parts += _told(turn)
     return "\n\n".join(parts) + "\n"
 
@@ -89,14 +89,14 @@ def _told(turn: Turn) -> Iterator[str]:
     if turn.rewritten:
         yield f"Understood as: {_one_line(turn.rewritten)}"
     yield _harmless(turn.answer) or "No answer came."
-    sources = [f"- [{each.n}] {_source(each)}" for each in turn.citations]
+    sources = [f"- [{citation.n}] {_source(citation)}" for citation in turn.citations]
     if sources:
         yield "\n".join(sources)
-    made = [turn.mode, turn.status, turn.note, f"recipe {turn.recipe.hash}"]
-    yield f"({', '.join(_one_line(each) for each in made if each)})"
+    details = [turn.mode, turn.status, turn.note, f"recipe {turn.recipe.hash}"]
+    yield f"({', '.join(_one_line(detail) for detail in details if detail)})"
     if turn.thumb:
-        given = [f"thumb {_THUMBS[turn.thumb]}", turn.reason, _one_line(turn.correction)]
-        yield f"Feedback: {', '.join(each for each in given if each)}"
+        feedback = [f"thumb {_THUMBS[turn.thumb]}", turn.reason, _one_line(turn.correction)]
+        yield f"Feedback: {', '.join(detail for detail in feedback if detail)}"
 
 
 def _source(citation: StoredCitation) -> str:
@@ -111,12 +111,13 @@ def _one_line(text: str) -> str:
 
 def _harmless(text: str) -> str:
     return "\n".join(
-        each.markdown if isinstance(each, CodeBlock) else _inert(each) for each in code_blocks(text)
+        block.markdown if isinstance(block, CodeBlock) else _inert(block)
+        for block in code_blocks(text)
     )
 
 
 def _inert(line: str) -> str:
-    def entity(found: re.Match[str]) -> str:
-        return found[0] if found[1] else _INERT[found[0][0]] * len(found[0])
+    def entity(match: re.Match[str]) -> str:
+        return match[0] if match[1] else _INERT[match[0][0]] * len(match[0])
 
     return _LIVE.sub(entity, line)

@@ -102,7 +102,7 @@ def operation_figures(turns: Sequence[TurnRow]) -> OperationFigures:
     """Return the summary metrics of turns."""
     answered = [turn for turn in turns if turn.status != "failed"]
     times = [total_seconds(turn) for turn in answered]
-    first = [each for turn in answered if (each := turn.metrics.get("first_token_seconds"))]
+    first = [seconds for turn in answered if (seconds := turn.metrics.get("first_token_seconds"))]
     return OperationFigures(
         questions=len(turns),
         refused=sum(turn.status == "refused" for turn in turns),
@@ -145,12 +145,15 @@ def operation_periods(turns: Sequence[TurnRow]) -> list[OperationPeriod]:
     first, last = turns[0].asked, max(turn.asked for turn in turns)
     step = timedelta(hours=1) if last - first <= HOURLY else timedelta(days=1)
     start = _floor(first, step)
-    held: dict[datetime, list[TurnRow]] = {}
+    turns_by_period: dict[datetime, list[TurnRow]] = {}
     for turn in turns:
-        held.setdefault(_floor(turn.asked, step), []).append(turn)
+        turns_by_period.setdefault(_floor(turn.asked, step), []).append(turn)
     count = int((_floor(last, step) - start) / step) + 1
     moments = (start + number * step for number in range(count))
-    return [OperationPeriod(moment, operation_figures(held.get(moment, []))) for moment in moments]
+    return [
+        OperationPeriod(moment, operation_figures(turns_by_period.get(moment, [])))
+        for moment in moments
+    ]
 
 
 def slowest_turns(turns: Iterable[TurnRow], most: int = 10) -> list[TurnRow]:
@@ -183,13 +186,13 @@ _FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 def worst_turns(turns: Iterable[TurnRow], most: int = 10) -> list[tuple[TurnRow, Fault]]:
     """Those with a fault: the worst kind first, then most unsupported sentences, then newest."""
-    found = [(turn, wrong) for turn in turns if (wrong := fault(turn)) is not None]
+    faulty = [(turn, wrong) for turn in turns if (wrong := fault(turn)) is not None]
 
-    def rank(each: tuple[TurnRow, Fault]) -> tuple[int, int, int]:
-        turn, wrong = each
+    def rank(entry: tuple[TurnRow, Fault]) -> tuple[int, int, int]:
+        turn, wrong = entry
         return _FAULTS.index(wrong), -unsupported_sentences(turn), -turn.id
 
-    return sorted(found, key=rank)[:most]
+    return sorted(faulty, key=rank)[:most]
 
 
 def _floor(moment: datetime, step: timedelta) -> datetime:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from rag.answering.asking.wording import PROMPTS, Wording, checked
+from rag.answering.asking.wording import PROMPTS, Wording, check_prompt_text
 from rag.operation import ALL, operation
 from rag.storage import Database
 from rag.storage.conversations import prompt_texts as rows
@@ -21,18 +21,18 @@ class Prompts:
     @operation("guest")
     def wording(self) -> Wording:
         """The texts in use."""
-        latest = {each.name: each.text for each in self._all()}
+        latest = {version.name: version.text for version in self._all()}
         return Wording({name: text for name, text in latest.items() if text})
 
     @operation("guest")
     def versions(self, name: str) -> list[PromptVersion]:
         """Return the versions of a prompt, newest first; a reset has the text ""."""
-        return [each for each in self._all() if each.name == name][::-1]
+        return [version for version in self._all() if version.name == name][::-1]
 
     @operation("editor", audit="recipe", audited_arguments=1)
     def save(self, name: str, text: str) -> None:
         """Changes a prompt. Raises NotFound, InvalidInput for a text without a place it needs."""
-        text = checked(name, text)
+        text = check_prompt_text(name, text)
         if text != self.wording().text(name):
             self._add(name, "" if text == PROMPTS[name].text else text)
 
@@ -57,4 +57,4 @@ class Prompts:
 
     def _all(self) -> list[PromptVersion]:
         with self._database.read() as connection:
-            return rows.every(connection, self._base_id)
+            return rows.list_prompt_versions(connection, self._base_id)

@@ -34,10 +34,10 @@ class Reviews:
             raise InvalidInput(
                 f"{reason!r} is no reason.", f"There are: {', '.join(FEEDBACK_REASONS)}."
             )
-        told = storable(correction).strip()
-        if len(told) > LONGEST_CORRECTION:
+        text = storable(correction).strip()
+        if len(text) > LONGEST_CORRECTION:
             raise InvalidInput(f"A correction has at most {LONGEST_CORRECTION:,} characters.")
-        self._mark(self._scope, turn_id, reason=reason, correction=told)
+        self._mark(self._scope, turn_id, reason=reason, correction=text)
 
     @operation("guest")
     def opened(self, turn_id: int) -> None:
@@ -74,15 +74,15 @@ class Reviews:
     def export(self) -> list[dict[str, Any]]:
         """Every turn that somebody thought something of, newest first, for scripts."""
         with self._database.read() as connection:
-            given = feedback.given(connection, self._scope)
+            entries = feedback.list_feedback(connection, self._scope)
         return [
             {
-                **exports.turn_data(each.turn),
-                "conversation": each.conversation,
-                "visitor": each.visitor,
-                "review": each.turn.review,
+                **exports.turn_data(entry.turn),
+                "conversation": entry.conversation,
+                "visitor": entry.visitor,
+                "review": entry.turn.review,
             }
-            for each in given
+            for entry in entries
         ]
 
     def _mark(self, scope: Scope, turn_id: int, **values: Any) -> None:

@@ -59,10 +59,10 @@ def log_turn(base_id: int, turn_id: int, metrics: Metrics) -> None:
 
     Where traces are kept, it names the one of the turn.
     """
-    told = {"event": "turn", "knowledge_base": base_id, "turn": turn_id, **metrics}
+    record = {"event": "turn", "knowledge_base": base_id, "turn": turn_id, **metrics}
     if trace := telemetry.trace_id():
-        told["trace_id"] = trace
-    log.info("%s", json.dumps(told, sort_keys=True))
+        record["trace_id"] = trace
+    log.info("%s", json.dumps(record, sort_keys=True))
 
 
 def write_log() -> None:
@@ -76,7 +76,9 @@ def write_log() -> None:
 
 
 def _figure(trace: Trace, stage: str, name: str) -> float | None:
-    return next((each.figures.get(name) for each in trace.stages if each.name == stage), None)
+    return next(
+        (candidate.figures.get(name) for candidate in trace.stages if candidate.name == stage), None
+    )
 
 
 def _mean(values: list[float]) -> float | None:

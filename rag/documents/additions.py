@@ -53,8 +53,8 @@ class Additions:
 
         A local model that no job has used yet is measured for about a second.
         """
-        characters = sum(each.characters for each in amounts)
-        pages = sum(each.pages for each in amounts)
+        characters = sum(amount.characters for amount in amounts)
+        pages = sum(amount.pages for amount in amounts)
         return Throughput(self._services).seconds(embedder, characters, pages)
 
     @operation("viewer")

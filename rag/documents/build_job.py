@@ -67,13 +67,13 @@ class _Building:
         self._recipes = recipes
         self._before = reporter.carried() or 0  # documents of the first build, in earlier turns
         self._paces = Throughput(services)
-        self._forecast = RemainingTime(self._paces.known(), job.done / (job.total or 1))
+        self._forecast = RemainingTime(self._paces.rates(), job.done / (job.total or 1))
         embedder = spread(services.models.embedder, cluster)
         self._ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
         self._group = min(_GROUP * cluster.breadth, _MOST_IN_GROUP)
         with services.database.read() as connection:
-            held = documents.every(connection, job.base_id)
-            self._characters = {row.id: row.characters for row in held}
+            rows = documents.list_documents(connection, job.base_id)
+            self._characters = {row.id: row.characters for row in rows}
         for name in recipes:
             self._expect(name)
 
@@ -122,8 +122,8 @@ class _Building:
         self._forecast.end(key)
 
     def _told(self, message: str) -> tuple[int, int, str, float]:
-        done, total, left = self._forecast.told()
-        return done, total, message, left
+        done, total, seconds_left = self._forecast.estimate()
+        return done, total, message, seconds_left
 
     def _expect(self, name: str) -> list[list[str]]:
         """The documents that a build lacks, as many at once as are stored in one transaction."""
@@ -133,6 +133,6 @@ class _Building:
         most = self._group
         groups = [missing[start : start + most] for start in range(0, len(missing), most)]
         for group in groups:
-            size = sum(self._characters.get(each, 0) for each in group)
+            size = sum(self._characters.get(document_id, 0) for document_id in group)
             self._forecast.add((name, group[0]), "text", size, work_for(recipe))
         return groups

@@ -14,8 +14,8 @@ from rag.types import LOST, Document
 
 def with_edits(connection: Connection, base_id: int, document: Document) -> Document:
     """A document on its way in with the edits that it will have, or itself where it has none."""
-    found = list(_anchored(connection, base_id, document))
-    return replace(document, edits=tuple(each.edit for each in found)) if found else document
+    edits = list(_anchored(connection, base_id, document))
+    return replace(document, edits=tuple(edit.edit for edit in edits)) if edits else document
 
 
 def move_edits(
@@ -25,35 +25,35 @@ def move_edits(
 
     Those whose words it does not have stay as they are: lost, until a document has them.
     """
-    found = {each.id for each in _moved(connection, base_id, document, replaced)}
-    for each in passage_edits.of_document(connection, base_id, document.id):
-        if each.id not in found:  # the same file, read into another text
-            passage_edits.move(connection, replace(each, document_id=LOST))
+    moved_ids = {edit.id for edit in _moved(connection, base_id, document, replaced)}
+    for edit in passage_edits.of_document(connection, base_id, document.id):
+        if edit.id not in moved_ids:  # the same file, read into another text
+            passage_edits.move(connection, replace(edit, document_id=LOST))
 
 
 def _moved(
     connection: Connection, base_id: int, document: Document, replaced: str | None
 ) -> Iterator[StoredEdit]:
-    for each in _anchored(connection, base_id, document, replaced):
-        passage_edits.move(connection, each)
-        yield each
+    for edit in _anchored(connection, base_id, document, replaced):
+        passage_edits.move(connection, edit)
+        yield edit
 
 
 def _anchored(
     connection: Connection, base_id: int, document: Document, replaced: str | None = None
 ) -> Iterator[StoredEdit]:
-    before = replaced or documents.named(connection, base_id, document.name)
+    before = replaced or documents.find_id_by_name(connection, base_id, document.name)
     theirs = {document.id, *([before] if before else [])}
     adrift = passage_edits.adrift(connection, base_id, spellings(document.name), theirs)
     if not adrift:
         return
     text = Haystack(document.text)
-    last = max(each.end for each in adrift)
-    for each in adrift:
-        span = text.locate(each.quote, each.start, each.end, each.start / max(last, 1))
+    last = max(edit.end for edit in adrift)
+    for edit in adrift:
+        span = text.locate(edit.quote, edit.start, edit.end, edit.start / max(last, 1))
         if span is not None and span[1] is not None:
             yield replace(
-                each,
+                edit,
                 document_id=document.id,
                 document_name=document.name,
                 start=span[0],

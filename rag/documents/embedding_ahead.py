@@ -98,8 +98,8 @@ class EmbeddingAhead:
         """The documents that lack vectors: those of the saved recipe first, then small ones."""
         with self._database.read() as connection:
             saved = bases.by_id(connection, self._base_id).recipe.index.hash
-            found = builds.waiting(connection, self._base_id)
-        return sorted(found, key=lambda each: each.build_hash != saved)
+            items = builds.waiting(connection, self._base_id)
+        return sorted(items, key=lambda item: item.build_hash != saved)
 
     def some(self, begins: Callable[[str], None]) -> Embedded | None:
         """Embeds the next batch; None where nothing waits whose embedder works.
@@ -109,7 +109,7 @@ class EmbeddingAhead:
         self.elsewhere = False
         if self._queue is not None:
             return self._embedded(self._queue, begins) or self.some(begins)
-        for build_hash in dict.fromkeys(each.build_hash for each in self.waiting()):
+        for build_hash in dict.fromkeys(item.build_hash for item in self.waiting()):
             if build_hash not in self.failed and (queue := self._fetched(build_hash)):
                 return self._embedded(queue, begins) or self.some(begins)
         return None
@@ -123,8 +123,8 @@ class EmbeddingAhead:
             if queue is None or not (self._claims.shared and queue.texts):
                 return queue
             claimed = self._claimed(queue, refused)
-            every = len(queue.documents) < documents and len(queue.texts) < most
-            if claimed is not None or every:
+            is_complete = len(queue.documents) < documents and len(queue.texts) < most
+            if claimed is not None or is_complete:
                 self.elsewhere = self.elsewhere or claimed is None
                 return claimed
             documents, most = 2 * documents, 2 * most  # others have the first of them
@@ -134,8 +134,8 @@ class EmbeddingAhead:
         batch."""
         with self._database.read() as connection:
             recipe = builds.recipe(connection, self._base_id, build_hash)
-            every = builds.waiting(connection, self._base_id)
-            mine = [each for each in every if each.build_hash == build_hash][:most_documents]
+            items = builds.waiting(connection, self._base_id)
+            mine = [item for item in items if item.build_hash == build_hash][:most_documents]
             if recipe is None or not mine:
                 return None  # deleted meanwhile
             try:
@@ -143,10 +143,10 @@ class EmbeddingAhead:
             except TouchstoneError as error:
                 self._fails(build_hash, error)
                 return None
-            ids = [each.id for each in mine]
+            ids = [item.id for item in mine]
             place = self._base_id, build_hash, embedder.id
-            texts = passages.unembedded(connection, *place, ids, most_texts)
-        return _Queue(build_hash, embedder, {each.id: each for each in mine}, texts)
+            texts = passages.list_unembedded(connection, *place, ids, most_texts)
+        return _Queue(build_hash, embedder, {item.id: item for item in mine}, texts)
 
     def _claimed(self, queue: _Queue, refused: set[str]) -> _Queue | None:
         """Claim about two batches of a queue; None if other workers have claimed all of it.
@@ -154,24 +154,27 @@ class EmbeddingAhead:
         Claims that were ``refused`` a moment ago are not requested again.
         """
         pieces: dict[str, list[Unembedded]] = {}
-        for each in queue.texts:
-            name = f"{self._base_id}/{queue.build_hash}/{each.document_id}/{each.order // _SHARED}"
-            pieces.setdefault(name, []).append(each)
+        for passage in queue.texts:
+            piece_number = passage.order // _SHARED
+            name = f"{self._base_id}/{queue.build_hash}/{passage.document_id}/{piece_number}"
+            pieces.setdefault(name, []).append(passage)
         texts, claimed = list[Unembedded](), list[str]()
-        for name, held in pieces.items():
+        for name, piece in pieces.items():
             if len(texts) >= 2 * self._at_once.texts or len(claimed) >= _MOST_CLAIMS:
                 break
             if name not in refused and self._claims.take([name]):
                 claimed.append(name)
-                texts += held
+                texts += piece
             else:
                 refused.add(name)
         if not claimed:
             return None
         # Since they were listed, whoever had them before may have embedded some.
-        lacking = uncached(self._database, queue.embedder, [each.indexed_text for each in texts])
-        left = set(lacking.values())
-        texts = [each for each in texts if each.indexed_text in left]
+        lacking = uncached(
+            self._database, queue.embedder, [passage.indexed_text for passage in texts]
+        )
+        missing = set(lacking.values())
+        texts = [passage for passage in texts if passage.indexed_text in missing]
         return replace(queue, texts=texts, claimed=claimed)
 
     def _embedded(self, queue: _Queue, begins: Callable[[str], None]) -> Embedded | None:
@@ -181,7 +184,7 @@ class EmbeddingAhead:
         started = time.monotonic()
         begins(queue.build_hash)
         try:
-            new = vectors_for(queue.embedder, [each.indexed_text for each in texts])
+            new = vectors_for(queue.embedder, [passage.indexed_text for passage in texts])
         except (Cancelled, StorageError):
             raise
         except TouchstoneError as error:
@@ -189,16 +192,16 @@ class EmbeddingAhead:
             self._claims.leave(queue.claimed)
             return None
         self._at_once.took(len(texts), time.monotonic() - started)
-        left = {each.document_id for each in rest}
-        held = {each.document_id for each in texts} if texts else set(queue.documents)
-        done = self._stored(queue, new, sorted(held - left))
+        unfinished = {passage.document_id for passage in rest}
+        document_ids = {passage.document_id for passage in texts} if texts else set(queue.documents)
+        done = self._stored(queue, new, sorted(document_ids - unfinished))
         if not rest:
             self._claims.leave(queue.claimed)
         return Embedded(
             queue.build_hash,
-            tuple(dict.fromkeys(queue.documents[each.document_id].name for each in texts)),
-            sum(each.characters for each in texts),
-            tuple(queue.documents[each] for each in done),
+            tuple(dict.fromkeys(queue.documents[passage.document_id].name for passage in texts)),
+            sum(passage.characters for passage in texts),
+            tuple(queue.documents[document_id] for document_id in done),
         )
 
     def _stored(self, queue: _Queue, new: Mapping[bytes, bytes], ids: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ Item = tuple[str, Mapping[str, object]]
 """The name and the payload of an item of a job."""
 
 
-def named(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+def name_files(paths: Sequence[Path]) -> list[tuple[Path, str]]:
     """Every file once, with its path below the folder given; equal ones with that folder's name.
 
     Neither depends on the order of ``paths``, so that the same files are the same documents.
@@ -46,12 +46,12 @@ def _files(path: Path) -> list[Path]:
 
 def distinct(items: Iterable[Item]) -> list[Item]:
     """The items, a number in every name that an earlier one has, like ``readme (2).md``."""
-    found: dict[str, Item] = {}
+    by_name: dict[str, Item] = {}
     for name, payload in items:
         stem, dot, extension = name.rpartition(".") if "." in name else (name, "", "")
         number, free = 2, name
-        while free in found:
+        while free in by_name:
             free = f"{stem} ({number}){dot}{extension}"
             number += 1
-        found[free] = (free, payload)
-    return list(found.values())
+        by_name[free] = (free, payload)
+    return list(by_name.values())

@@ -36,7 +36,7 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
     embedder = spread(services.models.embedder, cluster)
     ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
     paces = Throughput(services)
-    forecast = RemainingTime(paces.known(), job.done / (job.total or 1))
+    forecast = RemainingTime(paces.rates(), job.done / (job.total or 1))
     total = 0
     for part in _groups(folder):
         size = sum(len(row.full_text) for row in part)
@@ -48,13 +48,13 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
         shifts |= {row.id: len(row.full_text) - len(row.text) for row in group}
         new = [row.document(folder.name) for row in group if row.full_text.strip()]
         with services.database.read() as connection:
-            held = documents.names(connection, job.base_id, [item.id for item in new])
-        new = [item for item in new if item.id not in held]
+            present = documents.names(connection, job.base_id, [item.id for item in new])
+        new = [item for item in new if item.id not in present]
 
         def on_progress(step: str, done: int, parts: int, seen: int = seen) -> None:
             forecast.reached(seen, step, done, parts)
-            units, whole, left = forecast.told()
-            reporter.report(units, whole, f"{seen:,} of {total:,} documents, {step}", left)
+            units, whole, seconds_left = forecast.estimate()
+            reporter.report(units, whole, f"{seen:,} of {total:,} documents, {step}", seconds_left)
 
         if new:
             ingestion.store(new, on_progress)

@@ -36,7 +36,7 @@ from rag.jobs.turns import TurnOver
 from rag.questions.reanchoring import lost_labels
 from rag.questions.sets import QuestionSets
 from rag.readers import web
-from rag.readers.page_names import distinguished
+from rag.readers.page_names import distinguish_name
 from rag.services import Services
 from rag.storage import Connection, documents, files
 from rag.storage import jobs as rows
@@ -103,10 +103,10 @@ def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
 
 def _import_questions(services: Services, job: JobRow) -> None:
     """Labels can only be anchored once the documents are there."""
-    given = job.payload["questions"]
-    content = services.files.path(given["file"]).read_text("utf-8")
-    questions = question_files.parse(given["name"], content)
-    QuestionSets(services.database, job.base_id).save(given["set"], questions)
+    upload = job.payload["questions"]
+    content = services.files.path(upload["file"]).read_text("utf-8")
+    questions = question_files.parse(upload["name"], content)
+    QuestionSets(services.database, job.base_id).save(upload["set"], questions)
 
 
 class _ItemReader:
@@ -127,7 +127,7 @@ class _ItemReader:
         self._ahead = ReadingAhead(cluster, self._to_read)
         self._items: Mapping[int, JobItem] = {}
         self._paces = Throughput(services)
-        self._forecast = RemainingTime(self._paces.known(), job.done / (job.total or 1))
+        self._forecast = RemainingTime(self._paces.rates(), job.done / (job.total or 1))
         self.vectors = JobVectors(
             services, job.id, self._ingestion, self._forecast, self._say, claims, self._give_way
         )
@@ -241,11 +241,15 @@ class _ItemReader:
         if self._ingestion.present(source["file"]) is None:
             return False
         with self._services.database.write() as connection:
-            known = documents.exists(connection, self._job.base_id, source["file"])
-            if known is None:
+            stored_name = documents.exists(connection, self._job.base_id, source["file"])
+            if stored_name is None:
                 return False  # deleted meanwhile
             before = self._ingestion.withdraw(connection, source["name"], source["file"])
-            reason = "" if known == source["name"] else f"the same content is stored as {known}"
+            reason = (
+                ""
+                if stored_name == source["name"]
+                else f"the same content is stored as {stored_name}"
+            )
             status: ItemStatus = "unchanged" if before is None else "replaced"
             rows.set_item(connection, self._job.id, item.position, status, reason)
             if before is not None:
@@ -270,9 +274,9 @@ class _ItemReader:
                 rows.note_fetched(connection, item, stored.sha256)
         with self._services.database.read() as connection:
             other = documents.source_of(connection, self._job.base_id, fetched.name)
-        taken = other is not None and other != fetched.asked
-        name = distinguished(fetched.name, fetched.asked) if taken else fetched.name
-        return {"file": stored.sha256, "name": name, "source": fetched.asked}
+        is_taken = other is not None and other != fetched.requested_url
+        name = distinguish_name(fetched.name, fetched.requested_url) if is_taken else fetched.name
+        return {"file": stored.sha256, "name": name, "source": fetched.requested_url}
 
     def _read(
         self, item: JobItem, source: Mapping[str, Any], on_progress: ProgressCallback
@@ -354,8 +358,8 @@ class _ItemReader:
         return on_progress
 
     def _say(self, message: str) -> None:
-        done, total, left = self._forecast.told()
-        self._reporter.report(done, total, message, left)
+        done, total, seconds_left = self._forecast.estimate()
+        self._reporter.report(done, total, message, seconds_left)
 
 
 def _unreadable(document: Document) -> str:

@@ -74,8 +74,8 @@ class Ingestion:
         """Index recipes of all builds, the saved one first; a document is stored for each."""
         with self._database.read() as connection:
             saved = bases.by_id(connection, self.base_id).recipe.index
-            every = [row.recipe for row in builds.every(connection, self.base_id)]
-        return [saved, *(recipe for recipe in every if recipe.hash != saved.hash)]
+            built = [row.recipe for row in builds.list_builds(connection, self.base_id)]
+        return [saved, *(recipe for recipe in built if recipe.hash != saved.hash)]
 
     def work(self) -> dict[str, str]:
         """The steps of storing a document in every build, and whose pace each has."""
@@ -104,7 +104,7 @@ class Ingestion:
 
         Its labels look for their words there. Returns its id, None where there was nothing else.
         """
-        before = documents.named(connection, self.base_id, name)
+        before = documents.find_id_by_name(connection, self.base_id, name)
         if before is None or before == document_id:
             return None
         length = documents.characters(connection, self.base_id, before)
@@ -127,7 +127,7 @@ class Ingestion:
         built again: see ``behind``. Raises ProviderError or InvalidRecipe for the saved recipe.
         """
         with self._database.read() as connection:
-            group = [with_edits(connection, self.base_id, each) for each in group]
+            group = [with_edits(connection, self.base_id, document) for document in group]
         recipes, cuttings = self._prepare_all(group, on_progress)
         on_progress("storing", 0, 0)
         with self._database.write() as connection:
@@ -184,11 +184,11 @@ class Ingestion:
         Those that were deleted meanwhile are left out.
         """
         with self._database.read() as connection:
-            held = documents.names(connection, self.base_id, document_ids)
+            present = documents.names(connection, self.base_id, document_ids)
             group = [
                 documents.get(connection, self.base_id, name)
                 for name in document_ids
-                if name in held
+                if name in present
             ]
         cuttings: Cuttings = {}
         self._prepare(group, recipe, cuttings, on_progress)
@@ -252,18 +252,18 @@ class Ingestion:
 
         for document in group:
             if (document.id, recipe.cut) not in cuttings:
-                made = cuttings[document.id, recipe.cut] = Cutting(document)
-                found = chunks(
+                new_cutting = cuttings[document.id, recipe.cut] = Cutting(document)
+                new_chunks = chunks(
                     document,
                     recipe,
                     embedder.tokenizer,
                     sentences,
                     providers.languages(recipe.embedder),
                 )
-                for place, chunk in enumerate(found):
+                for place, chunk in enumerate(new_chunks):
                     if place % _CUT_AT_ONCE == 0:
                         on_progress(cutting, before + chunk.start, total)
-                    made.add(chunk)
+                    new_cutting.add(chunk)
             before += len(document.text)
         if cut := [cuttings[item.id, recipe.cut] for item in group]:
             self._load(recipe.embedder, cut[0], on_progress, embed=embed)
@@ -319,19 +319,23 @@ class Ingestion:
         recipes: Sequence[IndexRecipe],
         cuttings: Cuttings,
     ) -> Stored:
-        known = documents.reading(connection, self.base_id, document.id)
-        if known is not None and known.reader_version >= document.reader_version:
+        stored = documents.reading(connection, self.base_id, document.id)
+        if stored is not None and stored.reader_version >= document.reader_version:
             return Stored(document.name, "unchanged", 0)  # another process was quicker
-        before = document.id if known else documents.named(connection, self.base_id, document.name)
+        before = (
+            document.id
+            if stored
+            else documents.find_id_by_name(connection, self.base_id, document.name)
+        )
         length, texts, tags = 0, list[bytes](), tuple[str, ...]()
         if before is not None:
             length = documents.characters(connection, self.base_id, before)
             tags = documents.tags(connection, self.base_id, before)
             texts = documents.remove(connection, self.base_id, before)
-        lost = reanchor(connection, self.base_id, document, before, length) if known else ()
+        lost = reanchor(connection, self.base_id, document, before, length) if stored else ()
         documents.insert_document(connection, self.base_id, document, tags)
-        if known is not None:
-            documents.set_added(connection, self.base_id, document.id, known.added)
+        if stored is not None:
+            documents.set_added(connection, self.base_id, document.id, stored.added)
         else:
             lost = reanchor(connection, self.base_id, document, before, length)
         move_edits(connection, self.base_id, document, before)

@@ -39,7 +39,7 @@ def can_be_shared(services: Services, job: JobRow) -> bool:
     if job.kind != "ingest" or services.database.dialect != "postgresql":
         return False
     with services.database.read() as connection:
-        waiting = {each.id: each.characters for each in builds.waiting(connection, job.base_id)}
+        waiting = {item.id: item.characters for item in builds.waiting(connection, job.base_id)}
     return sum(waiting.values()) > _WORTH_SHARING or is_large(services, job)
 
 
@@ -69,7 +69,7 @@ def _waiting_bytes(services: Services, job: JobRow) -> int:
     with services.database.read() as connection:
         items = rows.items(connection, job.id)
     waiting = [item.payload for item in items if item.status == "waiting"]
-    names = {each["file"] for each in waiting if "file" in each}
+    names = {item["file"] for item in waiting if "file" in item}
     here = [place for place in map(services.files.place, names) if place.exists()]
     size = sum(place.stat().st_size for place in here)
     if services.files.in_database:
@@ -80,4 +80,4 @@ def _waiting_bytes(services: Services, job: JobRow) -> int:
 
 def _characters(services: Services, base_id: int) -> int:
     with services.database.read() as connection:
-        return sum(row.characters for row in documents.every(connection, base_id))
+        return sum(row.characters for row in documents.list_documents(connection, base_id))

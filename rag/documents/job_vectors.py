@@ -50,16 +50,16 @@ class JobVectors:
         self._done: dict[str, float] = {}  # characters of text whose vectors came, by build
         for build_hash, work in self._steps.items():
             forecast.add((_VECTORS, build_hash), "all", 0, work)
-        for left in {each.id: each for each in self._ahead.waiting()}.values():
-            forecast.add(left.id, "text", left.characters, {})
+        for item in {item.id: item for item in self._ahead.waiting()}.values():
+            forecast.add(item.id, "text", item.characters, {})
 
     def some(self) -> bool:
         """Makes about a second's worth; False where there is nothing to do."""
         done = self._ahead.some(self._at)
         if done is None:
             return False
-        held = self._done.get(done.build_hash, 0.0)
-        self._done[done.build_hash] = held + done.characters
+        before = self._done.get(done.build_hash, 0.0)
+        self._done[done.build_hash] = before + done.characters
         self._at(done.build_hash)
         self._forecast.pause()
         if done.names:
@@ -96,10 +96,10 @@ class JobVectors:
     def note_what_lacks(self) -> int:
         """Says of each document whose embedder failed that words alone find it; how many."""
         why: dict[str, tuple[str, TouchstoneError]] = {}
-        for left in self._ahead.waiting():
-            if left.build_hash in self._ahead.failed and left.build_hash in self._recipes:
-                embedder = self._recipes[left.build_hash].embedder
-                why.setdefault(left.name, (embedder, self._ahead.failed[left.build_hash]))
+        for waiting in self._ahead.waiting():
+            if waiting.build_hash in self._ahead.failed and waiting.build_hash in self._recipes:
+                embedder = self._recipes[waiting.build_hash].embedder
+                why.setdefault(waiting.name, (embedder, self._ahead.failed[waiting.build_hash]))
         if not why:
             return 0
         with self._database.write() as connection:

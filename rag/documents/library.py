@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rag import readers
-from rag.documents.file_names import Item, distinct, named
+from rag.documents.file_names import Item, distinct, name_files
 from rag.documents.page_images import page_image
 from rag.documents.previews import preview, sizes
 from rag.documents.reading_again import PASTED, ReadingAgain
@@ -108,7 +108,7 @@ def paths_brought_in(files: Files, paths: Sequence[Path], urls: Sequence[str]) -
     """Stores files; the block queues the reading of them and of pages: ``Library.add_paths``."""
     pages = _pages(urls)
     with files.arriving() as arrival:
-        stored = distinct(_stored_path(arrival, file, name) for file, name in named(paths))
+        stored = distinct(_stored_path(arrival, file, name) for file, name in name_files(paths))
         yield Reading([*stored, *pages], arrival)
 
 
@@ -154,7 +154,7 @@ class Library:
         cut = self._cut_id(recipe)
         with self._database.read() as connection:
             counts = passages.counts(connection, self._base_id, cut) if cut is not None else {}
-            rows = documents.every(connection, self._base_id)
+            rows = documents.list_documents(connection, self._base_id)
         return [
             DocumentInfo(
                 row.id,
@@ -207,8 +207,8 @@ class Library:
         if cut is None:
             return []
         with self._database.read() as connection:
-            found = passages.spans(connection, self._base_id, cut, [document_id])
-        return sorted((start, end) for _key, start, end in found.get(document_id, []))
+            spans_by_document = passages.spans(connection, self._base_id, cut, [document_id])
+        return sorted((start, end) for _key, start, end in spans_by_document.get(document_id, []))
 
     @operation("viewer")
     def preview(self, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
@@ -263,9 +263,9 @@ class Library:
     @operation(SERVER)
     def import_beir(self, folder: Path, split: str) -> int:
         """Queues a BEIR folder; returns the job. Raises InvalidFile when it is not one."""
-        found = BeirImport.checked(folder, split)
+        collection = BeirImport.checked(folder, split)
         with self._database.write() as connection:
-            job = found.queue(connection, self._base_id)
+            job = collection.queue(connection, self._base_id)
         self._jobs.wake()
         return job
 
@@ -299,7 +299,7 @@ class Library:
         if "" in words:
             raise InvalidInput("A tag needs a word.", "Leave empty ones out.")
         with self._database.write() as connection:
-            document_id = documents.named(connection, self._base_id, document) or document
+            document_id = documents.find_id_by_name(connection, self._base_id, document) or document
             documents.tags(connection, self._base_id, document_id)
             documents.set_tags(connection, self._base_id, document_id, words)
         return tuple(words)
@@ -308,14 +308,14 @@ class Library:
     def labels_on(self, document_ids: Sequence[str]) -> int:
         """Return the number of labels that refer to some documents, and lose them on deletion."""
         with self._database.read() as connection:
-            found = labels.on_documents(connection, self._base_id, document_ids)
-        return sum(found.values())
+            counts = labels.on_documents(connection, self._base_id, document_ids)
+        return sum(counts.values())
 
     @operation("guest")
     def builds(self) -> list[BuildRow]:
         """The index recipes that it is built for, oldest first."""
         with self._database.read() as connection:
-            return builds.every(connection, self._base_id)
+            return builds.list_builds(connection, self._base_id)
 
     @operation("guest")
     def vector_index(self, recipe: IndexRecipe) -> VectorChoice:
@@ -336,7 +336,7 @@ class Library:
         """Names of documents that words alone find in a build: their vectors are not in yet."""
         with self._database.read() as connection:
             waiting = builds.waiting(connection, self._base_id)
-        return [each.name for each in waiting if each.build_hash == recipe.hash]
+        return [item.name for item in waiting if item.build_hash == recipe.hash]
 
     @operation("editor", audit="documents")
     def build(self, recipe: IndexRecipe) -> int:

@@ -26,7 +26,7 @@ class LockedFiles:
         self._base_id = base_id
 
     @operation("viewer")
-    def every(self) -> list[LockedFile]:
+    def list_waiting(self) -> list[LockedFile]:
         """Those that wait, in the order they came."""
         with self._services.database.read() as connection:
             return files.locked_files(connection, self._base_id)

@@ -31,7 +31,10 @@ def page_image(
             "Add it again to see its pages.",
             reason="missing",
         )
-    page = next((each for each in document.pages if each.number == number), Page(number, 0, 0))
+    page = next(
+        (candidate for candidate in document.pages if candidate.number == number),
+        Page(number, 0, 0),
+    )
     text = document.text[page.start : page.end]
     return readers.draw(original, number, text, [_within(page, span) for span in spans])
 

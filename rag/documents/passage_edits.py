@@ -33,7 +33,7 @@ class PassageEdits:
     def of(self, document: str) -> list[StoredEdit]:
         """The edits of a document, named by id or by name, in the order of its text."""
         with self._database.read() as connection:
-            document_id = documents.named(connection, self._base_id, document) or document
+            document_id = documents.find_id_by_name(connection, self._base_id, document) or document
             return passage_edits.of_document(connection, self._base_id, document_id)
 
     @operation("viewer")
@@ -50,11 +50,11 @@ class PassageEdits:
         (start) to 1 (end). Raises NotFound, and InvalidInput for a quote that the document does not
         contain.
         """
-        found = self._document(document)
-        span = Haystack(found.text).find(storable(quote), near, similar=False)
+        current = self._document(document)
+        span = Haystack(current.text).find(storable(quote), near, similar=False)
         if span is None:
             raise InvalidInput(
-                f"{found.name} does not have these words.", "Copy them from the document."
+                f"{current.name} does not have these words.", "Copy them from the document."
             )
         return span
 
@@ -65,22 +65,22 @@ class PassageEdits:
         ``split`` needs only the start of the span, and what follows it there. Raises NotFound,
         InvalidInput for a span without text or an edit without words, and what embedding raises.
         """
-        found = self._document(document)
+        current = self._document(document)
         words = " ".join(storable(words).split())
         if (kind == "words") != bool(words) or len(words) > LONGEST_WORDS:
             raise InvalidInput(
                 "Added words need some words, and other edits none.",
                 f"Give synonyms or part numbers, up to {LONGEST_WORDS} characters.",
             )
-        start, end = _trimmed(found, span, kind)
-        quote = found.text[start:end]
-        new = StoredEdit(found.name, found.id, kind, start, end, quote, words)
-        if new.edit in found.edits:
+        start, end = _trimmed(current, span, kind)
+        quote = current.text[start:end]
+        new = StoredEdit(current.name, current.id, kind, start, end, quote, words)
+        if new.edit in current.edits:
             raise InvalidInput("That edit is there already.", "Remove it, or choose other words.")
-        after = sorted((*found.edits, new.edit), key=lambda each: each.start)
+        after = sorted((*current.edits, new.edit), key=lambda edit: edit.start)
         ids = list[int]()
         self._recut(
-            replace(found, edits=tuple(after)),
+            replace(current, edits=tuple(after)),
             lambda connection: ids.append(passage_edits.add(connection, self._base_id, new)),
         )
         return ids[0]
@@ -99,9 +99,9 @@ class PassageEdits:
             with self._database.write() as connection:
                 change(connection)
             return
-        found = self._document(gone.document_id)
-        left = tuple(each for each in found.edits if each != gone.edit)
-        self._recut(replace(found, edits=left), change)
+        document = self._document(gone.document_id)
+        remaining = tuple(edit for edit in document.edits if edit != gone.edit)
+        self._recut(replace(document, edits=remaining), change)
 
     def _recut(self, document: Document, change: Callable[[Connection], None]) -> None:
         ingestion = Ingestion(self._database, self._base_id, self._services.models.embedder)
@@ -109,7 +109,7 @@ class PassageEdits:
 
     def _document(self, document: str) -> Document:
         with self._database.read() as connection:
-            document_id = documents.named(connection, self._base_id, document) or document
+            document_id = documents.find_id_by_name(connection, self._base_id, document) or document
             return documents.get(connection, self._base_id, document_id)
 
 

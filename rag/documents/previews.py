@@ -14,9 +14,9 @@ from rag.types import Chunk, Document
 
 def preview(models: Models, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
     """The passages of a document; only ``semantic`` embeds, and nothing is stored."""
-    embedder, known = models.embedder(recipe.embedder), providers.languages(recipe.embedder)
+    embedder, languages = models.embedder(recipe.embedder), providers.languages(recipe.embedder)
     embed = partial(embedder.embed, input_type="document")
-    return chunks(document, recipe, embedder.tokenizer, embed, known)
+    return chunks(document, recipe, embedder.tokenizer, embed, languages)
 
 
 def sizes(

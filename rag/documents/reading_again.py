@@ -48,13 +48,13 @@ class ReadingAgain:
         Each keeps its id, tags and day. The job tells of every label that lost its words. Raises
         InvalidInput where there is none to read again, or no file is kept of it.
         """
-        wanted = None if document_ids is None else set(document_ids)
+        selected = None if document_ids is None else set(document_ids)
         readings = list(self._readings())
         missing = self._services.files.missing([row.id for row in readings])
         items = [
             (row.name, {"file": row.id, "source": row.source, "again": True} | _pasted(row))
             for row in readings
-            if wanted is None or row.id in wanted
+            if selected is None or row.id in selected
             if row.id not in missing
         ]
         if not items:

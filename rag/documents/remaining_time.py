@@ -91,8 +91,8 @@ class RemainingTime:
         The kind "text" has characters, and "all" has those of all other items.
         """
         size = size or (_ADDRESS_BYTES if kind == "address" else 1.0)
-        known = size if kind == "text" else None
-        self._items[item] = _Item(kind, size, work, known, dict.fromkeys(work, 1.0))
+        characters = size if kind == "text" else None
+        self._items[item] = _Item(kind, size, work, characters, dict.fromkeys(work, 1.0))
 
     def seconds(self, item: Hashable) -> float:
         """Return the expected remaining seconds of an item."""
@@ -129,9 +129,9 @@ class RemainingTime:
                     break
                 it.open[earlier] = 0.0
             self._at = (item, step)
-        left = 1.0 - min(done / total, 1.0) if total else it.open[step]
-        self._pace(it, step).add(0, max(it.open[step] - left, 0) * self._units(it, step))
-        it.open[step] = left
+        remaining = 1.0 - min(done / total, 1.0) if total else it.open[step]
+        self._pace(it, step).add(0, max(it.open[step] - remaining, 0) * self._units(it, step))
+        it.open[step] = remaining
 
     def pause(self) -> None:
         """Notes that work turns to another item; what is left of the step stays to be done."""
@@ -144,7 +144,7 @@ class RemainingTime:
 
     def characters(self) -> float:
         """The text of all items, as far as it is known and guessed where it is not."""
-        others = (each for each in self._items.values() if each.kind != "all")
+        others = (item for item in self._items.values() if item.kind != "all")
         return self._characters + sum(map(self._text, others))
 
     def end(self, item: Hashable, *, failed: bool = False) -> None:
@@ -156,7 +156,7 @@ class RemainingTime:
         gone = self._items.pop(item)
         self._characters += gone.characters or 0.0
 
-    def told(self) -> tuple[int, int, float]:
+    def estimate(self) -> tuple[int, int, float]:
         """Units done, units in all, seconds left. The share that is done never falls.
 
         The seconds are infinite until this job has measured the pace of most of what is left.
@@ -177,8 +177,8 @@ class RemainingTime:
                 by_pace[it.work[step]] = by_pace.get(it.work[step], 0.0) + seconds
         self._left = sum(by_pace.values())
         measured = self.measured(_SURE_SECONDS)
-        known = sum(seconds for name, seconds in by_pace.items() if name in measured)
-        self._sure = bool(measured) and known >= self._left / 2
+        measured_seconds = sum(seconds for name, seconds in by_pace.items() if name in measured)
+        self._sure = bool(measured) and measured_seconds >= self._left / 2
 
     def measured(self, least: float = _BELIEVED_SECONDS) -> dict[str, float]:
         """The paces that this job measured, over so many seconds or more."""

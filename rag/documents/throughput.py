@@ -42,13 +42,13 @@ def embedding(embedder: str) -> str:
 
 def work_for(*recipes: IndexRecipe) -> dict[str, str]:
     """The steps of storing a document in some builds, and whose pace each has."""
-    found: dict[str, str] = {}
+    paces: dict[str, str] = {}
     for number, recipe in enumerate(recipes):
         cutting, embeds = steps(recipe, number)
         pace = embedding(recipe.embedder)
-        found[cutting] = pace if recipe.chunker == "semantic" else "cutting"
-        found[embeds] = pace
-    return found | {"storing": "storing"}
+        paces[cutting] = pace if recipe.chunker == "semantic" else "cutting"
+        paces[embeds] = pace
+    return paces | {"storing": "storing"}
 
 
 def steps(recipe: IndexRecipe, number: int) -> tuple[str, str]:
@@ -64,7 +64,7 @@ class Throughput:
         self._services = services
         self._file = services.settings.home / "paces.json"
 
-    def known(self) -> dict[str, float]:
+    def rates(self) -> dict[str, float]:
         """Seconds per unit by step, as far as anything was measured, else what is typical."""
         return {**TYPICAL, **self._measured()}
 
@@ -84,7 +84,7 @@ class Throughput:
         """
         if embedding(embedder) not in self._measured() and providers.is_local(embedder):
             self._try(embedder)
-        paces = self.known()
+        paces = self.rates()
         if embedding(embedder) not in paces:
             return None
         per_character = ("cutting", embedding(embedder), "storing", "indexing")
@@ -106,7 +106,7 @@ class Throughput:
 
     def _measured(self) -> dict[str, float]:
         try:
-            found = json.loads(self._file.read_text())
-            return {str(name): float(value) for name, value in found.items()}
+            stored = json.loads(self._file.read_text())
+            return {str(name): float(value) for name, value in stored.items()}
         except (OSError, ValueError, AttributeError, TypeError):
             return {}

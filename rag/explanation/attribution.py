@@ -67,21 +67,21 @@ def attribution(
     ``on_progress`` gets (done, total) before each batch; an exception from it ends the work.
     Raises ProviderError.
     """
-    sentences = gathered(_sentences(passage), MOST_SENTENCES)
-    words = gathered([match.span() for match in _WORD.finditer(question)], MOST_WORDS)
+    sentences = group_spans(_sentences(passage), MOST_SENTENCES)
+    words = group_spans([match.span() for match in _WORD.finditer(question)], MOST_WORDS)
     least = 1 if context else 2
     shorter_passages = [
-        with_context(context, each) for each in _without_each(passage, sentences, least)
+        with_context(context, shorter) for shorter in _without_each(passage, sentences, least)
     ]
     if context:
         shorter_passages.append(passage)
     shorter_questions = _without_each(question, words)
     total = 2 + len(shorter_passages) + len(shorter_questions)
     counter = _Counter(embedder, on_progress, total)
-    asked = counter.embed([question, *shorter_questions], "query")
-    held = counter.embed([with_context(context, passage), *shorter_passages], "document")
-    cosine = _cosine(asked[0], held[0])
-    without = _cosines(held[1:], asked[0])
+    question_vectors = counter.embed([question, *shorter_questions], "query")
+    passage_vectors = counter.embed([with_context(context, passage), *shorter_passages], "document")
+    cosine = _cosine(question_vectors[0], passage_vectors[0])
+    without = _cosines(passage_vectors[1:], question_vectors[0])
     around = None
     if context:
         around = TextPart(0, len(context), context, cosine - float(without[-1]))
@@ -89,7 +89,7 @@ def attribution(
     return Attribution(
         cosine,
         _parts(passage, sentences, cosine, without),
-        _parts(question, words, cosine, _cosines(asked[1:], held[0])),
+        _parts(question, words, cosine, _cosines(question_vectors[1:], passage_vectors[0])),
         total,
         around,
     )
@@ -99,7 +99,7 @@ def _sentences(passage: str) -> list[Span]:
     return [(low, high) for low, high in spans_of(passage) if _WORD.search(passage, low, high)]
 
 
-def gathered(spans: Sequence[Span], most: int) -> list[Span]:
+def group_spans(spans: Sequence[Span], most: int) -> list[Span]:
     """At most ``most`` spans: where there are more, neighbours in equal numbers become one."""
     if len(spans) <= most:
         return list(spans)
@@ -122,7 +122,7 @@ def _parts(
     changes = (
         [cosine]
         if not len(without) and len(spans) == 1
-        else [cosine - float(each) for each in without]
+        else [cosine - float(value) for value in without]
     )
     return tuple(
         TextPart(start, end, text[start:end], change)

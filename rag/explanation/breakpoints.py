@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rag.explanation.depths import Depths
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Calibrated, Candidates, compared
+from rag.retrieval.candidates import Calibrated, Candidates, threshold_scores
 from rag.retrieval.fusion import fused_scores, line_ends
 from rag.types import Mask, Scores
 
@@ -64,17 +64,19 @@ class Case:
     deep: Candidates
     calibration: Calibrated | None = None
 
-    def relevance(self, found: Candidates) -> Scores:
+    def relevance(self, candidates: Candidates) -> Scores:
         """Return the values that the threshold is compared with, shape (n,)."""
-        known = self.calibration
-        relevance = found.cosine if known is None else known.probabilities(found)
-        return compared(relevance, found.exact, self.search, found.by_words)
+        calibration = self.calibration
+        relevance = (
+            candidates.cosine if calibration is None else calibration.probabilities(candidates)
+        )
+        return threshold_scores(relevance, candidates.exact, self.search, candidates.by_words)
 
-    def relevant(self, found: Candidates) -> Mask:
+    def relevant(self, candidates: Candidates) -> Mask:
         """Return a mask of the candidates that reach the threshold, shape (n,)."""
         if self.threshold is None:
-            return np.ones(len(found), dtype=bool)
-        return np.asarray(self.relevance(found) >= self.threshold)
+            return np.ones(len(candidates), dtype=bool)
+        return np.asarray(self.relevance(candidates) >= self.threshold)
 
     @property
     def refused(self) -> bool:
@@ -97,25 +99,27 @@ class Case:
         )
 
 
-def position(found: Candidates, key: int) -> int | None:
+def position(candidates: Candidates, key: int) -> int | None:
     """Return the position of a passage in arrays sorted by key; None if it is not a candidate."""
-    at = int(np.searchsorted(found.keys, key))
-    return at if at < len(found) and found.keys[at] == key else None
+    at = int(np.searchsorted(candidates.keys, key))
+    return at if at < len(candidates) and candidates.keys[at] == key else None
 
 
-def before(found: Candidates, scores: Scores, own: int) -> Mask:
+def before(candidates: Candidates, scores: Scores, own: int) -> Mask:
     """Return a mask of the candidates that rank before a candidate.
 
     These have a higher score, or the same score and a lower key.
     """
     mine = scores[own]
-    return np.asarray((scores > mine) | ((scores == mine) & (found.keys < found.keys[own])))
+    return np.asarray(
+        (scores > mine) | ((scores == mine) & (candidates.keys < candidates.keys[own]))
+    )
 
 
-def _is_in(found: Candidates, scores: Scores, relevant: Mask, own: int, top_k: int) -> bool:
+def _is_in(candidates: Candidates, scores: Scores, relevant: Mask, own: int, top_k: int) -> bool:
     if not relevant[own]:
         return False
-    return int(np.count_nonzero(before(found, scores, own) & relevant)) < top_k
+    return int(np.count_nonzero(before(candidates, scores, own) & relevant)) < top_k
 
 
 def by_top_k(case: Case) -> Breakpoint | None:

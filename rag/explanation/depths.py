@@ -24,7 +24,7 @@ class Depths:
     """
 
     search: SearchRecipe
-    found: Candidates
+    candidates: Candidates
     relevant: Mask
     own: int
     enters: Integers
@@ -34,21 +34,21 @@ class Depths:
     words: tuple[Scores, Scores]
 
     @classmethod
-    def of(cls, found: Candidates, search: SearchRecipe, relevant: Mask, own: int) -> Depths:
+    def of(cls, candidates: Candidates, search: SearchRecipe, relevant: Mask, own: int) -> Depths:
         """``own`` is the place of the passage among all that may be found."""
-        enters = np.minimum(found.dense_rank, found.lexical_rank).astype(np.int64) + 1
-        ranks = np.concatenate([found.dense_rank, found.lexical_rank])
+        enters = np.minimum(candidates.dense_rank, candidates.lexical_rank).astype(np.int64) + 1
+        ranks = np.concatenate([candidates.dense_rank, candidates.lexical_rank])
         most = int(ranks[ranks != NOT_FOUND].max(initial=0)) + 1
         return cls(
             search,
-            found,
+            candidates,
             relevant,
             own,
             enters,
             int(enters[own]),
             most,
-            _bounds(found.dense_scores, enters, most),
-            _bounds(found.lexical_scores, enters, most),
+            _bounds(candidates.dense_scores, enters, most),
+            _bounds(candidates.lexical_scores, enters, most),
         )
 
     def is_in(self, depths: Integers) -> Mask:
@@ -56,7 +56,7 @@ class Depths:
         if not self.relevant[self.own]:
             return np.zeros(len(depths), dtype=bool)
         scores = self._scores(np.minimum(depths, self.most)[:, None])
-        mine, keys = scores[:, self.own : self.own + 1], self.found.keys
+        mine, keys = scores[:, self.own : self.own + 1], self.candidates.keys
         ahead = (scores > mine) | ((scores == mine) & (keys < keys[self.own]))
         here = self.enters <= depths[:, None]
         places = np.count_nonzero(ahead & here & self.relevant, axis=1)
@@ -64,7 +64,7 @@ class Depths:
 
     def _scores(self, depths: Integers) -> Scores:
         """Fused scores, shape (depths, n); of use for what has come up at a depth."""
-        candidates, search = self.found, self.search
+        candidates, search = self.candidates, self.search
         if search.mode == "dense":
             return np.broadcast_to(candidates.dense_scores, (len(depths), len(candidates)))
         if search.mode == "lexical":
@@ -90,11 +90,11 @@ def _bounds(scores: Scores, enters: Integers, most: int) -> tuple[Scores, Scores
 
 def _stretched(scores: Scores, bounds: tuple[Scores, Scores], depths: Integers) -> Scores:
     """``min_max`` over what has come up at each depth."""
-    low, high = (each[depths] for each in bounds)
+    low, high = (bound[depths] for bound in bounds)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(high > low, (scores - low) / (high - low), 0.0)
 
 
 def _reciprocal(ranks: Ranks, depths: Integers, constant: int) -> Scores:
-    found = (ranks != NOT_FOUND) & (ranks < depths)
-    return np.where(found, 1.0 / (constant + 1.0 + ranks), 0.0)
+    is_ranked = (ranks != NOT_FOUND) & (ranks < depths)
+    return np.where(is_ranked, 1.0 / (constant + 1.0 + ranks), 0.0)

@@ -19,10 +19,18 @@ from rag.explanation.counterfactuals import (
     counterfactuals,
     unavailable,
 )
-from rag.explanation.locating import Located, Match, located
+from rag.explanation.locating import Located, Match, locate_passages
 from rag.explanation.standing import FullRankings, Gap, Standing, figures, gap, standing
 from rag.recipe import Recipe, SearchRecipe
-from rag.retrieval import Asked, Candidates, Corpus, Timeline, embed_question, gather, retrieve
+from rag.retrieval import (
+    Candidates,
+    Corpus,
+    SearchQuery,
+    Timeline,
+    embed_question,
+    gather,
+    retrieve,
+)
 from rag.retrieval.candidates import Found, IncompleteVectors, bm25_options, join
 from rag.retrieval.selection import resolved_threshold
 from rag.types import Chunk, Trace
@@ -75,10 +83,12 @@ class Explainer:
         """
         corpus, passage = self._corpus, self._passage(key)
         words = corpus.lexical.explain(self._asked.words, key, **bm25_options(self.recipe.search))
-        known = figures(self._deep, key, words.score, self._cosine(key), words.unmatched)
+        passage_figures = figures(self._deep, key, words.score, self._cosine(key), words.unmatched)
         if isinstance(corpus.dense, IncompleteVectors):
-            known = replace(known, by_words=bool(np.isin(key, corpus.dense.lacking)))
-        return standing(self.trace, self.recipe.search, passage, known, corpus.allowed)
+            passage_figures = replace(
+                passage_figures, by_words=bool(np.isin(key, corpus.dense.lacking))
+            )
+        return standing(self.trace, self.recipe.search, passage, passage_figures, corpus.allowed)
 
     def changes(self, key: int) -> tuple[Counterfactual, ...]:
         """The smallest changes, each of one field, that bring a passage in or throw it out.
@@ -136,18 +146,18 @@ class Explainer:
 
     def locate(self, text: str) -> list[Located]:
         """The passages that ``find`` looks up; the same for every question of a build."""
-        wanted = text.strip()
-        if not wanted or len(wanted) > LONGEST_TEXT:
+        needle = text.strip()
+        if not needle or len(needle) > LONGEST_TEXT:
             raise InvalidInput(
-                "There is nothing to look for." if not wanted else "The text is too long.",
+                "There is nothing to look for." if not needle else "The text is too long.",
                 f"Paste a sentence of the passage, up to {LONGEST_TEXT:,} characters.",
             )
-        near = self._near(wanted)
+        near = self._near(needle)
         names = list(dict.fromkeys(chunk.document_id for chunk, _ in near))[:_DOCUMENTS]
         texts = {name: self._library.document(name).text for name in names}
         passages = {name: self._library.chunks(name, self.recipe.index) for name in names}
-        held = located(wanted, texts, passages)
-        return held or [Located(chunk.key, "nearest") for chunk, _ in near[:_SHOWN]]
+        matches = locate_passages(needle, texts, passages)
+        return matches or [Located(chunk.key, "nearest") for chunk, _ in near[:_SHOWN]]
 
     def findings(self, passages: Sequence[Located]) -> list[Finding]:
         """Return the ranks of passages. Raises NotFound for a missing passage."""
@@ -183,8 +193,8 @@ class Explainer:
             for at, key in enumerate(ranked, start=1):
                 scores[key] = scores.get(key, 0.0) + 1 / (plain.rrf_k + at)
         keys = sorted(scores, key=lambda key: (-scores[key], key))
-        held = corpus.lookup(keys)
-        return [held[key] for key in keys if key in held]
+        chunks = corpus.lookup(keys)
+        return [chunks[key] for key in keys if key in chunks]
 
     def _passage(self, key: int) -> tuple[Chunk, str]:
         passage = self._corpus.lookup([key]).get(key)
@@ -200,10 +210,10 @@ class Explainer:
         return float((vector.astype(np.float64) * self._asked.vector.astype(np.float64)).sum())
 
     @cached_property
-    def _asked(self) -> Asked:
+    def _asked(self) -> SearchQuery:
         """The question itself, as the first search of both retrievers was asked it."""
         vector = embed_question(self.trace.searched, self._corpus.embedder)
-        return Asked(vector, self.trace.words or self.trace.question)
+        return SearchQuery(vector, self.trace.words or self.trace.question)
 
     @cached_property
     def _deep(self) -> FullRankings:
@@ -218,10 +228,10 @@ class Explainer:
     def _deepest(self) -> Candidates:
         corpus, search = self._corpus, self.recipe.search
         near, words = (
-            Found(found.keys[:MOST_CANDIDATES], found.scores[:MOST_CANDIDATES])
-            for found in (self._deep.near, self._deep.words)
+            Found(ranking.keys[:MOST_CANDIDATES], ranking.scores[:MOST_CANDIDATES])
+            for ranking in (self._deep.near, self._deep.words)
         )
-        found = join(
+        candidates = join(
             self._asked,
             Found.nothing() if search.mode == "lexical" else near,
             Found.nothing() if search.mode == "dense" else words,
@@ -229,7 +239,7 @@ class Explainer:
             corpus.lexical,
             search,
         )
-        return replace(found, lacking=self._candidates.lacking)
+        return replace(candidates, lacking=self._candidates.lacking)
 
 
 def passage_key(chunk_id: str) -> int:

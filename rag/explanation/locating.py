@@ -25,7 +25,7 @@ class Located:
     match: Match
 
 
-def located(
+def locate_passages(
     text: str, documents: Mapping[str, str], passages: Mapping[str, Sequence[Chunk]]
 ) -> list[Located]:
     """Passages that hold ``text``: those that its words in a document reach into.

@@ -28,7 +28,7 @@ class LabelRanks:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class RetrievalComparison:
     """One question as two recipes answer it.
 
     ``sides`` has what each shows; the other rank of a passage is its rank among all candidates of
@@ -41,20 +41,20 @@ class Compared:
     overlap: float
     labels: tuple[LabelRanks, ...]
 
-    def found(self) -> tuple[int, int]:
+    def shown_labels(self) -> tuple[int, int]:
         """Return the number of labels that each list shows."""
         return (
-            sum(each.before is not None for each in self.labels),
-            sum(each.after is not None for each in self.labels),
+            sum(label.before is not None for label in self.labels),
+            sum(label.after is not None for label in self.labels),
         )
 
 
-def compared(
+def compare_retrievals(
     traces: tuple[Trace, Trace],
     recipes: tuple[Recipe, Recipe],
     labels: tuple[QuestionLabels, QuestionLabels],
     library: Library,
-) -> Compared:
+) -> RetrievalComparison:
     """Lays two retrievals of one question side by side; ``labels`` are those of each cut.
 
     A passage is the same where its id is, or, between different cuts, where two spans share at
@@ -62,7 +62,7 @@ def compared(
     """
     orders = tuple(list(map(_place, _ranking(trace))) for trace in traces)
     find = same if recipes[0].index.cut == recipes[1].index.cut else similar
-    shown = [
+    rankings = [
         tuple(
             RankedPassage(
                 at,
@@ -76,8 +76,8 @@ def compared(
         )
         for side in (0, 1)
     ]
-    sides = SideBySide(traces[1].question, shown[0], shown[1])
-    return Compared(
+    sides = SideBySide(traces[1].question, rankings[0], rankings[1])
+    return RetrievalComparison(
         *traces,
         sides,
         _overlap(traces, find is same),

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from rag.recipe import Mode, SearchRecipe
-from rag.retrieval import Asked, Corpus, StageRow, stage_row, stage_title
+from rag.retrieval import Corpus, SearchQuery, StageRow, stage_row, stage_title
 from rag.retrieval.candidates import Found, bm25_options, fetched_cosines
 from rag.retrieval.fusion import BY_WORDS
 from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
@@ -36,13 +36,13 @@ class FullRankings:
     words: Found
 
     @classmethod
-    def of(cls, asked: Asked, corpus: Corpus, search: SearchRecipe) -> FullRankings:
+    def of(cls, search_query: SearchQuery, corpus: Corpus, search: SearchRecipe) -> FullRankings:
         """Ranks every passage that the corpus allows."""
         keys = corpus.keys
         if corpus.allowed is not None:
             keys = np.intersect1d(keys, corpus.allowed)
-        words = corpus.lexical.scores(asked.words, keys, **bm25_options(search))
-        near = fetched_cosines(asked.vector, keys, corpus.dense)
+        words = corpus.lexical.scores(search_query.words, keys, **bm25_options(search))
+        near = fetched_cosines(search_query.vector, keys, corpus.dense)
         return cls(Found.best(keys, near), Found.best(keys[words > 0], words[words > 0]))
 
 
@@ -150,7 +150,7 @@ def _steps(
     search: SearchRecipe,
     hit: Hit | None,
     key: int,
-    known: Figures,
+    figures: Figures,
     allowed: Keys | None,
 ) -> Iterator[Passing]:
     """Up to the stage that took the passage out."""
@@ -163,11 +163,11 @@ def _steps(
         if row.passes == "question":
             continue
         if row.retriever:
-            yield _found(row, search, hit, known, again)
+            yield _found(row, search, hit, figures, again)
         elif hit is None and stage.name == "fusion" and again:
             yield Passing("fusion", "not found", "not among the candidates in the end")
         elif hit is None and row.passes == "joins":
-            yield Passing(CANDIDATES, "lost", missed(search, known, again))
+            yield Passing(CANDIDATES, "lost", missed(search, figures, again))
             return
         elif stage.name == "feedback":
             yield Passing("feedback", "found", _again(hit))
@@ -189,15 +189,15 @@ def _again(hit: Hit | None) -> str:
 
 
 def _found(
-    row: StageRow, search: SearchRecipe, hit: Hit | None, known: Figures, again: bool
+    row: StageRow, search: SearchRecipe, hit: Hit | None, figures: Figures, again: bool
 ) -> Passing:
     """The first search; where there is a second one, hits tell of that, and true ranks of this."""
-    rank = known.rank(row) if again else hit.parts.get(_rank_of(row)) if hit else None
-    score = f"cosine {known.dense:.3f}" if row.name == "dense" else f"BM25 {known.bm25:.2f}"
+    rank = figures.rank(row) if again else hit.parts.get(_rank_of(row)) if hit else None
+    score = f"cosine {figures.dense:.3f}" if row.name == "dense" else f"BM25 {figures.bm25:.2f}"
     if rank is not None and rank <= search.candidates:
         return Passing(row.name, "found", f"rank {rank:,.0f}, {score}")
-    missed_by = _missed_by(row, search, known)
-    if row.name == "dense" and known.by_words:
+    missed_by = _missed_by(row, search, figures)
+    if row.name == "dense" and figures.by_words:
         return Passing(row.name, "not found", missed_by)
     return Passing(row.name, "not found", f"{missed_by}, {score}")
 
@@ -207,20 +207,20 @@ def _rank_of(row: StageRow) -> str:
     return f"{row.figure}_rank"
 
 
-def missed(search: SearchRecipe, known: Figures, again: bool) -> str:
+def missed(search: SearchRecipe, figures: Figures, again: bool) -> str:
     """Return the reason why no retriever returned a passage.
 
     ``again`` means that the second search decides.
     """
     if again:
         return "the second search does not find it"
-    asked = map(stage_row, _RETRIEVERS[search.mode])
-    return "; ".join(_missed_by(row, search, known) for row in asked)
+    stages = map(stage_row, _RETRIEVERS[search.mode])
+    return "; ".join(_missed_by(row, search, figures) for row in stages)
 
 
-def _missed_by(row: StageRow, search: SearchRecipe, known: Figures) -> str:
-    rank = known.rank(row)
-    if row.name == "dense" and known.by_words:
+def _missed_by(row: StageRow, search: SearchRecipe, figures: Figures) -> str:
+    rank = figures.rank(row)
+    if row.name == "dense" and figures.by_words:
         return "its vector is not in yet"
     if rank is None:
         return "no word of the question in it" if row.name == "lexical" else "not among the vectors"
@@ -241,7 +241,7 @@ def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
     name = stage_row(stage.name).figure
     if hit is not None and name in hit.parts:
         mine = hit.parts[name]
-        ahead = sum(each.parts.get(name, mine) > mine for each in trace.candidates)
+        ahead = sum(candidate.parts.get(name, mine) > mine for candidate in trace.candidates)
         return f"place {ahead + 1:,} of {stage.given:,}, {name} {mine:.3f}"
     if hit is not None and stage.name == "threshold" and BY_WORDS in hit.parts:
         return "its vector is not in yet, so no threshold holds it back"
@@ -266,16 +266,16 @@ class Gap:
     score: float | None
 
 
-def gap(trace: Trace, found: Standing) -> Gap | None:
+def gap(trace: Trace, standing: Standing) -> Gap | None:
     """None where nothing is shown, or the passage itself is."""
-    shown = {hit.chunk.key for hit in trace.hits}
-    if not trace.hits or found.chunk.key in shown:
+    shown_keys = {hit.chunk.key for hit in trace.hits}
+    if not trace.hits or standing.chunk.key in shown_keys:
         return None
     last = trace.hits[-1]
     bm25 = last.parts.get("bm25")
     return Gap(
         last,
-        last.parts["dense"] - found.figures.dense,
-        None if bm25 is None else bm25 - found.figures.bm25,
-        last.score - found.hit.score if found.hit else None,
+        last.parts["dense"] - standing.figures.dense,
+        None if bm25 is None else bm25 - standing.figures.bm25,
+        last.score - standing.hit.score if standing.hit else None,
     )

@@ -18,7 +18,7 @@ from rag.errors import (
     ProviderUnavailable,
 )
 from rag.http_tools.definition import QUESTION, SECRET, HttpTool
-from rag.http_tools.results import ToolResult, parsed
+from rag.http_tools.results import ToolResult, parse_results
 from rag.network.requests import TooLarge, body_of, checked_client, checked_url
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def call(
         plain, allow_private=allow_private, deadline=deadline, timeout=tool.seconds
     ) as client:
         data = _answer(client, tool, request, secrets)
-    results, empty = parsed(tool, data)
+    results, empty = parse_results(tool, data)
     return ToolOutcome(tuple(results), empty, time.monotonic() - started)
 
 
@@ -99,7 +99,7 @@ def _filled(content: Any, question: str) -> Any:
 
 
 def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
-    found = {}
+    headers = {}
     for name, value in tool.headers.items():
         scheme, variable = SECRET.fullmatch(value).groups()  # type: ignore[union-attr]
         secret = variables.get(variable, "")
@@ -112,8 +112,8 @@ def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
             raise ProviderRejected(
                 f"{variable} has signs that no header may have.", "Set it again, without them."
             )
-        found[name] = f"{scheme} {secret}" if scheme else secret
-    return found
+        headers[name] = f"{scheme} {secret}" if scheme else secret
+    return headers
 
 
 def _answer(

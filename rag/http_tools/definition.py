@@ -34,9 +34,9 @@ def _path(text: str) -> str:
         try:
             jmespath.compile(text)
         except (jmespath.exceptions.JMESPathError, ValueError) as error:
-            said = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0]
             raise ValueError(
-                f"“{text}” is not a JMESPath expression, such as data.results ({said})"
+                f"“{text}” is not a JMESPath expression, such as data.results ({reason})"
             ) from error
     return text
 
@@ -81,14 +81,16 @@ class HttpTool(BaseModel):
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"]) or "as a whole"
-            said = _SAID.get(first["type"], validation_words(first))
-            raise InvalidInput(f"The tool, {where}: {said}.", "Correct it and try again.") from None
+            reason = _SAID.get(first["type"], validation_words(first))
+            raise InvalidInput(
+                f"The tool, {where}: {reason}.", "Correct it and try again."
+            ) from None
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The environment variables that its headers name."""
-        found = (SECRET.fullmatch(value) for value in self.headers.values())
-        return tuple(dict.fromkeys(match.group(2) for match in found if match))
+        matches = (SECRET.fullmatch(value) for value in self.headers.values())
+        return tuple(dict.fromkeys(match.group(2) for match in matches if match))
 
     @field_validator("url")
     @classmethod

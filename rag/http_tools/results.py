@@ -27,7 +27,7 @@ class ToolResult:
     score: float | None
 
 
-def parsed(tool: HttpTool, data: bytes) -> tuple[list[ToolResult], int]:
+def parse_results(tool: HttpTool, data: bytes) -> tuple[list[ToolResult], int]:
     """The first ``tool.most`` results, in the service's order, and how many had no text.
 
     What comes twice counts once.
@@ -38,21 +38,21 @@ def parsed(tool: HttpTool, data: bytes) -> tuple[list[ToolResult], int]:
         answer = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise _misbehaved(tool, "did not answer with JSON") from error
-    found = _at(tool, tool.results or "@", answer)
-    if isinstance(found, Mapping) and tool.results:
-        found = [found]
-    if not isinstance(found, list):
+    values = _at(tool, tool.results or "@", answer)
+    if isinstance(values, Mapping) and tool.results:
+        values = [values]
+    if not isinstance(values, list):
         where = f"at “{tool.results}”" if tool.results else "at its top"
         has = f"It has: {', '.join(map(str, answer))[:200]}." if isinstance(answer, dict) else ""
         raise _misbehaved(tool, f"answered without a list of results {where}", has)
-    results = [_result(tool, item) for item in found[: tool.most]]
-    kept = [result for result in results if result.text]
-    if results and not kept:
+    results = [_result(tool, item) for item in values[: tool.most]]
+    with_text = [result for result in results if result.text]
+    if results and not with_text:
         raise _misbehaved(tool, f"answered results that have no text at “{tool.text}”")
     once: dict[tuple[str, str, str], ToolResult] = {}
-    for result in kept:
+    for result in with_text:
         once.setdefault((result.url, result.title, result.text), result)
-    return list(once.values()), len(results) - len(kept)
+    return list(once.values()), len(results) - len(with_text)
 
 
 def _result(tool: HttpTool, item: Any) -> ToolResult:

@@ -15,7 +15,7 @@ def uncached(database: Database, embedder: Embedder, texts: Sequence[str]) -> di
     """Those texts whose vector is not cached yet, by their hash."""
     by_hash = {vectors.text_hash(text): text for text in texts}
     with database.read() as connection:
-        cached = vectors.known(connection, embedder.id, list(by_hash))
+        cached = vectors.find_cached_hashes(connection, embedder.id, list(by_hash))
     return {key: text for key, text in by_hash.items() if key not in cached}
 
 
@@ -50,7 +50,7 @@ def import_vectors(database: Database, path: Path) -> None:
 def export_vectors(database: Database, embedder: str, path: Path) -> int:
     """Writes the cached vectors of an embedder, as float32, by text hash; returns how many."""
     with database.read() as connection:
-        rows = vectors.every(connection, embedder)
+        rows = vectors.list_cached_vectors(connection, embedder)
     np.savez_compressed(
         path,
         embedder=embedder,

@@ -266,7 +266,7 @@ class Jobs:
                 self._reporter = reporter
                 job = self.get(job_id)
                 status, message = self._outcome(job, reporter)
-                if telemetry.followed():
+                if telemetry.is_followed():
                     span.labels |= self._told(job, status, reporter)
         except BaseException:  # the process is told to end: others need not wait for the lease
             with contextlib.suppress(StorageError), self._database.write() as connection:

@@ -28,7 +28,7 @@ from rag.documents.locked_files import LockedFiles
 from rag.documents.passage_edits import PassageEdits
 from rag.errors import NotFound
 from rag.explanation.explainer import Explainer
-from rag.explanation.recipe_comparison import Compared, compared
+from rag.explanation.recipe_comparison import RetrievalComparison, compare_retrievals
 from rag.indexing.lookup import lookup
 from rag.jobs import Jobs
 from rag.knowledge_base.federated import federated_parts
@@ -45,7 +45,7 @@ from rag.questions.passage_labels import PassageLabels
 from rag.questions.proposals import Proposals
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
-from rag.retrieval import Corpus, Part, merged, retrieve
+from rag.retrieval import Corpus, Part, merge_traces, retrieve
 from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
@@ -243,7 +243,7 @@ class KnowledgeBase(Words):
             asked = tool_parts(self._services, trace.question, recipe, trace)
             others, failures = federated_parts(trace.question, beside)
             top_k = recipe.search.top_k
-            trace = merged([first, *asked, *others], recipe.hash, top_k, failures)
+            trace = merge_traces([first, *asked, *others], recipe.hash, top_k, failures)
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
         cut_id = self._services.indexes.current(self.id, recipe.index).cut_id
         around = StoredSurroundings(self._database, self.id, cut_id)
@@ -302,7 +302,7 @@ class KnowledgeBase(Words):
     @operation("viewer", audit="search")
     def compare(
         self, question: str, before: Recipe, after: Recipe, set_name: str | None = None
-    ) -> Compared:
+    ) -> RetrievalComparison:
         """Two recipes on one question, with the labels that a set has for it.
 
         Raises as ``search`` does.
@@ -313,7 +313,7 @@ class KnowledgeBase(Words):
             self.passage_labels.of(set_name or "", question, after.index),
         )
         traces = (self.search(question, before), self.search(question, after))
-        return compared(traces, recipes, labels, self.documents)
+        return compare_retrievals(traces, recipes, labels, self.documents)
 
     @operation("guest", audit="ask", models="answer")
     def ask(

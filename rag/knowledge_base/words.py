@@ -55,7 +55,7 @@ class Words:
             prefix=search.prefix,
         )
         passage = lookup(self._services.database, self.id, index.cut_id)([key]).get(key)
-        return found.beside(passage[0].context, index.lexical.analyzer) if passage else found
+        return found.with_context(passage[0].context, index.lexical.analyzer) if passage else found
 
     @operation("guest", models="none")
     def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:

@@ -241,17 +241,17 @@ class AutoAnalyzer(Analyzer):
         own = ANALYZERS.get(likeliest(question)[0], NO_STEMMER)
         own = own if own in languages else min(languages, key=lambda name: (name != DEFAULT, name))
         cuts = [self._named(name) for name in (own, *sorted({*languages} - {own}))]
-        shouted, found, telling = question.isupper(), list[str](), list[str]()
+        shouted, tokens, telling = question.isupper(), list[str](), list[str]()
         for word in self.words(question):
-            terms, kept = dict[str, None](), dict[str, None]()
+            terms, unique = dict[str, None](), dict[str, None]()
             for cut in cuts:
                 for term, start, end in cut.word_tokens(word):
                     terms[term] = None
                     if not cuts[0]._is_function_word(word[start:end], shouted):
-                        kept[term] = None
-            found += terms
-            telling += kept
-        return telling or found
+                        unique[term] = None
+            tokens += terms
+            telling += unique
+        return telling or tokens
 
     def _named(self, name: str) -> Analyzer:
         if name not in self._every:

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from rag.lexical.expand import FUZZY_MOST, PREFIX_MOST, Kind, Variant, misspelt, prefixed
+from rag.lexical.expand import FUZZY_MOST, PREFIX_MOST, Kind, Variant, misspelt, prefix_variants
 from rag.lexical.segment import Segment
 from rag.types import Integers, Scores
 
@@ -75,16 +75,16 @@ def _candidates(
 
 
 def _variants(term: str, segments: Sequence[Segment], fuzzy: bool, prefix: bool) -> list[Variant]:
-    found = list[Variant]()
+    variants = list[Variant]()
     if prefix:
-        longer = prefixed(term, (segment.terms for segment in segments))
-        found += islice(_living(longer, segments), PREFIX_MOST)
+        longer = prefix_variants(term, (segment.terms for segment in segments))
+        variants += islice(_living(longer, segments), PREFIX_MOST)
     if fuzzy:
-        taken = {variant.term for variant in found}
+        seen = {variant.term for variant in variants}
         near = misspelt(term, (segment.spelling for segment in segments))
-        others = (variant for variant in near if variant.term not in taken)
-        found += islice(_living(others, segments), FUZZY_MOST)
-    return found
+        others = (variant for variant in near if variant.term not in seen)
+        variants += islice(_living(others, segments), FUZZY_MOST)
+    return variants
 
 
 def _living(variants: Iterable[Variant], segments: Sequence[Segment]) -> Iterator[Variant]:
@@ -95,8 +95,8 @@ def _living(variants: Iterable[Variant], segments: Sequence[Segment]) -> Iterato
 def find_term(term: str, segments: Sequence[Segment]) -> tuple[tuple[int, ...], int]:
     """Position of a term in each segment, and the number of live passages that hold it."""
     places = tuple(segment.term(term) for segment in segments)
-    found = zip(segments, places, strict=True)
-    return places, sum(segment.frequency(place) for segment, place in found if place >= 0)
+    pairs = zip(segments, places, strict=True)
+    return places, sum(segment.frequency(place) for segment, place in pairs if place >= 0)
 
 
 def length_damping(lengths: Scores, average: float, k1: float, b: float) -> Scores:
@@ -119,8 +119,8 @@ def segment_scores(parts: Sequence[Clause], segment: Segment, at: int, damping: 
     for clause in parts:
         best = np.zeros(len(segment.keys))
         for candidate in clause.candidates:
-            found = _summed([candidate], segment, at, damping)
-            np.maximum(best, found, out=best)
+            candidate_scores = _summed([candidate], segment, at, damping)
+            np.maximum(best, candidate_scores, out=best)
         scores += best
     return scores
 
@@ -134,8 +134,8 @@ def row_scores(
         best = np.zeros(len(rows))
         for candidate in clause.candidates:
             if candidate.places[at] >= 0:
-                found = _at_rows(candidate, segment, at, damping, rows)
-                np.maximum(best, found, out=best)
+                row_scores = _at_rows(candidate, segment, at, damping, rows)
+                np.maximum(best, row_scores, out=best)
         scores += best
     return scores
 
@@ -148,11 +148,11 @@ def _at_rows(
     holders, counts = segment.rows[part], segment.counts[part]
     # Of the holders' own type: to search in another one would copy them all.
     places = np.minimum(np.searchsorted(holders, rows.astype(holders.dtype)), len(holders) - 1)
-    held = holders[places] == rows
-    times = counts[places[held]]
-    found = np.zeros(len(rows))
-    found[held] = candidate.boost * (times / (times + damping[rows[held]]))
-    return found
+    is_match = holders[places] == rows
+    times = counts[places[is_match]]
+    scores = np.zeros(len(rows))
+    scores[is_match] = candidate.boost * (times / (times + damping[rows[is_match]]))
+    return scores
 
 
 def _summed(

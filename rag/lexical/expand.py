@@ -29,12 +29,12 @@ class Variant(NamedTuple):
     weight: float
 
 
-def prefixed(term: str, vocabularies: Iterable[Sequence[str]]) -> list[Variant]:
+def prefix_variants(term: str, vocabularies: Iterable[Sequence[str]]) -> list[Variant]:
     """Longer terms that begin with ``term``, the shortest first. Vocabularies are sorted."""
     if len(term) < PREFIX_SHORTEST:
         return []
-    found = {word for words in vocabularies for word in _beginning(term, words)} - {term}
-    nearest = sorted(found, key=lambda word: (len(word), word))
+    longer = {word for words in vocabularies for word in _beginning(term, words)} - {term}
+    nearest = sorted(longer, key=lambda word: (len(word), word))
     return [Variant(word, "prefix", PREFIX_WEIGHT) for word in nearest]
 
 
@@ -79,8 +79,10 @@ def _letter_set(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
 
 def misspelt(term: str, spellings: Iterable[Spelling]) -> list[Variant]:
     """``misspellings`` as variants, the nearest first."""
-    found = misspellings(term, spellings)
-    variants = [Variant(word, "fuzzy", _similarity(term, word, found[word])) for word in found]
+    distances = misspellings(term, spellings)
+    variants = [
+        Variant(word, "fuzzy", _similarity(term, word, distances[word])) for word in distances
+    ]
     return sorted(variants, key=lambda variant: (-variant.weight, variant.term))
 
 
@@ -93,10 +95,10 @@ def misspellings(term: str, spellings: Iterable[Spelling]) -> dict[str, int]:
     if not FUZZY_SHORTEST <= len(term) <= FUZZY_LONGEST or any(c.isdigit() for c in term):
         return {}
     most = 2 if len(term) >= FUZZY_TWO_EDITS else 1
-    found: dict[str, int] = {}
+    distances: dict[str, int] = {}
     for spelling in spellings:
-        found.update(spelling.near(term, most))
-    return found
+        distances.update(spelling.near(term, most))
+    return distances
 
 
 def _similarity(term: str, word: str, edits: int) -> float:

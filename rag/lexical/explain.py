@@ -43,7 +43,7 @@ class TermMatch:
         cls, clause: Clause, segment: Segment, at: int, row: int, damping: float
     ) -> TermMatch | None:
         """The match that a row of the segment numbered ``at`` is credited with, if any."""
-        found = [
+        matches = [
             cls(
                 term=clause.term,
                 matched=candidate.term,
@@ -58,7 +58,7 @@ class TermMatch:
             for candidate in clause.candidates
             if (tf := _occurrences(candidate, segment, at, row))
         ]
-        return max(found, key=lambda match: match.contribution, default=None)
+        return max(matches, key=lambda match: match.contribution, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ class Explanation:
     matches: tuple[TermMatch, ...]
     unmatched: tuple[str, ...]
 
-    def beside(self, context: str, analyzer: Analyzer) -> Explanation:
+    def with_context(self, context: str, analyzer: Analyzer) -> Explanation:
         """The same, with how often each match stands in the passage's ``context``."""
         there = Counter(term for term, _, _ in analyzer.spans(context))
-        told = (replace(match, in_context=there[match.matched]) for match in self.matches)
-        return replace(self, matches=tuple(told))
+        matches = (replace(match, in_context=there[match.matched]) for match in self.matches)
+        return replace(self, matches=tuple(matches))
 
 
 def _occurrences(candidate: TermCandidate, segment: Segment, at: int, row: int) -> int:
@@ -92,8 +92,8 @@ def _occurrences(candidate: TermCandidate, segment: Segment, at: int, row: int) 
     if place < 0:
         return 0
     part = slice(segment.starts[place], segment.starts[place + 1])
-    found = np.flatnonzero(segment.rows[part] == row)
-    return int(segment.counts[part][found[0]]) if len(found) else 0
+    positions = np.flatnonzero(segment.rows[part] == row)
+    return int(segment.counts[part][positions[0]]) if len(positions) else 0
 
 
 def term_spans(analyzer: Analyzer, text: str, terms: Container[str]) -> list[tuple[int, int]]:

@@ -25,7 +25,7 @@ from rag.lexical.explain import Explanation, TermMatch, term_spans
 from rag.lexical.passage_rows import tidy, total, without
 from rag.lexical.postings import Postings, laid_out
 from rag.lexical.protocols import Bm25Options, Query, Variants
-from rag.lexical.segment import Segment, build, merged
+from rag.lexical.segment import Segment, build, merge_segments
 from rag.lexical.spelling import Correction, Meant, corrections, nearest_term
 from rag.types import Keys, Scores
 
@@ -85,8 +85,8 @@ class LexicalIndex:
         segments = self.segments
         for batch in _batches(items):
             keys, texts = list(batch), list(batch.values())
-            kept = without(segments, np.array(keys, dtype=np.int64))
-            segments = tidy([*kept, *self._built(keys, texts)], merged)
+            remaining = without(segments, np.array(keys, dtype=np.int64))
+            segments = tidy([*remaining, *self._built(keys, texts)], merge_segments)
         return LexicalIndex(self.analyzer, segments)
 
     def _built(self, keys: Sequence[int], texts: Sequence[str]) -> list[Segment]:
@@ -111,8 +111,8 @@ class LexicalIndex:
 
     def removed(self, keys: Keys) -> LexicalIndex:
         """An index without ``keys``; unknown ones are ignored."""
-        wanted = np.asarray(keys, dtype=np.int64)
-        return LexicalIndex(self.analyzer, tidy(without(self.segments, wanted), merged))
+        key_array = np.asarray(keys, dtype=np.int64)
+        return LexicalIndex(self.analyzer, tidy(without(self.segments, key_array), merge_segments))
 
     def search(
         self, query: Query, k: int, *, allowed: Keys | None = None, **options: Unpack[Bm25Options]
@@ -122,17 +122,17 @@ class LexicalIndex:
         ``allowed`` restricts the result, not the statistics.
         """
         parts, dampings = self._weighed(query, **options)
-        found = []
+        segment_results = []
         for at, segment in enumerate(self.segments):
             scores = segment_scores(parts, segment, at, dampings[at])
             if allowed is not None or not segment.whole:
                 scores = np.where(segment.usable(allowed), scores, 0.0)
-            found.append(_best(segment.keys, scores, k))
-        if not found:
+            segment_results.append(_best(segment.keys, scores, k))
+        if not segment_results:
             return np.empty(0, dtype=np.int64), np.empty(0)
-        if len(found) == 1:
-            return found[0]
-        keys, scores = (np.concatenate(each) for each in zip(*found, strict=True))
+        if len(segment_results) == 1:
+            return segment_results[0]
+        keys, scores = (np.concatenate(column) for column in zip(*segment_results, strict=True))
         return _best(keys, scores, k)
 
     def scores(self, query: Query, keys: Keys, **options: Unpack[Bm25Options]) -> Scores:
@@ -140,12 +140,12 @@ class LexicalIndex:
 
         The score of a passage that does not match is 0.
         """
-        wanted = np.asarray(keys, dtype=np.int64)
-        result = np.zeros(len(wanted))
+        key_array = np.asarray(keys, dtype=np.int64)
+        result = np.zeros(len(key_array))
         parts, dampings = self._weighed(query, **options)
         postings = sum(_frequencies(parts).values())
         for at, segment in enumerate(self.segments):
-            rows = segment.find(wanted)
+            rows = segment.find(key_array)
             here = rows >= 0
             if postings + len(segment.keys) < FEW_POSTINGS:
                 result[here] = segment_scores(parts, segment, at, dampings[at])[rows[here]]
@@ -236,14 +236,14 @@ class LexicalIndex:
 
     def similar_words(self, word: str) -> dict[str, int]:
         """Words within one edit of a word, and itself, by how many passages hold its term."""
-        found: dict[str, set[str]] = {}
+        by_word: dict[str, set[str]] = {}
         for segment in self.segments:
             if segment.surfaces is not None:
                 for similar, place in segment.surfaces.similar(word):
-                    found.setdefault(similar, set()).add(segment.terms[place])
+                    by_word.setdefault(similar, set()).add(segment.terms[place])
         passages = {
             similar: sum(find_term(term, self.segments)[1] for term in terms)
-            for similar, terms in found.items()
+            for similar, terms in by_word.items()
         }
         return {similar: count for similar, count in passages.items() if count}
 
@@ -254,13 +254,13 @@ class LexicalIndex:
         """
         if not isinstance(query, str):
             return clauses(query, self.segments, fuzzy=fuzzy, prefix=prefix)
-        known = self._asked.get((query, fuzzy, prefix))
-        if known is None:
-            known = clauses(self.terms(query), self.segments, fuzzy=fuzzy, prefix=prefix)
+        cached = self._asked.get((query, fuzzy, prefix))
+        if cached is None:
+            cached = clauses(self.terms(query), self.segments, fuzzy=fuzzy, prefix=prefix)
             if len(self._asked) >= REMEMBERED_QUERIES:
                 self._asked.clear()
-            self._asked[query, fuzzy, prefix] = known
-        return known
+            self._asked[query, fuzzy, prefix] = cached
+        return cached
 
     def _weighed(
         self, query: Query, k1: float, b: float, fuzzy: bool = False, prefix: bool = False
@@ -269,15 +269,15 @@ class LexicalIndex:
 
     def _dampings(self, k1: float, b: float) -> list[Scores]:
         """k1 * (1 - b + b * length / average length) by segment and row; the last few are kept."""
-        known = self._damping.get((k1, b))
-        if known is None:
+        cached = self._damping.get((k1, b))
+        if cached is None:
             average = self.average_length
             lengths = (segment.lengths.astype(np.float64) for segment in self.segments)
-            known = [length_damping(length, average, k1, b) for length in lengths]
+            cached = [length_damping(length, average, k1, b) for length in lengths]
             if len(self._damping) >= REMEMBERED_PARAMETERS:
                 self._damping.clear()
-            self._damping[k1, b] = known
-        return known
+            self._damping[k1, b] = cached
+        return cached
 
     def _explained(
         self, parts: Sequence[Clause], at: int, row: int, k1: float, b: float
@@ -301,7 +301,9 @@ class LexicalIndex:
 
 
 def _frequencies(parts: Iterable[Clause]) -> dict[str, int]:
-    return {each.term: each.passages for clause in parts for each in clause.candidates}
+    return {
+        candidate.term: candidate.passages for clause in parts for candidate in clause.candidates
+    }
 
 
 def _batches(items: Iterable[tuple[int, str]]) -> Iterator[dict[int, str]]:

@@ -94,18 +94,18 @@ class _Identifier(Protocol):
 
 def language(text: str) -> str:
     """The ISO 639-1 code of a passage's language; "en" where that is not sure."""
-    found, probability = likeliest(text)
+    code, probability = likeliest(text)
     count, start = letters(text), text[:_LOOKED_AT]
-    if len(_LATIN.findall(start)) < count / 2 or found in _BY_SCRIPT:
-        return found  # whatever it is, it is not English
-    return found if probability >= SUREST and count >= FEWEST_LETTERS else "en"
+    if len(_LATIN.findall(start)) < count / 2 or code in _BY_SCRIPT:
+        return code  # whatever it is, it is not English
+    return code if probability >= SUREST and count >= FEWEST_LETTERS else "en"
 
 
 def document_language(text: str) -> str:
     """The language of a whole document: that of most of some stretches of it."""
     step = max(len(text) // _WINDOWS, _LOOKED_AT)
-    found = Counter(language(text[start : start + step]) for start in range(0, len(text), step))
-    return found.most_common(1)[0][0] if found else "en"
+    counts = Counter(language(text[start : start + step]) for start in range(0, len(text), step))
+    return counts.most_common(1)[0][0] if counts else "en"
 
 
 def language_name(code: str) -> str:
@@ -147,6 +147,6 @@ def _identifier() -> _Identifier:
     """Lui and Baldwin, "langid.py: An Off-the-shelf Language Identification Tool", ACL 2012."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    found: _Identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    found.set_languages(sorted({*ANALYZERS, *_FURTHER}))
-    return found
+    identifier: _Identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(sorted({*ANALYZERS, *_FURTHER}))
+    return identifier

@@ -70,10 +70,10 @@ Segment = TypeVar("Segment", bound=PassageRows)
 
 def without(segments: Sequence[Segment], keys: Keys) -> list[Segment]:
     """The segments with ``keys`` marked as removed; what holds none of them is shared."""
-    found = [(segment, segment.find(keys)) for segment in segments]
+    pairs = [(segment, segment.find(keys)) for segment in segments]
     return [
         segment.without(rows[rows >= 0]) if (rows >= 0).any() else segment
-        for segment, rows in found
+        for segment, rows in pairs
     ]
 
 

@@ -64,17 +64,17 @@ class Postings:
         most, least = np.max(corners, axis=0), np.min(corners, axis=0)
         return self._summed(most * (1 + _MARGIN)), self._summed(least * (1 - _MARGIN))
 
-    def only(self, kept: Mask) -> Postings:
+    def only(self, mask: Mask) -> Postings:
         """Those of some passages, shape (passages,)."""
-        matches = kept[self.places]
+        matches = mask[self.places]
         sizes = self._sizes()
         postings = matches if sizes is None else np.repeat(matches, sizes)
         firsts = None if sizes is None else np.cumsum(sizes[matches]) - sizes[matches]
         return replace(
             self,
-            rows=self.rows[kept],
-            keys=self.keys[kept],
-            places=(np.cumsum(kept) - 1)[self.places[matches]],
+            rows=self.rows[mask],
+            keys=self.keys[mask],
+            places=(np.cumsum(mask) - 1)[self.places[matches]],
             boosts=self.boosts[postings],
             kinds=self.kinds[postings],
             firsts=firsts,
@@ -107,11 +107,11 @@ class _Matches(NamedTuple):
     def joined(cls, parts: Sequence[_Matches]) -> _Matches:
         """Those of all ``parts``, one after the other."""
         return cls(
-            keys=_joined([each.keys for each in parts], np.int64),
-            counts=_joined([each.counts for each in parts], np.int64),
-            lengths=_joined([each.lengths for each in parts], np.int64),
-            boosts=_joined([each.boosts for each in parts], np.float64),
-            is_first=_joined([each.is_first for each in parts], np.bool_),
+            keys=_joined([part.keys for part in parts], np.int64),
+            counts=_joined([part.counts for part in parts], np.int64),
+            lengths=_joined([part.lengths for part in parts], np.int64),
+            boosts=_joined([part.boosts for part in parts], np.float64),
+            is_first=_joined([part.is_first for part in parts], np.bool_),
         )
 
 
@@ -131,23 +131,23 @@ def laid_out(
         None if allowed is None and segment.whole else segment.usable(allowed)
         for segment in segments
     ]
-    found = [
+    pieces = [
         _Matches.joined([_of_clause(clause, segments, usable) for clause in parts])
         for parts in queries
     ]
-    keys = [np.union1d(each.keys, also) for each, also in zip(found, beside, strict=True)]
-    sizes = np.array([len(each) for each in keys], np.int64)
+    keys = [np.union1d(piece.keys, also) for piece, also in zip(pieces, beside, strict=True)]
+    sizes = np.array([len(part_keys) for part_keys in keys], np.int64)
     starts = np.cumsum(sizes) - sizes
     places = [
-        start + np.searchsorted(held, each.keys)
-        for start, held, each in zip(starts, keys, found, strict=True)
+        start + np.searchsorted(part_keys, piece.keys)
+        for start, part_keys, piece in zip(starts, keys, pieces, strict=True)
     ]
-    matches = _Matches.joined(found)
+    matches = _Matches.joined(pieces)
     width = int(matches.lengths.max(initial=0)) + 1
     distinct, kinds = np.unique(matches.counts * width + matches.lengths, return_inverse=True)
     first = np.flatnonzero(matches.is_first)
     return Postings(
-        queries=len(found),
+        queries=len(pieces),
         average_length=average_length,
         rows=np.repeat(np.arange(len(keys)), sizes),
         keys=_joined(keys, np.int64),
@@ -170,7 +170,9 @@ def _of_clause(
     boosts = np.repeat([boost for *_, boost in pieces], [len(rows) for _, rows, _, _ in pieces])
     if len(clause.candidates) > 1:
         order = np.argsort(keys, kind="stable")
-        keys, counts, lengths, boosts = (each[order] for each in (keys, counts, lengths, boosts))
+        keys, counts, lengths, boosts = (
+            column[order] for column in (keys, counts, lengths, boosts)
+        )
     is_first = np.ones(len(keys), np.bool_)
     is_first[1:] = keys[1:] != keys[:-1]
     return _Matches(keys, counts, lengths, boosts, is_first)

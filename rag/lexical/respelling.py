@@ -72,24 +72,24 @@ def respellings(question: str, lexical: LexicalView) -> list[Respelling]:
     if language is None:
         return []
     reader = _Reader(lexical, language, function_words(language))
-    found = list[Respelling]()
+    corrected = list[Respelling]()
     for word, start in _words(question):
         meant = reader.meant(word, named=start > 0 and word[0].isupper())
         if meant is not None:
-            found.append(Respelling(start, start + len(word), _cased(meant, word)))
-    return found
+            corrected.append(Respelling(start, start + len(word), _cased(meant, word)))
+    return corrected
 
 
-def _language(question: str, held: Set[str]) -> str | None:
+def _language(question: str, languages: Set[str]) -> str | None:
     """The analyzer by whose language a question is read; None where no passage is in it."""
     code, probability = likeliest(question)
     own = ANALYZERS.get(code, NO_STEMMER)
     is_sure = probability >= SURE_LANGUAGE
-    if not held or not held <= _LANGUAGES:  # any language may be there
+    if not languages or not languages <= _LANGUAGES:  # any language may be there
         return own if is_sure else _ENGLISH
-    if own in held or is_sure:
-        return own if own in held else None
-    return _ENGLISH if _ENGLISH in held else min(held)
+    if own in languages or is_sure:
+        return own if own in languages else None
+    return _ENGLISH if _ENGLISH in languages else min(languages)
 
 
 def _words(question: str) -> Iterator[tuple[str, int]]:
@@ -135,12 +135,13 @@ class _Reader:
             return None
         if is_in_dictionary(word, self.language):
             return None
-        found = [
-            each
-            for each in self._candidates(word, similar, named)
-            if each.score >= LEAST and self._may_be(each, typed, terms if is_term else None)
+        candidates = [
+            candidate
+            for candidate in self._candidates(word, similar, named)
+            if candidate.score >= LEAST
+            and self._may_be(candidate, typed, terms if is_term else None)
         ]
-        return max(found).word if found else None
+        return max(candidates).word if candidates else None
 
     def _candidates(
         self, word: str, similar: Mapping[str, int], named: bool
@@ -149,9 +150,11 @@ class _Reader:
         near = {other: similar.get(other, 0) for other in (*similar, *self._other_words(word))}
         for other, passages in near.items():
             how = slip(word, other)
-            known = commonness(other) if self.is_english else 0.0
+            background = commonness(other) if self.is_english else 0.0
             if self._is_likely(word, other, how, passages, named):
-                yield _Candidate(math.log(1 + passages + known) - how.cost, other, how, passages)
+                yield _Candidate(
+                    math.log(1 + passages + background) - how.cost, other, how, passages
+                )
 
     def _other_words(self, word: str) -> list[str]:
         return similar_general(word) if self.is_english else []

@@ -122,13 +122,15 @@ def _inverted(
     """Postings from passages given as running word numbers."""
     terms: dict[str, int] = _Numbers()
     cut = [[terms[token[0]] for token in analyzer.word_tokens(word)] for word in words]
-    found = np.frombuffer(numbers, dtype=np.int32) if numbers else np.empty(0, dtype=np.int32)
+    word_numbers = (
+        np.frombuffer(numbers, dtype=np.int32) if numbers else np.empty(0, dtype=np.int32)
+    )
     word_rows = np.repeat(np.arange(len(keys)), np.array(lengths, dtype=np.int64))
     widths = np.array([len(tokens) for tokens in cut], dtype=np.int64)
     flat = np.array([term for tokens in cut for term in tokens], dtype=np.int64)
     firsts = np.concatenate(([0], np.cumsum(widths)))[:-1]
-    rows = np.repeat(word_rows, widths[found])
-    term_of = flat[ranges(firsts[found], widths[found])]
+    rows = np.repeat(word_rows, widths[word_numbers])
+    term_of = flat[ranges(firsts[word_numbers], widths[word_numbers])]
     ordered = sorted(terms)
     rank = np.empty(len(terms), dtype=np.int64)
     rank[[terms[term] for term in ordered]] = np.arange(len(terms))
@@ -158,7 +160,7 @@ def _written(
                 yield written, places[term]
 
 
-def merged(segments: Sequence[Segment]) -> Segment:
+def merge_segments(segments: Sequence[Segment]) -> Segment:
     """One segment of the live passages of all, in order; terms without passages are gone."""
     everything = sorted(term for segment in segments for term in segment.terms)
     union = [term for term, _ in groupby(everything)]
@@ -187,9 +189,9 @@ def _merged_surfaces(
     segments: Sequence[Segment], places: Sequence[Integers], used: Mask
 ) -> Surfaces | None:
     """Words whose terms are still ``used``; None where a segment does not know its words."""
-    kept = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
+    new_places = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
     parts = [
-        (segment.surfaces, kept[place])
+        (segment.surfaces, new_places[place])
         for segment, place in zip(segments, places, strict=True)
         if segment.surfaces is not None
     ]
@@ -209,10 +211,10 @@ def _scattered(
     bases = accumulate((segment.size for segment in segments), initial=0)
     for segment, place, width, base in zip(segments, places, widths, bases, strict=False):
         target = ranges(cursor[place], width)
-        kept = slice(None) if segment.whole else segment.live[segment.rows]
+        live = slice(None) if segment.whole else segment.live[segment.rows]
         row_of = (np.cumsum(segment.live) - 1 + base).astype(np.int32)
-        rows[target] = row_of[segment.rows[kept]]
-        counts[target] = segment.counts[kept]
+        rows[target] = row_of[segment.rows[live]]
+        counts[target] = segment.counts[live]
         cursor[place] += width
     return rows, counts
 

@@ -39,13 +39,13 @@ def corrections(
 ) -> list[Correction]:
     """For every term that should be another, what ``meant`` says it should be; in order, apart."""
     telling = set(analyzer.query_tokens(question))
-    found = list[Correction]()
+    accepted = list[Correction]()
     for term, start, end in analyzer.spans(question):
-        if term in telling and not (found and start < found[-1].end):
+        if term in telling and not (accepted and start < accepted[-1].end):
             better = meant(term)
             if better is not None:
-                found.append(Correction(start, end, *better))
-    return found
+                accepted.append(Correction(start, end, *better))
+    return accepted
 
 
 def nearest_term(term: str, segments: Sequence[Segment]) -> Meant | None:
@@ -63,7 +63,7 @@ def nearest_term(term: str, segments: Sequence[Segment]) -> Meant | None:
 
 def _near(term: str, segments: Sequence[Segment]) -> Iterator[tuple[int, bool, int, str]]:
     """(edits, whether it begins otherwise, minus passages, term): the least is the best."""
-    for meant, edits in misspellings(term, (each.spelling for each in segments)).items():
+    for meant, edits in misspellings(term, (segment.spelling for segment in segments)).items():
         passages = find_term(meant, segments)[1]
         if passages:
             yield edits, meant[0] != term[0], -passages, meant

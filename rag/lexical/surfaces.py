@@ -90,7 +90,7 @@ class Surfaces:
         except FileNotFoundError:
             return None
         terms = np.load(folder / "word_terms.npy", allow_pickle=False)
-        found = cls(text.split("\n") if text else [], terms)
-        if len(found.words) != len(found.terms):
+        surfaces = cls(text.split("\n") if text else [], terms)
+        if len(surfaces.words) != len(surfaces.terms):
             raise ValueError("words and their terms are of different builds")
-        return found
+        return surfaces

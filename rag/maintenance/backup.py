@@ -67,13 +67,16 @@ def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
     """
     gone: set[str] = set()
     for _ in range(_MOST_TRIES):
-        before = services.files.kept()
+        before = services.files.list_names()
         if services.files.in_database:
             transfer.save(services.database, copy)
         else:
             services.database.copy_to(copy)
         with closing(Database(f"sqlite:///{copy}")) as copied, copied.read() as connection:
-            wanted = files.every(connection) & before | files.expected(connection).keys()
+            wanted = (
+                files.list_referenced_files(connection) & before
+                | files.expected_files(connection).keys()
+            )
         if not services.database.read_only:
             arrival.keep(wanted)
         last, gone = gone, services.files.missing(wanted)
@@ -84,7 +87,7 @@ def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
 
 def _pack(services: Services, copy: Path, names: Sequence[str], draft: Path) -> Backup:
     with closing(Database(f"sqlite:///{copy}")) as copied, copied.read() as connection:
-        held = bases.every(connection)
+        held = bases.list_bases(connection)
         count = sum(documents.count(connection, base.id) for base in held)
     places = {name: services.files.path(name) for name in names}
     whole = [name for name in names if places[name].exists() and digest(places[name]) == name]

@@ -92,7 +92,7 @@ def _stored_before(services: Services, repair: bool) -> list[Problem]:
 def _files(services: Services) -> Iterator[Problem]:
     present = services.files.present()  # before the database is asked: who stores has a lease
     with services.database.read() as connection:
-        held = files.referenced(connection, list(present))
+        held = files.find_referenced(connection, list(present))
     for name in sorted(present - held):
         yield _orphaned("file", services.settings.home, services.files.place(name))
 
@@ -112,7 +112,7 @@ def _derived(services: Services) -> Iterator[Problem]:
 
 def _unused_vectors(services: Services) -> Iterator[Problem]:
     with services.database.read() as connection:
-        if unused := vectors.unused(connection):
+        if unused := vectors.count_unused(connection):
             yield Problem("orphaned", "vectors", f"{unused:,} that no passage refers to")
 
 
@@ -130,8 +130,8 @@ def _damaged_indexes(services: Services) -> Iterator[Problem]:
 def _lost_files(services: Services) -> Iterator[Problem]:
     home, present = services.settings.home, services.files.present()
     with services.database.read() as connection:
-        expected = files.expected(connection)
-        held = files.referenced(connection, list(present))
+        expected = files.expected_files(connection)
+        held = files.find_referenced(connection, list(present))
     missing = services.files.missing(expected)
     for sha256, name in expected.items():
         path = services.files.place(sha256)

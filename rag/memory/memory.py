@@ -77,7 +77,7 @@ class Memory:
             return
         with contextlib.suppress(TouchstoneError):  # made when it is needed
             embedder = self._services.models.embedder(name)
-            vector = self._services.queries.known(embedder, question)
+            vector = self._services.queries.find(embedder, question)
             if vector is not None:
                 rows.store_vectors(connection, embedder.id, {turn_id: vector.tobytes()})
 
@@ -147,7 +147,7 @@ class Memory:
     def every(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
         """Return stored interactions, newest first."""
         with self._database.read() as connection:
-            interactions = rows.every(connection, self.scope, limit, offset)
+            interactions = rows.list_interactions(connection, self.scope, limit, offset)
             return [self._remembered(connection, interaction) for interaction in interactions]
 
     @operation("viewer")
@@ -163,7 +163,7 @@ class Memory:
             neighbours, key=lambda neighbour: (-neighbour.similarity, -neighbour.turn)
         )[:limit]
         with self._database.read() as connection:
-            interactions = rows.named(
+            interactions = rows.find_by_turns(
                 connection, self.scope, [neighbour.turn for neighbour in nearest]
             )
             return [
@@ -211,7 +211,7 @@ class Memory:
     def _remembered(
         self, connection: Connection, interaction: Interaction, similarity: float | None = None
     ) -> Remembered:
-        changed = rows.changed(connection, self._base_id, interaction.sources)
+        changed = rows.changed_sources(connection, self._base_id, interaction.sources)
         gone = tuple(sorted({source.document for source in changed}))
         return Remembered(interaction, _standing(interaction, stale=bool(gone)), gone, similarity)
 

@@ -35,7 +35,7 @@ def is_public(address: str) -> bool:
     if ip in _NAT64:
         return _is_public(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
     carried = [ip.sixtofour, *(ip.teredo or ())]
-    inner = all(_is_public(each) for each in carried if each is not None)
+    inner = all(_is_public(address) for address in carried if address is not None)
     local = ip.ipv4_mapped is not None or ip.is_site_local
     return not local and inner and _is_public(ip)
 
@@ -48,8 +48,8 @@ def _is_public(ip: _Address) -> bool:
 
 def resolve(host: str, port: int, *, allow_private: bool) -> list[str]:
     """Addresses of ``host``. Raises BlockedAddress if any of them is not public, OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     if not allow_private and not all(map(is_public, addresses)):
         raise BlockedAddress(
             f"“{host}” is an address inside this computer or its network, and is not fetched.",
@@ -86,7 +86,7 @@ class CheckedBackend(httpcore.NetworkBackend):
         failure: Exception = httpcore.ConnectError(f"no address for {host}")
         for address in addresses:
             try:
-                limited = left(self._deadline, timeout)
+                limited = remaining_seconds(self._deadline, timeout)
                 stream = self._plain.connect_tcp(address, port, limited, None, socket_options)
                 return _TimedStream(stream, self._deadline)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
@@ -94,7 +94,7 @@ class CheckedBackend(httpcore.NetworkBackend):
         raise failure
 
 
-def left(deadline: float, timeout: float | None) -> float:
+def remaining_seconds(deadline: float, timeout: float | None) -> float:
     """Seconds for the next operation. Raises httpcore.ReadTimeout when none are left."""
     remaining = deadline - time.monotonic()
     if remaining <= 0:
@@ -110,10 +110,10 @@ class _TimedStream(httpcore.NetworkStream):
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, left(self._deadline, timeout))
+        return self._stream.read(max_bytes, remaining_seconds(self._deadline, timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, left(self._deadline, timeout))
+        self._stream.write(buffer, remaining_seconds(self._deadline, timeout))
 
     def close(self) -> None:
         self._stream.close()
@@ -124,7 +124,7 @@ class _TimedStream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        limited = left(self._deadline, timeout)
+        limited = remaining_seconds(self._deadline, timeout)
         secure = self._stream.start_tls(ssl_context, server_hostname, limited)
         return _TimedStream(secure, self._deadline)
 

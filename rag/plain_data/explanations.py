@@ -8,7 +8,7 @@ from typing import Any
 from rag.explanation.attribution import Attribution
 from rag.explanation.counterfactuals import Counterfactual
 from rag.explanation.explainer import Explainer, Finding
-from rag.explanation.recipe_comparison import Compared
+from rag.explanation.recipe_comparison import RetrievalComparison
 from rag.explanation.standing import Standing
 from rag.runs.rankings import RankedPassage
 
@@ -50,7 +50,7 @@ def findings_data(
     }
 
 
-def compared_data(found: Compared) -> dict[str, Any]:
+def compared_data(found: RetrievalComparison) -> dict[str, Any]:
     """Two recipes on one question."""
     return {
         "question": found.sides.question,

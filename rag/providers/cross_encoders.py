@@ -47,26 +47,26 @@ class OnnxCrossEncoder:
         """
         with self._lock:
             backend, session = self._backend, self._session
-        asked = encodable(question)
+        encoded = encodable(question)
         parts = []
         for start in range(0, len(texts), self._batch):
-            pairs = [(asked, encodable(text)) for text in texts[start : start + self._batch]]
+            pairs = [(encoded, encodable(text)) for text in texts[start : start + self._batch]]
             parts.append(self._run(session, backend.encode_batch(pairs)))
         return np.concatenate(parts) if parts else np.empty(0)
 
     def _run(
         self, session: onnxruntime.InferenceSession, pairs: Sequence[tokenizers.Encoding]
     ) -> Scores:
-        given = {
+        tensors = {
             "input_ids": [pair.ids for pair in pairs],
             "attention_mask": [pair.attention_mask for pair in pairs],
             "token_type_ids": [pair.type_ids for pair in pairs],
         }
-        wanted = [each.name for each in session.get_inputs()]
-        unknown = [name for name in wanted if name not in given]
+        names = [model_input.name for model_input in session.get_inputs()]
+        unknown = [name for name in names if name not in tensors]
         if unknown:
             raise self._unfit(f"it wants {', '.join(unknown)}")
-        feed = {name: np.array(given[name], np.int64) for name in wanted}
+        feed = {name: np.array(tensors[name], np.int64) for name in names}
         try:
             output = session.run(None, feed)[0]
         except Exception as error:  # onnxruntime raises what its C++ side names
@@ -169,5 +169,5 @@ def one_score_each(output: npt.NDArray[Any], count: int, name: str) -> Scores:
 
 def _padding(backend: tokenizers.Tokenizer) -> int:
     names = ("[PAD]", "<pad>", "<|padding|>")
-    known = (backend.token_to_id(name) for name in names)
-    return next((number for number in known if number is not None), 0)
+    numbers = (backend.token_to_id(name) for name in names)
+    return next((number for number in numbers if number is not None), 0)

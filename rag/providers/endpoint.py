@@ -86,7 +86,7 @@ class Endpoint:
     retry_policy: RetryPolicy = RetryPolicy()
 
     @property
-    def shown(self) -> str:
+    def origin(self) -> str:
         """Scheme, host and port: what may be shown, whatever else the address holds."""
         parts = urlsplit(self.base_url if "://" in self.base_url else f"//{self.base_url}")
         host = parts.netloc.rpartition("@")[2]
@@ -106,11 +106,11 @@ class Endpoint:
 
     def unreachable(self) -> ProviderError:
         """The error for a refused or broken connection."""
-        hint = f"Check that {self.shown} is right and can be reached from here."
+        hint = f"Check that {self.origin} is right and can be reached from here."
         if self.row.wire == "ollama":
             where = self.row.base_url_variable
             hint = f"Start it with: ollama serve. Its address is read from {where}."
-        return Busy(f"{self.row.label} does not answer at {self.shown}.", hint)
+        return Busy(f"{self.row.label} does not answer at {self.origin}.", hint)
 
     def without_credentials(self) -> ProviderError:
         """The error where a cloud's own package finds nothing to sign in with."""
@@ -129,9 +129,9 @@ class Endpoint:
 
     def broke_off(self, detail: str = "") -> ProviderError:
         """The error for a reply that ended in the middle, with what the server said of it."""
-        said = f" It said: {self._clean(detail)}" if detail.strip() else ""
+        quoted = f" It said: {self._clean(detail)}" if detail.strip() else ""
         return ProviderUnavailable(
-            f"{self.row.label} broke off in the middle of its reply.{said}", "Ask again."
+            f"{self.row.label} broke off in the middle of its reply.{quoted}", "Ask again."
         )
 
     def within(self, detail: str, model: str, *, begun: bool) -> ProviderError:
@@ -150,15 +150,15 @@ class Endpoint:
         """The error for an answer that is not what was asked for."""
         return ProviderMisbehaved(
             f"{self.row.label} answered {self._clean(what).rstrip('.')}.",
-            f"Check that {self.shown} is the right address and the model the right kind.",
+            f"Check that {self.origin} is the right address and the model the right kind.",
         )
 
     def status(
         self, code: int, detail: str, model: str, retry_after: str | None = None
     ) -> ProviderError:
         """The error for an HTTP status. ``retry_after`` is that header."""
-        said = f" It said: {self._clean(detail)}" if detail.strip() else ""
-        message = f"{self.row.label} answered {code} for model {model!r}.{said}"
+        quoted = f" It said: {self._clean(detail)}" if detail.strip() else ""
+        message = f"{self.row.label} answered {code} for model {model!r}.{quoted}"
         if code in (400, 413, 422, 500) and _OVERFLOW.search(detail):
             return ContextOverflow(
                 message,
@@ -189,10 +189,10 @@ class Endpoint:
 
 def _share_that_fits(detail: str) -> float:
     """The limit that a server tells over what it was sent; 0 where it does not tell both."""
-    found = _TOKENS.findall(detail)
-    found = found if len(found) > 1 else _COUNT.findall(detail)
-    told = [int(each.replace(",", "")) for each in found]
-    least, most = min(told, default=0), max(told, default=0)
+    matches = _TOKENS.findall(detail)
+    matches = matches if len(matches) > 1 else _COUNT.findall(detail)
+    counts = [int(match.replace(",", "")) for match in matches]
+    least, most = min(counts, default=0), max(counts, default=0)
     return least / most if least < most else 0.0
 
 
@@ -268,7 +268,7 @@ def batches(texts: Sequence[str], most: int) -> Iterator[list[str]]:
         yield batch
 
 
-def required(name: str) -> ModuleType:
+def import_required(name: str) -> ModuleType:
     """A package, imported when it is first used. Raises MissingDependency."""
     try:
         return import_module(name)

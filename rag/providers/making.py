@@ -93,7 +93,7 @@ def chat_model(
         return None
     name = model_of(row, model or row.chat_model, settings)
     wire = _wire(resolve(row, settings, retry_policy), name, clients)
-    return SpannedChat(wire, row.name, name) if telemetry.followed() else wire
+    return SpannedChat(wire, row.name, name) if telemetry.is_followed() else wire
 
 
 def reranker(
@@ -128,10 +128,10 @@ def reranker(
 def _wire(
     endpoint: Endpoint, model: str, clients: Clients | None
 ) -> OpenAIWire | OllamaWire | BedrockWire:
-    held = clients or Clients()
+    shared_clients = clients or Clients()
     match endpoint.row.wire:
         case "ollama":
-            return OllamaWire(endpoint, model, held)
+            return OllamaWire(endpoint, model, shared_clients)
         case "bedrock":
-            return BedrockWire(endpoint, model, held)
-    return OpenAIWire(endpoint, model, held)
+            return BedrockWire(endpoint, model, shared_clients)
+    return OpenAIWire(endpoint, model, shared_clients)

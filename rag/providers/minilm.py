@@ -40,7 +40,7 @@ class MiniLM:
     dimension = 384
     max_tokens = 256
 
-    def __init__(self, runtime: Callable[[], runtimes.Runtime] = runtimes.opened) -> None:
+    def __init__(self, runtime: Callable[[], runtimes.Runtime] = runtimes.open_runtime) -> None:
         self._open = runtime
         self._opening = Lock()
 

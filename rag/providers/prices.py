@@ -52,9 +52,9 @@ def price_of(
     """
     row = chat_row(provider)
     set_by_user = variables.variable(row.model_variable) if row.model_variable else None
-    wanted = (model or set_by_user or row.chat_model).lower()
-    rows = (each for each in (*own, *_table()) if each.provider == provider)
-    return next((each for each in rows if fnmatchcase(wanted, each.model)), None)
+    model_name = (model or set_by_user or row.chat_model).lower()
+    rows = (price for price in (*own, *_table()) if price.provider == provider)
+    return next((price for price in rows if fnmatchcase(model_name, price.model)), None)
 
 
 @cache
@@ -65,14 +65,14 @@ def _table() -> Sequence[Price]:
 def read_prices(path: Path) -> Sequence[Price]:
     """The rows of a file like ``table.toml``. Raises InvalidFile, naming what is wrong."""
     try:
-        told = tomllib.loads(path.read_text("utf-8"))
+        data = tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InvalidFile(f"The prices in {path} cannot be read: {error}.", _HINT) from error
-    head = told.get("prices", {})
+    head = data.get("prices", {})
     currency, day = head.get("currency"), head.get("date")
     if not isinstance(currency, str) or not 1 <= len(currency) <= 8 or not isinstance(day, date):
         raise InvalidFile(f"The prices in {path} lack a currency or a date.", _HINT)
-    return tuple(_row(path, row, currency, day) for row in told.get("price", ()))
+    return tuple(_row(path, row, currency, day) for row in data.get("price", ()))
 
 
 _HINT = (
@@ -84,11 +84,13 @@ _HINT = (
 def _row(path: Path, row: Mapping[str, Any], currency: str, day: date) -> Price:
     names = [row.get("provider"), row.get("model")]
     amounts = [row.get("input"), row.get("output")]
-    known = all(isinstance(each, int | float) and each >= 0 for each in amounts)
-    if not all(isinstance(each, str) for each in names) or not (known or amounts == [None, None]):
+    has_amounts = all(isinstance(amount, int | float) and amount >= 0 for amount in amounts)
+    if not all(isinstance(name, str) for name in names) or not (
+        has_amounts or amounts == [None, None]
+    ):
         raise InvalidFile(f"A price in {path} is not usable: {dict(row)}.", _HINT)
     provider, model = map(str, names)
-    if not known:
+    if not has_amounts:
         return Price(provider, model.lower(), currency, day)
-    paid, got = (float(each) for each in amounts if each is not None)
+    paid, got = (float(amount) for amount in amounts if amount is not None)
     return Price(provider, model.lower(), currency, day, paid, got)

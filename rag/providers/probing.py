@@ -71,13 +71,13 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
         missing=_missing_package(row) or endpoint.missing,
         key_variable=row.key_variable,
         key_found=bool(endpoint.key),
-        address=endpoint.shown,
+        address=endpoint.origin,
         embedding_model=row.embedding_model or named,
         chat_model=row.chat_model or named,
         note=row.note,
         reranks=row.reranks,
         for_trials=row.wire == "hash",
-        runtime=runtimes.installed() if row.wire == "onnx" else "",
+        runtime=runtimes.installed_runtime() if row.wire == "onnx" else "",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rag import telemetry
 from rag.protocols import InputType, Tokenizer
 from rag.providers.endpoint import Endpoint, batches
-from rag.providers.request_limiter import asked
+from rag.providers.request_limiter import call_with_limits
 from rag.providers.table import ModelTraits
 from rag.providers.tokens import encodable, wordpiece_tokens
 from rag.providers.vectors import unit_rows
@@ -38,7 +38,7 @@ class RemoteEmbedder:
         """Provider and model; the server too where it is not the provider's own."""
         row = self._endpoint.row
         elsewhere = self._endpoint.base_url != row.base_url
-        return f"{row.name}:{self._model}" + (f"@{self._endpoint.shown}" if elsewhere else "")
+        return f"{row.name}:{self._model}" + (f"@{self._endpoint.origin}" if elsewhere else "")
 
     @property
     def dimension(self) -> int:
@@ -64,11 +64,13 @@ class RemoteEmbedder:
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
 
     def _ask(self, texts: list[str], input_type: InputType) -> Vectors:
-        told = {"provider": self._endpoint.row.name, "model": self._model, "texts": texts}
-        with telemetry.spanning("embeddings", told) as span:
-            rows = asked(self._endpoint, "embedding", lambda: self._call(texts, input_type))
-            span.about = found = unit_rows(self._checked(rows, len(texts)))
-            return found
+        attributes = {"provider": self._endpoint.row.name, "model": self._model, "texts": texts}
+        with telemetry.spanning("embeddings", attributes) as span:
+            rows = call_with_limits(
+                self._endpoint, "embedding", lambda: self._call(texts, input_type)
+            )
+            span.about = vectors = unit_rows(self._checked(rows, len(texts)))
+            return vectors
 
     def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Vectors:
         if len(rows) != expected:
@@ -83,9 +85,9 @@ class RemoteEmbedder:
             raise self._endpoint.misbehaved("vectors that are not numbers")
         dimension = vectors.shape[1]
         with self._lock:
-            known = self._dimension = self._dimension or dimension
-        if dimension != known:
+            known_dimension = self._dimension = self._dimension or dimension
+        if dimension != known_dimension:
             raise self._endpoint.misbehaved(
-                f"vectors of {dimension} dimensions where it answered {known} before"
+                f"vectors of {dimension} dimensions where it answered {known_dimension} before"
             )
         return vectors

@@ -69,7 +69,7 @@ class RequestLimiter:
         finally:
             self._slots.release()
 
-    def paced(self, call: Callable[[], T]) -> T:
+    def call_paced(self, call: Callable[[], T]) -> T:
         """The result of ``call`` when its time has come. Raises Busy where that is too far off."""
         if self._gap:
             with self._lock:
@@ -86,11 +86,11 @@ class RequestLimiter:
 
     def _require_hope(self) -> None:
         with self._lock:
-            left = self._closed_until - self._clock()
-            if left > 0:
+            wait = self._closed_until - self._clock()
+            if wait > 0:
                 raise Busy(
                     f"{self._said} It failed {self._failures} times in a row and is asked again "
-                    f"in {left:.0f} s.",
+                    f"in {wait:.0f} s.",
                     "The trouble is on their side. Try again then.",
                 )
             if self._closed_until:  # this one tries; others wait for what it learns
@@ -122,22 +122,22 @@ def care_of(endpoint: Endpoint, service: Service) -> RequestLimiter:
         return _cares[key]
 
 
-def asked(endpoint: Endpoint, service: Service, call: Callable[[], T]) -> T:
+def call_with_limits(endpoint: Endpoint, service: Service, call: Callable[[], T]) -> T:
     """The result of ``call`` within the bounds of its provider, tried again while that may help.
 
     Raises ProviderError.
     """
-    with held(endpoint, service, call) as result:
+    with limited_call(endpoint, service, call) as result:
         return result
 
 
 @contextmanager
-def held(endpoint: Endpoint, service: Service, call: Callable[[], T]) -> Iterator[T]:
+def limited_call(endpoint: Endpoint, service: Service, call: Callable[[], T]) -> Iterator[T]:
     """The same for what goes on after the call, as a stream does: its slot is free at the end."""
     care, started, outcome = care_of(endpoint, service), time.perf_counter(), "failed"
     try:
         with care.turn(endpoint.retry_policy.timeout):
-            yield with_retries(lambda: care.paced(call), endpoint.retry_policy)
+            yield with_retries(lambda: care.call_paced(call), endpoint.retry_policy)
         outcome = "answered"
     except ProviderRejected:
         outcome = "refused"
@@ -146,5 +146,5 @@ def held(endpoint: Endpoint, service: Service, call: Callable[[], T]) -> Iterato
         outcome = "left"
         raise
     finally:
-        told = {"provider": endpoint.row.name, "service": service, "outcome": outcome}
-        telemetry.note_work("provider", time.perf_counter() - started, **told)
+        labels = {"provider": endpoint.row.name, "service": service, "outcome": outcome}
+        telemetry.note_work("provider", time.perf_counter() - started, **labels)

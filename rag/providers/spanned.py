@@ -10,7 +10,7 @@ from rag import telemetry
 from rag.errors import TouchstoneError
 from rag.protocols import ChatModel
 from rag.providers.endpoint import Endpoint
-from rag.providers.request_limiter import asked
+from rag.providers.request_limiter import call_with_limits
 from rag.types import Delta, Message, Scores, Usage
 
 
@@ -66,7 +66,7 @@ class SpannedChat:
             telemetry.end(span, call, error)
 
 
-def reranked(
+def rerank_with_span(
     endpoint: Endpoint,
     model: str,
     question: str,
@@ -77,7 +77,12 @@ def reranked(
 
     Raises ProviderError.
     """
-    told = {"provider": endpoint.row.name, "model": model, "question": question, "texts": texts}
-    with telemetry.spanning("rerank", told) as span:
-        span.about = found = asked(endpoint, "reranking", lambda: ask(question, texts))
-        return found
+    attributes = {
+        "provider": endpoint.row.name,
+        "model": model,
+        "question": question,
+        "texts": texts,
+    }
+    with telemetry.spanning("rerank", attributes) as span:
+        span.about = scores = call_with_limits(endpoint, "reranking", lambda: ask(question, texts))
+        return scores

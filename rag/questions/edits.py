@@ -64,7 +64,9 @@ class QuestionEdits:
         """
         new_name = checked_name(new_name)
         with self._database.write() as connection:
-            rows.rename(connection, rows.named(connection, self._base_id, set_name).id, new_name)
+            rows.rename(
+                connection, rows.get_question_set(connection, self._base_id, set_name).id, new_name
+            )
             runs.rename_set(connection, self._base_id, set_name, new_name)
 
     @operation("labeller", audit="labels", audited_arguments=ALL)
@@ -77,7 +79,7 @@ class QuestionEdits:
     def set_split(self, set_name: str, seed: int, tuning_share: float = 0.5) -> None:
         """Decides anew which questions are held out. Raises NotFound, InvalidInput."""
         with self._database.write() as connection:
-            question_set = rows.named(connection, self._base_id, set_name)
+            question_set = rows.get_question_set(connection, self._base_id, set_name)
             usable = rows.usable(connection, self._base_id, question_set.id)
             split_questions(usable, tuning_share, seed)
             rows.set_split(connection, question_set.id, seed, tuning_share)
@@ -205,7 +207,7 @@ def collect_question(
 
     Raises InvalidInput.
     """
-    for item in rows.labelled(connection, set_id):
+    for item in rows.list_labelled_questions(connection, set_id):
         if folded(item.text) == folded(text):
             return item.id, False
     return _insert(connection, set_id, QuestionRow("", text, tags=tuple(tags)), origin), True

@@ -147,7 +147,7 @@ class Exchange:
             return beir.write_zip(questions, split, documents)
 
     def _documents(self, connection: Connection) -> Iterator[Document]:
-        for row in documents.every(connection, self._base_id):
+        for row in documents.list_documents(connection, self._base_id):
             yield documents.get(connection, self._base_id, row.id)
 
     @operation("viewer", audit="export", audited_arguments=ALL)
@@ -172,7 +172,7 @@ class Exchange:
         """
         with self._database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
-            question_set = rows.named(connection, self._base_id, run.question_set)
+            question_set = rows.get_question_set(connection, self._base_id, run.question_set)
             ranked = {item.question_id for item in runs.results(connection, run.id)}
             usable = rows.usable(connection, self._base_id, question_set.id)
             questions = [item for item in usable if item.id in ranked]

@@ -97,8 +97,11 @@ class _Maker:
     def _asked(self) -> set[str]:
         """The folded texts of all questions of the set, also of rejected ones."""
         with self._database.read() as connection:
-            set_id = rows.named(connection, self._job.base_id, self._set).id
-            return {folded(item.text) for item in rows.labelled(connection, set_id, _EVERY)}
+            set_id = rows.get_question_set(connection, self._job.base_id, self._set).id
+            return {
+                folded(item.text)
+                for item in rows.list_labelled_questions(connection, set_id, _EVERY)
+            }
 
     def _group(self, chunk: Chunk, number: int) -> list[Chunk]:
         """A passage with those that share most rare words with it."""
@@ -109,8 +112,8 @@ class _Maker:
         return [chunk, *apart[: number - 1]]
 
     def _store(self, connection: Connection, draft: Draft) -> None:
-        set_id = rows.named(connection, self._job.base_id, self._set).id
-        questions = rows.labelled(connection, set_id, _EVERY)
+        set_id = rows.get_question_set(connection, self._job.base_id, self._set).id
+        questions = rows.list_labelled_questions(connection, set_id, _EVERY)
         if folded(draft.text) in {folded(item.text) for item in questions}:
             raise InvalidInput("The set has this question already.", "Try another seed.")
         labels = tuple(self._label(evidence) for evidence in draft.evidence)

@@ -92,7 +92,7 @@ class JudgingQueue:
             return self._shown(connection, hits, questions, chunks, limit, origin)
 
     def _questions(self, connection: Connection, set_name: str) -> dict[str, Question]:
-        question_set = rows.named(connection, self._base_id, set_name)
+        question_set = rows.get_question_set(connection, self._base_id, set_name)
         usable = rows.usable(connection, self._base_id, question_set.id)
         return {item.id: item for item in usable if item.answerable}
 
@@ -132,7 +132,7 @@ class JudgingQueue:
         chunks: dict[str, Chunk] = {}
         for number, run in enumerate(pair):
             ids = {item for both in rankings.values() for item in both[number]}
-            chunks |= passages.ranked(connection, self._base_id, run.recipe.index.cut, ids)
+            chunks |= passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
         return chunks
 
     def _shown(

@@ -78,8 +78,8 @@ class PassageLabels:
         """Whether a question is in a set, as the set is now: ``of`` then says more about it."""
         try:
             with self._database.read() as connection:
-                questions = rows.labelled(
-                    connection, rows.named(connection, self._base_id, set_name).id
+                questions = rows.list_labelled_questions(
+                    connection, rows.get_question_set(connection, self._base_id, set_name).id
                 )
         except NotFound:
             questions = []
@@ -189,11 +189,13 @@ class PassageLabels:
 
     def _find(self, connection: Connection, set_name: str, text: str) -> LabelledQuestion | None:
         try:
-            set_id = rows.named(connection, self._base_id, set_name).id
+            set_id = rows.get_question_set(connection, self._base_id, set_name).id
         except NotFound:
             return None
         same = (
-            item for item in rows.labelled(connection, set_id) if folded(item.text) == folded(text)
+            item
+            for item in rows.list_labelled_questions(connection, set_id)
+            if folded(item.text) == folded(text)
         )
         return next(same, None)
 

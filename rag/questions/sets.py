@@ -83,33 +83,35 @@ class QuestionSets:
     def every(self) -> list[QuestionSet]:
         """All sets, by name."""
         with self._database.read() as connection:
-            return rows.every(connection, self._base_id)
+            return rows.list_question_sets(connection, self._base_id)
 
     @operation("guest")
     def named(self, name: str) -> QuestionSet:
         """One set. Raises NotFound."""
         with self._database.read() as connection:
-            return rows.named(connection, self._base_id, name)
+            return rows.get_question_set(connection, self._base_id, name)
 
     @operation("guest")
     def usable(self, name: str) -> list[Question]:
         """Questions with the labels whose documents are present. Raises NotFound."""
         with self._database.read() as connection:
             return rows.usable(
-                connection, self._base_id, rows.named(connection, self._base_id, name).id
+                connection, self._base_id, rows.get_question_set(connection, self._base_id, name).id
             )
 
     @operation("guest")
     def labelled(self, name: str) -> list[LabelledQuestion]:
         """Questions with every label as stored, lost ones too. Raises NotFound."""
         with self._database.read() as connection:
-            return rows.labelled(connection, rows.named(connection, self._base_id, name).id)
+            return rows.list_labelled_questions(
+                connection, rows.get_question_set(connection, self._base_id, name).id
+            )
 
     @operation("guest")
     def lost_labels(self, name: str) -> list[tuple[str, Label]]:
         """(question id, label) of those labels that no present document holds."""
         with self._database.read() as connection:
-            question_set = rows.named(connection, self._base_id, name)
+            question_set = rows.get_question_set(connection, self._base_id, name)
             return labels.lost(connection, self._base_id, question_set.id)
 
     @operation("guest")
@@ -119,7 +121,7 @@ class QuestionSets:
         Raises NotFound, or InvalidInput for too few questions.
         """
         with self._database.read() as connection:
-            question_set = rows.named(connection, self._base_id, name)
+            question_set = rows.get_question_set(connection, self._base_id, name)
             usable = rows.usable(connection, self._base_id, question_set.id)
         return split_questions(usable, question_set.split_share, question_set.split_seed)
 
@@ -138,7 +140,7 @@ class QuestionSets:
     def kept_versions(self, name: str) -> list[KeptVersion]:
         """The versions of a set that an import took the place of, newest first. Raises NotFound."""
         with self._database.read() as connection:
-            question_set = rows.named(connection, self._base_id, name)
+            question_set = rows.get_question_set(connection, self._base_id, name)
             return rows.kept_versions(connection, question_set.id)
 
     @operation("labeller", audit="labels")
@@ -182,7 +184,7 @@ class QuestionSets:
         documents that are present now. Raises NotFound.
         """
         with self._database.write() as connection:
-            set_id = rows.named(connection, self._base_id, name).id
+            set_id = rows.get_question_set(connection, self._base_id, name).id
             anchors = Anchors(connection, self._base_id)
             stored = rows.kept_questions(connection, set_id, version)
             placed = [
@@ -200,7 +202,9 @@ class QuestionSets:
         """
         with counted_edit(self._database, self._base_id, name) as (connection, set_id):
             anchors = Anchors(connection, self._base_id)
-            labels_by_id = {item.id: item.labels for item in rows.labelled(connection, set_id)}
+            labels_by_id = {
+                item.id: item.labels for item in rows.list_labelled_questions(connection, set_id)
+            }
             for key, judged in judgements.items():
                 question_id = key if key in labels_by_id else unquote(key)
                 if question_id not in labels_by_id:
@@ -252,7 +256,7 @@ def _anchored(anchors: Anchors, questions: Sequence[FileQuestion]) -> list[Label
 
 def _add_all(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> None:
     """Adds questions to a set: those that it has by their text get the labels that they lack."""
-    every_one = rows.labelled(connection, set_id, get_args(State))
+    every_one = rows.list_labelled_questions(connection, set_id, get_args(State))
     taken_ids = {item.id for item in every_one}
     present = {folded(item.text): item for item in every_one if item.state == "accepted"}
     new: list[LabelledQuestion] = []

@@ -149,6 +149,6 @@ def _guess(data: bytes) -> str:
 
 def _telling_sample(data: bytes) -> bytes:
     """The part around the first byte beyond ASCII: the rest says nothing about the encoding."""
-    found = re.search(rb"[\x80-\xff]", data)
-    start = max(0, found.start() - SAMPLE // 2) if found else 0
+    match = re.search(rb"[\x80-\xff]", data)
+    start = max(0, match.start() - SAMPLE // 2) if match else 0
     return data[start : start + SAMPLE]

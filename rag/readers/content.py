@@ -104,9 +104,9 @@ class Composer:
 
     def content(self, **metadata: str | None) -> Content:
         """All of it, with the metadata that is not empty."""
-        known = {key: normalise(value).strip() for key, value in metadata.items() if value}
+        cleaned = {key: normalise(value).strip() for key, value in metadata.items() if value}
         headings = tuple(sorted(self._headings, key=lambda heading: heading.start))
-        filled = {key: value for key, value in known.items() if value}
+        filled = {key: value for key, value in cleaned.items() if value}
         text = "".join(self._done + self._parts)
         return Content(text, tuple(self._pages), headings, tuple(self._tables), filled)
 

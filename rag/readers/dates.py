@@ -36,11 +36,11 @@ def stated_day(value: str | None) -> str | None:
     into every file.
     """
     text = (value or "").strip()
-    found = _DAY.match(text)
-    if found is None or text in _STAMPS:
+    match = _DAY.match(text)
+    if match is None or text in _STAMPS:
         return None
     try:
-        day = date(int(found[1]), int(found[3]), int(found[4]))
+        day = date(int(match[1]), int(match[3]), int(match[4]))
     except ValueError:
         return None
     return day.isoformat() if _FIRST <= day <= datetime.now(UTC).date() + _AHEAD else None
@@ -71,9 +71,9 @@ def _properties_place(relations: bytes, parser: object) -> str:
     """The member with the core properties; programs call it what they like."""
     from lxml import etree
 
-    for each in etree.fromstring(relations, parser):
-        if str(each.get("Type", "")).endswith(_PROPERTIES):
-            return str(each.get("Target", "")).lstrip("/")
+    for relation in etree.fromstring(relations, parser):
+        if str(relation.get("Type", "")).endswith(_PROPERTIES):
+            return str(relation.get("Target", "")).lstrip("/")
     return _USUAL_PLACE
 
 

@@ -16,7 +16,7 @@ class ReaderDefect(Exception):
     """A fault of the program in a reading process; the text is the traceback there."""
 
 
-def explained(error: Exception, extension: str) -> UnreadableDocument | None:
+def explain_failure(error: Exception, extension: str) -> UnreadableDocument | None:
     """Return the error to show for a file; None for a defect of the program, which must be logged.
 
     Parsers raise any exception on hostile input. An exception from the project's own lines is a

@@ -45,10 +45,10 @@ def read_html(source: Source) -> Content:
     title = " ".join((tree.findtext(".//title") or "").split())
     text = normalise(_main_text(markup)).replace("\u00ad", "").strip()
     source.tick(1, 1)
-    known = {"title": title, "date": _published(tree), "encoding": encoding}
+    metadata = {"title": title, "date": _published(tree), "encoding": encoding}
     if len(text) < _SHORT:
-        return _whole_body(tree, known)
-    return markdown_content(text, **known)
+        return _whole_body(tree, metadata)
+    return markdown_content(text, **metadata)
 
 
 def _published(tree: Any) -> str:
@@ -59,12 +59,12 @@ def _published(tree: Any) -> str:
     from trafilatura.metadata import extract_metadata
 
     try:
-        found = extract_metadata(tree, extensive=False).date
+        published = extract_metadata(tree, extensive=False).date
     except MemoryError:
         raise
     except Exception:  # a date is a bonus: no fault in it makes the text unreadable
         return ""
-    return stated_day(found) or ""
+    return stated_day(published) or ""
 
 
 def _main_text(markup: str) -> str:
@@ -84,17 +84,17 @@ def _without_declaration(markup: str) -> str:
     return re.sub(r"^\s*<\?xml[^>]*\?>", "", normalise(markup))
 
 
-def _whole_body(tree: Any, known: dict[str, str]) -> Content:
+def _whole_body(tree: Any, metadata: dict[str, str]) -> Content:
     composer = Composer()
     body = tree.find("body")
-    for level, found in _blocks(tree if body is None else body):
-        if not isinstance(found, str):
-            composer.table(grid(found))
+    for level, block in _blocks(tree if body is None else body):
+        if not isinstance(block, str):
+            composer.table(grid(block))
         elif level:
-            composer.heading(level, found)
+            composer.heading(level, block)
         else:
-            composer.block(found)
-    content = composer.content(**known)
+            composer.block(block)
+    content = composer.content(**metadata)
     if not content.text:
         raise _empty_page()
     return content
@@ -114,14 +114,14 @@ def _blocks(root: Any) -> list[tuple[int, str | list[list[str]]]]:
 
     Not recursive.
     """
-    found: list[tuple[int, str | list[list[str]]]] = []
+    blocks: list[tuple[int, str | list[list[str]]]] = []
     words: list[str] = []
 
     def flush(level: int = 0) -> None:
         text = " ".join("".join(words).replace("\u00ad", "").split())
         words.clear()
         if text:
-            found.append((level, text))
+            blocks.append((level, text))
 
     stack: list[tuple[Any, bool]] = [(root, False)]
     while stack:
@@ -137,12 +137,12 @@ def _blocks(root: Any) -> list[tuple[int, str | list[list[str]]]]:
             flush()
         rows = _rows(node) if tag == "table" else []
         if rows:
-            found.append((0, rows))
+            blocks.append((0, rows))
         elif tag and tag not in _SILENT:
             words.append(node.text or "")
             stack += [(child, False) for child in reversed(node)]
     flush()
-    return found
+    return blocks
 
 
 def _rows(table: Any) -> list[list[str]]:

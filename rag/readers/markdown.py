@@ -102,10 +102,10 @@ class _Scanner:
             if self._inside_literal(line):
                 self.paragraph = None
                 continue
-            found = self._heading(line, match.start())
-            if found:
+            heading = self._heading(line, match.start())
+            if heading:
                 self.paragraph, self.lazy = None, False
-                yield found
+                yield heading
             else:
                 self._follow_paragraph(line, match.start())
 

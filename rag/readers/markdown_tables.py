@@ -36,22 +36,26 @@ def markdown_content(text: str, **metadata: str) -> Content:
     """
     parts, tables, moved = list[str](), list[Table](), list[tuple[int, int]]()
     done = length = 0
-    for found in _pipe_tables(text):
-        table = grid(found.rows)
+    for pipe_table in _pipe_tables(text):
+        table = grid(pipe_table.rows)
         labels = table.labels
-        if not labels and found.over == 1 and sum(map(bool, found.rows[0])) >= _LEAST_COLUMNS:
-            labels = tuple(found.rows[0])
-        before = text[done : found.start] + "".join(f"{title}\n" for title in table.above)
+        if (
+            not labels
+            and pipe_table.over == 1
+            and sum(map(bool, pipe_table.rows[0])) >= _LEAST_COLUMNS
+        ):
+            labels = tuple(pipe_table.rows[0])
+        before = text[done : pipe_table.start] + "".join(f"{title}\n" for title in table.above)
         rows = "\n".join(table.lines)
         start = length + len(before)
         tables.append(Table(start, start + len(rows), labels, caption(table.above)))
         parts += [before, rows]
-        done, length = found.end, start + len(rows)
+        done, length = pipe_table.end, start + len(rows)
         moved.append((done, length - done))
     parts.append(text[done:])
-    known = {key: value for key, value in metadata.items() if value}
+    filled = {key: value for key, value in metadata.items() if value}
     places = tuple(_moved(heading, moved) for heading in headings(text))
-    return Content("".join(parts), headings=places, tables=tuple(tables), metadata=known)
+    return Content("".join(parts), headings=places, tables=tuple(tables), metadata=filled)
 
 
 def _moved(heading: Heading, moved: list[tuple[int, int]]) -> Heading:

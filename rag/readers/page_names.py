@@ -28,11 +28,11 @@ def name_for(url: str, content_type: str, disposition: str = "", landed: str = "
     ending = "" if extension_of(tail) in fitting else f".{fitting[0]}"
     name = re.sub(r"[\x00-\x1f\x7f\\]+", "_", f"{host}{tail}")
     name = re.sub(r"(?<=/)\.\.?(?=/|$)", "_", name)
-    shown = name if len(name) <= _HEAD + _TAIL else f"{name[:_HEAD]}…{name[-_TAIL:]}"
-    return shown + ending
+    shortened = name if len(name) <= _HEAD + _TAIL else f"{name[:_HEAD]}…{name[-_TAIL:]}"
+    return shortened + ending
 
 
-def distinguished(name: str, url: str) -> str:
+def distinguish_name(name: str, url: str) -> str:
     """``name`` with six digits that belong to ``url``, before the extension."""
     stem, _, extension = name.rpartition(".")
     return f"{stem} ({hashlib.sha256(url.encode()).hexdigest()[:6]}).{extension}"
@@ -55,8 +55,8 @@ def _extensions(url: str, content_type: str, hints: list[str]) -> tuple[str, ...
         return row.extensions
     if row is not None or bare in _VAGUE:
         # Servers send Markdown, CSV and more as plain text: there the names know better.
-        known = [extension_of(hint) for hint in hints if extension_of(hint) in SUPPORTED]
-        return (known[0] if known else "txt" if row is not None else "html",)
+        extensions = [extension_of(hint) for hint in hints if extension_of(hint) in SUPPORTED]
+        return (extensions[0] if extensions else "txt" if row is not None else "html",)
     raise UnreadableDocument(
         f"{url} is of the type {bare}, which is not read here.",
         f"Supported are web pages and: {', '.join(SUPPORTED)}.",

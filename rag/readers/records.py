@@ -81,12 +81,12 @@ def _add(composer: Composer, record: object) -> None:
 
 def _first(record: dict[str, object], names: tuple[str, ...]) -> str | None:
     """The first of ``names``, in any case, under which a text stands."""
-    known = {
+    values = {
         key.casefold(): key
         for key, value in record.items()
         if isinstance(value, str) and value.strip()
     }
-    return next((known[name] for name in names if name in known), None)
+    return next((values[name] for name in names if name in values), None)
 
 
 def _flatten(value: object, path: str) -> Iterator[str]:

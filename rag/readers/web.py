@@ -29,11 +29,11 @@ _ACCEPT = "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.
 class Fetched:
     """A fetched file or page; ``name`` has an extension that ``read`` supports.
 
-    ``asked`` is the requested address. ``url`` is the address after redirects.
+    ``requested_url`` is the requested address. ``url`` is the address after redirects.
     """
 
     data: bytes
-    asked: str
+    requested_url: str
     url: str
     name: str
     content_type: str
@@ -51,7 +51,7 @@ def fetch(url: str, *, allow_private: bool, limits: FetchLimits = _DEFAULT) -> F
     import httpx
 
     deadline = time.monotonic() + limits.seconds
-    asked = target = _parse(url)
+    requested = target = _parse(url)
     with checked_client(
         {"User-Agent": _AGENT, "Accept": _ACCEPT},
         allow_private=allow_private,
@@ -61,7 +61,7 @@ def fetch(url: str, *, allow_private: bool, limits: FetchLimits = _DEFAULT) -> F
         for _ in range(limits.redirects + 1):
             with _translated(target), client.stream("GET", target) as response:
                 if not response.has_redirect_location:
-                    return _receive(asked, response, limits)
+                    return _receive(requested, response, limits)
                 target = _parse(str(httpx.URL(target).join(response.headers["location"])))
     raise _unreachable(f"{url} redirects more than {limits.redirects} times")
 
@@ -92,19 +92,19 @@ def _translated(url: str) -> Iterator[None]:
         raise _unreachable(f"{url} cannot be reached ({error or type(error).__name__})") from error
 
 
-def _receive(asked: str, response: httpx.Response, limits: FetchLimits) -> Fetched:
+def _receive(requested: str, response: httpx.Response, limits: FetchLimits) -> Fetched:
     url = str(response.url)
     if not response.is_success:
         raise _unreachable(f"{url} answers {response.status_code} {response.reason_phrase}")
     content_type = response.headers.get("content-type", "")
-    name = name_for(asked, content_type, response.headers.get("content-disposition", ""), url)
+    name = name_for(requested, content_type, response.headers.get("content-disposition", ""), url)
     try:
         data = body_of(response, limits.max_bytes)
     except TooLarge as error:
         raise _too_large(url, limits) from error
     if not data:
         raise UnreadableDocument(f"{url} is empty.", "Check the address.", reason="empty")
-    return Fetched(data, asked, url, name, content_type)
+    return Fetched(data, requested, url, name, content_type)
 
 
 def _too_large(url: str, limits: FetchLimits) -> UnreadableDocument:

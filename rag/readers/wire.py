@@ -73,7 +73,7 @@ def page_message(page: PageImage) -> Message:
 def page_of(message: Message) -> PageImage:
     """The reverse of ``page_message``."""
     body = message["page"]
-    boxes = tuple(tuple(tuple(box) for box in each) for each in body["boxes"])
+    boxes = tuple(tuple(tuple(box) for box in mark_boxes) for mark_boxes in body["boxes"])
     return PageImage(**body | {"png": base64.b64decode(body["png"]), "boxes": boxes})
 
 

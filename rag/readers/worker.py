@@ -18,7 +18,7 @@ from typing import BinaryIO
 from rag.errors import TouchstoneError, UnreadableDocument
 from rag.readers import wire
 from rag.readers.content import Source
-from rag.readers.failures import explained
+from rag.readers.failures import explain_failure
 from rag.readers.formats import run
 from rag.readers.pdf.page_image import draw_page
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _serve(request: wire.Message, replies: BinaryIO) -> None:
-    asked = wire.source_of(request)
+    received = wire.source_of(request)
 
     one_at_a_time, over = threading.Lock(), threading.Event()
 
@@ -57,8 +57,8 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
 
     beats = threading.Thread(target=beat, daemon=True)
     beats.start()
-    _limit_memory(asked.limits.memory_mb)
-    source = replace(asked, tick=tick)
+    _limit_memory(received.limits.memory_mb)
+    source = replace(received, tick=tick)
 
     def last(message: wire.Message) -> None:
         over.set()
@@ -70,13 +70,13 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
     except TouchstoneError as error:
         last(wire.error_message(error))
     except MemoryError:
-        last(wire.error_message(_out_of_memory(asked.limits.memory_mb)))
+        last(wire.error_message(_out_of_memory(received.limits.memory_mb)))
         # What filled the memory may still hold it: the parent starts a fresh process.
         raise SystemExit(1) from None
     except Exception as error:
-        told = explained(error, request["extension"])
+        explanation = explain_failure(error, request["extension"])
         defect = {"defect": "".join(traceback.format_exception(error))}
-        last(wire.error_message(told) if told else defect)
+        last(wire.error_message(explanation) if explanation else defect)
     else:
         last(reply)
 
@@ -95,11 +95,11 @@ def _limit_memory(megabytes: int) -> None:
     except ImportError:
         return
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = megabytes << 20
+    limit = megabytes << 20
     if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
+        limit = min(limit, hard)
     try:
-        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
     except (ValueError, OSError):  # macOS refuses some values
         return
 

@@ -123,14 +123,14 @@ def _restored(part: str, stored: Mapping[str, Any]) -> RecipePart:
 def _refused(problem: Any) -> InvalidRecipe:
     """Return the error for a validation problem, with the field's meaning or the known fields."""
     path = [str(part) for part in problem["loc"] if part in _NAMES]
-    where, said = ".".join(path) or "recipe", validation_words(problem)
-    told = f"Recipe field {where}: {said}."
+    where, reason = ".".join(path) or "recipe", validation_words(problem)
+    message = f"Recipe field {where}: {reason}."
     if len(path) != 2:
-        return InvalidRecipe(told, _known_fields_hint())
+        return InvalidRecipe(message, _known_fields_hint())
     if problem["type"] == "string_pattern_mismatch":  # whose words say too little
-        told = f"Recipe field {where} cannot be {problem['input'][:100]!r}."
+        message = f"Recipe field {where} cannot be {problem['input'][:100]!r}."
     meant = _PARTS[path[0]].model_fields[path[1]].description
-    return InvalidRecipe(told, f"The field means: {meant}.")
+    return InvalidRecipe(message, f"The field means: {meant}.")
 
 
 def _known_fields_hint() -> str:

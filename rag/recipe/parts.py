@@ -90,7 +90,7 @@ class RecipePart(BaseModel):
         try:
             return cls.model_validate(stored)
         except ValidationError as error:
-            beyond = {each["loc"][0] for each in error.errors() if each["type"] in _BEYOND}
+            beyond = {problem["loc"][0] for problem in error.errors() if problem["type"] in _BEYOND}
             if not beyond:
                 raise
         log.warning("Out of bounds in a stored recipe: %s.", ", ".join(map(str, beyond)))
@@ -103,7 +103,7 @@ class RecipePart(BaseModel):
             name: [mark.whom for mark in field.metadata if isinstance(mark, Asks)]
             for name, field in cls.model_fields.items()
         }
-        return tuple(name for name, asked in marks.items() if {*asked} & {*whom})
+        return tuple(name for name, mark in marks.items() if {*mark} & {*whom})
 
     @property
     def hash(self) -> str:

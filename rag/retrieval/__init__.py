@@ -2,19 +2,18 @@
 
 from rag.retrieval.caches import Remembered
 from rag.retrieval.candidate_generation import embed_question, gather
-from rag.retrieval.candidates import Asked, Candidates, IncompleteVectors
+from rag.retrieval.candidates import Candidates, IncompleteVectors, SearchQuery
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.diversity import Nearness
 from rag.retrieval.fusion import ScoreContribution, score_contributions
 from rag.retrieval.listwise import Listwise
-from rag.retrieval.merging import Part, merged
+from rag.retrieval.merging import Part, merge_traces
 from rag.retrieval.pipeline import retrieve
 from rag.retrieval.selection import Selection, select
 from rag.retrieval.stages import StageRow, stage_row, stage_rows, stage_title
 from rag.retrieval.timeline import Timeline
 
 __all__ = [
-    "Asked",
     "Candidates",
     "Corpus",
     "IncompleteVectors",
@@ -23,12 +22,13 @@ __all__ = [
     "Part",
     "Remembered",
     "ScoreContribution",
+    "SearchQuery",
     "Selection",
     "StageRow",
     "Timeline",
     "embed_question",
     "gather",
-    "merged",
+    "merge_traces",
     "retrieve",
     "score_contributions",
     "select",

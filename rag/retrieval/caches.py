@@ -38,8 +38,8 @@ class CacheFigures:
     @property
     def rate(self) -> float:
         """Share of the questions that it knew; 0 where nobody asked."""
-        asked = self.hits + self.misses
-        return self.hits / asked if asked else 0.0
+        lookups = self.hits + self.misses
+        return self.hits / lookups if lookups else 0.0
 
 
 class Cache(Generic[Key, Value]):
@@ -62,16 +62,16 @@ class Cache(Generic[Key, Value]):
     def get(self, key: Key) -> Value | None:
         """The value, or None when it is not there, or too old."""
         with self._lock:
-            held = self._held.get(key)
-            if held is not None and held[0] <= self._clock():
+            entry = self._held.get(key)
+            if entry is not None and entry[0] <= self._clock():
                 self._drop(key)
-                held = None
-            if held is None:
+                entry = None
+            if entry is None:
                 self._misses += 1
                 return None
             self._hits += 1
             self._held.move_to_end(key)
-            return held[2]
+            return entry[2]
 
     def put(self, key: Key, value: Value, lifetime: float = LIFETIME) -> None:
         """Keeps a value for some seconds; one that is too heavy by itself is not kept."""
@@ -111,19 +111,19 @@ class KnownVectors:
         Raises ProviderError.
         """
         keys = [(embedder.id, input_type, hashlib.sha256(_bytes(text)).digest()) for text in texts]
-        found = {key: self._cache.get(key) for key in dict.fromkeys(keys)}
-        known = sum(found[key] is not None for key in keys)
-        new = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
+        rows_by_key = {key: self._cache.get(key) for key in dict.fromkeys(keys)}
+        cached = sum(rows_by_key[key] is not None for key in keys)
+        new = {key: text for key, text in zip(keys, texts, strict=True) if rows_by_key[key] is None}
         if not texts:
             return embedder.embed([], input_type), 0
         rows = embedder.embed(list(new.values()), input_type) if new else ()
         for key, row in zip(new, rows, strict=True):
             mine = row.copy()  # a row of a large table would keep the whole table
             self._cache.put(key, mine)
-            found[key] = mine
-        return np.stack([row for key in keys if (row := found[key]) is not None]), known
+            rows_by_key[key] = mine
+        return np.stack([row for key in keys if (row := rows_by_key[key]) is not None]), cached
 
-    def known(self, embedder: Embedder, text: str) -> Vectors | None:
+    def find(self, embedder: Embedder, text: str) -> Vectors | None:
         """The vector of a question where it is known, shape (dimension,); nobody is asked."""
         return self._cache.get((embedder.id, "query", hashlib.sha256(_bytes(text)).digest()))
 
@@ -172,9 +172,9 @@ class KnownResults:
 
         ``key`` names all that decides it, see ``KnowledgeBase.state``.
         """
-        known = self._cache.get(key)
-        if known is not None:
-            return known
+        cached = self._cache.get(key)
+        if cached is not None:
+            return cached
         trace = search()
         if not trace.failures:
             self._cache.put(key, _marked(trace), lifetime)
@@ -186,9 +186,9 @@ class KnownResults:
 
 
 def _marked(trace: Trace) -> Trace:
-    said = "whole result from the cache, times are those of its search"
+    remark = "whole result from the cache, times are those of its search"
     stages = (
-        replace(stage, note=f"{stage.note}; {said}", figures={"from_cache": 1.0})
+        replace(stage, note=f"{stage.note}; {remark}", figures={"from_cache": 1.0})
         if stage.name == "question"
         else stage
         for stage in trace.stages
@@ -234,13 +234,13 @@ class Remembered:
 
         The arrays are shared. Don't write to them.
         """
-        asked = query.tobytes(), id(allowed)
-        depth, _, keys, scores = self._found.get(asked, (-1, None, None, None))
+        cache_key = query.tobytes(), id(allowed)
+        depth, _, keys, scores = self._found.get(cache_key, (-1, None, None, None))
         if keys is None or scores is None or depth < k or not (self.exact or depth == k):
             keys, scores = self.dense.search(query, k, allowed)
             if len(self._found) >= _MOST:
                 self._found.clear()
-            self._found[asked] = k, allowed, keys, scores  # holds allowed: its id is not reused
+            self._found[cache_key] = k, allowed, keys, scores  # holds allowed: its id is not reused
         return keys[:k], scores[:k]
 
     def vectors(self, keys: Keys) -> Vectors:

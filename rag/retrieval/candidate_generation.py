@@ -8,17 +8,17 @@ from dataclasses import replace
 from rag.protocols import Embedder
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import (
-    Asked,
     Candidates,
     IncompleteVectors,
+    SearchQuery,
     best_by_words,
     join,
     nearest,
 )
 from rag.retrieval.corpus import Corpus
-from rag.retrieval.filters import described
-from rag.retrieval.languages import dense_weight, leans_on_words, noted
-from rag.retrieval.query_transforms import transformed
+from rag.retrieval.filters import describe_filters
+from rag.retrieval.languages import dense_weight, language_note, leans_on_words
+from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.stages import stage_rows
 from rag.retrieval.timeline import Timeline
 from rag.topic import Topic, topic_evidence
@@ -32,43 +32,43 @@ def gather(
     timeline: Timeline,
     vector: Vectors | None = None,
     history: Sequence[Message] = (),
-) -> tuple[Asked, Candidates]:
+) -> tuple[SearchQuery, Candidates]:
     """The question as it was asked in the end, and all candidates.
 
     ``vector`` (dimension,) is that of the question where it is known already; ``history`` is the
     conversation before it.
     """
-    asked = transformed(question, recipe, corpus, timeline, vector, history)
-    lacking = corpus.known.lacks(asked.question, corpus.lexical)
+    search_query = transform_query(question, recipe, corpus, timeline, vector, history)
+    lacking = corpus.languages.lacks(search_query.question, corpus.lexical)
     if leans_on_words(lacking, recipe):
         weight = dense_weight(lacking, recipe)
-        note = noted(lacking, corpus.known, weight)
+        note = language_note(lacking, corpus.languages, weight)
         timeline.passed("language", 1, 1, note, figures={"dense_weight": weight})
     if corpus.allowed is not None:
-        timeline.passed("filter", corpus.passages, len(corpus.allowed), described(recipe))
-    candidates = replace(_search(asked, recipe, corpus, timeline, lacking), lacking=lacking)
+        timeline.passed("filter", corpus.passages, len(corpus.allowed), describe_filters(recipe))
+    candidates = replace(_search(search_query, recipe, corpus, timeline, lacking), lacking=lacking)
     for row in stage_rows():
         if row.run is not None and row.is_on(recipe):
-            asked, candidates = row.run(asked, candidates, recipe, corpus, timeline)
-    return asked, replace(candidates, topic=topic_of(asked, corpus))
+            search_query, candidates = row.run(search_query, candidates, recipe, corpus, timeline)
+    return search_query, replace(candidates, topic=topic_of(search_query, corpus))
 
 
-def topic_of(asked: Asked, corpus: Corpus) -> Topic | None:
+def topic_of(search_query: SearchQuery, corpus: Corpus) -> Topic | None:
     """Whether the documents speak of a question: of itself, whatever steps added to it.
 
     None where nobody is asked, and while vectors are not in yet: what is not seen is not refused.
     """
     if corpus.topic is None or isinstance(corpus.dense, IncompleteVectors):
         return None
-    found = topic_evidence(
-        asked.words,
-        asked.vector,
+    evidence = topic_evidence(
+        search_query.words,
+        search_query.vector,
         corpus.dense,
         corpus.lexical,
         corpus.passages,
         corpus.allowed,
     )
-    return None if found is None else corpus.topic.judged(found)
+    return None if evidence is None else corpus.topic.judged(evidence)
 
 
 def embed_question(question: str, embedder: Embedder) -> Vectors:
@@ -78,20 +78,24 @@ def embed_question(question: str, embedder: Embedder) -> Vectors:
 
 
 def _search(
-    asked: Asked, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline, lacking: str
+    search_query: SearchQuery,
+    recipe: SearchRecipe,
+    corpus: Corpus,
+    timeline: Timeline,
+    lacking: str,
 ) -> Candidates:
-    depth, of = recipe.candidates, _variants(asked)
+    depth, of = recipe.candidates, _variants(search_query)
     reach = corpus.passages if corpus.allowed is None else len(corpus.allowed)
-    near = nearest(asked, corpus.dense, recipe, corpus.allowed)
+    near = nearest(search_query, corpus.dense, recipe, corpus.allowed)
     if recipe.mode != "lexical":
         near_enough = "" if corpus.dense.exact else ", approximately"
         note = f"nearest {depth} vectors{near_enough}{of}{_late(corpus)}"
         timeline.passed("dense", reach, len(near.keys), note)
-    words = best_by_words(asked, corpus.lexical, recipe, corpus.allowed)
+    words = best_by_words(search_query, corpus.lexical, recipe, corpus.allowed)
     if recipe.mode != "dense":
         note = f"best {depth} by BM25{of}{_late(corpus)}"
         timeline.passed("lexical", reach, len(words.keys), note)
-    union = join(asked, near, words, corpus.dense, corpus.lexical, recipe)
+    union = join(search_query, near, words, corpus.dense, corpus.lexical, recipe)
     timeline.passed("fusion", len(near.keys) + len(words.keys), len(union), _how(recipe, lacking))
     return union
 
@@ -103,8 +107,10 @@ def _late(corpus: Corpus) -> str:
     return f"; {len(corpus.dense.lacking):,} by words alone, their vectors are not in yet"
 
 
-def _variants(asked: Asked) -> str:
-    return f", of {1 + len(asked.variants)} wordings the best" if asked.variants else ""
+def _variants(search_query: SearchQuery) -> str:
+    return (
+        f", of {1 + len(search_query.variants)} wordings the best" if search_query.variants else ""
+    )
 
 
 def _how(recipe: SearchRecipe, lacking: str) -> str:

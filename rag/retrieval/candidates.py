@@ -117,7 +117,7 @@ class QueryVariant:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchQuery:
     """A question as the retrievers are asked it.
 
     ``vector`` (dimension,) is that of the question itself, which relevance is measured with, and
@@ -144,13 +144,13 @@ class Asked:
     def vectors(self) -> list[Vectors]:
         """The query vectors of the dense retriever."""
         first = self.vector if self.near is None else self.near
-        return [first, *(each.vector for each in self.variants)]
+        return [first, *(variant.vector for variant in self.variants)]
 
     @property
     def queries(self) -> list[Query]:
         """The queries of the lexical retriever."""
         first: Query = self.words if self.terms is None else self.terms
-        return [first, *(each.text for each in self.variants)]
+        return [first, *(variant.text for variant in self.variants)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,33 +173,37 @@ class Found:
 
 
 def nearest(
-    asked: Asked, dense: VectorView, recipe: SearchRecipe, allowed: Keys | None = None
+    search_query: SearchQuery, dense: VectorView, recipe: SearchRecipe, allowed: Keys | None = None
 ) -> Found:
     """The first ``recipe.candidates`` by cosine; of several wordings, by the nearest of them."""
     if recipe.mode == "lexical":
         return Found.nothing()
     depth = recipe.candidates
-    lists = [Found(*dense.search(query, depth, allowed)) for query in asked.vectors]
+    lists = [Found(*dense.search(query, depth, allowed)) for query in search_query.vectors]
     if len(lists) == 1:
         return lists[0]
     keys = _union(lists)
-    return Found.best(keys, _nearest_cosines(asked.vectors, dense.vectors(keys)), depth)
+    return Found.best(keys, _nearest_cosines(search_query.vectors, dense.vectors(keys)), depth)
 
 
 def best_by_words(
-    asked: Asked, lexical: LexicalView, recipe: SearchRecipe, allowed: Keys | None = None
+    search_query: SearchQuery,
+    lexical: LexicalView,
+    recipe: SearchRecipe,
+    allowed: Keys | None = None,
 ) -> Found:
     """The first ``recipe.candidates`` by BM25; of several wordings, by ``best_shares``."""
     if recipe.mode == "dense":
         return Found.nothing()
     depth, options = recipe.candidates, bm25_options(recipe)
     lists = [
-        Found(*lexical.search(query, depth, allowed=allowed, **options)) for query in asked.queries
+        Found(*lexical.search(query, depth, allowed=allowed, **options))
+        for query in search_query.queries
     ]
     if len(lists) == 1:
         return lists[0]
     keys = _union(lists)
-    return Found.best(keys, best_shares(asked.queries, keys, lexical, options), depth)
+    return Found.best(keys, best_shares(search_query.queries, keys, lexical, options), depth)
 
 
 def best_shares(
@@ -219,7 +223,7 @@ def best_shares(
 
 
 def join(
-    asked: Asked,
+    search_query: SearchQuery,
     near: Found,
     words: Found,
     dense: VectorView,
@@ -233,17 +237,19 @@ def join(
     """
     keys = np.union1d(near.keys, words.keys)
     options, rows = bm25_options(recipe), dense.vectors(keys)
-    is_plain = asked.near is None and not asked.variants
+    is_plain = search_query.near is None and not search_query.variants
     needs_words = recipe.mode != "dense" or recipe.relevance == "probability"
     return Candidates(
         keys=keys,
-        cosine=cosines(asked.vector, rows),
-        bm25=lexical.scores(asked.words, keys, **options) if needs_words else np.zeros(len(keys)),
+        cosine=cosines(search_query.vector, rows),
+        bm25=lexical.scores(search_query.words, keys, **options)
+        if needs_words
+        else np.zeros(len(keys)),
         dense_rank=_ranks(keys, near.keys),
         lexical_rank=_ranks(keys, words.keys),
-        near=None if is_plain else _nearest_cosines(asked.vectors, rows),
-        words=_words(asked, keys, lexical, options),
-        exact=holds_code(rare_codes(asked.words, lexical, len(dense)), keys, lexical),
+        near=None if is_plain else _nearest_cosines(search_query.vectors, rows),
+        words=_words(search_query, keys, lexical, options),
+        exact=holds_code(rare_codes(search_query.words, lexical, len(dense)), keys, lexical),
         by_words=lacking_vectors(dense, keys),
     )
 
@@ -260,9 +266,9 @@ def rare_codes(question: str, lexical: LexicalView, passages: int) -> list[str]:
     codes = [term for term in wholes if any(map(str.isdigit, term))]
     if not codes:
         return []
-    found = lexical.frequencies(dict.fromkeys(codes, 1.0), fuzzy=False, prefix=False)
+    frequencies = lexical.frequencies(dict.fromkeys(codes, 1.0), fuzzy=False, prefix=False)
     most = max(passages * MOST_HOLDERS, 1)
-    return [term for term in codes if 0 < found.get(term, 0) <= most]
+    return [term for term in codes if 0 < frequencies.get(term, 0) <= most]
 
 
 def holds_code(codes: Sequence[str], keys: Keys, lexical: LexicalView) -> Mask | None:
@@ -276,32 +282,36 @@ def holds_code(codes: Sequence[str], keys: Keys, lexical: LexicalView) -> Mask |
     return np.asarray(lexical.scores(terms, keys, k1=1.2, b=0.75, fuzzy=False, prefix=False) > 0)
 
 
-def compared(
+def threshold_scores(
     relevance: Scores, exact: Mask | None, recipe: SearchRecipe, by_words: Mask | None = None
 ) -> Scores:
     """Relevance as a threshold sees it: a rare code lifts it to 1, which passes every one.
 
     So does a vector that is not in yet: nothing is known that could be compared.
     """
-    coded = lifted(relevance, exact) if recipe.exact_codes else relevance
-    return lifted(coded, by_words)
+    coded = lift_to_certain(relevance, exact) if recipe.exact_codes else relevance
+    return lift_to_certain(coded, by_words)
 
 
-def lifted(relevance: Scores, some: Mask | None) -> Scores:
+def lift_to_certain(relevance: Scores, some: Mask | None) -> Scores:
     """Relevance, at least 1 for some passages."""
     return relevance if some is None else np.where(some, np.maximum(relevance, 1.0), relevance)
 
 
-def _words(asked: Asked, keys: Keys, lexical: LexicalView, options: Bm25Options) -> Scores | None:
-    if asked.variants:
-        return best_shares(asked.queries, keys, lexical, options)
-    return None if asked.terms is None else lexical.scores(asked.terms, keys, **options)
+def _words(
+    search_query: SearchQuery, keys: Keys, lexical: LexicalView, options: Bm25Options
+) -> Scores | None:
+    if search_query.variants:
+        return best_shares(search_query.queries, keys, lexical, options)
+    return (
+        None if search_query.terms is None else lexical.scores(search_query.terms, keys, **options)
+    )
 
 
 class Calibrated(Protocol):
     """A calibration: candidates to probabilities of being relevant, shape (n,), in [0, 1]."""
 
-    def probabilities(self, found: Candidates, /) -> Scores: ...
+    def probabilities(self, candidates: Candidates, /) -> Scores: ...
 
 
 def bm25_options(recipe: SearchRecipe) -> Bm25Options:
@@ -318,8 +328,8 @@ def cosines(query: Vectors, rows: Vectors) -> Scores:
 
 def fetched_cosines(query: Vectors, keys: Keys, dense: VectorView) -> Scores:
     """Of one query with passages by key, shape (n,): their vectors are fetched in blocks."""
-    found = (cosines(query, dense.vectors(keys[block])) for block in blocks(len(keys)))
-    return np.concatenate([np.empty(0), *found])
+    cosine_blocks = (cosines(query, dense.vectors(keys[block])) for block in blocks(len(keys)))
+    return np.concatenate([np.empty(0), *cosine_blocks])
 
 
 def blocks(count: int) -> Iterator[slice]:
@@ -332,7 +342,7 @@ def _nearest_cosines(queries: Sequence[Vectors], rows: Vectors) -> Scores:
 
 
 def _union(lists: Sequence[Found]) -> Keys:
-    return np.unique(np.concatenate([each.keys for each in lists]))
+    return np.unique(np.concatenate([ranking.keys for ranking in lists]))
 
 
 def _ranks(keys: Keys, ranked: Keys) -> Ranks:

@@ -47,7 +47,7 @@ class Corpus:
     allowed: Keys | None = None
     queries: QueryVectors | None = None
     topic: TopicModel | None = None
-    known: KnownLanguages = ANY_LANGUAGE
+    languages: KnownLanguages = ANY_LANGUAGE
 
     @property
     def passages(self) -> int:

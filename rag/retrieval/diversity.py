@@ -59,21 +59,21 @@ def doubles(rows: Vectors, limit: float) -> list[Double]:
     ``rows`` (n, dimension) are unit vectors, best first; places count from 0. Of several before it
     the best is named.
     """
-    same, taken = list[Double](), np.zeros(len(rows), np.bool_)
+    same, is_double = list[Double](), np.zeros(len(rows), np.bool_)
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
         cosines = block @ rows[: start + len(block)].T
         near = np.tril(cosines >= limit - ROUNDING, start - 1)  # to those before
         for row in np.flatnonzero(near.any(axis=1)).tolist():
             position = start + row
-            before = np.flatnonzero(near[row, :position] & ~taken[:position])
+            before = np.flatnonzero(near[row, :position] & ~is_double[:position])
             if len(before):
-                taken[position] = True
+                is_double[position] = True
                 same.append(Double(position, int(before[0]), float(cosines[row, before[0]])))
     return same
 
 
-def diversified(
+def diversify(
     places: Order, scores: Scores, nearness: Nearness, share: float, count: int
 ) -> tuple[Order, Scores]:
     """The first ``count`` of ``places`` by maximal marginal relevance, with their values.

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Asked, Candidates, best_by_words, join, nearest
+from rag.retrieval.candidates import Candidates, SearchQuery, best_by_words, join, nearest
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.fusion import fused_scores, ranking
 from rag.retrieval.timeline import Timeline
@@ -23,14 +23,18 @@ TERMS_SHARE = 0.5
 """Share of the added words in the BM25 query: what Anserini and Pyserini take for RM3."""
 
 
-def searched_again(
-    asked: Asked, first: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
-) -> tuple[Asked, Candidates]:
+def search_with_feedback(
+    search_query: SearchQuery,
+    first: Candidates,
+    recipe: SearchRecipe,
+    corpus: Corpus,
+    timeline: Timeline,
+) -> tuple[SearchQuery, Candidates]:
     """A second search with what the first passages add; its candidates are the candidates."""
-    richer = enriched(asked, first, recipe, corpus)
-    if richer is asked or (richer.near is None and richer.terms is None):
+    richer = add_feedback(search_query, first, recipe, corpus)
+    if richer is search_query or (richer.near is None and richer.terms is None):
         timeline.passed("feedback", len(first), len(first), "nothing to add")
-        return asked, first
+        return search_query, first
     near = nearest(richer, corpus.dense, recipe, corpus.allowed)
     words = best_by_words(richer, corpus.lexical, recipe, corpus.allowed)
     second = join(richer, near, words, corpus.dense, corpus.lexical, recipe)
@@ -38,30 +42,32 @@ def searched_again(
     return richer, second
 
 
-def _added(asked: Asked, recipe: SearchRecipe, corpus: Corpus) -> str:
+def _added(search_query: SearchQuery, recipe: SearchRecipe, corpus: Corpus) -> str:
     parts = [f"first {recipe.feedback} believed"]
-    if asked.near is not None:
+    if search_query.near is not None:
         parts.append(f"{recipe.feedback_weight:.0%} of the vector")
-    if words := added_words(asked, corpus):
+    if words := added_words(search_query, corpus):
         parts.append("words " + ", ".join(words))
     return "; ".join(parts)
 
 
-def enriched(asked: Asked, first: Candidates, recipe: SearchRecipe, corpus: Corpus) -> Asked:
+def add_feedback(
+    search_query: SearchQuery, first: Candidates, recipe: SearchRecipe, corpus: Corpus
+) -> SearchQuery:
     """The question with what its first ``recipe.feedback`` passages add to it."""
     scores = fused_scores(first, recipe)
     believed = ranking(first.keys, scores)[: recipe.feedback]
     keys = first.keys[believed]
     if not len(keys):
-        return asked
-    near, terms = asked.near, asked.terms
+        return search_query
+    near, terms = search_query.near, search_query.terms
     if recipe.feedback_weight and recipe.mode != "lexical":
-        vector = asked.vector if near is None else near
+        vector = search_query.vector if near is None else near
         near = rocchio(vector, corpus.dense.vectors(keys), recipe.feedback_weight)
     if recipe.feedback_terms and recipe.mode != "dense":
         model = _language_model(keys, scores[believed], corpus)
-        terms = rm3(corpus.lexical.terms(asked.words), model, recipe.feedback_terms)
-    return replace(asked, near=near, terms=terms)
+        terms = rm3(corpus.lexical.terms(search_query.words), model, recipe.feedback_terms)
+    return replace(search_query, near=near, terms=terms)
 
 
 def rocchio(query: Vectors, believed: Vectors, weight: float) -> Vectors:
@@ -95,11 +101,11 @@ def _language_model(keys: Keys, scores: Scores, corpus: Corpus) -> dict[str, flo
 
     Passages with better scores have more weight.
     """
-    wanted = [int(key) for key in keys]
-    passages = corpus.lookup(wanted)
+    key_list = [int(key) for key in keys]
+    passages = corpus.lookup(key_list)
     belief = scores / scores.sum() if scores.min() > 0 else np.full(len(scores), 1 / len(scores))
     model: Counter[str] = Counter()
-    for key, share in zip(wanted, belief.tolist(), strict=True):
+    for key, share in zip(key_list, belief.tolist(), strict=True):
         if key in passages:
             text = passages[key][0].indexed_text
             terms = Counter(corpus.lexical.analyzer.query_tokens(text))
@@ -109,8 +115,8 @@ def _language_model(keys: Keys, scores: Scores, corpus: Corpus) -> dict[str, flo
     return dict(model)
 
 
-def added_words(asked: Asked, corpus: Corpus) -> list[str]:
+def added_words(search_query: SearchQuery, corpus: Corpus) -> list[str]:
     """The terms that feedback brought in, heaviest first."""
-    terms = asked.terms if isinstance(asked.terms, Mapping) else {}
-    own = corpus.lexical.terms(asked.words)
+    terms = search_query.terms if isinstance(search_query.terms, Mapping) else {}
+    own = corpus.lexical.terms(search_query.words)
     return [term for term, _ in sorted(terms.items(), key=lambda item: -item[1]) if term not in own]

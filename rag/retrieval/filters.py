@@ -46,11 +46,12 @@ def looks_at_passages(recipe: SearchRecipe) -> bool:
     return any(getattr(recipe, name) for name in _OF_PASSAGES)
 
 
-def described(recipe: SearchRecipe) -> str:
+def describe_filters(recipe: SearchRecipe) -> str:
     """The filters in words, for people."""
-    shown = ((name, getattr(recipe, name)) for name in _FILTERS if getattr(recipe, name))
+    set_filters = ((name, getattr(recipe, name)) for name in _FILTERS if getattr(recipe, name))
     return "; ".join(
-        f"{name} {value if isinstance(value, str) else ', '.join(value)}" for name, value in shown
+        f"{name} {value if isinstance(value, str) else ', '.join(value)}"
+        for name, value in set_filters
     )
 
 
@@ -59,13 +60,13 @@ def fitting_documents(documents: Iterable[Traits], recipe: SearchRecipe) -> set[
     names, types, tags = map(_folded, (recipe.documents, recipe.types, recipe.tags))
     globs = _any_of([name for name in names if not _WILD.isdisjoint(name)])
     return {
-        each.id
-        for each in documents
-        if (not names or _is_named(each.name.casefold(), names, globs))
-        and (not types or _is_of_type(each, types))
-        and (not tags or not tags.isdisjoint(tag.casefold() for tag in each.tags))
-        and (not recipe.after or each.day >= recipe.after)
-        and (not recipe.before or each.day <= recipe.before)
+        document.id
+        for document in documents
+        if (not names or _is_named(document.name.casefold(), names, globs))
+        and (not types or _is_of_type(document, types))
+        and (not tags or not tags.isdisjoint(tag.casefold() for tag in document.tags))
+        and (not recipe.after or document.day >= recipe.after)
+        and (not recipe.before or document.day <= recipe.before)
     }
 
 
@@ -92,10 +93,13 @@ def _any_of(globs: Collection[str]) -> re.Pattern[str] | None:
     return re.compile(rf"\A(?:{'|'.join(parts)})") if globs else None
 
 
-def _is_named(name: str, wanted: Set[str], globs: re.Pattern[str] | None) -> bool:
+def _is_named(name: str, exact_names: Set[str], globs: re.Pattern[str] | None) -> bool:
     """Whether the whole name, or its last part, is one of those wanted or fits a pattern."""
     names = (name, name.rpartition("/")[2])
-    return any(each in wanted or (globs is not None and globs.match(each)) for each in names)
+    return any(
+        candidate in exact_names or (globs is not None and globs.match(candidate))
+        for candidate in names
+    )
 
 
 def _is_of_type(document: Traits, kinds: Set[str]) -> bool:

@@ -41,15 +41,15 @@ def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Sco
     by_words = candidates.by_words
     if recipe.fusion == "rrf":
         ranks = candidates.dense_rank, candidates.lexical_rank
-        dense, words = (reciprocal(each, recipe.rrf_k) for each in ranks)
+        dense, words = (reciprocal(rank, recipe.rrf_k) for rank in ranks)
         dense = dense if by_words is None else np.where(by_words, words, dense)
     else:
         scores = candidates.dense_scores, candidates.lexical_scores
-        dense, words = normalised(*scores, by_words)
+        dense, words = normalise_scores(*scores, by_words)
     return leaning(dense, words, full_share(candidates.lacking, recipe)), words
 
 
-def normalised(cosine: Scores, bm25: Scores, by_words: Mask | None) -> tuple[Scores, Scores]:
+def normalise_scores(cosine: Scores, bm25: Scores, by_words: Mask | None) -> tuple[Scores, Scores]:
     """Both scores stretched to [0, 1]; where there is no cosine, that of BM25 stands for it."""
     if by_words is None:
         return min_max(cosine), min_max(bm25)
@@ -111,24 +111,24 @@ class ScoreContribution:
 
 def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, ScoreContribution]:
     """The parts of every candidate's score, by passage key."""
-    held = {hit.chunk.key: hit for hit in trace.candidates}
+    hits = {hit.chunk.key: hit for hit in trace.candidates}
     if recipe.mode == "dense":
-        return {key: ScoreContribution(_asked(hit, "dense"), 0.0) for key, hit in held.items()}
+        return {key: ScoreContribution(_asked(hit, "dense"), 0.0) for key, hit in hits.items()}
     if recipe.mode == "lexical":
-        return {key: ScoreContribution(0.0, _asked(hit, "bm25")) for key, hit in held.items()}
+        return {key: ScoreContribution(0.0, _asked(hit, "bm25")) for key, hit in hits.items()}
     language = trace.stage("language")
     weight = recipe.dense_weight if language is None else language.figures["dense_weight"]
     if recipe.fusion == "rrf":
-        return {key: _reciprocal(hit, recipe, weight) for key, hit in held.items()}
-    by_words = np.array([BY_WORDS in hit.parts for hit in held.values()], np.bool_)
-    dense, words = normalised(
-        np.array([_asked(hit, "dense") for hit in held.values()]),
-        np.array([_asked(hit, "bm25") for hit in held.values()]),
+        return {key: _reciprocal(hit, recipe, weight) for key, hit in hits.items()}
+    by_words = np.array([BY_WORDS in hit.parts for hit in hits.values()], np.bool_)
+    dense, words = normalise_scores(
+        np.array([_asked(hit, "dense") for hit in hits.values()]),
+        np.array([_asked(hit, "bm25") for hit in hits.values()]),
         by_words if by_words.any() else None,
     )
     return {
         key: ScoreContribution(weight * float(near), (1.0 - weight) * float(word))
-        for key, near, word in zip(held, dense, words, strict=True)
+        for key, near, word in zip(hits, dense, words, strict=True)
     }
 
 

@@ -68,9 +68,9 @@ class Hits:
         if place in self._selection.mmr:
             yield "mmr", self._selection.mmr[place]
         ranks = {"dense_rank": candidates.dense_rank, "bm25_rank": candidates.lexical_rank}
-        for name, found in ranks.items():
-            if found[place] != NOT_FOUND:
-                yield name, float(found[place] + 1)
+        for name, column in ranks.items():
+            if column[place] != NOT_FOUND:
+                yield name, float(column[place] + 1)
 
 
 def hits_at(at: HitAt, positions: Order) -> tuple[Hit, ...]:
@@ -93,10 +93,10 @@ def pass_cuts(
 
     ``keys`` are those of the candidates; ``undecided`` is why there is no ``topic``.
     """
-    left = len(selection.order)
+    remaining = len(selection.order)
     if recipe.refuse != "off":
         _note_refusal(selection, at, recipe, timeline, topic, undecided)
-        left -= len(selection.refused)
+        remaining -= len(selection.refused)
     name = "relevance" if recipe.relevance == "cosine" else "probability"
     below = [
         Dropped(hit, f"{name} {hit.relevance:.3f} is below {threshold:.3f}")
@@ -111,20 +111,20 @@ def pass_cuts(
         coded = len(lifted) - late
         note += f"; {coded} below it with a rare code of the question" * bool(coded)
         note += f"; {late} whose vectors are not in yet" * bool(late)
-    timeline.passed("threshold", left, left - len(below), note, below)
-    left -= len(below)
+    timeline.passed("threshold", remaining, remaining - len(below), note, below)
+    remaining -= len(below)
     if recipe.duplicates is not None:
         note = f"cosine ≥ {recipe.duplicates:.3g} to a better one"
-        timeline.passed("duplicates", left, left - len(same), note, same)
-        left -= len(same)
+        timeline.passed("duplicates", remaining, remaining - len(same), note, same)
+        remaining -= len(same)
     if recipe.mmr is not None:
-        timeline.passed("mmr", left, left, _moved(keys, selection, recipe.mmr))
+        timeline.passed("mmr", remaining, remaining, _moved(keys, selection, recipe.mmr))
     beyond = [
         Dropped(hit, f"place {rank} of those above the threshold, top-k is {recipe.top_k}")
         for rank, hit in enumerate(hits_at(at, selection.beyond), start=recipe.top_k + 1)
     ]
-    kept = len(selection.kept)
-    timeline.passed("top_k", kept + len(beyond), kept, f"top-k {recipe.top_k}", beyond)
+    selected = len(selection.kept)
+    timeline.passed("top_k", selected + len(beyond), selected, f"top-k {recipe.top_k}", beyond)
     return hits_at(at, selection.kept)
 
 
@@ -137,10 +137,10 @@ def _note_refusal(
     undecided: str,
 ) -> None:
     """Notes whether the documents speak of the question, or why that is not known."""
-    left, limit = len(selection.order), topic and topic.limit(recipe.refuse)
+    remaining, limit = len(selection.order), topic and topic.limit(recipe.refuse)
     if topic is None or limit is None:
-        note = "nothing to search" if not left else f"off: {undecided}"
-        timeline.passed("refuse", left, left, note)
+        note = "nothing to search" if not remaining else f"off: {undecided}"
+        timeline.passed("refuse", remaining, remaining, note)
         return
     sign = "<" if topic.refused(recipe.refuse) else "≥"
     says = "do not speak" if topic.refused(recipe.refuse) else "speak"
@@ -152,8 +152,8 @@ def _note_refusal(
     figures = {"probability": topic.probability, "limit": limit, **asdict(topic.evidence)}
     timeline.passed(
         "refuse",
-        left,
-        left - len(refused),
+        remaining,
+        remaining - len(refused),
         f"{note}; {topic.evidence.words}",
         refused,
         figures=figures,
@@ -174,10 +174,10 @@ def _name(hit: Hit) -> str:
 
 def _moved(keys: Keys, selection: Selection, share: float) -> str:
     """Return a note with the number of results that would be missing by score alone."""
-    kept = selection.kept
-    every = selection.order
-    plain = every[ranking(keys[every], selection.scores[every])]
+    chosen = selection.kept
+    order = selection.order
+    plain = order[ranking(keys[order], selection.scores[order])]
     out = {*selection.below.tolist(), *(double.place for double in selection.doubles)}
-    first = [place for place in plain.tolist() if place not in out][: len(kept)]
-    new = len(set(kept.tolist()).difference(first))
-    return f"lambda {share:.2g}; {new} of {len(kept)} came up from lower places"
+    first = [place for place in plain.tolist() if place not in out][: len(chosen)]
+    new = len(set(chosen.tolist()).difference(first))
+    return f"lambda {share:.2g}; {new} of {len(chosen)} came up from lower places"

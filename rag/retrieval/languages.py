@@ -35,14 +35,18 @@ class KnownLanguages:
         """
         if not self.codes:
             return ""
-        known = {ANALYZERS.get(code, NO_STEMMER) for code in self.codes}
-        held = lexical.analyzers
-        if held and held <= known:
+        own_analyzers = {ANALYZERS.get(code, NO_STEMMER) for code in self.codes}
+        index_analyzers = lexical.analyzers
+        if index_analyzers and index_analyzers <= own_analyzers:
             return ""
-        code, probability = likeliest(question) if held else (language(question), 1.0)
+        code, probability = likeliest(question) if index_analyzers else (language(question), 1.0)
         if probability < LEAST:
             return ""
-        fits = not held or ANALYZERS.get(code, NO_STEMMER) in held or held.isdisjoint(known)
+        fits = (
+            not index_analyzers
+            or ANALYZERS.get(code, NO_STEMMER) in index_analyzers
+            or index_analyzers.isdisjoint(own_analyzers)
+        )
         return code if fits and code not in self.codes else ""
 
 
@@ -69,13 +73,13 @@ def dense_weight(lacking: str, recipe: SearchRecipe) -> float:
     return recipe.dense_weight * full_share(lacking, recipe)
 
 
-def noted(lacking: str, known: KnownLanguages, weight: float) -> str:
+def language_note(lacking: str, languages: KnownLanguages, weight: float) -> str:
     """Return the note on a question that is ranked by words."""
-    names = " and ".join(language_name(code) for code in sorted(known.codes))
+    names = " and ".join(language_name(code) for code in sorted(languages.codes))
     note = (
         f"the embedder knows {names}, and this is {language_name(lacking)}: ranked by words, "
         f"{weight:.2f} on dense, without a threshold on the cosine"
     )
-    if not known.instead:
+    if not languages.instead:
         return note
-    return f"{note}. For meaning choose a multilingual embedder: {', '.join(known.instead)}"
+    return f"{note}. For meaning choose a multilingual embedder: {', '.join(languages.instead)}"

@@ -55,8 +55,8 @@ class Listwise:
             fenced("passage", text[:LONGEST_PASSAGE], f'n="{number}"')
             for number, text in enumerate(texts, start=1)
         ]
-        asked = "\n\n".join([*passages, f"Question: {question}"])
-        messages = [Message("system", prompt("rank")), Message("user", asked)]
+        content = "\n\n".join([*passages, f"Question: {question}"])
+        messages = [Message("system", prompt("rank")), Message("user", content)]
         text = reply(self._chat, messages, max_tokens=40 + 8 * len(texts))
         return parse_permutation(text, len(texts))
 

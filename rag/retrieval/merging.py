@@ -24,7 +24,9 @@ class Part:
     weight: float = 1.0
 
 
-def merged(parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[str] = ()) -> Trace:
+def merge_traces(
+    parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[str] = ()
+) -> Trace:
     """One trace of all parts, the first one leading; ``recipe`` is the hash it carries.
 
     A list keeps the order that its own recipe gave it; what is decided here is how the lists are
@@ -44,9 +46,9 @@ def merged(parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[st
         Dropped(hit, f"place {hit.rank} of the merged list, top-k is {top_k}")
         for hit in hits[top_k:]
     )
-    said = [how, *([f"{copies} in several"] if copies else []), *failures]
-    note, given = " · ".join(said), len(hits) - len(beyond)
-    merge = Stage("merge", len(ordered), given, beyond, note=note, failed=bool(failures))
+    notes = [how, *([f"{copies} in several"] if copies else []), *failures]
+    note, count_out = " · ".join(notes), len(hits) - len(beyond)
+    merge = Stage("merge", len(ordered), count_out, beyond, note=note, failed=bool(failures))
     first = parts[0].trace
     return Trace(
         question=first.question,
@@ -60,11 +62,13 @@ def merged(parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[st
         words=first.words,
         typed=first.typed,
         reading=first.reading,
-        corrections=tuple(dict.fromkeys(each for part in parts for each in part.trace.corrections)),
+        corrections=tuple(
+            dict.fromkeys(correction for part in parts for correction in part.trace.corrections)
+        ),
     )
 
 
-def fitted(relevance: Sequence[float]) -> list[float]:
+def isotonic_fit(relevance: Sequence[float]) -> list[float]:
     """The non-increasing sequence that is nearest to one, in squares: pool adjacent violators."""
     blocks: list[tuple[float, int]] = []
     for value in relevance:
@@ -85,12 +89,12 @@ def _interleaved(parts: Sequence[Part]) -> tuple[str, list[Hit]]:
     alike = len(scales) == 1
     ranked = []
     for part in parts:
-        worth = fitted([max(hit.relevance, 0.0) for hit in part.trace.hits])
+        worth = isotonic_fit([max(hit.relevance, 0.0) for hit in part.trace.hits])
         for rank, hit in enumerate(part.trace.hits, start=1):
             score = part.weight * (worth[rank - 1] if alike else 1.0 / (RRF_K + rank))
             own = {**hit.parts, "own": hit.score, "merged": score}
             ranked.append((-score, rank, hit.chunk.key, part.name, hit, own))
-    ranked.sort(key=lambda each: each[:4])
+    ranked.sort(key=lambda entry: entry[:4])
     weighed = ", ".join(f"{p.name} × {p.weight:g}" for p in parts if p.weight != 1.0)
     how = f"by {scales[0]}" if alike else f"{' and '.join(scales)} do not compare: by ranks"
     hits = [replace(h, base=name, score=-s, parts=own) for s, _, _, name, h, own in ranked]
@@ -138,40 +142,40 @@ def _ranks_of_dropped(parts: Sequence[Part], hits: Sequence[Hit]) -> dict[tuple[
 def _summed(
     name: StageName, parts: Sequence[Part], ranks: dict[tuple[str, int], int], seen: set[int]
 ) -> Stage:
-    told = [(part, stage) for part in parts for stage in part.trace.stages if stage.name == name]
+    pairs = [(part, stage) for part in parts for stage in part.trace.stages if stage.name == name]
     dropped = []
-    for part, stage in told:
+    for part, stage in pairs:
         for drop in stage.dropped:
             key = drop.hit.chunk.key
             if key not in seen:
                 seen.add(key)
                 hit = replace(drop.hit, base=part.name, rank=ranks[part.name, key])
                 dropped.append(Dropped(hit, drop.reason))
-    stages = [stage for _, stage in told]
+    stages = [stage for _, stage in pairs]
     return Stage(
         name,
         sum(stage.taken for stage in stages),
         sum(stage.given for stage in stages),
         tuple(dropped),
         sum(stage.seconds for stage in stages),
-        _notes(told),
+        _notes(pairs),
         any(stage.failed for stage in stages),
-        told[0][1].figures if told[0][0] is parts[0] else {},
+        pairs[0][1].figures if pairs[0][0] is parts[0] else {},
     )
 
 
-def _notes(found: Sequence[tuple[Part, Stage]]) -> str:
+def _notes(pairs: Sequence[tuple[Part, Stage]]) -> str:
     """Return the notes of the sources on a stage, with their counts.
 
     A note that is the same for all sources appears once.
     """
-    said = {stage.note for _, stage in found}
-    if len(said) == 1 and all(stage.taken == 1 for _, stage in found):
-        return said.pop()
-    counts = (f"{part.name} {stage.given:,} of {stage.taken:,}" for part, stage in found)
-    if len(said) == 1:
-        return " · ".join([*counts, *(note for note in said if note)])
+    notes = {stage.note for _, stage in pairs}
+    if len(notes) == 1 and all(stage.taken == 1 for _, stage in pairs):
+        return notes.pop()
+    counts = (f"{part.name} {stage.given:,} of {stage.taken:,}" for part, stage in pairs)
+    if len(notes) == 1:
+        return " · ".join([*counts, *(note for note in notes if note)])
     return " · ".join(
         f"{count} ({stage.note})" if stage.note else count
-        for count, (_, stage) in zip(counts, found, strict=True)
+        for count, (_, stage) in zip(counts, pairs, strict=True)
     )

@@ -27,7 +27,7 @@ def retrieve(
     is then that of the complete question.
     """
     timeline, search = Timeline(), recipe.search
-    asked, candidates = gather(question, search, corpus, timeline, history=history)
+    search_query, candidates = gather(question, search, corpus, timeline, history=history)
     threshold = resolved_threshold(candidates, search, threshold)
     nearness = Nearness(candidates.keys, corpus.dense.vectors)
     selection = select(candidates, search, threshold, corpus.calibration, nearness)
@@ -36,7 +36,7 @@ def retrieve(
     cuts = candidates.keys, selection, at, search, threshold, timeline, candidates.topic
     hits = pass_cuts(*cuts, *rest)
     return Trace(
-        question=asked.question,
+        question=search_query.question,
         recipe=recipe.hash,
         passages=corpus.passages,
         threshold=threshold,
@@ -44,8 +44,8 @@ def retrieve(
         hits=hits,
         seconds=timeline.seconds,
         relevance=search.relevance,
-        words="" if asked.words == asked.question else asked.words,
-        typed="" if asked.question == question else question,
-        reading="" if asked.reading == asked.question else asked.reading,
-        corrections=asked.corrections,
+        words="" if search_query.words == search_query.question else search_query.words,
+        typed="" if search_query.question == question else question,
+        reading="" if search_query.reading == search_query.question else search_query.reading,
+        corrections=search_query.corrections,
     )

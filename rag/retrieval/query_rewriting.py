@@ -40,15 +40,17 @@ def contextualise(question: str, history: Sequence[Message], chat: ChatModel) ->
 
     Raises ProviderError, also where the reply is no such question.
     """
-    said = [
+    turns = [
         fenced("turn", message.content[:LONGEST_TURN], f'by="{message.role}"')
         for message in history[-MOST_TURNS:]
     ]
-    asked = "\n".join([*said, f"Follow-up question: {question}"])
-    text = reply(chat, [Message("system", prompt("rewrite")), Message("user", asked)], MOST_TOKENS)
-    known = " ".join([question, *(message.content for message in history)])
+    content = "\n".join([*turns, f"Follow-up question: {question}"])
+    text = reply(
+        chat, [Message("system", prompt("rewrite")), Message("user", content)], MOST_TOKENS
+    )
+    context = " ".join([question, *(message.content for message in history)])
     for line in _lines(text):
-        if len(line) <= LONGEST_QUESTION and _shares_letters(line, known):
+        if len(line) <= LONGEST_QUESTION and _shares_letters(line, context):
             return line
     raise _nonsense("no question that has to do with the conversation")
 
@@ -109,10 +111,10 @@ def _bare(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def _shares_letters(text: str, known: str) -> bool:
+def _shares_letters(text: str, context: str) -> bool:
     """Whether two texts have any three letters in a row in common (two, in scripts of few)."""
     length = 2 if any(ord(sign) > 0x2E80 for sign in text) else 3
-    return bool(_runs(text, length) & _runs(known, length))
+    return bool(_runs(text, length) & _runs(context, length))
 
 
 def _runs(text: str, length: int) -> set[str]:

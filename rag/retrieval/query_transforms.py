@@ -11,7 +11,7 @@ import numpy as np
 from rag.errors import Cancelled, TouchstoneError
 from rag.lexical import Correction, LexicalView, respellings
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Asked, QueryVariant
+from rag.retrieval.candidates import QueryVariant, SearchQuery
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.feedback import rocchio
 from rag.retrieval.query_rewriting import contextualise, expand, hypothetical_passage
@@ -26,14 +26,14 @@ M = TypeVar("M")
 T = TypeVar("T")
 
 
-def transformed(
+def transform_query(
     question: str,
     recipe: SearchRecipe,
     corpus: Corpus,
     timeline: Timeline,
     vector: Vectors | None = None,
     history: Sequence[Message] = (),
-) -> Asked:
+) -> SearchQuery:
     """The question as the retrievers are asked it.
 
     A follow-up is made complete first: from then on that is the question, which relevance and
@@ -45,15 +45,15 @@ def transformed(
     reading = words = question
     corrections = list[WordCorrection]()
     if recipe.spelling == "question":
-        reading, corrections = respelled(question, corpus.lexical, timeline)
+        reading, corrections = respell_question(question, corpus.lexical, timeline)
         words = reading
     elif recipe.spelling:
-        words = corrected(question, corpus, timeline)
+        words = correct_spelling(question, corpus, timeline)
     others = _reworded(reading, recipe, corpus, timeline) if recipe.expansions else []
     passage = _imagined(reading, recipe, corpus, timeline) if recipe.hyde else ""
     texts = [reading, *others, *([passage] if passage else [])]
     rows = _embedded(texts, corpus, timeline, vector if reading == plain else None)
-    return Asked(
+    return SearchQuery(
         vector=rows[0],
         words=words,
         near=middle(rows[0], rows[-1]) if passage else None,
@@ -76,7 +76,7 @@ def _completed(
         return question
     ask = partial(contextualise, question, history)
     instead = "the question is searched as it is"
-    complete = tried("rewrite", corpus.chat, ask, instead, timeline)
+    complete = try_transform("rewrite", corpus.chat, ask, instead, timeline)
     if complete is None:
         return question
     note = "complete as it is" if complete == question else f"complete: {complete}"
@@ -87,7 +87,7 @@ def _completed(
 def _reworded(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> list[str]:
     ask = partial(expand, question, recipe.expansions)
     instead = "only the question itself is searched"
-    wordings = tried("expansions", corpus.chat, ask, instead, timeline)
+    wordings = try_transform("expansions", corpus.chat, ask, instead, timeline)
     if wordings is None:
         return []
     timeline.passed("expansions", 1, 1 + len(wordings), " · ".join(wordings))
@@ -100,15 +100,15 @@ def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Tim
         return ""
     ask = partial(hypothetical_passage, question)
     instead = "only the question itself is embedded"
-    passage = tried("hyde", corpus.chat, ask, instead, timeline)
+    passage = try_transform("hyde", corpus.chat, ask, instead, timeline)
     if passage is None:
         return ""
-    shown = passage if len(passage) <= LONGEST_SHOWN else passage[:LONGEST_SHOWN] + "…"
-    timeline.passed("hyde", 1, 2, shown)
+    excerpt = passage if len(passage) <= LONGEST_SHOWN else passage[:LONGEST_SHOWN] + "…"
+    timeline.passed("hyde", 1, 2, excerpt)
     return passage
 
 
-def tried(
+def try_transform(
     name: StageName,
     model: M | None,
     ask: Callable[[M], T],
@@ -138,25 +138,25 @@ def _embedded(
     """Unit vectors, shape (len(texts), dimension); ``vector`` is that of the first, if known."""
     new = texts if vector is None else texts[1:]
     if corpus.queries is None:
-        rows, known = corpus.embedder.embed(new, "query") if new else None, 0
+        rows, cached = corpus.embedder.embed(new, "query") if new else None, 0
     else:
-        rows, known = corpus.queries.vectors(corpus.embedder, new) if new else (None, 0)
-    known += len(texts) - len(new)
-    timeline.passed("question", 1, 1, _how(len(texts), known))
+        rows, cached = corpus.queries.vectors(corpus.embedder, new) if new else (None, 0)
+    cached += len(texts) - len(new)
+    timeline.passed("question", 1, 1, _how(len(texts), cached))
     parts = [] if vector is None else [vector[None]]
     return np.concatenate([*parts, *([] if rows is None else [rows])])
 
 
-def _how(texts: int, known: int) -> str:
+def _how(texts: int, cached: int) -> str:
     what = "embedding of the question"
     if texts > 1:
         what += f" and {texts - 1} more"
-    if known == texts:
+    if cached == texts:
         return f"{what}, from the cache"
-    return f"{what}, {known} of them from the cache" if known else what
+    return f"{what}, {cached} of them from the cache" if cached else what
 
 
-def respelled(
+def respell_question(
     question: str, lexical: LexicalView, timeline: Timeline
 ) -> tuple[str, list[WordCorrection]]:
     """The question with its mistyped words as they were probably meant, and these words."""
@@ -164,12 +164,12 @@ def respelled(
     for start, stop, word in respellings(question, lexical):
         corrections.append(WordCorrection(question[start:stop], word))
         result, end = result + question[end:start] + word, stop
-    note = ", ".join(f"{each.typed} → {each.read}" for each in corrections)
+    note = ", ".join(f"{correction.typed} → {correction.read}" for correction in corrections)
     timeline.passed("spelling", 1, 1, note or NOTHING_CORRECTED)
     return result + question[end:], corrections
 
 
-def corrected(question: str, corpus: Corpus, timeline: Timeline) -> str:
+def correct_spelling(question: str, corpus: Corpus, timeline: Timeline) -> str:
     """The question as BM25 should read it. Words, not index terms: a stem is no word to show."""
     corrections = corpus.lexical.corrections(question)
     passages = corpus.lookup([correction.key for correction in corrections])

@@ -8,17 +8,21 @@ import numpy as np
 
 from rag.protocols import Reranker
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Asked, Candidates
+from rag.retrieval.candidates import Candidates, SearchQuery
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.fusion import fused_scores, ranking
-from rag.retrieval.query_transforms import tried
+from rag.retrieval.query_transforms import try_transform
 from rag.retrieval.timeline import Timeline
 from rag.types import Scores
 
 
-def reranked(
-    asked: Asked, candidates: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
-) -> tuple[Asked, Candidates]:
+def rerank_candidates(
+    search_query: SearchQuery,
+    candidates: Candidates,
+    recipe: SearchRecipe,
+    corpus: Corpus,
+    timeline: Timeline,
+) -> tuple[SearchQuery, Candidates]:
     """The candidates with the reranker's scores of their first ``recipe.rerank_depth``.
 
     It reads what is indexed, context and text: alike passages of two products differ only there.
@@ -31,12 +35,12 @@ def reranked(
     texts = [passages[int(candidates.keys[position])][0].indexed_text for position in positions]
 
     def read(reranker: Reranker) -> Scores:
-        return reranker.scores(asked.reading, texts) if texts else np.empty(0)
+        return reranker.scores(search_query.reading, texts) if texts else np.empty(0)
 
-    scores = tried("rerank", corpus.reranker, read, "the order stays", timeline, count)
+    scores = try_transform("rerank", corpus.reranker, read, "the order stays", timeline, count)
     if scores is None:
-        return asked, candidates
+        return search_query, candidates
     timeline.passed("rerank", count, count, f"first {len(positions)} read by {recipe.rerank}")
     aligned = np.full(count, np.nan)
     aligned[positions] = scores
-    return asked, replace(candidates, rerank=aligned)
+    return search_query, replace(candidates, rerank=aligned)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Calibrated, Candidates, compared
-from rag.retrieval.diversity import Double, Nearness, diversified, doubles
+from rag.retrieval.candidates import Calibrated, Candidates, threshold_scores
+from rag.retrieval.diversity import Double, Nearness, diversify, doubles
 from rag.retrieval.fusion import fused_scores, ranking, reread
 from rag.retrieval.languages import leans_on_words
 from rag.types import Keys, Mask, Order, Scores
@@ -66,8 +66,8 @@ def select(
         nothing = _NOTHING, _NOTHING, _NOTHING
         return Selection(order, scores, relevance, *nothing, refused=order, fused=fused)
     marks = candidates.exact, candidates.by_words
-    found = cut(candidates.keys, scores, relevance, recipe, threshold, nearness, *marks)
-    return replace(found, fused=fused)
+    selection = cut(candidates.keys, scores, relevance, recipe, threshold, nearness, *marks)
+    return replace(selection, fused=fused)
 
 
 def resolved_threshold(
@@ -94,22 +94,22 @@ def cut(
     none does.
     """
     order = ranking(keys, scores)
-    kept = np.ones(len(order), np.bool_)
+    passing = np.ones(len(order), np.bool_)
     if threshold is not None:
-        kept = compared(relevance, exact, recipe, by_words)[order] >= threshold
-    below, same = order[~kept], tuple[Double, ...]()
+        passing = threshold_scores(relevance, exact, recipe, by_words)[order] >= threshold
+    below, same = order[~passing], tuple[Double, ...]()
     if recipe.duplicates is not None:
-        same = _doubles(order[kept], recipe.duplicates, _needed(nearness))
-        kept &= ~np.isin(order, [double.place for double in same])
+        same = _doubles(order[passing], recipe.duplicates, _needed(nearness))
+        passing &= ~np.isin(order, [double.place for double in same])
     values: dict[int, float] = {}
     if recipe.mmr is not None:
-        places = order[kept]
-        picked, marginal = diversified(
+        places = order[passing]
+        picked, marginal = diversify(
             places, scores[places], _needed(nearness), recipe.mmr, recipe.top_k
         )
         values = dict(zip(picked.tolist(), marginal.tolist(), strict=True))
-        order[kept] = np.concatenate([picked, places[~np.isin(places, picked)]])
-    above = order[kept]
+        order[passing] = np.concatenate([picked, places[~np.isin(places, picked)]])
+    above = order[passing]
     return Selection(
         order=order,
         scores=scores,

@@ -12,15 +12,15 @@ from functools import partial
 from typing import Literal
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Asked, Candidates
+from rag.retrieval.candidates import Candidates, SearchQuery
 from rag.retrieval.corpus import Corpus
-from rag.retrieval.feedback import searched_again
-from rag.retrieval.reranking import reranked
+from rag.retrieval.feedback import search_with_feedback
+from rag.retrieval.reranking import rerank_candidates
 from rag.retrieval.timeline import Timeline
 from rag.types import StageName
 
 CandidateStage = Callable[
-    [Asked, Candidates, SearchRecipe, Corpus, Timeline], tuple[Asked, Candidates]
+    [SearchQuery, Candidates, SearchRecipe, Corpus, Timeline], tuple[SearchQuery, Candidates]
 ]
 """Takes the question as it was asked and all candidates, gives them changed, and notes itself."""
 
@@ -119,7 +119,7 @@ STAGES: tuple[StageRow, ...] = (
         help="Both lists again, of the question enriched by its first hits.",
         passes="joins",
         tried=("dense_weight", "candidates"),
-        run=searched_again,
+        run=search_with_feedback,
     ),
     StageRow(
         "rerank",
@@ -128,7 +128,7 @@ STAGES: tuple[StageRow, ...] = (
         help="The first of them, read again together with the question.",
         failed="The results were not reranked",
         figure="rerank",
-        run=reranked,
+        run=rerank_candidates,
     ),
     StageRow(
         "tool",

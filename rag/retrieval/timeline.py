@@ -36,7 +36,7 @@ class Timeline:
         stage = Stage(name, taken, given, tuple(dropped), seconds, note, failed, figures or {})
         self.stages.append(stage)
         self._last = now
-        telemetry.passed(seconds, stage)
+        telemetry.note_step(seconds, stage)
 
     @property
     def seconds(self) -> float:

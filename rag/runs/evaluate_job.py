@@ -54,8 +54,8 @@ class Evaluations:
     def alike(self, set_name: str) -> int:
         """Count the questions of a set whose id is the name of a document. Raises NotFound."""
         with self._database.read() as connection:
-            question_set = questions.named(connection, self._base_id, set_name)
-            return questions.named_like_documents(connection, self._base_id, question_set.id)
+            question_set = questions.get_question_set(connection, self._base_id, set_name)
+            return questions.count_named_like_documents(connection, self._base_id, question_set.id)
 
     @operation("guest")
     def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
@@ -71,7 +71,7 @@ def evaluate(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "evaluate"; one whose run is stored already has only to end."""
     set_name, run_id = str(job.payload["set"]), str(job.payload["run"])
     with services.database.read() as connection:
-        stored = runs.known(connection, run_id)
+        stored = runs.run_exists(connection, run_id)
     if not stored:
 
         def on_progress(done: int, total: int) -> None:

@@ -144,10 +144,10 @@ class Evaluator:
         )
         with self._services.database.write() as connection:
             bases.hold(connection, self._base_id)
-            sets = question_rows.every(connection, self._base_id)
+            sets = question_rows.list_question_sets(connection, self._base_id)
             names = {row.id: row.name for row in sets}  # the set may have been renamed meanwhile
             run = replace(run, question_set=names.get(question_set.id, set_name))
-            if not runs.known(connection, run.id):
+            if not runs.run_exists(connection, run.id):
                 runs.insert_run(connection, run, results)
         return Evaluation(run, tuple(results))
 
@@ -182,7 +182,7 @@ class Evaluator:
         ``refusals_alone`` not where all are unanswerable, whose refusals can be counted.
         """
         with self._services.database.read() as connection:
-            question_set = question_rows.named(connection, self._base_id, set_name)
+            question_set = question_rows.get_question_set(connection, self._base_id, set_name)
             questions = question_rows.usable(
                 connection, self._base_id, question_set.id, without_users=without_users
             )

@@ -77,10 +77,10 @@ class RunFigures:
         Raises NotFound.
         """
         with self._database.read() as connection:
-            question_set = question_rows.named(connection, self._base_id, set_name)
+            question_set = question_rows.get_question_set(connection, self._base_id, set_name)
             of_set = [
                 run.id
-                for run in runs.every(connection, self._base_id)
+                for run in runs.list_runs(connection, self._base_id)
                 if run.question_set == set_name and metric in run.metrics
             ][:_LATEST]
             figures = runs.figures(connection, of_set)

@@ -25,7 +25,7 @@ def questions_of_set(
 
     Raises NotFound.
     """
-    question_set = questions.named(connection, base_id, set_name)
+    question_set = questions.get_question_set(connection, base_id, set_name)
     state = _state(connection, base_id, question_set)
     return question_set, _questions.get(
         state, lambda: questions.usable(connection, base_id, question_set.id)
@@ -48,7 +48,7 @@ def _state(connection: Connection, base_id: int, question_set: QuestionSet) -> H
 def split_of_set(connection: Connection, base_id: int, set_name: str) -> tuple[int, float] | None:
     """Seed and share of the split of a set; None where the set is gone."""
     try:
-        question_set = questions.named(connection, base_id, set_name)
+        question_set = questions.get_question_set(connection, base_id, set_name)
     except NotFound:
         return None
     return question_set.split_seed, question_set.split_share

@@ -106,7 +106,7 @@ class RunHistory:
     def every(self, set_name: str | None = None) -> list[Run]:
         """All runs, or those of one question set, newest first."""
         with self._database.read() as connection:
-            all_runs = runs.every(connection, self._base_id)
+            all_runs = runs.list_runs(connection, self._base_id)
         return [run for run in all_runs if set_name in (None, run.question_set)]
 
     @operation("guest")
@@ -166,7 +166,7 @@ class RunHistory:
     def baseline(self, set_name: str) -> Run | None:
         """The pinned run of a question set, or None."""
         with self._database.read() as connection:
-            run_id = runs.pinned(connection, self._base_id, set_name)
+            run_id = runs.baseline_id(connection, self._base_id, set_name)
             return runs.get(connection, self._base_id, run_id) if run_id else None
 
     @operation("guest")
@@ -182,8 +182,8 @@ class RunHistory:
         baseline = self.baseline(set_name)
         with self._database.read() as connection:
             ids = [run.id for run in set_runs]
-            figures, questions = runs.figures(connection, ids), runs.asked(connection, ids)
-            names = recipe_names.every(connection, self._base_id)
+            figures, questions = runs.figures(connection, ids), runs.question_texts(connection, ids)
+            names = recipe_names.list_recipe_names(connection, self._base_id)
             groups = groups_of_set(connection, self._base_id, set_name)
         return leaderboard(set_runs, baseline, metric, figures, questions, names, groups)
 
@@ -204,7 +204,7 @@ class RunHistory:
         """Return the differences of a run from another run. Raises NotFound."""
         with self._database.read() as connection:
             run, before = (runs.get(connection, self._base_id, key) for key in (run_id, before_id))
-            questions = runs.asked(connection, [run_id, before_id])
+            questions = runs.question_texts(connection, [run_id, before_id])
         return differences(run, before, questions[run_id], questions[before_id])
 
     @operation("guest")

@@ -97,7 +97,7 @@ class Rankings:
 
     def _chunks(self, connection: Connection, run: Run, result: QuestionResult) -> dict[str, Chunk]:
         ids = [entry[0] for entry in result.ranking]
-        return passages.ranked(connection, self._base_id, run.recipe.index.cut, ids)
+        return passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
 
     def _names(
         self,

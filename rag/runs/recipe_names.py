@@ -29,7 +29,7 @@ class RecipeNames:
     def given(self) -> dict[str, str]:
         """The names that people gave, by the hash of the recipe."""
         with self._database.read() as connection:
-            return recipe_names.every(connection, self._base_id)
+            return recipe_names.list_recipe_names(connection, self._base_id)
 
     @operation("guest", models="none")
     def of(self, recipe: Recipe) -> str:

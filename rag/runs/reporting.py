@@ -136,7 +136,7 @@ class Reports:
         notes = []
         sets = {
             question_set.name: question_set
-            for question_set in questions.every(connection, self._base_id)
+            for question_set in questions.list_question_sets(connection, self._base_id)
         }
         question_set = sets.get(run.question_set)
         if question_set is None or question_set.version != run.set_version:
@@ -165,11 +165,11 @@ class Reports:
     def _labels(self, connection: Connection, run: Run) -> dict[str, LabelledQuestion]:
         sets = {
             question_set.name: question_set.id
-            for question_set in questions.every(connection, self._base_id)
+            for question_set in questions.list_question_sets(connection, self._base_id)
         }
         if run.question_set not in sets:
             return {}
-        labelled = questions.labelled(connection, sets[run.question_set])
+        labelled = questions.list_labelled_questions(connection, sets[run.question_set])
         return {item.id: item for item in labelled}
 
     def _texts(
@@ -177,7 +177,7 @@ class Reports:
     ) -> dict[str, tuple[str, str]]:
         """(document name, text) of what came first, by the id of a passage or document."""
         ids = {entry[0] for item in results for entry in item.ranking[:_SHOWN]}
-        chunks = passages.ranked(connection, self._base_id, run.recipe.index.cut, ids)
+        chunks = passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
         document_ids = ids | {chunk.document_id for chunk in chunks.values()}
         names = documents.names(connection, self._base_id, sorted(document_ids))
         return {name: (title, "") for name, title in names.items()} | {

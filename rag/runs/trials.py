@@ -29,12 +29,12 @@ def other_runs(
 
     Runs of the same figures are one look, and those of the baseline's none.
     """
-    every = runs.every(connection, baseline.base_id)
+    every = runs.list_runs(connection, baseline.base_id)
     candidates = [
         run for run in every if run.question_set == baseline.question_set and metric in run.metrics
     ]
     ids = [run.id for run in candidates]
-    texts, figures = runs.asked(connection, ids), runs.figures(connection, ids)
+    texts, figures = runs.question_texts(connection, ids), runs.figures(connection, ids)
     seen, values_by_run = set(), dict[str, Mapping[str, float]]()
     for run in sorted(
         candidates, key=lambda run: run.id != baseline.id and run.id not in displayed

@@ -48,7 +48,7 @@ def corpus(
         allowed=allowed(services, base_id, recipe.search, index),
         queries=services.queries,
         topic=topic_model(services, base_id, recipe.index, recipe.search),
-        known=KnownLanguages(
+        languages=KnownLanguages(
             providers.languages(recipe.index.embedder), providers.multilingual_embedders()
         ),
     )
@@ -110,7 +110,7 @@ class StoredSources:
         try:
             with self.database.read() as connection:
                 other = base not in ("", self.base) and not document_id.startswith(TOOL)
-                base_id = bases.named(connection, base).id if other else self.base_id
+                base_id = bases.get_base(connection, base).id if other else self.base_id
                 return get(connection, base_id, document_id)
         except NotFound:
             return None

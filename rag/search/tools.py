@@ -35,7 +35,7 @@ class Tools:
     def every(self) -> list[HttpTool]:
         """All tools by name."""
         with self._services.database.read() as connection:
-            definitions = rows.every(connection)
+            definitions = rows.list_tools(connection)
         return [HttpTool.parse(definition) for definition in definitions.values()]
 
     def named(self, name: str) -> HttpTool:
@@ -106,7 +106,7 @@ def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace
 
     names = tuple(dict.fromkeys(recipe.search.tools))
     with ThreadPoolExecutor(max_workers=max(len(names), 1)) as pool:
-        traces = list(pool.map(telemetry.carried(found), names))
+        traces = list(pool.map(telemetry.carry_context(found), names))
     scale = f"cosine of {embedder.id}"
     return [Part(name, trace, scale) for name, trace in zip(names, traces, strict=True)]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from rag.settings import variables
 from rag.settings.names import TOOL_PREFIX
-from rag.settings.variables import PROJECT, folded
+from rag.settings.variables import PROJECT, fold_case
 
-__all__ = ["PROJECT", "Settings", "folded"]
+__all__ = ["PROJECT", "Settings", "fold_case"]
 
 
 @dataclass(frozen=True)

@@ -139,10 +139,10 @@ def traces(values: Mapping[str, str]) -> bool:
 def tells(values: Mapping[str, str], hiding: str) -> bool:
     """Whether traces tell text of one direction: where that is asked for and it is not hidden."""
     name = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-    told = values.get(name, "false").lower()
-    if told not in _CAPTURES:
+    value = values.get(name, "false").lower()
+    if value not in _CAPTURES:
         raise InvalidInput(f"{name} is {values[name]!r}.", f"Set it to {', '.join(_CAPTURES)}.")
-    return _CAPTURES[told] and not truth(values, hiding, default=False)
+    return _CAPTURES[value] and not truth(values, hiding, default=False)
 
 
 def positive(values: Mapping[str, str], name: str, *, default: int) -> int:
@@ -158,7 +158,7 @@ def days(values: Mapping[str, str], name: str) -> int | None:
     return positive(values, name, default=0) if name in values else None
 
 
-def folded(address: str) -> str:
+def fold_case(address: str) -> str:
     """An e-mail address as it is compared: only ASCII letters lose their case.
 
     Unicode's case folding makes one address of several: U+017F, a long s, becomes ``s``, U+212A,
@@ -169,26 +169,26 @@ def folded(address: str) -> str:
 
 def addresses(values: Mapping[str, str], name: str) -> tuple[str, ...]:
     """E-mail addresses, as they are compared."""
-    found = [folded(each) for each in values.get(name, "").split(",") if each.strip()]
-    if not all("@" in each for each in found):
+    entries = [fold_case(entry) for entry in values.get(name, "").split(",") if entry.strip()]
+    if not all("@" in entry for entry in entries):
         raise InvalidInput(f"{name} holds what is no e-mail address.", "Separate them by commas.")
-    return tuple(found)
+    return tuple(entries)
 
 
 def provider_variables(values: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of the providers. Raises InvalidInput for an invalid web address."""
-    found = {name: values[name] for name in PROVIDER_VARIABLES if name in values}
+    variables = {name: values[name] for name in PROVIDER_VARIABLES if name in values}
     for name in URL_VARIABLES:
-        if name in found and not _is_web_address(found[name]):
+        if name in variables and not _is_web_address(variables[name]):
             raise InvalidInput(
                 f"{name} is not a web address.", "Write it like https://host.example/v1."
             )
-    return found
+    return variables
 
 
 def bounds(values: Mapping[str, str]) -> dict[str, str]:
     """Of ``openai=500, mistral=60`` a variable for each: ``TOUCHSTONE_PROVIDER_RATE[openai]``."""
-    found = {}
+    limits = {}
     for variable in BOUND_VARIABLES:
         for part in filter(str.strip, values.get(variable, "").split(",")):
             name, _, number = (piece.strip() for piece in part.partition("="))
@@ -197,8 +197,8 @@ def bounds(values: Mapping[str, str]) -> dict[str, str]:
                     f"{variable} is {values[variable]!r}.",
                     "Write it like openai=500, mistral=60: whole numbers above 0.",
                 )
-            found[f"{variable}[{name}]"] = number
-    return found
+            limits[f"{variable}[{name}]"] = number
+    return limits
 
 
 def _is_web_address(url: str) -> bool:

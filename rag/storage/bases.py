@@ -64,7 +64,7 @@ def create(connection: Connection, name: str, recipe: Recipe) -> Base:
     return Base(base_id, name, recipe, 0, created)
 
 
-def every(connection: Connection, ids: Collection[int] | None = None) -> list[Base]:
+def list_bases(connection: Connection, ids: Collection[int] | None = None) -> list[Base]:
     """Knowledge bases by name: all, or those with some ids."""
     statement = select(knowledge_base).order_by(knowledge_base.c.name)
     if ids is not None:
@@ -72,7 +72,7 @@ def every(connection: Connection, ids: Collection[int] | None = None) -> list[Ba
     return [_base(row) for row in connection.execute(statement)]
 
 
-def measured(connection: Connection) -> dict[str, tuple[int, datetime | None]]:
+def measurement_summaries(connection: Connection) -> dict[str, tuple[int, datetime | None]]:
     """By the name of a base: how many accepted questions it has, and when it was evaluated last."""
     questions = (
         select(func.count())
@@ -87,11 +87,11 @@ def measured(connection: Connection) -> dict[str, tuple[int, datetime | None]]:
     return {name: (count, moment) for name, count, moment in rows}
 
 
-def named(connection: Connection, name: str) -> Base:
+def get_base(connection: Connection, name: str) -> Base:
     """One knowledge base. Raises NotFound, naming those that exist."""
     row = connection.execute(_NAMED, {"name": name}).first()
     if row is None:
-        names = ", ".join(base.name for base in every(connection)) or "none yet"
+        names = ", ".join(base.name for base in list_bases(connection)) or "none yet"
         raise NotFound(f"There is no knowledge base named {name!r}.", f"There are: {names}.")
     return _base(row)
 

@@ -42,14 +42,14 @@ def ensure(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
 
 def _ensure_cut(connection: Connection, base_id: int, name: str) -> int:
     insert_missing(connection, cut, {"base_id": base_id, "name": name})
-    known = select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
-    return int(connection.execute(known).scalar_one())
+    statement = select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
+    return int(connection.execute(statement).scalar_one())
 
 
 def cut_id(connection: Connection, base_id: int, name: str) -> int | None:
     """The id of a cut by its name, or None while no document is cut that way."""
-    known = select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
-    return connection.execute(known).scalar()
+    statement = select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
+    return connection.execute(statement).scalar()
 
 
 def passages_of(connection: Connection, base_id: int, cut_name: str) -> int:
@@ -65,14 +65,14 @@ def passages_of(connection: Connection, base_id: int, cut_name: str) -> int:
 
 def passages_by_cut(connection: Connection) -> dict[tuple[int, str], int]:
     """Numbers of passages by base and name of a cut; cuts without passages are absent."""
-    held = select(chunk.c.cut_id, func.count().label("held")).group_by(chunk.c.cut_id).subquery()
+    counts = select(chunk.c.cut_id, func.count().label("held")).group_by(chunk.c.cut_id).subquery()
     rows = connection.execute(
-        select(cut.c.base_id, cut.c.name, held.c.held).join(held, held.c.cut_id == cut.c.id)
+        select(cut.c.base_id, cut.c.name, counts.c.held).join(counts, counts.c.cut_id == cut.c.id)
     )
     return {(base_id, name): count for base_id, name, count in rows}
 
 
-def every(connection: Connection, base_id: int) -> list[BuildRow]:
+def list_builds(connection: Connection, base_id: int) -> list[BuildRow]:
     """All builds of a base, oldest first, with the passages that each can search."""
     documents = (
         select(indexed.c.build_hash, func.count().label("documents"))

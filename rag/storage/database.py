@@ -59,7 +59,7 @@ class Database:
         if self.dialect == "postgresql":  # where each statement would see a moment of its own
             self._reader = self._engine.execution_options(**_SNAPSHOT)
         self._writer = self._engine.execution_options(touchstone_write=True)
-        with translated():
+        with translate_errors():
             if self.file is None or self.read_only:
                 _migrate(self._engine)
             else:
@@ -97,7 +97,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A consistent view of the database: all of it sees one moment. Raises StorageError."""
-        with translated(), self._reader.connect() as connection:
+        with translate_errors(), self._reader.connect() as connection:
             yield connection
 
     def nearby(self, work: Callable[[Connection], T], ready: Callable[[Connection], bool]) -> T:
@@ -108,7 +108,7 @@ class Database:
         """
         if self._replica is not None and time.monotonic() - self._avoided > _AVOIDED_SECONDS:
             try:
-                with translated(), self._replica.connect() as connection:
+                with translate_errors(), self._replica.connect() as connection:
                     if ready(connection):
                         return work(connection)
             except StorageError:
@@ -120,7 +120,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction: all of it is stored when the block ends, or none. Raises StorageError."""
-        with translated():
+        with translate_errors():
             with self._writer.begin() as connection:
                 first = self._mark == sqlite_file.CLOSED
                 if first:
@@ -208,20 +208,20 @@ def _engine(url: str | URL) -> Engine:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raises StorageError, InvalidInput or NotFound for what the database says in the block."""
     try:
         yield
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{find_fault(chr(0xD800))}.", _TYPE_AGAIN) from error
     except DBAPIError as error:
-        said = " ".join(str(error.orig).split()).rstrip(" .")
+        detail = " ".join(str(error.orig).split()).rstrip(" .")
         if _is_orphan(error):
             raise NotFound(
                 "What this belongs to is gone.", "Someone deleted it meanwhile."
             ) from error
         kind = ConnectionLost if _is_away(error) else StorageError
-        raise kind(f"The database said: {said}.", _hint(said)) from error
+        raise kind(f"The database said: {detail}.", _hint(detail)) from error
     except SQLAlchemyError as error:
         raise StorageError(f"The database failed: {error}.") from error
 
@@ -243,14 +243,14 @@ def _from_json(text: str | bytes) -> Any:
 
 
 def _check_parameters(
-    _connection: Any, _cursor: Any, _statement: str, given: Any, _context: Any, _many: bool
+    _connection: Any, _cursor: Any, _statement: str, parameters: Any, _context: Any, _many: bool
 ) -> None:
     """Raises InvalidInput for text with a character 0: SQLite would store it, PostgreSQL not."""
-    if isinstance(given, str):
-        if "\0" in given:
-            raise InvalidInput(f"{find_fault(given)}.", _TYPE_AGAIN)
-    elif isinstance(given, dict | list | tuple):  # one row, or many, by place or by name
-        for inner in given.values() if isinstance(given, dict) else given:
+    if isinstance(parameters, str):
+        if "\0" in parameters:
+            raise InvalidInput(f"{find_fault(parameters)}.", _TYPE_AGAIN)
+    elif isinstance(parameters, dict | list | tuple):  # one row, or many, by place or by name
+        for inner in parameters.values() if isinstance(parameters, dict) else parameters:
             _check_parameters(_connection, _cursor, _statement, inner, _context, _many)
 
 

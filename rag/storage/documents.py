@@ -111,7 +111,7 @@ def _document(connection: Connection, base_id: int, document_id: str, words: str
         headings=tuple(Heading(**heading) for heading in row.headings),
         tables=tuple(_table(**table) for table in row.tables),
         edits=tuple(
-            each.edit for each in passage_edits.of_document(connection, base_id, document_id)
+            stored.edit for stored in passage_edits.of_document(connection, base_id, document_id)
         ),
     )
 
@@ -147,7 +147,7 @@ def stretch(connection: Connection, base_id: int, document_id: str, start: int, 
     return text if first == last else text[at : at + length]
 
 
-def every(connection: Connection, base_id: int) -> list[DocumentRow]:
+def list_documents(connection: Connection, base_id: int) -> list[DocumentRow]:
     """All documents of a base without their text, by name."""
     columns = document.c
     rows = connection.execute(
@@ -232,7 +232,7 @@ def characters(connection: Connection, base_id: int, document_id: str) -> int:
     return connection.execute(statement).scalar() or 0
 
 
-def named(connection: Connection, base_id: int, name: str) -> str | None:
+def find_id_by_name(connection: Connection, base_id: int, name: str) -> str | None:
     """The id of the document of that name, or None."""
     statement = select(document.c.id).where(document.c.base_id == base_id, document.c.name == name)
     return connection.execute(statement).scalar()
@@ -266,13 +266,13 @@ def names(connection: Connection, base_id: int, ids: Sequence[str]) -> dict[str,
 def readings(connection: Connection, base_id: int) -> list[Reading]:
     """Return the readings of all documents of a base, sorted by name."""
     statement = select(document).where(document.c.base_id == base_id).order_by(document.c.name)
-    columns = [document.c[each.name] for each in fields(Reading)]
+    columns = [document.c[field.name] for field in fields(Reading)]
     return [read(Reading, row) for row in connection.execute(statement.with_only_columns(*columns))]
 
 
 def reading(connection: Connection, base_id: int, document_id: str) -> Reading | None:
     """Return the reading of a document; None if the document isn't in the base."""
-    columns = [document.c[each.name] for each in fields(Reading)]
+    columns = [document.c[field.name] for field in fields(Reading)]
     row = connection.execute(select(*columns).where(_is(base_id, document_id))).first()
     return read(Reading, row) if row else None
 

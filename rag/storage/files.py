@@ -119,7 +119,7 @@ class Arrival:
 
         Raises StorageError where they waited too long for it and may have been discarded.
         """
-        if not self.names <= leases.held(connection, self.holder, LEASE_SECONDS):
+        if not self.names <= leases.leased_subjects(connection, self.holder, LEASE_SECONDS):
             raise StorageError("Storing the files took too long.", "Add them again.")
 
 
@@ -151,7 +151,7 @@ class Files:
         absent = {name for name in names if not self.place(name).exists()}
         if self.in_database:
             with self.database.read() as connection:
-                absent -= file_parts.known(connection, list(absent))
+                absent -= file_parts.find_stored(connection, list(absent))
         return absent
 
     @contextlib.contextmanager
@@ -172,12 +172,12 @@ class Files:
         except StorageError:  # what was stored is safe, and a lease ends by itself
             log.warning("The lease of new files could not be given back.", exc_info=True)
 
-    def kept(self) -> set[str]:
+    def list_names(self) -> set[str]:
         """The files that are here: in the folder, or in the database that machines share."""
         if not self.in_database:
             return self.present()
         with self.database.read() as connection:
-            return self.present() | file_parts.every(connection)
+            return self.present() | file_parts.list_stored(connection)
 
     def present(self) -> set[str]:
         """The files that are in the folder, by SHA-256."""
@@ -190,7 +190,7 @@ class Files:
 
     def _discard(self, connection: Connection, names: Sequence[str]) -> None:
         """Deletes within the transaction: whoever takes a lease meanwhile waits for it."""
-        gone = set(names) - referenced(connection, names)
+        gone = set(names) - find_referenced(connection, names)
         if self.in_database:
             file_parts.forget(connection, sorted(gone))
         for name in gone:
@@ -200,7 +200,7 @@ class Files:
                 log.warning("The file %s could not be deleted.", name, exc_info=True)
 
 
-def every(connection: Connection) -> set[str]:
+def list_referenced_files(connection: Connection) -> set[str]:
     """The files that anything refers to."""
     return {name for name in connection.execute(_references()).scalars() if name}
 
@@ -226,13 +226,13 @@ def of_base(connection: Connection, base_id: int) -> set[str]:
     return {*documents.scalars(), *of_jobs(connection, job.c.base_id == base_id)}
 
 
-def expected(connection: Connection) -> dict[str, str]:
+def expected_files(connection: Connection) -> dict[str, str]:
     """Names of documents and of items that wait, by the file that has to be there for them.
 
     A document that came as a row of a collection, or in a bundle, may have none.
     """
     active = job.c.status.in_(("queued", "running")) & (job_item.c.status == "waiting")
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for key in _KEYS:
         file = job_item.c.payload[key].as_string()
         stored = (document.c.base_id == job.c.base_id) & (document.c.id == file)
@@ -241,20 +241,22 @@ def expected(connection: Connection) -> dict[str, str]:
             .select_from(job_item.join(job).outerjoin(document, stored))
             .where(file.is_not(None), active | document.c.id.is_not(None))
         )
-        found.update({row.file: row.name for row in connection.execute(statement)})
-    return found
+        names.update({row.file: row.name for row in connection.execute(statement)})
+    return names
 
 
-def referenced(connection: Connection, names: Sequence[str]) -> set[str]:
+def find_referenced(connection: Connection, names: Sequence[str]) -> set[str]:
     """Those files that a document, a lease, or a job that is not over refers to.
 
     One statement looks at all of them, so that what changes hands meanwhile is not overlooked.
     """
-    every = _references().subquery()
-    held: set[str] = set()
+    references = _references().subquery()
+    files_in_use: set[str] = set()
     for part in listable(names):
-        held.update(connection.execute(select(every).where(every.c.name.in_(part))).scalars())
-    return held
+        files_in_use.update(
+            connection.execute(select(references).where(references.c.name.in_(part))).scalars()
+        )
+    return files_in_use
 
 
 def _references() -> Any:
@@ -272,11 +274,11 @@ def _references() -> Any:
 
 
 def note_locked(
-    connection: Connection, job_id: int, position: int, given: Mapping[str, Any]
+    connection: Connection, job_id: int, position: int, item: Mapping[str, Any]
 ) -> None:
     """Notes that an item's file (``file``, ``name``, ``source``) waits for its password."""
-    kept = {key: given[key] for key in ("file", "name", "source")}
-    _set_locked(connection, job_id, position, {_LOCKED: kept})
+    locked = {key: item[key] for key in ("file", "name", "source")}
+    _set_locked(connection, job_id, position, {_LOCKED: locked})
 
 
 def locked_files(connection: Connection, base_id: int) -> list[LockedFile]:

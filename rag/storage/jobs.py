@@ -184,17 +184,17 @@ def claim(connection: Connection, owner: str, job_id: int | None = None) -> int 
     statement = select(job.c.id).where(_free()).order_by(*_turns(), job.c.id).limit(1)
     if job_id is not None:
         statement = statement.where(job.c.id == job_id)
-    found = connection.execute(statement.with_for_update(skip_locked=True)).scalar()
-    if found is not None:
+    claimed = connection.execute(statement.with_for_update(skip_locked=True)).scalar()
+    if claimed is not None:
         lease = leases.now() + _LEASE_SECONDS
-        _set(connection, found, status="running", owner=owner, lease=lease, seconds_left=None)
-    return found
+        _set(connection, claimed, status="running", owner=owner, lease=lease, seconds_left=None)
+    return claimed
 
 
 def _free() -> ColumnElement[bool]:
     """Whether nobody works on a job that is not at its end."""
-    held = leases.in_force(func.coalesce(job.c.lease, 0.0), _LEASE_SECONDS)
-    return or_(job.c.status == "queued", (job.c.status == "running") & ~held)
+    is_leased = leases.in_force(func.coalesce(job.c.lease, 0.0), _LEASE_SECONDS)
+    return or_(job.c.status == "queued", (job.c.status == "running") & ~is_leased)
 
 
 def _turns() -> tuple[ColumnElement[Any], ...]:
@@ -212,8 +212,8 @@ def _at_work(base_id: ColumnElement[Any]) -> ColumnElement[int]:
 
 
 def _is_held(of: FromClause) -> ColumnElement[bool]:
-    held = leases.in_force(func.coalesce(of.c.lease, 0.0), _LEASE_SECONDS)
-    return (of.c.status == "running") & held
+    is_leased = leases.in_force(func.coalesce(of.c.lease, 0.0), _LEASE_SECONDS)
+    return (of.c.status == "running") & is_leased
 
 
 def _waiting() -> ColumnElement[bool]:
@@ -276,8 +276,8 @@ def report(
     seconds_left: float | None = None,
 ) -> bool:
     """Stores progress and renews the lease. False when the job was cancelled or taken away."""
-    told = {"done": done, "total": total, "message": message, "seconds_left": seconds_left}
-    return _renew(connection, job_id, owner, **told)
+    progress = {"done": done, "total": total, "message": message, "seconds_left": seconds_left}
+    return _renew(connection, job_id, owner, **progress)
 
 
 def renew(connection: Connection, job_id: int, owner: str) -> bool:
@@ -285,9 +285,9 @@ def renew(connection: Connection, job_id: int, owner: str) -> bool:
     return _renew(connection, job_id, owner)
 
 
-def _renew(connection: Connection, job_id: int, owner: str, **told: object) -> bool:
+def _renew(connection: Connection, job_id: int, owner: str, **values: object) -> bool:
     lease = leases.now() + _LEASE_SECONDS
-    mine = update(job).where(_held(job_id, owner)).values(lease=lease, **told)
+    mine = update(job).where(_held(job_id, owner)).values(lease=lease, **values)
     cancelled = connection.execute(mine.returning(job.c.cancel)).scalar()
     return cancelled is False
 
@@ -307,8 +307,8 @@ def takes_help(connection: Connection, job_id: int) -> bool:
 
 def owners(connection: Connection) -> list[str]:
     """Return the owners of the jobs that run now."""
-    held = (job.c.status == "running") & job.c.owner.is_not(None)
-    return list(connection.execute(select(job.c.owner).distinct().where(held)).scalars())
+    is_owned = (job.c.status == "running") & job.c.owner.is_not(None)
+    return list(connection.execute(select(job.c.owner).distinct().where(is_owned)).scalars())
 
 
 def release(connection: Connection, owner: str) -> None:
@@ -334,8 +334,8 @@ def give_way(
     """
     given_back = {"status": "queued", "owner": None, "lease": None, "seconds_left": None}
     values = {"gave_way": datetime.now(UTC), "message": "", "result": result, **given_back}
-    told = {"done": done, "total": total} if total else {}
-    connection.execute(update(job).where(_held(job_id, owner)).values(**values, **told))
+    progress = {"done": done, "total": total} if total else {}
+    connection.execute(update(job).where(_held(job_id, owner)).values(**values, **progress))
 
 
 def holds(connection: Connection, job_id: int, owner: str) -> bool:

@@ -79,7 +79,7 @@ def holders(connection: Connection, subject: str, seconds: float) -> list[str]:
     return list(connection.execute(select(lease.c.holder).where(*current)).scalars())
 
 
-def held(connection: Connection, holder: str, seconds: float) -> set[str]:
+def leased_subjects(connection: Connection, holder: str, seconds: float) -> set[str]:
     """Return the subjects that a holder currently leases.
 
     None of these leases is taken away before the transaction ends.

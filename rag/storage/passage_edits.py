@@ -106,11 +106,11 @@ def of_document(connection: Connection, base_id: int, document_id: str) -> list[
     ]
 
 
-def every(connection: Connection, base_id: int) -> list[StoredEdit]:
+def list_edits(connection: Connection, base_id: int) -> list[StoredEdit]:
     """The edits of all present documents, as ``of_document`` has them."""
-    held = passage_edit.c.document_id.in_(_present(base_id))
+    is_present = passage_edit.c.document_id.in_(_present(base_id))
     order = passage_edit.c.document_id, passage_edit.c.start, passage_edit.c.id
-    statement = select(passage_edit).where(passage_edit.c.base_id == base_id, held)
+    statement = select(passage_edit).where(passage_edit.c.base_id == base_id, is_present)
     return [read(StoredEdit, row) for row in connection.execute(statement.order_by(*order))]
 
 
@@ -163,12 +163,12 @@ def digest(connection: Connection, base_id: int) -> str:
             passage_edit.c.base_id == base_id, passage_edit.c.document_id.in_(_present(base_id))
         )
     )
-    found = sorted((row.document_id, row.kind, row.start, row.end, row.words) for row in rows)
-    if not found:
+    edits = sorted((row.document_id, row.kind, row.start, row.end, row.words) for row in rows)
+    if not edits:
         return ""
-    kinds = Counter(kind for _, kind, *_ in found)
+    kinds = Counter(kind for _, kind, *_ in edits)
     listed = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
-    return f"{listed} ({hashlib.sha256(json.dumps(found).encode()).hexdigest()[:12]})"
+    return f"{listed} ({hashlib.sha256(json.dumps(edits).encode()).hexdigest()[:12]})"
 
 
 def _present(base_id: int) -> Select[tuple[str]]:

@@ -81,7 +81,7 @@ def by_key(connection: Connection, cut_id: int | None, keys: Sequence[int]) -> d
     return chunks
 
 
-def ranked(
+def passages_by_id(
     connection: Connection, base_id: int, cut_name: str, ids: Iterable[str]
 ) -> dict[str, Chunk]:
     """Those passages of a cut, by id, that are among ``ids`` of rankings (documents are too)."""
@@ -158,11 +158,11 @@ def marks(
     return ((row[0], row[1], row[2], row[3]) for row in rows)
 
 
-def texts(connection: Connection, cut_id: int | None, every: int = 1) -> Iterator[str]:
-    """Texts of the passages of a cut, or of one in ``every``, taken by key: as good as chance."""
+def texts(connection: Connection, cut_id: int | None, stride: int = 1) -> Iterator[str]:
+    """Texts of the passages of a cut, or of one in ``stride``, taken by key: as good as chance."""
     statement = select(chunk.c.text).where(chunk.c.cut_id == cut_id)
-    if every > 1:
-        statement = statement.where(chunk.c.key % every == 0)
+    if stride > 1:
+        statement = statement.where(chunk.c.key % stride == 0)
     result = connection.execution_options(yield_per=_ROWS).execute(statement)
     yield from result.scalars()
 
@@ -180,7 +180,7 @@ class Unembedded:
     order: int = 0
 
 
-def unembedded(
+def list_unembedded(
     connection: Connection,
     base_id: int,
     build_hash: str,

@@ -84,7 +84,7 @@ class KeptVersion:
 _CONTENT = TypeAdapter(tuple[LabelledQuestion, ...])
 
 
-def every(connection: Connection, base_id: int) -> list[QuestionSet]:
+def list_question_sets(connection: Connection, base_id: int) -> list[QuestionSet]:
     """All question sets of a base, by name."""
     accepted = question.c.state == "accepted"
     statement = (
@@ -112,12 +112,12 @@ def _count(condition: Any) -> Any:
     return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
 
-def named(connection: Connection, base_id: int, name: str) -> QuestionSet:
+def get_question_set(connection: Connection, base_id: int, name: str) -> QuestionSet:
     """One question set. Raises NotFound, naming those that exist."""
-    sets = every(connection, base_id)
-    for found in sets:
-        if found.name == name:
-            return found
+    sets = list_question_sets(connection, base_id)
+    for candidate in sets:
+        if candidate.name == name:
+            return candidate
     names = ", ".join(item.name for item in sets) or "none yet"
     raise NotFound(f"There is no question set named {name!r}.", f"There are: {names}.")
 
@@ -140,10 +140,10 @@ def ensure(connection: Connection, base_id: int, name: str) -> tuple[int, bool]:
     seen = connection.execute(select(func.max(run.c.set_version)).where(mine)).scalar() or 0
     new = {"base_id": base_id, "name": name, "version": seen + 1, "changed": datetime.now(UTC)}
     created = insert_missing(connection, question_set, new)
-    known = select(question_set.c.id).where(
+    statement = select(question_set.c.id).where(
         question_set.c.base_id == base_id, question_set.c.name == name
     )
-    return int(connection.execute(known.with_for_update()).scalar_one()), created
+    return int(connection.execute(statement.with_for_update()).scalar_one()), created
 
 
 def rename(connection: Connection, set_id: int, name: str) -> None:
@@ -171,7 +171,7 @@ def count_version(connection: Connection, base_id: int, name: str) -> int:
         .values(version=question_set.c.version + 1, changed=datetime.now(UTC))
         .returning(question_set.c.id)
     ).scalar()
-    return named(connection, base_id, name).id if set_id is None else int(set_id)
+    return get_question_set(connection, base_id, name).id if set_id is None else int(set_id)
 
 
 def count_versions(connection: Connection, set_ids: Collection[int]) -> None:
@@ -201,21 +201,21 @@ def save(
     Proposals stay, unless a new question has the id of one.
     """
     set_id, created = ensure(connection, base_id, name)
-    kept = None
+    version = None
     if not created:
-        kept = _keep(connection, set_id, questions)
+        version = _keep(connection, set_id, questions)
         count_versions(connection, [set_id])
         mine = question.c.set_id == set_id
         connection.execute(delete(question).where(mine, question.c.state == "accepted"))
         others = connection.execute(select(question.c.id).where(mine)).scalars()
         remove_questions(connection, set_id, {item.id for item in questions}.intersection(others))
     insert_all(connection, set_id, questions)
-    return kept
+    return version
 
 
 def _keep(connection: Connection, set_id: int, instead: Sequence[LabelledQuestion]) -> int | None:
     """Keeps what a set holds, unless that is nothing or what comes ``instead``; the version."""
-    present = _content(labelled(connection, set_id))
+    present = _content(list_labelled_questions(connection, set_id))
     if not present or present == _content(instead):
         return None
     this_set = question_set.c.id == set_id
@@ -268,9 +268,9 @@ def kept_questions(
     )
     content = connection.execute(statement).scalar()
     if content is None:
-        known = ", ".join(str(item.version) for item in kept_versions(connection, set_id))
+        versions = ", ".join(str(item.version) for item in kept_versions(connection, set_id))
         raise NotFound(
-            f"Version {version} of this set is not kept.", f"There are: {known or 'none'}."
+            f"Version {version} of this set is not kept.", f"There are: {versions or 'none'}."
         )
     return _CONTENT.validate_python(content)
 
@@ -319,23 +319,28 @@ def remove(connection: Connection, set_id: int) -> None:
     connection.execute(delete(question_set).where(question_set.c.id == set_id))
 
 
-def labelled(
+def list_labelled_questions(
     connection: Connection, set_id: int, states: Collection[State] = _COUNTING
 ) -> list[LabelledQuestion]:
     """Questions of a set in their order, with all labels, also those without a document."""
-    held = labels.of_set(connection, set_id)
+    labels_by_question = labels.of_set(connection, set_id)
     rows = connection.execute(
         select(question)
         .where(question.c.set_id == set_id, question.c.state.in_(states))
         .order_by(question.c.position)
     )
     return [
-        read(LabelledQuestion, row, tags=tuple(row.tags), labels=tuple(held.get(row.id, ())))
+        read(
+            LabelledQuestion,
+            row,
+            tags=tuple(row.tags),
+            labels=tuple(labels_by_question.get(row.id, ())),
+        )
         for row in rows
     ]
 
 
-def named_like_documents(connection: Connection, base_id: int, set_id: int) -> int:
+def count_named_like_documents(connection: Connection, base_id: int, set_id: int) -> int:
     """Count the questions of a set with an id that is the name of a document."""
     names = select(document.c.name).where(document.c.base_id == base_id)
     mine = (question.c.set_id == set_id) & question.c.id.in_(names)
@@ -353,7 +358,7 @@ def usable(
         connection.execute(select(document.c.id).where(document.c.base_id == base_id)).scalars()
     )
     left_out = FROM_USERS if without_users else None
-    every_one = labelled(connection, set_id)
+    every_one = list_labelled_questions(connection, set_id)
     return [_question(item, present) for item in every_one if item.origin != left_out]
 
 

@@ -17,7 +17,7 @@ recipe_name = Table(
 )
 
 
-def every(connection: Connection, base_id: int) -> dict[str, str]:
+def list_recipe_names(connection: Connection, base_id: int) -> dict[str, str]:
     """Names by the hash of a recipe."""
     rows = connection.execute(select(recipe_name).where(recipe_name.c.base_id == base_id))
     return {row.hash: row.name for row in rows}

@@ -44,10 +44,10 @@ def _names(value_type: type[DataclassInstance]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(value_type))
 
 
-def listable(wanted: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def listable(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Values in parts that one SQL statement can list."""
-    for start in range(0, len(wanted), _MOST_LISTED):
-        yield wanted[start : start + _MOST_LISTED]
+    for start in range(0, len(items), _MOST_LISTED):
+        yield items[start : start + _MOST_LISTED]
 
 
 def insert_for(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:

@@ -82,19 +82,21 @@ def insert_run(connection: Connection, value: Run, results: Sequence[QuestionRes
     )
     connection.execute(insert(run).values(new))
     rows = [
-        values(run_question, each, run_id=value.id, position=position, metrics=dict(each.metrics))
-        for position, each in enumerate(results)
+        values(
+            run_question, result, run_id=value.id, position=position, metrics=dict(result.metrics)
+        )
+        for position, result in enumerate(results)
     ]
     if rows:
         connection.execute(insert(run_question), rows)
 
 
-def known(connection: Connection, run_id: str) -> bool:
+def run_exists(connection: Connection, run_id: str) -> bool:
     """Whether a run is stored."""
     return connection.execute(select(run.c.id).where(run.c.id == run_id)).first() is not None
 
 
-def every(connection: Connection, base_id: int) -> list[Run]:
+def list_runs(connection: Connection, base_id: int) -> list[Run]:
     """All runs of a base, newest first."""
     statement = select(run).where(run.c.base_id == base_id).order_by(run.c.created.desc())
     return [_run(row) for row in connection.execute(statement)]
@@ -145,7 +147,7 @@ def figures(
     return by_run
 
 
-def asked(connection: Connection, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+def question_texts(connection: Connection, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
     """Texts of the questions by run id and question id."""
     by_run: dict[str, dict[str, str]] = {name: {} for name in run_ids}
     rows = connection.execute(
@@ -188,7 +190,7 @@ def unpin(connection: Connection, base_id: int, question_set: str) -> None:
     connection.execute(delete(baseline).where(mine))
 
 
-def pinned(connection: Connection, base_id: int, question_set: str) -> str | None:
+def baseline_id(connection: Connection, base_id: int, question_set: str) -> str | None:
     """The id of the baseline of a question set, or None."""
     mine = (baseline.c.base_id == base_id) & (baseline.c.question_set == question_set)
     return connection.execute(select(baseline.c.run_id).where(mine)).scalar()

@@ -44,8 +44,8 @@ def of(address: str) -> Path | None:
 def writable(path: Path) -> bool:
     """Whether a database may be written to, or made: SQLite needs its folder for the journal."""
     effective = os.access in os.supports_effective_ids
-    needed = [each for each in (path, path.parent) if each.exists()]
-    return all(os.access(each, os.W_OK, effective_ids=effective) for each in needed)
+    needed = [entry for entry in (path, path.parent) if entry.exists()]
+    return all(os.access(entry, os.W_OK, effective_ids=effective) for entry in needed)
 
 
 def make(path: Path) -> None:

@@ -20,7 +20,7 @@ tool = Table(
 )
 
 
-def every(connection: Connection) -> dict[str, dict[str, Any]]:
+def list_tools(connection: Connection) -> dict[str, dict[str, Any]]:
     """All definitions by name, in the order of names."""
     rows = connection.execute(select(tool.c.name, tool.c.definition).order_by(tool.c.name))
     return {row.name: dict(row.definition) for row in rows}

@@ -16,7 +16,9 @@ def text_hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def known(connection: Connection, embedder: str, hashes: Sequence[bytes]) -> set[bytes]:
+def find_cached_hashes(
+    connection: Connection, embedder: str, hashes: Sequence[bytes]
+) -> set[bytes]:
     """Those of ``hashes`` whose vector is cached."""
     cached: set[bytes] = set()
     for part in listable(hashes):
@@ -27,7 +29,7 @@ def known(connection: Connection, embedder: str, hashes: Sequence[bytes]) -> set
     return cached
 
 
-def every(connection: Connection, embedder: str) -> dict[bytes, bytes]:
+def list_cached_vectors(connection: Connection, embedder: str) -> dict[bytes, bytes]:
     """All cached vectors of an embedder, in order of their hash."""
     rows = connection.execute(
         select(vector.c.text_hash, vector.c.data)
@@ -81,7 +83,7 @@ def forget(connection: Connection, text_hashes: Sequence[bytes]) -> None:
         )
 
 
-def unused(connection: Connection) -> int:
+def count_unused(connection: Connection) -> int:
     """Count the cached vectors that no passage refers to.
 
     The count is 0 while a job is queued or running, because the job may be about to store the

@@ -58,10 +58,12 @@ class BuildSnapshot:
 
         Raises ValueError where the server has lost some, StorageError.
         """
-        held, wanted = server.keys(build), np.unique(keys)
-        if len(np.setdiff1d(wanted, held)):
+        server_keys, own_keys = server.keys(build), np.unique(keys)
+        if len(np.setdiff1d(own_keys, server_keys)):
             raise ValueError(f"The server has lost passages of build {build}.")
-        return cls(server, build, wanted, _gone=[(monotonic(), np.setdiff1d(held, wanted))])
+        return cls(
+            server, build, own_keys, _gone=[(monotonic(), np.setdiff1d(server_keys, own_keys))]
+        )
 
     @classmethod
     def load(cls, server: RowServer, build: str, folder: Path | str) -> BuildSnapshot:
@@ -87,10 +89,10 @@ class BuildSnapshot:
         depth = k
         while True:
             keys, scores = search(depth)
-            held = self.holds(keys)
-            if len(keys) < depth or np.count_nonzero(held) >= k:
-                return keys[held][:k], scores[held][:k]
-            depth = k + 2 * int(np.count_nonzero(~held))
+            is_own = self.holds(keys)
+            if len(keys) < depth or np.count_nonzero(is_own) >= k:
+                return keys[is_own][:k], scores[is_own][:k]
+            depth = k + 2 * int(np.count_nonzero(~is_own))
 
     def among(self, keys: Keys | None) -> Keys | None:
         """Those of ``keys`` that are there; None stays None."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from rag.lexical.passage_rows import PassageRows, tidy, total, without
 from rag.stores.faiss_rows import FaissRows, chunks
-from rag.stores.given import check_dimension, checked
+from rag.stores.given import check_dimension, check_vectors
 from rag.types import Integers, Keys, Mask, Scores, Vectors
 
 MARGIN = 32
@@ -30,11 +30,11 @@ class _VectorSegment(PassageRows):
 
     def _candidates(self, query: Vectors, k: int, mask: Mask, *, exact: bool) -> Integers:
         """Rows of ``mask`` that hold its k nearest; ``exact`` makes that certain in every kind."""
-        choice, wanted = int(np.count_nonzero(mask)), k + MARGIN
-        if choice <= wanted:
+        choice, depth = int(np.count_nonzero(mask)), k + MARGIN
+        if choice <= depth:
             return np.flatnonzero(mask)
         if self.index.settled and not (self.index.exact or exact):
-            rows = self.index.approximate(query, wanted, mask)
+            rows = self.index.approximate(query, depth, mask)
             if len(rows) >= k:
                 return rows
         return self.index.scan(query, k, mask)
@@ -78,12 +78,12 @@ class FaissIndex:
 
         Raises InvalidInput for vectors of another dimension or number.
         """
-        names, rows, kept = checked(keys, vectors, self.dimension)
-        if not len(kept):
+        names, rows, kept_rows = check_vectors(keys, vectors, self.dimension)
+        if not len(kept_rows):
             return self
-        parts = (rows[part] for part in chunks(kept))
-        index = FaissRows.of(self.kind, len(kept), self.dimension, parts)
-        new = _VectorSegment(names[kept], np.ones(len(kept), dtype=np.bool_), index)
+        parts = (rows[part] for part in chunks(kept_rows))
+        index = FaissRows.of(self.kind, len(kept_rows), self.dimension, parts)
+        new = _VectorSegment(names[kept_rows], np.ones(len(kept_rows), dtype=np.bool_), index)
         return self._with([*without(self.segments, new.keys), new])
 
     def removed(self, keys: Keys) -> FaissIndex:
@@ -102,8 +102,8 @@ class FaissIndex:
         check_dimension(len(vector), self.dimension)
         if k < 1 or not self.segments:
             return np.empty(0, dtype=np.int64), np.empty(0)
-        found = [segment.nearest(vector, k, allowed) for segment in self.segments]
-        keys, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        results = [segment.nearest(vector, k, allowed) for segment in self.segments]
+        keys, scores = (np.concatenate(parts) for parts in zip(*results, strict=True))
         return _best(keys, scores, k)
 
     def vectors(self, keys: Keys) -> Vectors:

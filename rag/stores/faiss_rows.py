@@ -84,8 +84,8 @@ class FaissRows:
     def vectors(self, rows: Integers) -> Vectors:
         """Copies of the vectors in ``rows``, shape (len(rows), dimension)."""
         index = self._index
-        found: Vectors = index.reconstruct_batch(rows) if _is_listed(index) else _view(index)[rows]
-        return found
+        result: Vectors = index.reconstruct_batch(rows) if _is_listed(index) else _view(index)[rows]
+        return result
 
     def approximate(self, query: Vectors, count: int, mask: Mask) -> Integers:
         """About the ``count`` nearest rows of ``mask``, sometimes fewer, in no exact order.
@@ -93,8 +93,8 @@ class FaissRows:
         Only once it is settled.
         """
         index = self._index
-        _, found = index.search(query[None], count, params=_depth(index, count, mask))
-        rows: Integers = found[0][found[0] >= 0]
+        _, neighbours = index.search(query[None], count, params=_depth(index, count, mask))
+        rows: Integers = neighbours[0][neighbours[0] >= 0]
         return rows
 
     def scan(self, query: Vectors, k: int, mask: Mask) -> Integers:
@@ -165,12 +165,12 @@ def _view(index: Any) -> Vectors:
     return flat.reshape(index.ntotal, index.d)
 
 
-def _depth(index: Any, wanted: int, mask: Mask) -> Any:
+def _depth(index: Any, count: int, mask: Mask) -> Any:
     """Search parameters: how far to look, and only at ``mask``."""
     share = np.count_nonzero(mask) / len(mask)
     chosen = None if share == 1 else faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
     if isinstance(index, faiss.IndexIVF):
         probes = max(1, int(IVF_PROBED_SHARE * index.nlist))
         return faiss.SearchParametersIVF(sel=chosen, nprobe=probes)
-    depth = int(max(2 * wanted, HNSW_SEARCH_DEPTH) / share)
+    depth = int(max(2 * count, HNSW_SEARCH_DEPTH) / share)
     return faiss.SearchParametersHNSW(sel=chosen, efSearch=depth)

@@ -8,7 +8,7 @@ from rag.errors import InvalidInput
 from rag.types import Integers, Keys, Vectors
 
 
-def checked(keys: Keys, vectors: Vectors, dimension: int) -> tuple[Keys, Vectors, Integers]:
+def check_vectors(keys: Keys, vectors: Vectors, dimension: int) -> tuple[Keys, Vectors, Integers]:
     """Keys (n,), vectors (n, dimension) and the rows that count: of a key given twice the later.
 
     Raises InvalidInput for vectors of another dimension or number.
@@ -24,11 +24,11 @@ def checked(keys: Keys, vectors: Vectors, dimension: int) -> tuple[Keys, Vectors
     return names, rows, np.sort(len(names) - 1 - last)
 
 
-def check_dimension(given: int, expected: int) -> None:
+def check_dimension(actual: int, expected: int) -> None:
     """Raises InvalidInput for a vector of another length."""
-    if given != expected:
+    if actual != expected:
         raise InvalidInput(
-            f"A vector has {given} dimensions, the index has {expected}: "
+            f"A vector has {actual} dimensions, the index has {expected}: "
             "the embedding model is another one than the index was built with.",
             "Rebuild the index with the present embedding model, or go back to the former one.",
         )

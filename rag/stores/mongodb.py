@@ -16,7 +16,7 @@ from pymongo.errors import CollectionInvalid, OperationFailure, PyMongoError
 from pymongo.operations import SearchIndexModel
 
 from rag.errors import InvalidInput, StorageError
-from rag.stores.nearest import Found, check_build, found, nearest
+from rag.stores.nearest import Found, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 Json = dict[str, Any]
@@ -54,10 +54,10 @@ class MongoVectors:
     def keys(self, build: str) -> Keys:
         """All keys of a build, in any order."""
         with _translated():
-            held = self._dimension(build)
-            if held is None:
+            dimension = self._dimension(build)
+            if dimension is None:
                 return np.empty(0, np.int64)
-            rows = self._rows(held).find({"build": build}, {"key": 1})
+            rows = self._rows(dimension).find({"build": build}, {"key": 1})
             return np.array([row["key"] for row in rows], np.int64)
 
     def upsert(self, build: str, keys: Keys, vectors: Vectors) -> None:
@@ -88,9 +88,9 @@ class MongoVectors:
     def delete(self, build: str, keys: Keys) -> None:
         """Drops ``keys``; unknown ones are ignored."""
         with _translated():
-            held = self._dimension(build)
-            if held is not None:
-                self._rows(held).delete_many({"build": build, "key": {"$in": keys.tolist()}})
+            dimension = self._dimension(build)
+            if dimension is not None:
+                self._rows(dimension).delete_many({"build": build, "key": {"$in": keys.tolist()}})
 
     def drop(self, prefix: str) -> None:
         """Drops every build whose name begins with ``prefix``."""
@@ -110,10 +110,10 @@ class MongoVectors:
         the search is exact.
         """
         with _translated():
-            held = self._dimension(build)
-            check_build(len(query), held)
-            if held is None or k < 1 or (allowed is not None and not len(allowed)):
-                return found([])
+            dimension = self._dimension(build)
+            check_build(len(query), dimension)
+            if dimension is None or k < 1 or (allowed is not None and not len(allowed)):
+                return to_rankings([])
             where: Json = {"build": build}
             if allowed is not None:
                 where["key"] = {"$in": allowed.tolist()}
@@ -121,17 +121,17 @@ class MongoVectors:
 
     def vectors(self, build: str, keys: Keys) -> Vectors:
         """Vectors of one ``keys`` or more, in their order. Raises KeyError for an unknown key."""
-        wanted = keys.tolist()
+        key_list = keys.tolist()
         with _translated():
-            held = self._dimension(build)
-            if held is None:
-                raise KeyError(wanted[0])
-            where = {"build": build, "key": {"$in": wanted}}
-            rows = {row["key"]: row["vector"] for row in self._rows(held).find(where)}
-        lost = [key for key in wanted if key not in rows]
+            dimension = self._dimension(build)
+            if dimension is None:
+                raise KeyError(key_list[0])
+            where = {"build": build, "key": {"$in": key_list}}
+            rows = {row["key"]: row["vector"] for row in self._rows(dimension).find(where)}
+        lost = [key for key in key_list if key not in rows]
         if lost:
             raise KeyError(lost[0])
-        return np.array([rows[key].as_vector().data for key in wanted], np.float32)
+        return np.array([rows[key].as_vector().data for key in key_list], np.float32)
 
     def _nearest(self, query: Vectors, depth: int, where: Json) -> Found:
         if self.exact:
@@ -151,9 +151,11 @@ class MongoVectors:
             "filter": where,
             **breadth,
         }
-        shown = {"_id": 0, "key": 1, "score": {"$meta": "vectorSearchScore"}}
-        rows = self._rows(len(query)).aggregate([{"$vectorSearch": stage}, {"$project": shown}])
-        return found([(row["key"], 2 * row["score"] - 1) for row in rows])
+        projection = {"_id": 0, "key": 1, "score": {"$meta": "vectorSearchScore"}}
+        rows = self._rows(len(query)).aggregate(
+            [{"$vectorSearch": stage}, {"$project": projection}]
+        )
+        return to_rankings([(row["key"], 2 * row["score"] - 1) for row in rows])
 
     def _follow(self, build: str, keys: Keys, vectors: Vectors) -> None:
         """Waits until the search index has the last of ``keys`` with its vector."""

@@ -27,7 +27,7 @@ def nearest(k: int, ask: Callable[[int], Found]) -> Found:
         depth *= 2
 
 
-def found(pairs: list[tuple[int, float]]) -> Found:
+def to_rankings(pairs: list[tuple[int, float]]) -> Found:
     """Keys (n,) and scores (n,) of what a server answered."""
     return (
         np.array([key for key, _ in pairs], np.int64),
@@ -35,10 +35,10 @@ def found(pairs: list[tuple[int, float]]) -> Found:
     )
 
 
-def check_build(given: int, held: int | None) -> None:
+def check_build(actual: int, expected: int | None) -> None:
     """Raises InvalidInput where the build has vectors of another dimension."""
-    if held is not None and held != given:
+    if expected is not None and expected != actual:
         raise InvalidInput(
-            f"A vector has {given} dimensions, the build has {held}.",
+            f"A vector has {actual} dimensions, the build has {expected}.",
             "Rebuild the index with the present embedding model, or go back to the former one.",
         )

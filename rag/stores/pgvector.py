@@ -72,25 +72,25 @@ class PgVectors:
     def keys(self, build: str) -> Keys:
         """All keys of a build, in order."""
         with self._reading() as connection:
-            held = _find(connection, build)
-            if held is None:
+            record = _find(connection, build)
+            if record is None:
                 return np.empty(0, np.int64)
-            statement = text(f"SELECT key FROM {held.table} ORDER BY key")
+            statement = text(f"SELECT key FROM {record.table} ORDER BY key")
             return np.array(connection.execute(statement).scalars().all(), np.int64)
 
     def upsert(self, build: str, keys: Keys, vectors: Vectors) -> None:
         """Keeps ``vectors``; the same again writes nothing."""
         with self._writing() as connection:
-            held = _find(connection, build) or _make(connection, build, vectors.shape[1])
-            check_build(vectors.shape[1], held.dimension)
+            record = _find(connection, build) or _make(connection, build, vectors.shape[1])
+            check_build(vectors.shape[1], record.dimension)
             connection.execute(
-                text(f"CREATE TEMP TABLE {_SPARE_NAME} (LIKE {held.table}) ON COMMIT DROP")
+                text(f"CREATE TEMP TABLE {_SPARE_NAME} (LIKE {record.table}) ON COMMIT DROP")
             )
             _copy_in(connection, keys, vectors)
             # In one order everywhere: two processes never wait for each other's rows.
             connection.execute(
                 text(
-                    f"INSERT INTO {held.table} AS held SELECT key, vector FROM {_SPARE_NAME} "
+                    f"INSERT INTO {record.table} AS held SELECT key, vector FROM {_SPARE_NAME} "
                     "ORDER BY key ON CONFLICT (key) DO UPDATE SET vector = excluded.vector "
                     "WHERE held.vector <> excluded.vector"
                 )
@@ -99,9 +99,9 @@ class PgVectors:
     def delete(self, build: str, keys: Keys) -> None:
         """Drops ``keys``."""
         with self._writing() as connection:
-            held = _find(connection, build)
-            if held is not None:
-                statement = text(f"DELETE FROM {held.table} WHERE key = ANY(:keys)")
+            record = _find(connection, build)
+            if record is not None:
+                statement = text(f"DELETE FROM {record.table} WHERE key = ANY(:keys)")
                 connection.execute(statement, {"keys": keys.tolist()})
 
     def drop(self, prefix: str) -> None:
@@ -116,17 +116,17 @@ class PgVectors:
         if self.exact:
             return
         with self._writing() as connection:
-            held = _find(connection, build)
-            if held is None or held.dimension > MOST_DIMENSIONS:
+            record = _find(connection, build)
+            if record is None or record.dimension > MOST_DIMENSIONS:
                 return
-            count = text(f"SELECT count(*) FROM {held.table}")
+            count = text(f"SELECT count(*) FROM {record.table}")
             if connection.execute(count).scalar_one() < SMALLEST_GRAPH:
                 return
             connection.execute(text("SET LOCAL maintenance_work_mem = '512MB'"))
             connection.execute(
                 text(
-                    f"CREATE INDEX IF NOT EXISTS {held.table}_graph ON {held.table} "
-                    f"USING hnsw (({_half(held, 'vector')}) halfvec_ip_ops) "
+                    f"CREATE INDEX IF NOT EXISTS {record.table}_graph ON {record.table} "
+                    f"USING hnsw (({_half(record, 'vector')}) halfvec_ip_ops) "
                     f"WITH (m = {_LINKS}, ef_construction = {_BUILD_DEPTH})"
                 )
             )
@@ -137,15 +137,15 @@ class PgVectors:
         """The k nearest, by the same arithmetic as an index in this process."""
 
         def found(connection: Connection) -> tuple[Keys, Scores]:
-            held = _find(connection, build)
-            if held is None or k < 1:
+            record = _find(connection, build)
+            if record is None or k < 1:
                 return np.empty(0, np.int64), np.empty(0)
-            check_build(len(query), held.dimension)
-            if allowed is None and not self.exact and _has_graph(connection, held):
-                keys, vectors = _walked(connection, held, query, k)
+            check_build(len(query), record.dimension)
+            if allowed is None and not self.exact and _has_graph(connection, record):
+                keys, vectors = _walked(connection, record, query, k)
                 if len(keys) >= k:
                     return _best(keys, vectors, query, k)
-            return _best(*_scanned(connection, held, query, k, allowed), query, k)
+            return _best(*_scanned(connection, record, query, k, allowed), query, k)
 
         if self._nearby is not None:
             return self._nearby(found, self._has_kept)
@@ -160,11 +160,11 @@ class PgVectors:
     def vectors(self, build: str, keys: Keys) -> Vectors:
         """Vectors of ``keys``, in their order."""
         with self._reading() as connection:
-            held = _find(connection, build)
-            if held is None:
+            record = _find(connection, build)
+            if record is None:
                 raise KeyError(int(keys[0]))
-            given = f"SELECT key, vector FROM {held.table} WHERE key = ANY(%s)"
-            names, rows = _rows(connection, given, [keys.tolist()], held.dimension)
+            statement = f"SELECT key, vector FROM {record.table} WHERE key = ANY(%s)"
+            names, rows = _rows(connection, statement, [keys.tolist()], record.dimension)
         order = np.argsort(names)
         at = np.minimum(np.searchsorted(names, keys, sorter=order), max(len(names) - 1, 0))
         missing = names[order][at] != keys if len(names) else np.ones(len(keys), dtype=np.bool_)
@@ -190,8 +190,8 @@ class PgVectors:
 def available(engine: Engine) -> bool:
     """Whether the database has pgvector, or could have it. Raises StorageError."""
     with _told(), engine.connect() as connection:
-        known = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
-        return connection.execute(text(known)).first() is not None
+        statement = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+        return connection.execute(text(statement)).first() is not None
 
 
 @contextmanager
@@ -233,32 +233,32 @@ def _table(number: int) -> str:
 def _make(connection: Connection, build: str, dimension: int) -> _Build:
     """A build's table; of two who make it at once the second waits, and finds that of the first."""
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('vector_build'))"))
-    found = _find(connection, build)
-    if found is not None:
-        return found
+    existing = _find(connection, build)
+    if existing is not None:
+        return existing
     connection.execute(text("CREATE EXTENSION IF NOT EXISTS vector"))
     statement = "INSERT INTO vector_build (name, dimension) VALUES (:name, :size) RETURNING id"
     number = connection.execute(text(statement), {"name": build, "size": dimension}).scalar_one()
-    made = _Build(_table(number), dimension)
+    created = _Build(_table(number), dimension)
     inline = "STORAGE PLAIN" if dimension <= _INLINE_DIMENSIONS else ""
     connection.execute(
         text(
-            f"CREATE TABLE {made.table} "
+            f"CREATE TABLE {created.table} "
             f"(key bigint PRIMARY KEY, vector vector({dimension}) {inline} NOT NULL)"
         )
     )
-    return made
+    return created
 
 
-def _has_graph(connection: Connection, held: _Build) -> bool:
+def _has_graph(connection: Connection, record: _Build) -> bool:
     statement = text("SELECT to_regclass(:name) IS NOT NULL")
-    return bool(connection.execute(statement, {"name": f"{held.table}_graph"}).scalar())
+    return bool(connection.execute(statement, {"name": f"{record.table}_graph"}).scalar())
 
 
-def _walked(connection: Connection, held: _Build, query: Vectors, k: int) -> tuple[Keys, Vectors]:
+def _walked(connection: Connection, record: _Build, query: Vectors, k: int) -> tuple[Keys, Vectors]:
     """About the nearest, by the graph; iterating makes up for rows that were deleted."""
-    wanted = k + _MARGIN
-    depth = min(max(2 * wanted, _SEARCH_DEPTH), _DEEPEST)
+    count = k + _MARGIN
+    depth = min(max(2 * count, _SEARCH_DEPTH), _DEEPEST)
     connection.execute(
         text(
             "SELECT set_config('hnsw.ef_search', :depth, true), "
@@ -267,26 +267,28 @@ def _walked(connection: Connection, held: _Build, query: Vectors, k: int) -> tup
         {"depth": str(depth)},
     )
     statement = (
-        f"SELECT key, vector FROM {held.table} "
-        f"ORDER BY {_half(held, 'vector')} <#> {_half(held, '%s')} LIMIT {wanted}"
+        f"SELECT key, vector FROM {record.table} "
+        f"ORDER BY {_half(record, 'vector')} <#> {_half(record, '%s')} LIMIT {count}"
     )
-    return _rows(connection, statement, [_written(query)], held.dimension)
+    return _rows(connection, statement, [_written(query)], record.dimension)
 
 
 def _scanned(
-    connection: Connection, held: _Build, query: Vectors, k: int, allowed: Keys | None
+    connection: Connection, record: _Build, query: Vectors, k: int, allowed: Keys | None
 ) -> tuple[Keys, Vectors]:
     """All that may be among the k nearest, given how pgvector rounds: it adds up in float32."""
-    chosen, given = ("", []) if allowed is None else ("WHERE key = ANY(%s)", [allowed.tolist()])
+    chosen, parameters = (
+        ("", []) if allowed is None else ("WHERE key = ANY(%s)", [allowed.tolist()])
+    )
     # Twice the bound of a dot product's rounding error (Higham 2002, 3.1) for unit vectors.
-    rounding = 2 * held.dimension * float(np.finfo(np.float32).eps)
+    rounding = 2 * record.dimension * float(np.finfo(np.float32).eps)
     statement = (
-        f"WITH near AS MATERIALIZED (SELECT key, vector <#> %s::vector AS far FROM {held.table} "
+        f"WITH near AS MATERIALIZED (SELECT key, vector <#> %s::vector AS far FROM {record.table} "
         f"{chosen}), kth AS (SELECT far FROM near ORDER BY far OFFSET {k - 1} LIMIT 1) "
-        f"SELECT key, vector FROM near JOIN {held.table} USING (key) "
+        f"SELECT key, vector FROM near JOIN {record.table} USING (key) "
         f"WHERE far <= coalesce((SELECT far FROM kth) + {rounding}, 'infinity')"
     )
-    return _rows(connection, statement, [_written(query), *given], held.dimension)
+    return _rows(connection, statement, [_written(query), *parameters], record.dimension)
 
 
 def _best(keys: Keys, vectors: Vectors, query: Vectors, k: int) -> tuple[Keys, Scores]:
@@ -296,8 +298,8 @@ def _best(keys: Keys, vectors: Vectors, query: Vectors, k: int) -> tuple[Keys, S
     return keys[order], scores[order]
 
 
-def _half(held: _Build, value: str) -> str:
-    return f"{value}::halfvec({held.dimension})"
+def _half(record: _Build, value: str) -> str:
+    return f"{value}::halfvec({record.dimension})"
 
 
 def _written(query: Vectors) -> str:
@@ -334,12 +336,12 @@ def _copy_in(connection: Connection, keys: Keys, vectors: Vectors) -> None:
 
 
 def _rows(
-    connection: Connection, statement: str, given: list[object], dimension: int
+    connection: Connection, statement: str, parameters: list[object], dimension: int
 ) -> tuple[Keys, Vectors]:
     """Keys (n,) and vectors (n, dimension) that a statement selects, as they are stored."""
     with _driver(connection) as driver, driver.cursor(binary=True) as cursor:
-        found = cursor.execute(statement, given).fetchall()
-    keys = np.fromiter((key for key, _ in found), np.int64, len(found))
-    joined = b"".join(data for _, data in found)
+        fetched = cursor.execute(statement, parameters).fetchall()
+    keys = np.fromiter((key for key, _ in fetched), np.int64, len(fetched))
+    joined = b"".join(data for _, data in fetched)
     rows = np.frombuffer(joined, np.dtype([("head", ">i4"), ("vector", ">f4", (dimension,))]))
     return keys, rows["vector"].astype(np.float32)

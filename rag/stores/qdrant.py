@@ -12,7 +12,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from rag.errors import StorageError
-from rag.stores.nearest import Found, check_build, found, nearest
+from rag.stores.nearest import Found, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 _PAGE = 10_000
@@ -60,8 +60,10 @@ class QdrantVectors:
     def keys(self, build: str) -> Keys:
         """All keys of a build, in any order."""
         with _translated():
-            held = self._dimension(build)
-            return np.array([] if held is None else list(self._scrolled(build, held)), np.int64)
+            dimension = self._dimension(build)
+            return np.array(
+                [] if dimension is None else list(self._scrolled(build, dimension)), np.int64
+            )
 
     def upsert(self, build: str, keys: Keys, vectors: Vectors) -> None:
         """Keeps ``vectors``, shape (n, dimension). Raises InvalidInput for another dimension."""
@@ -84,10 +86,10 @@ class QdrantVectors:
     def delete(self, build: str, keys: Keys) -> None:
         """Drops ``keys``; unknown ones are ignored."""
         with _translated():
-            held = self._dimension(build)
-            if held is not None and len(keys):
+            dimension = self._dimension(build)
+            if dimension is not None and len(keys):
                 chosen = models.PointIdsList(points=_points(build, keys.tolist()))
-                self._client.delete(self._collection(held), chosen, wait=True)
+                self._client.delete(self._collection(dimension), chosen, wait=True)
 
     def drop(self, prefix: str) -> None:
         """Drops every build whose name begins with ``prefix``."""
@@ -108,28 +110,28 @@ class QdrantVectors:
     def search(self, build: str, query: Vectors, k: int, allowed: Keys | None = None) -> Found:
         """The k nearest by cosine, best first, ties by key. Raises InvalidInput: dimension."""
         with _translated():
-            held = self._dimension(build)
-            check_build(len(query), held)
-            if held is None or k < 1 or (allowed is not None and not len(allowed)):
-                return found([])
+            dimension = self._dimension(build)
+            check_build(len(query), dimension)
+            if dimension is None or k < 1 or (allowed is not None and not len(allowed)):
+                return to_rankings([])
             where = _where([build], allowed)
             return nearest(k, lambda depth: self._nearest(query, depth, where))
 
     def vectors(self, build: str, keys: Keys) -> Vectors:
         """Vectors of one ``keys`` or more, in their order. Raises KeyError for an unknown key."""
         with _translated():
-            held = self._dimension(build)
-            if held is None:
+            dimension = self._dimension(build)
+            if dimension is None:
                 raise KeyError(int(keys[0]))
-            wanted = _points(build, keys.tolist())
+            point_ids = _points(build, keys.tolist())
             points = self._client.retrieve(
-                self._collection(held), wanted, with_payload=False, with_vectors=True
+                self._collection(dimension), point_ids, with_payload=False, with_vectors=True
             )
         rows = {point.id: point.vector for point in points}
-        lost = [key for key, name in zip(keys.tolist(), wanted, strict=True) if name not in rows]
+        lost = [key for key, name in zip(keys.tolist(), point_ids, strict=True) if name not in rows]
         if lost:
             raise KeyError(lost[0])
-        return np.array([rows[name] for name in wanted], np.float32)
+        return np.array([rows[name] for name in point_ids], np.float32)
 
     def _nearest(self, query: Vectors, depth: int, where: models.Filter) -> Found:
         hits = self._client.query_points(
@@ -140,7 +142,7 @@ class QdrantVectors:
             with_payload=["key"],
             search_params=models.SearchParams(exact=self.exact),
         ).points
-        return found([(hit.payload["key"], hit.score) for hit in hits if hit.payload])
+        return to_rankings([(hit.payload["key"], hit.score) for hit in hits if hit.payload])
 
     def _scrolled(self, build: str, dimension: int) -> Iterator[int]:
         offset = None
@@ -169,7 +171,7 @@ class QdrantVectors:
         return None
 
     def _dimensions(self) -> list[int]:
-        names = (held.name for held in self._client.get_collections().collections)
+        names = (collection.name for collection in self._client.get_collections().collections)
         parts = (name.rpartition("-") for name in names)
         return [int(last) for first, _, last in parts if first == self._name and last.isdigit()]
 

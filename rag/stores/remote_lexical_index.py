@@ -94,8 +94,8 @@ class RemoteLexicalIndex:
 
     def scores(self, query: Query, keys: Keys, **options: Unpack[Bm25Options]) -> Scores:
         """Return the ``search`` scores of ``keys``, in order; 0 for keys that do not match."""
-        found = self.server.scores(self.snapshot.build, self._terms(query), keys, **options)
-        return np.where(self.snapshot.holds(keys), found, 0.0)
+        scores = self.server.scores(self.snapshot.build, self._terms(query), keys, **options)
+        return np.where(self.snapshot.holds(keys), scores, 0.0)
 
     def explain(self, query: Query, key: int, **options: Unpack[Bm25Options]) -> Explanation:
         """Explain the score of a passage. Raises NotFound for a missing key."""

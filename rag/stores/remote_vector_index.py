@@ -11,7 +11,7 @@ import numpy as np
 from rag.errors import StorageError
 from rag.protocols import VectorServer
 from rag.stores.build_snapshots import BuildSnapshot
-from rag.stores.given import check_dimension, checked
+from rag.stores.given import check_dimension, check_vectors
 from rag.types import Keys, Scores, Vectors
 
 log = logging.getLogger(__name__)
@@ -60,8 +60,8 @@ class RemoteVectorIndex:
 
         Raises InvalidInput for vectors of another dimension or number, StorageError.
         """
-        names, rows, kept = checked(keys, vectors, self.dimension)
-        for part in _blocks(kept):
+        names, rows, kept_rows = check_vectors(keys, vectors, self.dimension)
+        for part in _blocks(kept_rows):
             self.server.upsert(self.snapshot.build, names[part], rows[part])
         return replace(self, snapshot=self.snapshot.plus(names))
 
@@ -92,9 +92,9 @@ class RemoteVectorIndex:
         Raises KeyError for an unknown key, StorageError.
         """
         names = np.asarray(keys, dtype=np.int64)
-        held = self.snapshot.holds(names)
-        if not held.all():
-            raise KeyError(int(names[~held][0]))
+        is_own = self.snapshot.holds(names)
+        if not is_own.all():
+            raise KeyError(int(names[~is_own][0]))
         result = np.empty((len(names), self.dimension), dtype=np.float32)
         for part in _blocks(np.arange(len(names))):
             result[part] = self._fetched(names[part])

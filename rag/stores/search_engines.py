@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 
 from rag.errors import InvalidInput, StorageError
-from rag.stores.nearest import Found, check_build, found, nearest
+from rag.stores.nearest import Found, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 Json = dict[str, Any]
@@ -86,11 +86,11 @@ class SearchEngineVectors:
 
     def delete(self, build: str, keys: Keys) -> None:
         """Drops ``keys``; unknown ones are ignored."""
-        held = self._dimension(build)
-        if held is not None and len(keys):
+        dimension = self._dimension(build)
+        if dimension is not None and len(keys):
             self._bulk(
                 [
-                    {"delete": {"_index": self._index(held), "_id": _id(build, key)}}
+                    {"delete": {"_index": self._index(dimension), "_id": _id(build, key)}}
                     for key in keys.tolist()
                 ]
             )
@@ -114,18 +114,18 @@ class SearchEngineVectors:
 
         Raises InvalidInput for a query of another dimension, and for a k of 10,000 or more.
         """
-        held = self._dimension(build)
-        check_build(len(query), held)
-        if held is None or k < 1 or (allowed is not None and not len(allowed)):
-            return found([])
+        dimension = self._dimension(build)
+        check_build(len(query), dimension)
+        if dimension is None or k < 1 or (allowed is not None and not len(allowed)):
+            return to_rankings([])
         where = _where(build, allowed)
         return nearest(k, lambda depth: self._nearest(query, depth, where))
 
     def vectors(self, build: str, keys: Keys) -> Vectors:
         """Vectors of one ``keys`` or more, in their order. Raises KeyError for an unknown key."""
-        held = self._dimension(build)
+        dimension = self._dimension(build)
         rows: dict[int, Sequence[float]] = {}
-        for start in range(0, len(keys) if held else 0, _BLOCK):
+        for start in range(0, len(keys) if dimension else 0, _BLOCK):
             part = keys[start : start + _BLOCK]
             # By fields, not by source: newer versions leave vectors out of the source.
             body = {
@@ -134,7 +134,7 @@ class SearchEngineVectors:
                 "_source": False,
                 "fields": ["key", "vector"],
             }
-            for hit in self._hits(f"/{self._index(held or 0)}/_search", body):
+            for hit in self._hits(f"/{self._index(dimension or 0)}/_search", body):
                 rows[int(hit["fields"]["key"][0])] = hit["fields"]["vector"]
         lost = [key for key in keys.tolist() if key not in rows]
         if lost:
@@ -147,18 +147,18 @@ class SearchEngineVectors:
                 f"A search engine finds at most {_DEEPEST - 1} passages at once.",
                 "Ask for fewer, or keep the vectors elsewhere.",
             )
-        wanted = query.tolist()
+        vector = query.tolist()
         if self.exact:
-            body: Json = {"query": {"script_score": {"query": where, **self._script(wanted)}}}
+            body: Json = {"query": {"script_score": {"query": where, **self._script(vector)}}}
         elif self._open_search:
-            near = {"vector": wanted, "k": depth, "filter": where}
+            near = {"vector": vector, "k": depth, "filter": where}
             body = {"query": {"knn": {"vector": near}}}
         else:
             candidates = min(_DEEPEST, max(100, 2 * depth))
             body = {
                 "knn": {
                     "field": "vector",
-                    "query_vector": wanted,
+                    "query_vector": vector,
                     "k": depth,
                     "num_candidates": candidates,
                     "filter": where,
@@ -166,7 +166,7 @@ class SearchEngineVectors:
             }
         body |= {"size": depth, "_source": False, "docvalue_fields": ["key"]}
         hits = self._hits(f"/{self._index(len(query))}/_search", body)
-        return found([(int(hit["fields"]["key"][0]), _cosine(hit["_score"])) for hit in hits])
+        return to_rankings([(int(hit["fields"]["key"][0]), _cosine(hit["_score"])) for hit in hits])
 
     def _script(self, query: list[float]) -> Json:
         if self._open_search:
@@ -257,8 +257,8 @@ class SearchEngineVectors:
             raise StorageError(
                 "The search engine does not answer.", "Start it, or check TOUCHSTONE_VECTORS_URL."
             ) from error
-        made = method == "PUT" and _EXISTS in reply.text  # by another process, a moment ago
-        if reply.is_success or made or (method == "HEAD" and reply.status_code == _MISSING):
+        existed = method == "PUT" and _EXISTS in reply.text  # by another process, a moment ago
+        if reply.is_success or existed or (method == "HEAD" and reply.status_code == _MISSING):
             return reply
         raise StorageError(
             f"The search engine refused: {_said(reply)}.",

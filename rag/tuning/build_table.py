@@ -89,7 +89,7 @@ class BuildTable:
         with self._services.database.read() as connection:
             count = builds.passages_of(connection, self._base_id, recipe.cut)
             cut_id = builds.cut_id(connection, self._base_id, recipe.cut)
-            texts = passages.texts(connection, cut_id, every=max(count // _COUNTED, 1))
+            texts = passages.texts(connection, cut_id, stride=max(count // _COUNTED, 1))
             tokenizer = self._services.models.embedder(recipe.embedder).tokenizer
             lengths = [tokenizer.count(text) for text in texts]
         return count, sum(lengths) / max(len(lengths), 1)

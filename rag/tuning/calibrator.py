@@ -15,7 +15,7 @@ from rag.operation import operation
 from rag.questions.groups import groups_of, split_questions
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
-from rag.retrieval.candidates import compared
+from rag.retrieval.candidates import threshold_scores
 from rag.retrieval.languages import leans_on_words
 from rag.runs.evaluator import Evaluator
 from rag.search.corpus import corpus
@@ -163,6 +163,6 @@ def _compared(
     """
     candidates = labelled.candidates
     if calibration is not None:
-        return compared(calibration.probabilities(candidates), candidates.exact, search)
-    relevance = compared(candidates.cosine, candidates.exact, search)
+        return threshold_scores(calibration.probabilities(candidates), candidates.exact, search)
+    relevance = threshold_scores(candidates.cosine, candidates.exact, search)
     return np.maximum(relevance, 1.0) if labelled.by_words else relevance

@@ -19,7 +19,7 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
 from rag.retrieval.candidate_generation import topic_of
 from rag.retrieval.candidates import blocks, cosines, holds_code, nearest, rare_codes
-from rag.retrieval.query_transforms import transformed
+from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
 from rag.search.corpus import corpus
 from rag.search.tools import refuse_tools
@@ -165,12 +165,12 @@ class CandidateSource:
         lacking, vectors = list[str](), list[Vectors]()
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             on_progress(place, len(self._questions))
-            query_parts = transformed(question.text, search, searched, Timeline(), query)
+            query_parts = transform_query(question.text, search, searched, Timeline(), query)
             queries.append(query_parts.words)
             vectors.append(query_parts.vector)
             near.append(nearest(query_parts, self._dense, search, searched.allowed).keys)
             topics.append(topic_of(query_parts, searched))
-            lacking.append(searched.known.lacks(query_parts.question, lexical))
+            lacking.append(searched.languages.lacks(query_parts.question, lexical))
         fuzzy, prefix = search.fuzzy, search.prefix
         frequencies = (
             lexical.frequencies(words, fuzzy=fuzzy, prefix=prefix).values() for words in queries

@@ -56,7 +56,7 @@ class GridSearch:
         self._set_name = set_name
         self._ledger = TrialLog(services.database, base_id)
         with services.database.read() as connection:
-            question_set = question_rows.named(connection, base_id, set_name)
+            question_set = question_rows.get_question_set(connection, base_id, set_name)
             self._questions = question_rows.usable(connection, base_id, question_set.id)
         self._groups = groups_of(self._questions)
         self._open_hits = OpenHitsReader(services, base_id, sweeper, self._groups)

@@ -20,7 +20,7 @@ def state(services: Services, base_id: int, set_name: str, recipe: Recipe) -> st
     calibration = fitted(services, base_id, recipe.index)
     with services.database.read() as connection:
         base = bases.by_id(connection, base_id)
-        question_set = question_rows.named(connection, base_id, set_name)
+        question_set = question_rows.get_question_set(connection, base_id, set_name)
         filtered = [
             filter_digest(connection, base_id, side.search) for side in (recipe, base.recipe)
         ]

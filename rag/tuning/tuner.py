@@ -20,7 +20,7 @@ from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
 from rag.questions.groups import groups_of, split_questions
 from rag.questions.trial_log import TrialLog
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.retrieval.candidates import compared, lifted
+from rag.retrieval.candidates import lift_to_certain, threshold_scores
 from rag.retrieval.languages import may_lean
 from rag.runs.evaluator import deepened
 from rag.search.threshold import ThresholdRule, fitted, threshold_rule
@@ -197,7 +197,7 @@ class Tuner:
         relevance[inside] = cross_validated(
             part, part.grade > 0, owner, int(counts.sum()), FEATURES
         )
-        return compared(relevance, deep.exact, recipe.search)
+        return threshold_scores(relevance, deep.exact, recipe.search)
 
     def require_parts(self, index: IndexRecipe) -> None:
         """Nothing where a recipe can be chosen on some questions and compared on others.
@@ -280,7 +280,7 @@ class Tuner:
     def _split(self) -> tuple[Divided, Split | None, dict[str, str]]:
         """The split of the whole set, of which not every question may count, and its groups."""
         with self._services.database.read() as connection:
-            question_set = question_rows.named(connection, self._base_id, self._set_name)
+            question_set = question_rows.get_question_set(connection, self._base_id, self._set_name)
             every = question_rows.usable(connection, self._base_id, question_set.id)
         groups, divided = groups_of(every), (question_set.split_seed, question_set.split_share)
         try:
@@ -339,9 +339,9 @@ def _relevance(deep: Deep, rule: ThresholdRule, search: SearchRecipe) -> Floats:
     relevance = deep.cosine if rule.calibration is None else deep.probability
     if relevance is None:
         raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
-    relevance = compared(relevance, deep.exact, search)
+    relevance = threshold_scores(relevance, deep.exact, search)
     lifting = rule.calibration is None and may_lean(search)
-    return lifted(relevance, deep.unknown) if lifting else relevance
+    return lift_to_certain(relevance, deep.unknown) if lifting else relevance
 
 
 def _deeper(search: SearchRecipe) -> SearchRecipe:

@@ -126,8 +126,8 @@ class Document:
     def table_at(self, offset: int) -> Table | None:
         """The table that holds ``offset``, or None."""
         index = bisect.bisect_right(self._table_starts, offset) - 1
-        found = self.tables[index] if index >= 0 else None
-        return found if found and offset < found.end else None
+        table = self.tables[index] if index >= 0 else None
+        return table if table and offset < table.end else None
 
     def heading_at(self, offset: int) -> str:
         """Headings in force at ``offset`` as ``"Chapter > Section"``; "" before the first."""

@@ -116,8 +116,10 @@ class Trace:
     @property
     def read_as(self) -> str:
         """The corrections in a sentence; "" where there are none."""
-        told = (f"“{each.typed}” as “{each.read}”" for each in self.corrections)
-        return f"Read {', '.join(told)}." if self.corrections else ""
+        readings = (
+            f"“{correction.typed}” as “{correction.read}”" for correction in self.corrections
+        )
+        return f"Read {', '.join(readings)}." if self.corrections else ""
 
     def stage(self, name: StageName) -> Stage | None:
         """The stage of that name, if this retrieval had one."""
@@ -126,16 +128,16 @@ class Trace:
     @property
     def candidates(self) -> tuple[Hit, ...]:
         """Every passage that had a score, once: the results, then what each stage dropped."""
-        held = {hit.chunk.key: hit for hit in self.hits}
+        by_key = {hit.chunk.key: hit for hit in self.hits}
         for stage in self.stages:
             for drop in stage.dropped:
-                held.setdefault(drop.hit.chunk.key, drop.hit)
-        return tuple(held.values())
+                by_key.setdefault(drop.hit.chunk.key, drop.hit)
+        return tuple(by_key.values())
 
     @property
     def digest(self) -> str:
         """Names what was found, and what became of it, however long that took."""
-        told = [
+        parts = [
             *(self.question, self.words, self.passages, self.threshold, self.relevance),
             [_told(hit) for hit in self.hits],
             *(
@@ -143,7 +145,7 @@ class Trace:
                 for s in self.stages
             ),
         ]
-        return hashlib.sha256(repr(told).encode()).hexdigest()
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     @property
     def failures(self) -> tuple[Stage, ...]:

@@ -123,13 +123,13 @@ class Workspace:
                     passages.get((base.id, base.recipe.index.cut), 0),
                     base.created,
                 )
-                for base in bases.every(connection, ids)
+                for base in bases.list_bases(connection, ids)
             ]
 
     def overview(self, ids: Collection[int] | None = None) -> list[BaseOverview]:
         """Knowledge bases by name, all or some, with what was measured of each."""
         with self._services.database.read() as connection:
-            measured = bases.measured(connection)
+            measured = bases.measurement_summaries(connection)
         return [
             BaseOverview(
                 info.id,
@@ -154,7 +154,7 @@ class Workspace:
     def base(self, name: str, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
         """A knowledge base by name, with the conversations of a visitor. Raises NotFound."""
         with self._services.database.read() as connection:
-            return self._knowledge_base(bases.named(connection, name), visitor)
+            return self._knowledge_base(bases.get_base(connection, name), visitor)
 
     def base_with_id(self, base_id: int, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
         """A knowledge base by the id that it keeps when it is renamed. Raises NotFound."""

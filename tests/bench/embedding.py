@@ -17,7 +17,7 @@ import numpy as np
 import onnxruntime
 
 from rag.providers.minilm import MiniLM
-from rag.providers.runtimes import Runtime, opened
+from rag.providers.runtimes import Runtime, open_runtime
 from rag.providers.runtimes.onnx import OnnxRuntime
 from rag.providers.runtimes.runtime import weights
 from rag.providers.tokens import wordpiece_backend
@@ -50,7 +50,7 @@ def measure(folder: Path, *, texts: int = TEXTS, rounds: int = ROUNDS) -> dict[s
         "bare_texts_per_second": float(len(documents) / np.median(theirs)),
         "ratio": float(np.median(theirs / ours)),
         "cpu_ratio": float(np.median(their_cpu / our_cpu)),
-        "peak_mb": peak(opened, documents),
+        "peak_mb": peak(open_runtime, documents),
         "onnxruntime_peak_mb": peak(OnnxRuntime, documents),
     }
 

@@ -73,7 +73,7 @@ def _rankings(place: Path, url: str, collection: Path) -> tuple[dict[str, float]
             same = [mine == theirs for mine, theirs in zip(rankings, found, strict=True)]
             equal[f"equal_{mode}_{name}"] = float(np.mean(same))
     with here._services.database.read() as connection:
-        cached = b"".join(vectors.every(connection, embedder).values())
+        cached = b"".join(vectors.list_cached_vectors(connection, embedder).values())
     for workspace in (here, there, in_process):
         workspace.close()
     return equal, np.frombuffer(cached, np.float32).reshape(-1, 384)

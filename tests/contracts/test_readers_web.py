@@ -182,7 +182,7 @@ def test_a_picture_is_had_like_an_uploaded_one(site: str) -> None:
 
 def test_a_redirect_ends_at_the_final_address(site: str) -> None:
     fetched = fetch(f"{site}/moved", allow_private=True)
-    assert (fetched.data, fetched.asked) == (PAGE, f"{site}/moved")
+    assert (fetched.data, fetched.requested_url) == (PAGE, f"{site}/moved")
     assert fetched.url == f"{site}/page"
     assert fetched.name == f"{site.removeprefix('http://')}/moved.html"
 

@@ -123,7 +123,7 @@ def test_the_setting_without_the_package_names_the_extra(
     with pytest.raises(MissingDependency) as raised:
         tracing.start(Settings.from_env({ENDPOINT: "http://127.0.0.1:4318"}))
     assert "requirements-otel.txt" in raised.value.hint
-    assert not telemetry.followed()
+    assert not telemetry.is_followed()
 
 
 def test_without_the_setting_nothing_of_it_is_imported(home: Path) -> None:

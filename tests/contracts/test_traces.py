@@ -309,7 +309,7 @@ def test_an_answer_that_is_stopped_ends_its_spans(
 
 
 def test_nothing_is_kept_where_nobody_follows(base: KnowledgeBase) -> None:
-    assert not telemetry.followed()
+    assert not telemetry.is_followed()
     with spanning("turn", {}) as span:
         assert base.ask(QUESTION, WORDS).answer.status == "complete"
     assert (span.kept, span.trace_id, telemetry.trace_id()) == (None, "", "")

@@ -122,7 +122,7 @@ def test_the_checks_of_an_answer_are_parts_of_it() -> None:
 
 
 def test_what_nothing_is_under_way_for_stays_as_it_is() -> None:
-    assert telemetry.carried(len) is len
+    assert telemetry.carry_context(len) is len
     with telemetry.spanning("job", {}) as span:
-        carried = telemetry.carried(telemetry.current)
+        carried = telemetry.carry_context(telemetry.current)
     assert (telemetry.current(), carried()) == (None, span)

@@ -89,7 +89,7 @@ def test_a_file_is_read_on_another_machine(machine: Callable[[str], Workspace]) 
     assert third.check() == []
     base.documents.delete_documents([info.id])
     with third._services.database.read() as connection:
-        assert file_parts.known(connection, [info.id]) == set()
+        assert file_parts.find_stored(connection, [info.id]) == set()
     assert third.base("notes").documents.original(info.id) is None
 
 

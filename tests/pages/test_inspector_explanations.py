@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.inspector.explanations import explainer
 from pages.components.inspector.moves_chart import Move, moves, takeaway
 from pages.components.inspector.recipe_comparison import fields
-from rag import Chunk, Compared, InvalidRecipe, KnowledgeBase, RankedPassage, SideBySide
+from rag import Chunk, InvalidRecipe, KnowledgeBase, RankedPassage, RetrievalComparison, SideBySide
 from rag.operation import operation
 from tests.handbook import LEAVE, texts, visit
 
@@ -175,7 +175,7 @@ def test_every_passage_moves_once(base: KnowledgeBase) -> None:
         (_place(1, "a", 2), _place(2, "b", 7), _place(3, "c", 1)),
         (_place(1, "c", 3, 2), _place(2, "a", 1), _place(3, "e", None)),
     )
-    drawn = moves(Compared(trace, trace, sides, 0.5, ()))
+    drawn = moves(RetrievalComparison(trace, trace, sides, 0.5, ()))
     assert drawn == [
         Move(("d.md", "#3"), 3, 1, 2),
         Move(("d.md", "#1"), 1, 2, 0),

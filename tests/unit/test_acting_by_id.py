@@ -86,4 +86,4 @@ def test_a_base_whose_job_is_not_stored_before_a_kill_is_not_there(
     with pytest.raises(KeyboardInterrupt):
         act(workspace)
     assert [info.name for info in workspace.bases()] == ["manuals"]
-    assert workspace._services.files.kept() == set()
+    assert workspace._services.files.list_names() == set()

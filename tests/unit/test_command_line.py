@@ -119,7 +119,7 @@ def test_a_verb_that_is_killed_before_its_job_is_stored_leaves_no_knowledge_base
     monkeypatch.setattr("rag.storage.jobs.create", killed)
     assert _run(capsys, verb, "new", str(folder), *FAKE)[0] == 2
     assert workspace.bases() == []
-    assert workspace._services.files.kept() == set()
+    assert workspace._services.files.list_names() == set()
 
 
 @pytest.mark.parametrize("verb", ["ingest", "import-beir"])

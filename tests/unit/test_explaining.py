@@ -221,7 +221,7 @@ def test_two_recipes_are_laid_side_by_side(base: KnowledgeBase) -> None:
     (label,) = found.labels
     assert label.before == 1
     assert found.sides.before[0].grade == 1
-    assert found.found()[0] == 1
+    assert found.shown_labels()[0] == 1
     assert base.compare(LEAVE, words, words).overlap == pytest.approx(1.0)
     assert base.compare(LEAVE, words, words).labels == ()
 

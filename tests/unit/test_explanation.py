@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rag.evaluation.rank_overlap import rank_biased_overlap
-from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, attribution, gathered
+from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, attribution, group_spans
 from rag.explanation.breakpoints import (
     Breakpoint,
     Case,
@@ -24,7 +24,7 @@ from rag.explanation.counterfactuals import (
     counterfactuals,
     unavailable,
 )
-from rag.explanation.locating import located
+from rag.explanation.locating import locate_passages
 from rag.explanation.phrases import number, shorter, stated
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
@@ -234,7 +234,7 @@ def test_long_texts_are_attributed_in_bounded_batches() -> None:
     assert found.embeddings == sum(embedder.batches) == 2 + MOST_SENTENCES + MOST_WORDS
     assert max(embedder.batches) <= BATCH
     assert heard[0] == (0, found.embeddings)
-    assert gathered([(0, 1), (2, 3), (4, 5)], 2) == [(0, 3), (4, 5)]
+    assert group_spans([(0, 1), (2, 3), (4, 5)], 2) == [(0, 3), (4, 5)]
 
 
 def test_what_the_listener_raises_stops_the_work() -> None:
@@ -264,7 +264,7 @@ def _chunks(*cuts: int) -> list[Chunk]:
 def test_a_quote_is_found_in_every_passage_that_it_reaches_into() -> None:
     first, second = _chunks(32)  # 10 of its characters in the first, 16 in the second
     quote = "carried over until 30 June"
-    found = located(quote, {"other": "Nothing here.", "d": TEXT}, {"d": [first, second]})
+    found = locate_passages(quote, {"other": "Nothing here.", "d": TEXT}, {"d": [first, second]})
     assert [(each.key, each.match) for each in found] == [
         (second.key, "exact"),
         (first.key, "exact"),
@@ -273,9 +273,13 @@ def test_a_quote_is_found_in_every_passage_that_it_reaches_into() -> None:
 
 def test_a_quote_with_a_slip_is_similar_and_strange_words_are_nowhere() -> None:
     (whole,) = _chunks()
-    found = located("Unused leave can be carried over until 30 June", {"d": TEXT}, {"d": [whole]})
+    found = locate_passages(
+        "Unused leave can be carried over until 30 June", {"d": TEXT}, {"d": [whole]}
+    )
     assert [(each.key, each.match) for each in found] == [(whole.key, "similar")]
-    assert located("The pump makes a grinding noise again", {"d": TEXT}, {"d": [whole]}) == []
+    assert (
+        locate_passages("The pump makes a grinding noise again", {"d": TEXT}, {"d": [whole]}) == []
+    )
 
 
 def test_overlap_of_rankings() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag.lexical import LexicalIndex
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
-from rag.retrieval.diversity import Nearness, diversified, doubles
+from rag.retrieval.diversity import Nearness, diversify, doubles
 from rag.retrieval.feedback import rm3, rocchio
 
 
@@ -97,7 +97,7 @@ def mmr(
     scores: np.ndarray, rows: np.ndarray, share: float, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     nearness = Nearness(np.arange(len(rows)), lambda keys: rows[keys])
-    return diversified(np.arange(len(rows)), scores, nearness, share, count)
+    return diversify(np.arange(len(rows)), scores, nearness, share, count)
 
 
 def test_mmr_follows_the_paper() -> None:

@@ -30,14 +30,14 @@ def clock() -> Clock:
 
 
 def left(forecast: RemainingTime) -> float:
-    return forecast.told()[2]
+    return forecast.estimate()[2]
 
 
 def test_what_is_typical_is_expected_before_anything_is_measured(clock: Clock) -> None:
     forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 1000, WORK)
     assert forecast.seconds("a") == pytest.approx(1000 * 0.011)
-    assert forecast.told() == (0, 10_000, math.inf)  # nothing of this job is known yet
+    assert forecast.estimate() == (0, 10_000, math.inf)  # nothing of this job is known yet
 
 
 def test_the_time_of_what_was_not_expected_is_nobodys_pace(clock: Clock) -> None:
@@ -61,7 +61,7 @@ def test_the_pace_of_this_job_replaces_what_is_typical(clock: Clock) -> None:
         clock.now += 100
         forecast.reached("a", "embedding", done, 10)
     assert left(forecast) == pytest.approx(500, rel=0.02)
-    assert forecast.told()[0] == pytest.approx(5000, abs=100)
+    assert forecast.estimate()[0] == pytest.approx(5000, abs=100)
     assert forecast.measured() == {"embedding slow": pytest.approx(0.1)}
 
 
@@ -86,7 +86,7 @@ def test_the_share_never_falls_when_there_is_more_than_was_thought(clock: Clock)
         clock.now += 0.1
         forecast.pages("a", 50)
         forecast.reached("a", "reading", page, 50)
-        shares.append(forecast.told()[0])
+        shares.append(forecast.estimate()[0])
     assert shares == sorted(shares)
     assert len(set(shares)) > 10
 
@@ -115,10 +115,10 @@ def test_work_that_was_taken_up_goes_on_from_where_it_was(clock: Clock) -> None:
     forecast = RemainingTime(PACES, floor=0.6, clock=clock)
     forecast.add("a", "text", 1000, WORK)
     forecast.reached("a", "embedding", 0, 1)
-    assert forecast.told()[0] == 6000
+    assert forecast.estimate()[0] == 6000
     clock.now += 10
     forecast.end("a")
-    assert forecast.told() == (10_000, 10_000, 0.0)
+    assert forecast.estimate() == (10_000, 10_000, 0.0)
 
 
 def test_what_is_done_once_for_all_weighs_all_of_them(clock: Clock) -> None:

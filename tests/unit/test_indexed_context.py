@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from rag import KnowledgeBase, Workspace
 from rag.__main__ import main
-from rag.answering.shaping import shaped
+from rag.answering.shaping import shape_passages
 from rag.explanation.attribution import attribution
 from rag.protocols import InputType
 from rag.storage.tables import chunk, vector
@@ -154,6 +154,6 @@ def test_a_piece_wider_than_its_passage_has_no_context(base: KnowledgeBase) -> N
         def passages(self, *_: object) -> list[object]:
             return []
 
-    (piece,) = shaped([found], recipe, Around(), lambda _text: True)  # type: ignore[arg-type]
+    (piece,) = shape_passages([found], recipe, Around(), lambda _text: True)  # type: ignore[arg-type]
     assert len(piece.hit.chunk.text) > len(found.chunk.text)
     assert piece.hit.chunk.context == ""

@@ -36,7 +36,7 @@ def _locked_pdf(algorithm: str = "AES-256", password: str = "open sesame 71") ->
 def _waiting(workspace: Workspace, data: bytes) -> tuple[KnowledgeBase, LockedFile]:
     base = workspace.create("handbook", QUICK)
     assert add(workspace, base, {"leave.pdf": data}) == ["failed"]
-    (locked,) = base.locked_files.every()
+    (locked,) = base.locked_files.list_waiting()
     return base, locked
 
 
@@ -65,9 +65,9 @@ def test_the_password_opens_it_and_is_kept_nowhere(
     with pytest.raises(UnreadableDocument, match="does not open this PDF") as refused:
         base.locked_files.open(locked, wrong)
     assert (refused.value.reason, bool(refused.value.hint)) == ("needs_password", True)
-    assert base.locked_files.every() == [locked]
+    assert base.locked_files.list_waiting() == [locked]
     job = base.locked_files.open(locked, right)
-    assert base.locked_files.every() == []
+    assert base.locked_files.list_waiting() == []
     assert workspace.jobs.run(job).status == "done"
     assert [item.status for item in workspace.jobs.items(job)] == ["added"]
     assert found(base, "carried over") == [WORDS]
@@ -94,7 +94,7 @@ def test_the_same_file_again_is_unchanged(workspace: Workspace) -> None:
     base, locked = _waiting(workspace, data)
     workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
     assert add(workspace, base, {"leave.pdf": data}) == ["failed"]
-    (again,) = base.locked_files.every()
+    (again,) = base.locked_files.list_waiting()
     job = base.locked_files.open(again, "open sesame 71")
     workspace.jobs.run(job)
     assert [item.status for item in workspace.jobs.items(job)] == ["unchanged"]
@@ -105,7 +105,7 @@ def test_it_waits_through_other_uploads_and_a_restart(workspace: Workspace, home
     assert add(workspace, base, {"other.md": "Other words."}) == ["added"]
     workspace.close()
     again = workspace_at(home)
-    assert again.base("handbook").locked_files.every() == [locked]
+    assert again.base("handbook").locked_files.list_waiting() == [locked]
     job = again.base("handbook").locked_files.open(locked, "open sesame 71")
     assert again.jobs.run(job).status == "done"
     again.close()
@@ -121,7 +121,7 @@ def test_what_nobody_opens_goes_with_its_bytes(workspace: Workspace, home: Path,
         assert add(workspace, base, {"leave.pdf": pdf("Open words.")}) == ["added"]
     else:
         workspace.delete("handbook")
-    assert base.locked_files.every() == []
+    assert base.locked_files.list_waiting() == []
     assert locked.file not in _originals(home)
     with pytest.raises(UnreadableDocument, match="not kept here"):
         base.locked_files.open(locked, "open sesame 71")
@@ -203,7 +203,7 @@ def test_a_pdf_from_an_address_keeps_it(
     monkeypatch.setattr(web, "fetch", lambda *_args, **_options: fetched)
     base = workspace.create("handbook", QUICK)
     workspace.jobs.run(base.documents.add_urls([address]))
-    (locked,) = base.locked_files.every()
+    (locked,) = base.locked_files.list_waiting()
     workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
     (info,) = base.documents.documents(QUICK.index)
     assert (info.name, info.source) == ("leave.pdf", address)

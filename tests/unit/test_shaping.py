@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rag import KnowledgeBase
 from rag.answering.context import with_context
-from rag.answering.shaping import section, shaped
+from rag.answering.shaping import section, shape_passages
 from rag.recipe import SearchRecipe
 from rag.types import Chunk, Document, Heading, Hit, Page, chunk_key
 from tests.answers import trace
@@ -48,7 +48,7 @@ def hits(*lines: int) -> list[Hit]:
 def spans(found: Sequence[int], most: int = 1000, **fields: object) -> list[tuple[int, int, int]]:
     """(start, end, rank of the best hit) of every piece."""
     recipe = SearchRecipe.model_validate(fields)
-    pieces = shaped(hits(*found), recipe, Around(), lambda text: len(text) <= most)
+    pieces = shape_passages(hits(*found), recipe, Around(), lambda text: len(text) <= most)
     return [(each.hit.chunk.start, each.hit.chunk.end, each.hit.rank) for each in pieces]
 
 
@@ -86,7 +86,9 @@ def test_merging_joins_what_touches() -> None:
 
 def test_hits_of_another_base_stay_as_they_are() -> None:
     other = Hit(Chunk(1, "elsewhere", 5, 9, "text", 0), "e.md", 1, 1.0, 1.0, {})
-    (piece,) = shaped([other], SearchRecipe(context="section"), Around(), lambda _text: True)
+    (piece,) = shape_passages(
+        [other], SearchRecipe(context="section"), Around(), lambda _text: True
+    )
     assert piece.hit is other
 
 
@@ -120,7 +122,7 @@ def test_every_hit_stands_in_exactly_one_piece_of_the_documents_text(
     recipe = SearchRecipe.model_validate(
         {"context": context, "neighbours": neighbours, "merge": merge}
     )
-    pieces = shaped(hits(*found), recipe, Around(), lambda text: len(text) <= most)
+    pieces = shape_passages(hits(*found), recipe, Around(), lambda text: len(text) <= most)
     held = [hit.chunk.order for piece in pieces for hit in piece.of]
     assert sorted(held) == sorted(found)
     for piece in pieces:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rag.evaluation.formats import trec
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv
-from rag.spreadsheets import csv_text, unguarded
+from rag.spreadsheets import csv_text, unguard_cell
 
 FORMULAS = [
     *("=1+1", "+1+1", "-1+1", "@SUM(A1)", "=cmd|' /C calc'!A0", "-cmd|' /C calc'!A0"),
@@ -28,7 +28,7 @@ def cells(written: str) -> list[str]:
 def test_what_a_spreadsheet_would_run_is_text(text: str) -> None:
     [cell] = cells(csv_text(["a"], [[text]]).partition("\n")[2])
     assert cell == f"'{text}"
-    assert unguarded(cell) == text
+    assert unguard_cell(cell) == text
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_what_a_spreadsheet_would_run_is_text(text: str) -> None:
 )
 def test_numbers_and_plain_texts_are_as_they_are(text: str) -> None:
     assert cells(csv_text(["a"], [[text]]).partition("\n")[2]) == [text]
-    assert unguarded(text) == text
+    assert unguard_cell(text) == text
 
 
 def test_figures_are_figures_and_nothing_is_an_empty_cell() -> None:
@@ -46,7 +46,7 @@ def test_figures_are_figures_and_nothing_is_an_empty_cell() -> None:
 @given(st.text(alphabet="'=+-@\uff1d\t\r\n ,;\"\u00a0a5.", min_size=1))
 def test_every_text_comes_back(text: str) -> None:
     [cell] = cells(csv_text(["a"], [[text]]).partition("\n")[2])
-    assert unguarded(cell) == text
+    assert unguard_cell(cell) == text
     assert cell == text or cell == f"'{text}"
 
 

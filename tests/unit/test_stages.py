@@ -17,7 +17,7 @@ from rag import InvalidInput, KnowledgeBase, Recipe, StageName, Workspace, stage
 from rag.__main__ import main
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, Corpus, Timeline, select, stages
-from rag.retrieval.candidates import Asked
+from rag.retrieval.candidates import SearchQuery
 from rag.retrieval.hits import Hits, hits_at
 from rag.retrieval.stages import StageRow
 from rag.types import Dropped
@@ -30,8 +30,8 @@ LEAST = 40
 
 
 def without_short(
-    asked: Asked, found: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
-) -> tuple[Asked, Candidates]:
+    asked: SearchQuery, found: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
+) -> tuple[SearchQuery, Candidates]:
     """Drops passages of fewer than ``LEAST`` characters."""
     passages = corpus.lookup(found.keys.tolist())
     short = np.array([len(passages[key][0].text) < LEAST for key in found.keys.tolist()], np.bool_)

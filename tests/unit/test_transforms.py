@@ -11,7 +11,7 @@ import pytest
 from rag.plain_data.retrieval import trace_data
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, Timeline, gather, retrieve, score_contributions
-from rag.retrieval.query_transforms import NO_MODEL, middle, transformed
+from rag.retrieval.query_transforms import NO_MODEL, middle, transform_query
 from rag.types import Message, Trace, WordCorrection
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat
@@ -174,7 +174,7 @@ def test_meaning_and_words_search_what_was_meant() -> None:
 
 def test_for_bm25_alone_meaning_stays_what_was_typed() -> None:
     searched = corpus(TEXTS)
-    asked = transformed(MISTYPED, SearchRecipe(spelling=True), searched, Timeline())
+    asked = transform_query(MISTYPED, SearchRecipe(spelling=True), searched, Timeline())
     typed = searched.embedder.embed([MISTYPED], "query")[0]
     assert np.array_equal(asked.vector, typed)
     assert (asked.words, asked.reading) == ("What hapens to unused leave?", MISTYPED)
@@ -183,7 +183,7 @@ def test_for_bm25_alone_meaning_stays_what_was_typed() -> None:
 def test_the_vector_of_what_was_typed_does_not_stand_for_what_was_meant() -> None:
     searched = corpus(TEXTS)
     typed, right = searched.embedder.embed([MISTYPED, "What happens to unused leave?"], "query")
-    asked = transformed(
+    asked = transform_query(
         MISTYPED, SearchRecipe(spelling="question"), searched, Timeline(), vector=typed
     )
     assert np.array_equal(asked.vector, right)

@@ -169,7 +169,7 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
     with st.container(border=True):
         icon = ":green[:material/check_circle:]" if good else ":orange[:material/warning:]"
         st.markdown(f"{icon} **{plain(job_progress.summary(job, items))}**")
-        waiting = {(each.job_id, each.position) for each in base.locked_files.every()}
+        waiting = {(each.job_id, each.position) for each in base.locked_files.list_waiting()}
         for item in failed:
             if (item.job_id, item.position) in waiting:
                 continue  # has a row of its own below

@@ -18,7 +18,7 @@ Follow = Callable[[int], object]
 
 def locked_rows(base: KnowledgeBase, follow: Follow) -> None:
     """A row for every file that waits, with a field for its password."""
-    for locked in base.locked_files.every():
+    for locked in base.locked_files.list_waiting():
         with st.container(border=True):
             st.markdown(f":orange[:material/lock:] **{plain(locked.name)}** {plain(locked.reason)}")
             if allowed(base, "locked_files.open"):

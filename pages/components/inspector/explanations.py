@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from rag import Attribution, Compared, Explainer, Finding, KnowledgeBase, Located, Recipe, Trace
+from rag import (
+    Attribution,
+    Explainer,
+    Finding,
+    KnowledgeBase,
+    Located,
+    Recipe,
+    RetrievalComparison,
+    Trace,
+)
 
 _ATTRIBUTIONS = "inspector_attributions"
 _MOST_ATTRIBUTIONS = 32
@@ -23,7 +32,7 @@ def find(base: KnowledgeBase, trace: Trace, recipe: Recipe, text: str) -> list[F
 
 def compare(
     base: KnowledgeBase, question: str, before: Recipe, after: Recipe, set_name: str | None
-) -> Compared:
+) -> RetrievalComparison:
     """Two recipes on one question. Raises TouchstoneError."""
     versions = {item.name: str(item.changed) for item in base.questions.every()}
     labels = set_name, versions.get(set_name or "")
@@ -79,5 +88,5 @@ def _compare(
     question: str,
     labels: tuple[str | None, str | None],
     states: tuple[str, str],
-) -> Compared:
+) -> RetrievalComparison:
     return _base.compare(question, _before, _after, labels[0])

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components.shell.charts import Figure, chart_text, draw_chart, empty_figure
 from pages.components.shell.palette import Palette, palette
-from rag import Compared, RankedPassage
+from rag import RankedPassage, RetrievalComparison
 
 _ROW = 26
 _NAME = 12  # characters of a document's name beside a line
@@ -29,7 +29,7 @@ class Move:
     grade: int
 
 
-def moves(compared: Compared) -> list[Move]:
+def moves(compared: RetrievalComparison) -> list[Move]:
     """Every passage that either list shows, once; ranks beyond a list count as not shown."""
     before, after = listed(compared)
     shown = [Move(_name(right), right.other, right.rank, right.grade) for right in after]
@@ -42,7 +42,7 @@ def moves(compared: Compared) -> list[Move]:
     return [*shown, *gone]
 
 
-def listed(compared: Compared) -> tuple[list[RankedPassage], list[RankedPassage]]:
+def listed(compared: RetrievalComparison) -> tuple[list[RankedPassage], list[RankedPassage]]:
     """Both lists; a passage that the other one does not show has no rank there."""
     before, after = compared.sides.before, compared.sides.after
     return [_within(passage, after) for passage in before], [
@@ -55,7 +55,7 @@ def _within(passage: RankedPassage, others: Sequence[RankedPassage]) -> RankedPa
     return replace(passage, other=None) if beyond else passage
 
 
-def moves_chart(compared: Compared) -> None:
+def moves_chart(compared: RetrievalComparison) -> None:
     """Draws the lines; those of relevant passages are thick."""
     drawn = moves(compared)
     if drawn:

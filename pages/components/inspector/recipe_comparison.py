@@ -15,7 +15,7 @@ from pages.components.recipe.working_recipe import read_value
 from pages.components.runs.traces import ranking
 from pages.components.shell.buttons import switch
 from pages.components.shell.text import plain
-from rag import Compared, InvalidRecipe, KnowledgeBase, Recipe, Trace, signed
+from rag import InvalidRecipe, KnowledgeBase, Recipe, RetrievalComparison, Trace, signed
 
 AGAINST, CHANGES, RUN = "against", "changes", "against_run"
 _SAVED, _CHANGED, _OF_RUN = "The saved recipe", "Changed fields", "A run's recipe"
@@ -99,8 +99,8 @@ def _told(differences: dict[str, tuple[Any, Any]]) -> str:
     return plain(" · ".join(shown))
 
 
-def _figures(compared: Compared, kept: int) -> None:
-    before, after = compared.found()
+def _figures(compared: RetrievalComparison, kept: int) -> None:
+    before, after = compared.shown_labels()
     one, two, three = st.columns(3)
     one.metric(
         "Rank-biased overlap",
@@ -118,7 +118,7 @@ def _figures(compared: Compared, kept: int) -> None:
         )
 
 
-def _labels(compared: Compared) -> None:
+def _labels(compared: RetrievalComparison) -> None:
     if not compared.labels:
         st.caption("No label says where this question is answered: grade passages above.")
         return

@@ -16,7 +16,7 @@ def account_view() -> None:
     said = ", administrator" if person.administrator else ""
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
-            f"**{plain(person.called)}** :gray[{plain(person.email)}{said}]", width="stretch"
+            f"**{plain(person.display_name)}** :gray[{plain(person.email)}{said}]", width="stretch"
         )
         if st.button("Delete my data", key="account_delete", icon=":material/delete_forever:"):
             _confirm(person)
@@ -29,7 +29,9 @@ def people_view() -> None:
         if person.id == mine:
             continue
         with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{plain(person.called)}** :gray[{plain(person.email)}]", width="stretch")
+            st.markdown(
+                f"**{plain(person.display_name)}** :gray[{plain(person.email)}]", width="stretch"
+            )
             key = f"people_delete_{person.id}"
             if st.button("Delete", key=key, icon=":material/delete:"):
                 _confirm(person)

@@ -30,7 +30,7 @@ def members_view() -> None:
 def _row(base: KnowledgeBase, member: Member, owns: bool) -> None:
     person, mine = member.person, member.person.id == workspace().principal.person.id
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-        said = f"**{plain(person.called)}** :gray[{plain(person.email)}]"
+        said = f"**{plain(person.display_name)}** :gray[{plain(person.email)}]"
         st.markdown(said + " :gray[(you)]" * mine, width="stretch")
         if owns:
             st.selectbox(

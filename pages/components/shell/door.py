@@ -80,7 +80,7 @@ def who_is_in() -> None:
             _leave_button()
     elif not principal.local:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(plain(principal.person.called), width="stretch")
+            st.caption(plain(principal.person.display_name), width="stretch")
             st.button(
                 "Sign out",
                 key="door_out",

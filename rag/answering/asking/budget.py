@@ -67,17 +67,17 @@ def spend(
     fixed = count(rules)
     room = max(total - free - fixed, 0)
     turns = _fitting(history[::-1], min(int(total * HISTORY_SHARE), room), count)
-    shown = _fitting(examples, min(most_for_examples(total), room - turns.used), count)
-    left = room - turns.used - shown.used
-    kept = _fitting(passages, left, count, at_least=1)
+    example_fit = _fitting(examples, min(most_for_examples(total), room - turns.used), count)
+    remaining = room - turns.used - example_fit.used
+    passage_fit = _fitting(passages, remaining, count, at_least=1)
     parts = (
         BudgetPart("rules and question", fixed, fixed),
         BudgetPart("conversation", int(total * HISTORY_SHARE), turns.used, turns.names),
-        BudgetPart("examples", most_for_examples(total), shown.used, shown.names),
-        BudgetPart("passages", left, kept.used, kept.names),
+        BudgetPart("examples", most_for_examples(total), example_fit.used, example_fit.names),
+        BudgetPart("passages", remaining, passage_fit.used, passage_fit.names),
         BudgetPart("answer", free, free),
     )
-    return Spending(turns.kept, shown.kept, kept.kept, parts)
+    return Spending(turns.kept, example_fit.kept, passage_fit.kept, parts)
 
 
 def turns_of(messages: Sequence[Message]) -> list[list[Message]]:
@@ -90,7 +90,7 @@ def turns_of(messages: Sequence[Message]) -> list[list[Message]]:
     return turns
 
 
-def named(text: str) -> str:
+def label_of(text: str) -> str:
     """The beginning of a text, as a name for all of it."""
     words = " ".join(text.split())
     return words if len(words) <= LONGEST_NAME else f"{words[: LONGEST_NAME - 1].rstrip()}…"
@@ -104,10 +104,10 @@ class _Fit:
 
 
 def _fitting(pieces: Sequence[Material], room: int, count: Count, at_least: int = 0) -> _Fit:
-    used, kept = 0, 0
+    used, included = 0, 0
     for piece in pieces:
         size = count(piece.text)
-        if kept >= at_least and used + size > room:
+        if included >= at_least and used + size > room:
             break
-        used, kept = used + size, kept + 1
-    return _Fit(kept, used, tuple(piece.name for piece in pieces[kept:]))
+        used, included = used + size, included + 1
+    return _Fit(included, used, tuple(piece.name for piece in pieces[included:]))

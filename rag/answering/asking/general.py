@@ -30,8 +30,8 @@ def marked_general(text: str) -> tuple[str, int]:
 
 def general_statement(paragraph: str) -> str | None:
     """Return the statement of a paragraph that is marked as general knowledge, or None."""
-    found = _SAID.match(paragraph)
-    return paragraph[found.end() :] if found else None
+    match = _SAID.match(paragraph)
+    return paragraph[match.end() :] if match else None
 
 
 def general_spans(text: str) -> list[Span]:

@@ -17,7 +17,7 @@ from rag.answering.extractive import quotes
 from rag.answering.prompting import NO_ANSWER, says_no_answer
 from rag.answering.reading import PassageReader
 from rag.answering.refusal import of_language, refusal
-from rag.answering.sources import Sources, placed
+from rag.answering.sources import Sources, place_citations
 from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
 from rag.errors import ContextOverflow, ProviderError
@@ -144,8 +144,8 @@ class ModelAnswer:
         """Return the token limit of the answer: the recipe's limit, within the remaining budget."""
         if prompt.spending is None:
             return self._recipe.max_tokens
-        left = self._recipe.context_tokens - prompt.spending.prompt
-        return min(self._recipe.max_tokens, max(prompt.spending.answer, left))
+        remaining = self._recipe.context_tokens - prompt.spending.prompt
+        return min(self._recipe.max_tokens, max(prompt.spending.answer, remaining))
 
     def _shorter(self, prompt: Prompt, error: ContextOverflow) -> Prompt | None:
         """A prompt with fewer passages and nothing beside them; None where none is shorter."""
@@ -155,16 +155,16 @@ class ModelAnswer:
         share = error.share * _SAFETY if error.share else SMALLER
         beside = Beside(wording=self._beside.wording)
         if self._mode == "grounded":
-            kept = max(int(len(prompt.hits) * share), 1)
-            shorter = replace(self._written_of(prompt.hits[:kept]), version=prompt.version)
+            passage_count = max(int(len(prompt.hits) * share), 1)
+            shorter = replace(self._written_of(prompt.hits[:passage_count]), version=prompt.version)
         else:
             shorter = self._written(beside, max(int(size * share) - begun, 1))
         if len(shorter.text) >= len(prompt.text):
             return None
-        told = f"{len(shorter.hits)} of {len(prompt.hits)} passages"
-        dropped = self._beside.history or self._beside.examples
-        told += ", without conversation and examples" if dropped else ""
-        self._decide("context", f"asked again with {told}", error.message)
+        description = f"{len(shorter.hits)} of {len(prompt.hits)} passages"
+        extras = self._beside.history or self._beside.examples
+        description += ", without conversation and examples" if extras else ""
+        self._decide("context", f"asked again with {description}", error.message)
         return shorter
 
     def _written_of(self, hits: Sequence[Hit]) -> Prompt:
@@ -207,10 +207,10 @@ class ModelAnswer:
     def _quote(self) -> None:
         parts, question = self._parts, self._trace.searched
         try:
-            found = quotes(question, self._hits, parts.embedder, parts.sources, parts.words)[1]
+            citations = quotes(question, self._hits, parts.embedder, parts.sources, parts.words)[1]
         except ProviderError:
             return
-        self._quotes = placed(found, parts.sources)[0]
+        self._quotes = place_citations(citations, parts.sources)[0]
 
     def _finish(self, text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
         text = self._revised or text
@@ -218,14 +218,14 @@ class ModelAnswer:
             text, self._hits, self._trace.searched, self._reader, self._parts.words
         )
         cited = tuple(replace(one, n=n) for n, one in enumerate(cited, start=1))
-        citations, gone = placed(cited, self._parts.sources)
+        citations, gone = place_citations(cited, self._parts.sources)
         notes = [note]
         if self._refusal:
             status = "refused" if status == "complete" else status
             notes = [note or self._refusal]
         elif status == "complete":
-            status, said = self._verdict(text)
-            notes = [said]
+            status, verdict_note = self._verdict(text)
+            notes = [verdict_note]
         text = in_order(text, len(self._hits))
         if self._mode == "balanced" and status != "refused":
             text = self._with_marks(text)
@@ -252,9 +252,9 @@ class ModelAnswer:
         )
 
     def _version(self) -> str:
-        asked = ["decide"] if self._sourcing.asked else []
+        steps = ["decide"] if self._sourcing.asked else []
         again = ["citations"] if self._demanded else []
-        return self._beside.wording.version(*asked, self._mode, *again)
+        return self._beside.wording.version(*steps, self._mode, *again)
 
     def _with_marks(self, text: str) -> str:
         text, added = marked_general(text)
@@ -271,7 +271,7 @@ class ModelAnswer:
             yield f"It cites {numbers}, which no passage has."
         if status == "complete" and self._mode in MUST_CITE and not cites:
             yield "The model cites nothing: nothing shows that the passages say this."
-        if any(each.step == "context" for each in self._decisions):
+        if any(decision.step == "context" for decision in self._decisions):
             yield "The prompt was too long for the model and was shortened."
 
     def _verdict(self, text: str) -> tuple[AnswerStatus, str]:
@@ -295,9 +295,9 @@ def _without_general(answer: Answer) -> Answer:
     if answer.mode == "general":
         return replace(answer, sentences=())
     spans = general_spans(answer.text) if answer.mode == "balanced" else ()
-    kept = (
+    grounded = (
         check
         for check in answer.sentences
         if check.cited or not any(start <= check.start < end for start, end in spans)
     )
-    return replace(answer, sentences=tuple(kept))
+    return replace(answer, sentences=tuple(grounded))

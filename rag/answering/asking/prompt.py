@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rag.answering.asking.budget import Count, Material, Spending, named, spend, turns_of
+from rag.answering.asking.budget import Count, Material, Spending, label_of, spend, turns_of
 from rag.answering.asking.wording import Wording
-from rag.answering.examples import fitted
+from rag.answering.examples import fit_examples
 from rag.answering.prompting import NO_ANSWER, fenced_passage, messages, shown_examples
 from rag.answering.reading import PassageReader
 from rag.fences import fenced, mark, neutral
@@ -47,7 +47,7 @@ class Prompt:
     @property
     def text(self) -> str:
         """Every word of it, for people."""
-        return "\n\n".join(f"[{each.role}]\n{each.content}" for each in self.messages)
+        return "\n\n".join(f"[{message.role}]\n{message.content}" for message in self.messages)
 
 
 def prompt_of(
@@ -67,20 +67,22 @@ def prompt_of(
     """
     version = beside.wording.version(mode)
     if mode == "grounded":
-        kept = fitted(beside.examples, recipe.context_tokens, count)
-        asked = messages(question, hits, reader, kept, beside.wording.text("grounded"))
-        return Prompt(asked, tuple(hits), None, version, kept)
+        fitted_examples = fit_examples(beside.examples, recipe.context_tokens, count)
+        prompt_messages = messages(
+            question, hits, reader, fitted_examples, beside.wording.text("grounded")
+        )
+        return Prompt(prompt_messages, tuple(hits), None, version, fitted_examples)
     columns = [reader.labels(hit) for hit in hits]
     turns = turns_of(beside.history)
-    said = [part.content for turn in turns for part in turn]
+    turn_texts = [part.content for turn in turns for part in turn]
     quoted = (part for hit in hits for part in (hit.document, hit.chunk.heading, hit.chunk.text))
-    key = mark(question, *quoted, *columns, *said)
+    key = mark(question, *quoted, *columns, *turn_texts)
     tag = _TAGS.get(mode, "passage")
 
     def passages(word: str) -> list[str]:
         fence = f"{tag}-{word}"
-        each = enumerate(zip(hits, columns, strict=True), start=1)
-        return [fenced_passage(fence, n, hit, named) for n, (hit, named) in each]
+        numbered = enumerate(zip(hits, columns, strict=True), start=1)
+        return [fenced_passage(fence, n, hit, named) for n, (hit, named) in numbered]
 
     rules = beside.wording.filled(mode, mark=key, no_answer=NO_ANSWER, general=GENERAL)
     asked_for = f"Question: {neutral(question)}"
@@ -88,24 +90,29 @@ def prompt_of(
         total or recipe.context_tokens,
         recipe.max_tokens,
         f"{rules}\n{asked_for}",
-        [Material(named(turn[0].content), _said(turn, _BLANK)) for turn in turns],
-        [Material(named(one.question), f"{one.question}\n{one.answer}") for one in beside.examples],
+        [Material(label_of(turn[0].content), _said(turn, _BLANK)) for turn in turns],
+        [
+            Material(label_of(one.question), f"{one.question}\n{one.answer}")
+            for one in beside.examples
+        ],
         [Material(_place(h), text) for h, text in zip(hits, passages(_BLANK), strict=True)],
         count,
     )
     examples = beside.examples[: spending.examples]
-    shown = [
+    sections = [
         *(_said(turn, key) for turn in turns[len(turns) - spending.history :]),
         *([shown_examples(examples, question)] if examples else []),
         *passages(key)[: spending.passages],
         asked_for,
     ]
-    asked = [Message("system", rules), Message("user", "\n\n".join(shown))]
-    return Prompt(asked, tuple(hits[: spending.passages]), spending, version, examples)
+    prompt_messages = [Message("system", rules), Message("user", "\n\n".join(sections))]
+    return Prompt(prompt_messages, tuple(hits[: spending.passages]), spending, version, examples)
 
 
 def _said(turn: Sequence[Message], key: str) -> str:
-    return "\n".join(fenced(f"turn-{key}", each.content, f'by="{each.role}"') for each in turn)
+    return "\n".join(
+        fenced(f"turn-{key}", message.content, f'by="{message.role}"') for message in turn
+    )
 
 
 def _place(hit: Hit) -> str:

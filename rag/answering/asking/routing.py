@@ -118,24 +118,27 @@ def read_choice(reply: str, tools: Sequence[AnswerTool], tried: Sequence[Tried])
 
 def _object(reply: str) -> object:
     """The first JSON object in a reply, which may stand between other words."""
-    found = next(objects(reply), None)
-    if found is None:
+    parsed = next(objects(reply), None)
+    if parsed is None:
         raise Unreadable("there is no JSON object")
-    return found
+    return parsed
 
 
 def _asked(
     question: str, tools: Sequence[AnswerTool], tried: Sequence[Tried], beside: Beside
 ) -> list[Message]:
-    said = [message.content for message in beside.history]
-    key = mark(question, *said, *(one.problem for one in tried))
+    contents = [message.content for message in beside.history]
+    key = mark(question, *contents, *(one.problem for one in tried))
     listed = "\n".join(
         f"- {tool.name}: {tool.description or 'a service that is asked a question'}"
         for tool in tools
     )
     rules = beside.wording.filled("decide", mark=key, tools=listed)
     parts = [
-        *(fenced(f"turn-{key}", each.content, f'by="{each.role}"') for each in beside.history),
+        *(
+            fenced(f"turn-{key}", message.content, f'by="{message.role}"')
+            for message in beside.history
+        ),
         *(
             f"Asked already, without result: {one.tool}, {neutral(one.question)!r}\n"
             + fenced(f"result-{key}", one.problem)

@@ -69,8 +69,8 @@ class Sourcing:
                     self.trace.question, self._tools, tried, self._listener, self._beside
                 )
             except Unreadable as error:
-                told = f"the model's decision cannot be used: {error}"
-                self._decide("sources", "general knowledge", f"{why}; {told}", failed=True)
+                complaint = f"the model's decision cannot be used: {error}"
+                self._decide("sources", "general knowledge", f"{why}; {complaint}", failed=True)
                 return
             if isinstance(choice, Knowledge):
                 self._decide("sources", "general knowledge", f"{why}; {choice.why or 'no reason'}")
@@ -87,22 +87,22 @@ class Sourcing:
 
     def _called(self, name: str, question: str) -> str:
         """Calls a tool; why it gave nothing, or "" with its results as what is cited."""
-        tool = next(each for each in self._tools if each.name == name)
-        started, found, problem = time.perf_counter(), tuple[Hit, ...](), ""
+        tool = next(candidate for candidate in self._tools if candidate.name == name)
+        started, hits, problem = time.perf_counter(), tuple[Hit, ...](), ""
         try:
-            found = tuple(tool.ask(question))
-            problem = "" if found else f"{name} found nothing"
+            hits = tuple(tool.ask(question))
+            problem = "" if hits else f"{name} found nothing"
         except TouchstoneError as error:
             problem = error.message
         seconds = time.perf_counter() - started
-        told = f"asked “{question}”: " + (problem or f"{len(found)} results" * (len(found) != 1))
-        told = told if problem or len(found) != 1 else f"asked “{question}”: 1 result"
-        self._decide("tool", name, told, failed=bool(problem))
+        summary = f"asked “{question}”: " + (problem or f"{len(hits)} results" * (len(hits) != 1))
+        summary = summary if problem or len(hits) != 1 else f"asked “{question}”: 1 result"
+        self._decide("tool", name, summary, failed=bool(problem))
         failed = bool(problem) and not problem.endswith("found nothing")
-        stage = Stage("tool", 0, len(found), (), seconds, problem or f"{name}, {told}", failed)
+        stage = Stage("tool", 0, len(hits), (), seconds, problem or f"{name}, {summary}", failed)
         self.trace = replace(self.trace, stages=(*self.trace.stages, stage))
-        if found:
-            self.mode, self.hits = "tool", found
+        if hits:
+            self.mode, self.hits = "tool", hits
         return problem
 
 

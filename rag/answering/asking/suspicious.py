@@ -45,12 +45,12 @@ def suspicions(text: str) -> tuple[str, ...]:
     folded = "".join(
         sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf"
     ).casefold()
-    found = [name for name, pattern in _PATTERNS.items() if pattern.search(folded)]
+    names = [name for name, pattern in _PATTERNS.items() if pattern.search(folded)]
     if neutral(text) != text:
-        found.append("imitates the marks of a prompt")
+        names.append("imitates the marks of a prompt")
     if len(_HIDDEN.findall(text)) > _MOST_HIDDEN:
-        found.append("has hidden characters")
-    return tuple(found)
+        names.append("has hidden characters")
+    return tuple(names)
 
 
 def count_suspicious(hits: Sequence[Hit]) -> int:

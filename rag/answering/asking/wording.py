@@ -40,8 +40,8 @@ def _file(name: str, title: str, *required: str) -> PromptFile:
 
 
 PROMPTS: Mapping[str, PromptFile] = {
-    each.name: each
-    for each in (
+    prompt_text.name: prompt_text
+    for prompt_text in (
         _file("strict", "Passages alone", "mark", "no_answer"),
         _file("balanced", "Passages first, then general knowledge", "mark", "general"),
         _file("general", "General knowledge, without documents", "mark"),
@@ -77,7 +77,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.strip().encode()).hexdigest()[:8]
 
 
-def checked(name: str, text: str) -> str:
+def check_prompt_text(name: str, text: str) -> str:
     """A text for a prompt. Raises NotFound for an unknown name, InvalidInput for a text unfit."""
     if name not in PROMPTS:
         raise NotFound(f"There is no prompt named {name!r}.", f"There are: {', '.join(PROMPTS)}.")

@@ -49,7 +49,7 @@ class SentenceChecker:
         self._reader = reader or PassageReader()
         self._question = question
         self._embedder = embedder
-        self._citations = {each.n: each for each in citations}
+        self._citations = {citation.n: citation for citation in citations}
 
     @cached_property
     def _asked(self) -> Terms:
@@ -58,7 +58,8 @@ class SentenceChecker:
     @cached_property
     def _cited(self) -> Mapping[int, Evidence]:
         return {
-            n: Evidence.of(each, self._reader, self._words) for n, each in self._citations.items()
+            n: Evidence.of(citation, self._reader, self._words)
+            for n, citation in self._citations.items()
         }
 
     @cached_property
@@ -71,9 +72,9 @@ class SentenceChecker:
         return tuple(self._checked(claim, named) for claim in claims(text, quoted=quoted))
 
     def _checked(self, claim: Claim, named: bool) -> SentenceCheck:
-        given = bool(claim.cited) and all(n in self._citations for n in claim.cited)
+        has_sources = bool(claim.cited) and all(n in self._citations for n in claim.cited)
         # A whole quote: what merely stands within a passage could be the end of its "15 days".
-        if given and claim.text.strip("“”„ ") in map(self._quote, claim.cited):
+        if has_sources and claim.text.strip("“”„ ") in map(self._quote, claim.cited):
             return SentenceCheck(claim.start, claim.end, "supported", claim.cited, share=1.0)
         return self._weighed(claim, named)
 
@@ -81,8 +82,8 @@ class SentenceChecker:
         return " ".join(unmarked(self._citations[n].quote).split())
 
     def _weighed(self, claim: Claim, named: bool) -> SentenceCheck:
-        given = [self._cited[n] for n in claim.cited if n in self._cited]
-        evidence = Evidence.together(given) if given else self._all
+        cited = [self._cited[n] for n in claim.cited if n in self._cited]
+        evidence = Evidence.together(cited) if cited else self._all
         nowhere, elsewhere, otherwise = self._figures(claim, evidence)
         share = self._share(claim, evidence)
         reasons = [
@@ -134,32 +135,32 @@ class SentenceChecker:
             if not any(char.isdigit() for char in term)
         }
         near = evidence.nearest(weights)
-        found = dict[str, None]()
+        changed = dict[str, None]()
         for figure in figures(claim.text) if near else ():
             if figure.unit and evidence.figures.holds(figure):
-                told = any(each.figures.holds(figure) for each in near)
-                if not told and any(each.figures.measures(figure) for each in near):
-                    found[figure.text] = None
-        return list(found)
+                is_stated = any(source.figures.holds(figure) for source in near)
+                if not is_stated and any(source.figures.measures(figure) for source in near):
+                    changed[figure.text] = None
+        return list(changed)
 
     def _figures(self, claim: Claim, evidence: Evidence) -> tuple[list[str], ...]:
         """Figures that no cited passage has, those that only one has which is not cited, and those
         that the cited ones have of another unit of measure."""
         nowhere, elsewhere, otherwise = dict[str, None](), dict[str, None](), dict[str, None]()
-        for each in figures(claim.text):
-            if evidence.figures.holds(each):
+        for figure in figures(claim.text):
+            if evidence.figures.holds(figure):
                 continue
-            if self._all.figures.holds(each):
-                elsewhere[each.text] = None
-            elif evidence.figures.holds_otherwise(each):
-                otherwise[each.text] = None
+            if self._all.figures.holds(figure):
+                elsewhere[figure.text] = None
+            elif evidence.figures.holds_otherwise(figure):
+                otherwise[figure.text] = None
             else:
-                nowhere[each.text] = None
+                nowhere[figure.text] = None
         return list(nowhere), list(elsewhere), list(otherwise)
 
     def _unknown_names(self, claim: Claim, evidence: Evidence) -> list[str]:
         """Capitalised words within a sentence that neither the passage nor the question has."""
-        found = dict[str, None]()
+        unknown = dict[str, None]()
         for match in _NAME.finditer(claim.text):
             name = match.group()
             if not name[0].isupper() or _BEGINNING.search(claim.text[: match.start()]):
@@ -167,33 +168,37 @@ class SentenceChecker:
             terms = self._words.terms(name)
             parts = {part.casefold() for part in re.findall(r"\w+", name)}
             if not (parts <= evidence.words or terms <= evidence.terms | self._asked):
-                found[name] = None
-        return list(found)
+                unknown[name] = None
+        return list(unknown)
 
     def _share(self, claim: Claim, evidence: Evidence) -> float:
         """The weighted share of a sentence's words that its passages hold; 0 to 1."""
-        told = self._weights(claim, evidence)
-        total = sum(told.values())
-        return sum(told[term] for term in told if term in evidence.terms) / total if total else 1.0
+        weights = self._weights(claim, evidence)
+        total = sum(weights.values())
+        return (
+            sum(weights[term] for term in weights if term in evidence.terms) / total
+            if total
+            else 1.0
+        )
 
     def _weights(self, claim: Claim, evidence: Evidence) -> Mapping[str, float]:
         """Return the weight of each term of a claim.
 
         Rare terms weigh more. Terms of the question weigh less.
         """
-        held = self._words.terms(claim.text)
-        weights = self._words.rarities(held, [evidence.terms])
+        terms = self._words.terms(claim.text)
+        weights = self._words.rarities(terms, [evidence.terms])
         return {
-            term: weights[term] * (ASKED if term in self._asked else 1.0) for term in sorted(held)
+            term: weights[term] * (ASKED if term in self._asked else 1.0) for term in sorted(terms)
         }
 
     def _cosine(self, claim: Claim, evidence: Evidence) -> float | None:
         """The cosine of a sentence with the statement that comes nearest to it."""
-        if self._embedder is None or not evidence.told:
+        if self._embedder is None or not evidence.statements:
             return None
-        wanted = self._words.terms(claim.text)
-        near = sorted(evidence.told, key=lambda one: -_overlap(wanted, one.terms))
-        texts = [claim.text, *(each.text for each in near[:_COMPARED])]
+        claim_terms = self._words.terms(claim.text)
+        near = sorted(evidence.statements, key=lambda one: -_overlap(claim_terms, one.terms))
+        texts = [claim.text, *(statement.text for statement in near[:_COMPARED])]
         vectors = self._embedder.embed(texts, "document")
         return float((vectors[1:] @ vectors[0]).max())
 

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answering.checking.figures import blanked
+from rag.answering.checking.figures import blank_mentions
 from rag.answering.citations import Mention, mentions, quoted_mentions
 from rag.answering.markup import unmarked
 from rag.answering.sentences import spans_of
@@ -37,18 +37,18 @@ def claims(answer: str, *, quoted: bool = False) -> list[Claim]:
     each quote is one claim, and brackets in a quote belong to the document.
     """
     marks = quoted_mentions(answer) if quoted else mentions(answer)
-    bare = blanked(answer, marks)
+    bare = blank_mentions(answer, marks)
     spans = list(_paragraphs(bare) if quoted else _sentences(bare))
     spans = [span for span in spans if _claims_something(answer, bare, span)]
     owned = _owned(bare, spans, marks)
-    found = list[Claim]()
+    parsed = list[Claim]()
     for number, (start, end) in enumerate(spans):
         mine = owned.get(number, [])
         cited = tuple(dict.fromkeys(n for mark in mine for n in mark.numbers))
         stop = max([end, *(mark.end for mark in mine)])
         begin = min([start, *(mark.start for mark in mine)])
-        found.append(Claim(begin, stop, " ".join(unmarked(bare[start:end]).split()), cited))
-    return found
+        parsed.append(Claim(begin, stop, " ".join(unmarked(bare[start:end]).split()), cited))
+    return parsed
 
 
 def _paragraphs(text: str) -> Iterator[Span]:
@@ -62,16 +62,16 @@ def _paragraphs(text: str) -> Iterator[Span]:
 
 def _sentences(text: str) -> Iterator[Span]:
     """Sentences, but what stands within one pair of quotation marks is not parted."""
-    held = list[Span]()
+    pending = list[Span]()
     for start, end in spans_of(text):
-        if held and "\n" in text[held[-1][1] : start]:  # a quotation that nobody closed
-            yield from held
-            held = []
-        held.append((start, end))
-        if not _is_open(text[held[0][0] : end]):
-            yield held[0][0], end
-            held = []
-    yield from held
+        if pending and "\n" in text[pending[-1][1] : start]:  # a quotation that nobody closed
+            yield from pending
+            pending = []
+        pending.append((start, end))
+        if not _is_open(text[pending[0][0] : end]):
+            yield pending[0][0], end
+            pending = []
+    yield from pending
 
 
 def _is_open(text: str) -> bool:
@@ -82,26 +82,26 @@ def _is_open(text: str) -> bool:
 
 
 def _claims_something(answer: str, bare: str, span: Span) -> bool:
-    said = bare[slice(*span)].strip()
-    if not _TELLING.search(said):
+    sentence = bare[slice(*span)].strip()
+    if not _TELLING.search(sentence):
         return False
     line_start = bare.rfind("\n", 0, span[0]) + 1
     rest = bare.find("\n", span[1])
-    if said.startswith("|") and rest >= 0:
+    if sentence.startswith("|") and rest >= 0:
         stop = bare.find("\n", rest + 1)
         if _TABLE_RULE.match(bare, rest + 1, len(bare) if stop < 0 else stop):
             return False  # the labels of a table
-    if any(char.isdigit() for char in said):
+    if any(char.isdigit() for char in sentence):
         return True
     if _HEADING.match(bare[line_start : rest if rest >= 0 else len(bare)]):
         return False
-    return not said.endswith((":", "?"))
+    return not sentence.endswith((":", "?"))
 
 
 def _owned(text: str, spans: Sequence[Span], marks: Sequence[Mention]) -> dict[int, list[Mention]]:
     """The marks that belong to each claim, by its number."""
     lows, highs = [low for low, _ in spans], [high for _, high in spans]
-    found: dict[int, list[Mention]] = {}
+    by_owner: dict[int, list[Mention]] = {}
     for mark in marks:
         line = text.rfind("\n", 0, mark.start) + 1
         stop = text.find("\n", mark.end)
@@ -118,5 +118,5 @@ def _owned(text: str, spans: Sequence[Span], marks: Sequence[Mention]) -> dict[i
         else:
             owner = before
         if owner >= 0:
-            found.setdefault(owner, []).append(mark)
-    return found
+            by_owner.setdefault(owner, []).append(mark)
+    return by_owner

@@ -24,7 +24,7 @@ SAYS = 0.5
 
 
 @dataclass(frozen=True)
-class Told:
+class StatementTerms:
     """A statement with its words and figures."""
 
     text: str
@@ -42,23 +42,32 @@ class Evidence:
 
     text: str
     terms: Terms
-    told: Sequence[Told]
+    statements: Sequence[StatementTerms]
 
     @classmethod
     def of(cls, citation: Citation, reader: PassageReader, words: Vocabulary) -> Evidence:
         """Return the evidence of a citation."""
         hit = citation.hit
-        said = reader.statements(hit)
+        statements = reader.statements(hit)
         above = [
             *(hit.chunk.heading, hit.chunk.context, hit.document),
             *(_JOINED.sub(" ", hit.document), reader.context(hit), reader.labels(hit)),
         ]
         if hit.chunk.page is not None:
             above.append(f"page {citation.page or hit.chunk.page}")
-        rows = [f"{each.text} {each.caption}" for each in said if each.kind == "row"]
+        rows = [
+            f"{statement.text} {statement.caption}"
+            for statement in statements
+            if statement.kind == "row"
+        ]
         text = "\n".join(filter(None, [hit.chunk.text, citation.quote, *rows, *above]))
-        told = [Told(f"{each.text} {each.caption}".strip(), terms_of(each, words)) for each in said]
-        return cls(text, words.terms(text).union(*(each.terms for each in told)), told)
+        compared = [
+            StatementTerms(
+                f"{statement.text} {statement.caption}".strip(), terms_of(statement, words)
+            )
+            for statement in statements
+        ]
+        return cls(text, words.terms(text).union(*(entry.terms for entry in compared)), compared)
 
     @classmethod
     def together(cls, several: Sequence[Evidence]) -> Evidence:
@@ -66,18 +75,22 @@ class Evidence:
         if len(several) == 1:
             return several[0]
         return cls(
-            "\n".join(each.text for each in several),
-            frozenset[str]().union(*(each.terms for each in several)),
-            [one for each in several for one in each.told],
+            "\n".join(evidence.text for evidence in several),
+            frozenset[str]().union(*(evidence.terms for evidence in several)),
+            [one for evidence in several for one in evidence.statements],
         )
 
-    def nearest(self, weights: Mapping[str, float]) -> Sequence[Told]:
+    def nearest(self, weights: Mapping[str, float]) -> Sequence[StatementTerms]:
         """The statements that hold most of some weighted words, and about as much as the best."""
-        shares = [sum(weights[term] for term in weights if term in one.terms) for one in self.told]
+        shares = [
+            sum(weights[term] for term in weights if term in one.terms) for one in self.statements
+        ]
         best = max(shares, default=0.0)
         least = max(NEAR * best, SAYS * sum(weights.values()))
         return [
-            one for one, share in zip(self.told, shares, strict=True) if share and share >= least
+            one
+            for one, share in zip(self.statements, shares, strict=True)
+            if share and share >= least
         ]
 
     @cached_property

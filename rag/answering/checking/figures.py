@@ -99,10 +99,10 @@ class KnownFigures:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        found = list(figures(text))
-        self._units = {one.unit for one in found if one.unit}
+        parsed = list(figures(text))
+        self._units = {one.unit for one in parsed if one.unit}
         self._values: dict[float, set[str]] = {}  # and the units of measure that each has
-        for one in found:
+        for one in parsed:
             for value in one.parts:
                 self._note(value, one.measure)
             for value in one.apart:
@@ -144,8 +144,8 @@ class KnownFigures:
     def _has(self, value: float, measure: str = "") -> bool:
         return any(
             not measure or measure in measures or "" in measures
-            for each, measures in self._values.items()
-            if abs(value - each) <= 1e-9 * max(1.0, abs(value))
+            for number, measures in self._values.items()
+            if abs(value - number) <= 1e-9 * max(1.0, abs(value))
         )
 
     def contradicts(self, text: str) -> str:
@@ -173,26 +173,26 @@ def figures(text: str) -> Iterator[Figure]:
     The numbers of list items count nothing and are left out.
     """
     rest = _LISTED.sub(lambda match: " " * len(match.group()), text)
-    found = list[Figure]()
+    parsed = list[Figure]()
     for match in _DATE.finditer(rest):
         groups = match.groupdict()
         day, month, year = (float(groups[k] or groups[f"{k}2"]) for k in ("d", "m", "y"))
         if 1 <= month <= 12 and 1 <= day <= 31:
-            found.append(Figure(*match.span(), match.group(), (day, month, year), month))
-    rest = blanked(rest, found)
+            parsed.append(Figure(*match.span(), match.group(), (day, month, year), month))
+    rest = blank_mentions(rest, parsed)
     codes = [Figure(*match.span(), match.group()) for match in _CODE.finditer(rest)]
-    rest = blanked(rest, codes)
-    found += codes
+    rest = blank_mentions(rest, codes)
+    parsed += codes
     parts = [
         _number(rest, one.start, one.end, one.value, one.numbers) for one in written_fractions(rest)
     ]
     parts = [replace(one, pair=one.apart) if len(one.apart) == 2 else one for one in parts]
-    found += parts
-    rest = blanked(rest, parts)
-    found += [
+    parsed += parts
+    rest = blank_mentions(rest, parts)
+    parsed += [
         _number(rest, *match.span(), *_value(match.group())) for match in _NUMBER.finditer(rest)
     ]
-    yield from sorted(found, key=lambda one: one.start)
+    yield from sorted(parsed, key=lambda one: one.start)
 
 
 def _number(text: str, start: int, end: int, value: float, apart: tuple[float, ...]) -> Figure:
@@ -209,10 +209,10 @@ def _number(text: str, start: int, end: int, value: float, apart: tuple[float, .
     return Figure(start, end, text[start:end], (value,), None, apart, measured, measure)
 
 
-def blanked(text: str, found: Iterable[Figure | Mention]) -> str:
+def blank_mentions(text: str, mentions: Iterable[Figure | Mention]) -> str:
     """A text with spaces in the place of what was found in it, in order."""
     pieces, last = list[str](), 0
-    for one in found:
+    for one in mentions:
         pieces += [text[last : one.start], " " * (one.end - one.start)]
         last = one.end
     return "".join([*pieces, text[last:]])
@@ -224,13 +224,13 @@ def _value(written: str) -> tuple[float, tuple[float, ...]]:
     A point or comma before exactly three digits parts thousands, unless a 0 stands before it.
     """
     groups = re.split(_GAP, written)
-    apart = tuple(_value(each)[0] for each in groups) if len(groups) > 1 else ()
+    apart = tuple(_value(group)[0] for group in groups) if len(groups) > 1 else ()
     digits = "".join(groups).replace("'", "").replace("’", "")
     pieces = re.split(r"[.,]", digits)
     marks = [char for char in digits if char in ".,"]
     if not marks:
         return float(digits), apart
-    thousands = pieces[0] != "0" and all(len(each) == 3 for each in pieces[1:])
+    thousands = pieces[0] != "0" and all(len(piece) == 3 for piece in pieces[1:])
     thousands = thousands and len(set(marks)) == 1 and len(pieces[0]) <= 3 and not apart
     if thousands:
         return float("".join(pieces)), apart
@@ -254,7 +254,7 @@ def _spelt(text: str) -> Iterator[tuple[float, str]]:
 
 
 def _month_number(name: str) -> float:
-    return next(n for each, n in _MONTHS.items() if each.startswith(name.casefold()[:3]))
+    return next(n for month, n in _MONTHS.items() if month.startswith(name.casefold()[:3]))
 
 
 def _code_pattern(code: str) -> re.Pattern[str]:

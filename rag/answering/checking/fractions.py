@@ -68,7 +68,7 @@ def written_fractions(text: str) -> Iterator[Fraction]:
             continue
         over, under = int(match["over"]), int(match["under"])
         if 0 < over < under and under in _UNDER:
-            numbers = [float(each) for each in (match["whole"], over, under) if each is not None]
+            numbers = [float(part) for part in (match["whole"], over, under) if part is not None]
             value = float(match["whole"] or 0) + over / under
             yield Fraction(*match.span(), value, tuple(numbers))
 
@@ -86,7 +86,7 @@ def says_pair(text: str, numbers: tuple[float, ...]) -> bool:
     """Whether two numbers stand side by side: "3 of 4", "3 or 4", "3 and 4"."""
     if len(numbers) != 2:
         return False
-    over, under = (f"{each:.0f}" for each in numbers)
+    over, under = (f"{number:.0f}" for number in numbers)
     between = r"(?:out of|of|in|or|and|to|von|oder|und|bis)"
     pattern = rf"(?<![\d.,]){over}\W+(?:{between}\W+)?{under}(?!\d|[.,]\d)"
     return re.search(pattern, text, re.IGNORECASE) is not None

@@ -89,8 +89,8 @@ def unit_at(text: str, start: int, end: int) -> str:
     behind = _BEHIND.match(text, end)
     if behind:
         written = behind.group(1)
-        found = _UNITS.get(written) or (_UNITS.get(written.casefold()) if written[2:] else None)
-        if found:
-            return found
+        unit = _UNITS.get(written) or (_UNITS.get(written.casefold()) if written[2:] else None)
+        if unit:
+            return unit
     before = _BEFORE.search(text[max(start - 6, 0) : start])
     return _UNITS[(before.group(1) or before.group(2)).casefold()] if before else ""

@@ -24,7 +24,7 @@ def arena(args: argparse.Namespace) -> Output:
         return _ask(args)
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
     if args.action == "list":
-        found = base.arena.every(_LISTED)
+        found = base.arena.list_comparisons(_LISTED)
         rows = [_row(base, each, told=bool(each.vote)) for each in found]
         text = "\n".join(map(_line, found)) or "No pair of answers yet: arena KB ask."
         return Output({"bouts": rows}, text)

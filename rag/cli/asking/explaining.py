@@ -9,7 +9,6 @@ from typing import Any
 
 from rag import (
     Attribution,
-    Compared,
     Explainer,
     Finding,
     InvalidInput,
@@ -17,6 +16,7 @@ from rag import (
     NotFound,
     RankedPassage,
     Recipe,
+    RetrievalComparison,
     Standing,
     VectorChoice,
     compared_data,
@@ -135,8 +135,8 @@ def _attribution_lines(found: Attribution) -> Iterator[str]:
         yield f"  {signed(found.context.change)}  {snippet(around, _SNIPPET)} (indexed with it)"
 
 
-def _compared(found: Compared) -> Output:
-    before, after = found.found()
+def _compared(found: RetrievalComparison) -> Output:
+    before, after = found.shown_labels()
     lines = [f"rank-biased overlap {found.overlap:.3f}", "", "as it is"]
     lines += list(map(_line, found.sides.before)) or ["  nothing"]
     lines += ["", "changed"]

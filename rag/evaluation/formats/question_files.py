@@ -19,7 +19,7 @@ from rag.evaluation.formats.fields import (
     truth,
     whole_number,
 )
-from rag.spreadsheets import csv_text, unguarded
+from rag.spreadsheets import csv_text, unguard_cell
 
 _LABEL_KEYS = ("document", "quote", "page", "start", "end", "grade")
 _CSV_COLUMNS = ("id", "question", "answerable", "tags", "group", "answer", *_LABEL_KEYS)
@@ -112,7 +112,7 @@ def from_lines(
     ids: dict[str, str] = {}  # of the questions by their texts
     rows = question_tables.rows_by_field(name, lines, columns, notes, ignored) if lines else ()
     for order, (number, cells) in enumerate(rows, 1):
-        row = {field: unguarded(value) for field, value in cells.items() if value}
+        row = {field: unguard_cell(value) for field, value in cells.items() if value}
         text = folded(row.get("question", ""))
         key = ids.get(text) or row.get("id") or _free_id(order, questions)
         with notes.line():

@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.evaluation.sweeping.deep import Deep
 from rag.recipe import Relevance, SearchRecipe
-from rag.retrieval.candidates import lifted
+from rag.retrieval.candidates import lift_to_certain
 from rag.retrieval.languages import may_lean
 from rag.types import Integers, Scores
 
@@ -120,7 +120,7 @@ def _relevance(deep: Deep, by: By) -> Scores:
     if relevance is None:
         raise ValueError("candidates without a calibration have no probability")
     if by.exact_codes:
-        relevance = lifted(relevance, deep.exact)
+        relevance = lift_to_certain(relevance, deep.exact)
     if by.by_words and by.relevance == "cosine":  # a cosine is at most 1, and so is a threshold
         relevance = np.where(deep.unknown, relevance + 2.0, relevance)
     return relevance

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 _NAMES = {"openvino": "OpenVINO", "onnxruntime": "onnxruntime"}
 
 
-def opened() -> Runtime:
+def open_runtime() -> Runtime:
     """The model, ready to run. Raises MissingDependency."""
     if _version("openvino"):
         try:
@@ -27,11 +27,11 @@ def opened() -> Runtime:
     return OnnxRuntime()
 
 
-def installed() -> str:
+def installed_runtime() -> str:
     """The runtime that is tried first, with its version; nothing is loaded. "" without any."""
     for package, name in _NAMES.items():
-        if found := _version(package):
-            return f"{name} {found}"
+        if version := _version(package):
+            return f"{name} {version}"
     return ""
 
 

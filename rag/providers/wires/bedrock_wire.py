@@ -16,11 +16,11 @@ from rag.providers.endpoint import (
     CONNECT_SECONDS,
     Endpoint,
     batches,
+    import_required,
     require_configured,
-    required,
 )
-from rag.providers.request_limiter import held
-from rag.providers.spanned import reranked
+from rag.providers.request_limiter import limited_call
+from rag.providers.spanned import rerank_with_span
 from rag.providers.tokens import encodable
 from rag.types import Delta, Message, Scores, Usage
 
@@ -43,8 +43,8 @@ class BedrockWire:
         """
         if "cohere." in self._model:
             words = self._endpoint.row.input_words(input_type)
-            found = self._invoke({"texts": texts, "embedding_types": ["float"], **words})
-            rows: Rows = self._read(lambda: found["embeddings"]["float"])
+            reply = self._invoke({"texts": texts, "embedding_types": ["float"], **words})
+            rows: Rows = self._read(lambda: reply["embeddings"]["float"])
             return rows
         return [self._titan(text) for text in texts]
 
@@ -63,7 +63,7 @@ class BedrockWire:
             "inferenceConfig": {"temperature": temperature, "maxTokens": max_tokens},
         }
         with (
-            held(self._endpoint, "chat", lambda: self._open(request)) as events,
+            limited_call(self._endpoint, "chat", lambda: self._open(request)) as events,
             closing(events),
         ):
             yield from self._deltas(events)
@@ -87,8 +87,8 @@ class BedrockWire:
             return self._client.converse_stream(**request)["stream"]
 
     def _titan(self, text: str) -> Sequence[float]:
-        found = self._invoke({"inputText": text})
-        row: Sequence[float] = self._read(lambda: found["embedding"])
+        reply = self._invoke({"inputText": text})
+        row: Sequence[float] = self._read(lambda: reply["embedding"])
         return row
 
     def _invoke(self, body: dict[str, Any]) -> Any:
@@ -127,7 +127,7 @@ class BedrockReranker:
         """One score for each text, shape (len(texts),). Raises ProviderError."""
         sent = [encodable(text) or " " for text in texts]
         parts = [
-            reranked(self._endpoint, self._model, question, batch, self._ask)
+            rerank_with_span(self._endpoint, self._model, question, batch, self._ask)
             for batch in batches(sent, self._batch)
         ]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -147,7 +147,7 @@ class BedrockReranker:
             client = self._clients.of(
                 self._endpoint, partial(_connected, service="bedrock-agent-runtime")
             )
-            found = client.rerank(
+            results = client.rerank(
                 queries=[{"type": "TEXT", "textQuery": {"text": encodable(question)}}],
                 sources=sources,
                 rerankingConfiguration={
@@ -159,17 +159,17 @@ class BedrockReranker:
                 },
             )["results"]
         scores = np.full(len(texts), np.nan)
-        for entry in found:
+        for entry in results:
             if not 0 <= entry["index"] < len(texts):
                 raise self._endpoint.misbehaved("results that do not number the passages")
             scores[entry["index"]] = entry["relevanceScore"]
         if not np.isfinite(scores).all():
-            raise self._endpoint.misbehaved(f"{len(found)} scores for {len(texts)} passages")
+            raise self._endpoint.misbehaved(f"{len(results)} scores for {len(texts)} passages")
         return scores
 
 
 def _connected(endpoint: Endpoint, service: str) -> Any:
-    boto3, config = required("boto3"), required("botocore.config")
+    boto3, config = import_required("boto3"), import_required("botocore.config")
     require_configured(endpoint)
     seconds = endpoint.retry_policy.timeout
     return boto3.Session().client(
@@ -191,16 +191,16 @@ def _usual(endpoint: Endpoint) -> str:
 @contextmanager
 def _translated(endpoint: Endpoint, model: str, *, streaming: bool = False) -> Iterator[None]:
     """Turns the package's exceptions into ours."""
-    failures = required("botocore.exceptions")
+    failures = import_required("botocore.exceptions")
     try:
         yield
     except failures.EventStreamError as error:
         raise endpoint.broke_off() from error
     except failures.ClientError as error:
-        told = error.response
-        code = told["ResponseMetadata"]["HTTPStatusCode"]
-        wait = told["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after")
-        raise endpoint.status(code, told["Error"].get("Message", ""), model, wait) from error
+        response = error.response
+        code = response["ResponseMetadata"]["HTTPStatusCode"]
+        wait = response["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after")
+        raise endpoint.status(code, response["Error"].get("Message", ""), model, wait) from error
     except (failures.NoCredentialsError, failures.PartialCredentialsError) as error:
         raise endpoint.without_credentials() from error
     except (failures.ConnectTimeoutError, failures.ReadTimeoutError) as error:

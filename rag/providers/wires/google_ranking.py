@@ -34,10 +34,10 @@ class GoogleRanking(RerankService):
         }
         headers = {"Authorization": f"Bearer {google_token()}"}
         answer = post(self._endpoint, ":rank", request, self._model, headers, LARGEST_REPLY)
-        found = answer.get("records") if isinstance(answer, dict) else None
-        if not isinstance(found, list):
+        records = answer.get("records") if isinstance(answer, dict) else None
+        if not isinstance(records, list):
             raise self._endpoint.misbehaved("no list of records")
         numbers = {str(n): n for n in range(len(texts))}
-        rows = [each if isinstance(each, dict) else {} for each in found]
-        listed = [{"index": numbers.get(str(each.get("id"))), **each} for each in rows]
+        rows = [record if isinstance(record, dict) else {} for record in records]
+        listed = [{"index": numbers.get(str(row.get("id"))), **row} for row in rows]
         return self._checked(listed, len(texts))

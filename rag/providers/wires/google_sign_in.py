@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from rag.errors import ProviderRejected, ProviderUnavailable
-from rag.providers.endpoint import required
+from rag.providers.endpoint import import_required
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _lock = threading.Lock()
@@ -19,15 +19,15 @@ def google_token() -> str:
     Raises MissingDependency without the package google-auth, ProviderRejected without credentials,
     ProviderUnavailable.
     """
-    auth, web = required("google.auth"), required("google.auth.transport.requests")
-    failures = required("google.auth.exceptions")
+    auth, web = import_required("google.auth"), import_required("google.auth.transport.requests")
+    failures = import_required("google.auth.exceptions")
     with _lock:
         try:
             if not _credentials:
                 _credentials.append(auth.default(scopes=[_SCOPE])[0])
-            held = _credentials[0]
-            if not held.valid:
-                held.refresh(web.Request())
+            credentials = _credentials[0]
+            if not credentials.valid:
+                credentials.refresh(web.Request())
         except failures.TransportError as error:
             raise ProviderUnavailable(
                 "Google's sign-in does not answer.", "Check the connection to the internet."
@@ -38,4 +38,4 @@ def google_token() -> str:
                 "Run: gcloud auth application-default login, or name a service account's file in "
                 "GOOGLE_APPLICATION_CREDENTIALS.",
             ) from error
-        return str(held.token)
+        return str(credentials.token)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from rag.protocols import InputType
 from rag.providers.clients import Clients
-from rag.providers.endpoint import Endpoint, require_configured, required
-from rag.providers.request_limiter import held
+from rag.providers.endpoint import Endpoint, import_required, require_configured
+from rag.providers.request_limiter import limited_call
 from rag.types import Delta, Message, Usage
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class OllamaWire:
                 "num_ctx": _window(messages, max_tokens),
             },
         }
-        with held(self._endpoint, "chat", lambda: self._open(request)) as parts:
+        with limited_call(self._endpoint, "chat", lambda: self._open(request)) as parts:
             yield from self._deltas(parts)
 
     def _open(self, request: dict[str, Any]) -> Iterator[ollama.ChatResponse]:
@@ -79,14 +79,18 @@ class OllamaWire:
     @contextmanager
     def _translated(self, *, streaming: bool = False) -> Iterator[None]:
         """Turns the package's exceptions, and those of httpx that it lets through, into ours."""
-        httpx, ollama, endpoint = required("httpx"), required("ollama"), self._endpoint
+        httpx, ollama, endpoint = (
+            import_required("httpx"),
+            import_required("ollama"),
+            self._endpoint,
+        )
         try:
             yield
         except ollama.ResponseError as error:
-            said, model = _detail(error.error), self._model
+            detail, model = _detail(error.error), self._model
             if error.status_code < 0:
-                raise endpoint.within(said, model, begun=streaming) from error
-            raise endpoint.status(error.status_code, said, model, _wait(error)) from error
+                raise endpoint.within(detail, model, begun=streaming) from error
+            raise endpoint.status(error.status_code, detail, model, _wait(error)) from error
         except httpx.TimeoutException as error:
             raise endpoint.timed_out() from error
         except (ConnectionError, httpx.TransportError) as error:
@@ -95,11 +99,11 @@ class OllamaWire:
             raise endpoint.misbehaved("something that is not of this wire format") from error
 
 
-def _detail(said: object) -> str:
+def _detail(body: object) -> str:
     """The server's own words; proxies of other wire formats send an object in their place."""
-    if isinstance(said, dict) and said.get("message"):
-        return str(said["message"])
-    return str(said)
+    if isinstance(body, dict) and body.get("message"):
+        return str(body["message"])
+    return str(body)
 
 
 def _wait(error: ollama.ResponseError) -> str | None:
@@ -110,7 +114,7 @@ def _wait(error: ollama.ResponseError) -> str | None:
 
 
 def _connected(endpoint: Endpoint) -> ollama.Client:
-    package = required("ollama")
+    package = import_required("ollama")
     require_configured(endpoint)
     client: ollama.Client = package.Client(endpoint.base_url, timeout=endpoint.retry_policy.timeout)
     return client

@@ -12,10 +12,10 @@ from rag.providers.clients import Clients
 from rag.providers.endpoint import (
     CONNECT_SECONDS,
     Endpoint,
+    import_required,
     require_configured,
-    required,
 )
-from rag.providers.request_limiter import held
+from rag.providers.request_limiter import limited_call
 from rag.providers.wires.google_sign_in import google_token
 from rag.types import Delta, Message, Usage
 
@@ -45,7 +45,7 @@ class OpenAIWire:
             reply = self._client.embeddings.create(
                 model=self._model,
                 input=texts,
-                encoding_format="float" if row.sends_floats else required("openai").omit,
+                encoding_format="float" if row.sends_floats else import_required("openai").omit,
                 extra_body=row.input_words(input_type) or None,
             )
             by_index = {item.index: item.embedding for item in reply.data}
@@ -68,7 +68,7 @@ class OpenAIWire:
             "stream_options": {"include_usage": True},
         }
         with (
-            held(self._endpoint, "chat", lambda: self._open(request)) as chunks,
+            limited_call(self._endpoint, "chat", lambda: self._open(request)) as chunks,
             closing(chunks),
         ):
             yield from self._deltas(chunks)
@@ -114,7 +114,7 @@ class OpenAIWire:
 
         Without it nothing of a reply has come.
         """
-        openai, endpoint = required("openai"), self._endpoint
+        openai, endpoint = import_required("openai"), self._endpoint
         try:
             yield
         except openai.APIStatusError as error:
@@ -128,14 +128,14 @@ class OpenAIWire:
             broken = endpoint.broke_off() if begun else endpoint.unreachable()
             raise broken from endpoint.cause(error)
         except openai.APIError as error:
-            told = endpoint.within(_detail(error), self._model, begun=bool(begun and begun()))
-            raise told from endpoint.cause(error)
+            problem = endpoint.within(_detail(error), self._model, begun=bool(begun and begun()))
+            raise problem from endpoint.cause(error)
         except (ValueError, TypeError, AttributeError) as error:
             raise endpoint.misbehaved("something that is not of this wire format") from error
 
 
 def _connected(endpoint: Endpoint) -> openai.OpenAI:
-    package = required("openai")
+    package = import_required("openai")
     require_configured(endpoint)
     # Retries are ours (one behaviour for all providers). A key must be given even where none
     # is needed, or the package would send the one in OPENAI_API_KEY to a stranger.
@@ -173,8 +173,8 @@ def _detail(error: openai.APIError) -> str:
     """The server's own words, where it sends them in the usual place."""
     if isinstance(error.body, dict) and error.body.get("message"):
         code = error.body.get("code")
-        known = isinstance(code, str) and code in str(error.body["message"])
-        said = str(error.body["message"])
-        return said if known or not isinstance(code, str) else f"{said} ({code})"
+        names_code = isinstance(code, str) and code in str(error.body["message"])
+        message = str(error.body["message"])
+        return message if names_code or not isinstance(code, str) else f"{message} ({code})"
     response = getattr(error, "response", None)
     return error.message if response is None else str(response.text)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.errors import ProviderRejected
 from rag.providers.endpoint import Endpoint, batches, require_configured
-from rag.providers.spanned import reranked
+from rag.providers.spanned import rerank_with_span
 from rag.providers.tokens import encodable
 from rag.providers.wires.rest import post
 from rag.types import Scores
@@ -37,7 +37,7 @@ class RerankService:
         require_configured(self._endpoint)
         sent = [encodable(text) or " " for text in texts]
         parts = [
-            reranked(self._endpoint, self._model, question, batch, self._ask)
+            rerank_with_span(self._endpoint, self._model, question, batch, self._ask)
             for batch in batches(sent, self._batch)
         ]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -55,9 +55,9 @@ class RerankService:
                 if "texts" not in error.message:
                     raise
         request = {"query": query, "texts": list(texts), "truncate": True}
-        found = self._checked(self._post(request), len(texts))
+        scores = self._checked(self._post(request), len(texts))
         self._says_texts = True
-        return found
+        return scores
 
     def _post(self, request: dict[str, Any]) -> Any:
         path = self._endpoint.row.rerank_path

@@ -38,10 +38,10 @@ def read_picture(source: Source) -> Content:
                     break
                 _check_size(picture)
                 dpi = float(picture.info.get("dpi", (0, 0))[0])
-                found = recogniser.read(picture, dpi if dpi >= _LEAST_DPI else recognition.DPI)
-                if found is not None:
-                    composer.page(number, confidence=found.confidence)
-                    composer.block(found.text)
+                recognised = recogniser.read(picture, dpi if dpi >= _LEAST_DPI else recognition.DPI)
+                if recognised is not None:
+                    composer.page(number, confidence=recognised.confidence)
+                    composer.block(recognised.text)
                 read = number
                 source.tick(read, count)
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError) as error:

@@ -65,17 +65,19 @@ class Recogniser:
             return None
         self._alive()
         grey = picture.convert("L")
-        found = _recognised(grey, dpi, self._most)
-        if found is None or found.confidence < _UPRIGHT:
+        recognised = _recognised(grey, dpi, self._most)
+        if recognised is None or recognised.confidence < _UPRIGHT:
             self._alive()
             turn = _turn(grey)
             self._alive()
             turned = grey.rotate(turn, expand=True)
             again = _recognised(turned, dpi, self._most) if turn else None
-            if again and (found is None or again.confidence > found.confidence):
-                found = again
-        readable = found is not None and found.confidence >= _LEAST and found.text.strip()
-        return found if readable else None
+            if again and (recognised is None or again.confidence > recognised.confidence):
+                recognised = again
+        readable = (
+            recognised is not None and recognised.confidence >= _LEAST and recognised.text.strip()
+        )
+        return recognised if readable else None
 
 
 def _recognised(picture: Image, dpi: float, seconds: float) -> Recognised | None:
@@ -107,8 +109,8 @@ def _turn(picture: Image) -> int:
     with _loaded(_ORIENTATION) as model:
         model.SetImage(picture)
         model.SetSourceResolution(DPI)
-        found: dict[str, Any] | None = model.DetectOrientationScript()
-        return int(found["orient_deg"]) if found else 0
+        orientation: dict[str, Any] | None = model.DetectOrientationScript()
+        return int(orientation["orient_deg"]) if orientation else 0
 
 
 @contextmanager

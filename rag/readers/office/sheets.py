@@ -35,9 +35,9 @@ def first_rows(source: Source) -> list[tuple[int, list[str]]]:
         warnings.simplefilter("ignore")
         for sheet in load_workbook(file, read_only=True, data_only=True).worksheets:
             rows = _rows(sheet, source, 0, 1)
-            found = [(number, cells) for number, cells in enumerate(rows, 1) if any(cells)]
-            if found:
-                return found
+            filled = [(number, cells) for number, cells in enumerate(rows, 1) if any(cells)]
+            if filled:
+                return filled
     return []
 
 

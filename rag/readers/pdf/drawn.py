@@ -46,12 +46,12 @@ class Drawn:
         """Whether lines, or edges of fills, run along most of ``left`` to ``right`` between two
         heights; those that continue one another, cell by cell, count together.
         """
-        found = [(rule.start, rule.end) for rule in self.across if top <= rule.at <= bottom]
-        found += [
+        spans = [(rule.start, rule.end) for rule in self.across if top <= rule.at <= bottom]
+        spans += [
             (box[0], box[2]) for box in self.fills for edge in box[1::2] if top <= edge <= bottom
         ]
         covered, done = 0.0, left
-        for start, end in sorted(found):
+        for start, end in sorted(spans):
             covered += max(min(end, right) - max(start, done), 0.0)
             done = max(done, end)
         return covered > _MOST_OF_ROW * (right - left)
@@ -147,10 +147,10 @@ def _draw_mode(path: Any) -> tuple[bool, bool]:
 def _matrix(thing: Any) -> _Matrix:
     from pypdfium2 import raw
 
-    found = raw.FS_MATRIX()
-    if not raw.FPDFPageObj_GetMatrix(thing, found):
+    matrix = raw.FS_MATRIX()
+    if not raw.FPDFPageObj_GetMatrix(thing, matrix):
         return _PLAIN
-    return found.a, found.b, found.c, found.d, found.e, found.f
+    return matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
 
 
 def _product(one: _Matrix, two: _Matrix) -> _Matrix:

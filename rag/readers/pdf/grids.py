@@ -153,19 +153,19 @@ def _without_empty_columns(grid: list[GridRow]) -> list[GridRow]:
     """Columns of nothing, or of currency signs only, go."""
     if not grid:
         return grid
-    kept = [
+    filled = [
         index
         for index in range(len(grid[0].cells))
         if any(row.cells[index].strip(" $€") for row in grid)
     ]
-    place = {old: new for new, old in enumerate(kept)}
+    place = {old: new for new, old in enumerate(filled)}
     for row in grid:
-        row.cells = [row.cells[index] for index in kept]
-        row.places = [row.places[index] for index in kept]
+        row.cells = [row.cells[index] for index in filled]
+        row.places = [row.places[index] for index in filled]
         row.spans = [
             (min(inside), max(inside))
             for first, last in row.spans
-            if (inside := [place[each] for each in range(first, last + 1) if each in place])
+            if (inside := [place[column] for column in range(first, last + 1) if column in place])
         ]
     return grid
 
@@ -223,9 +223,9 @@ def _middles(grid: Sequence[GridRow]) -> list[float]:
     middles = []
     for column in range(len(grid[0].cells)):
         places = [row.places[column] for row in grid]
-        known = [place for row, place in zip(grid, places, strict=True) if place and not row.spans]
-        known = known or [place for place in places if place]
-        middles.append((min(p[0] for p in known) + max(p[1] for p in known)) / 2)
+        usable = [place for row, place in zip(grid, places, strict=True) if place and not row.spans]
+        usable = usable or [place for place in places if place]
+        middles.append((min(p[0] for p in usable) + max(p[1] for p in usable)) / 2)
     return middles
 
 

@@ -77,7 +77,7 @@ def _follows(piece: _Piece, word: Word) -> bool:
 
 def _gutters(pieces: Sequence[_Piece], height: float) -> list[float]:
     """The middle of each white strip down the page; none where the columns are no columns."""
-    left, right = min(each.left for each in pieces), max(each.right for each in pieces)
+    left, right = min(piece.left for piece in pieces), max(piece.right for piece in pieces)
     ink = np.zeros(int(right - left) + 2)
     for word in (word for piece in pieces for word in piece.words):
         ink[int(word.left - left) : int(word.right - left) + 1] += 1
@@ -119,12 +119,14 @@ def _is_prose(inside: Sequence[tuple[_Piece, int]], columns: int) -> bool:
     """Whether most lines of each column, but for short last ones, are as wide as it is."""
     full = 0
     for column in range(columns):
-        held = [piece for piece, at in inside if at == column]
-        if len(held) < _LEAST_PIECES / 3:
+        column_pieces = [piece for piece, at in inside if at == column]
+        if len(column_pieces) < _LEAST_PIECES / 3:
             continue
-        width = max(piece.right for piece in held) - min(piece.left for piece in held)
-        short = sum(piece.right - piece.left < _FULL * width for piece in held)
-        if short > _MOST_SHORT * len(held):
+        width = max(piece.right for piece in column_pieces) - min(
+            piece.left for piece in column_pieces
+        )
+        short = sum(piece.right - piece.left < _FULL * width for piece in column_pieces)
+        if short > _MOST_SHORT * len(column_pieces):
             return False
         full += 1
     return full >= 2
@@ -139,18 +141,18 @@ def _column(piece: _Piece, gutters: Sequence[float]) -> int | None:
 def _read(pieces: Sequence[_Piece], gutters: Sequence[float]) -> Iterator[Word]:
     """Column by column, between what stands over several of them."""
     over = sorted(
-        (each for each in pieces if _column(each, gutters) is None), key=lambda each: each.top
+        (piece for piece in pieces if _column(piece, gutters) is None), key=lambda piece: piece.top
     )
-    held: dict[tuple[int, int], list[Word]] = {}
+    words: dict[tuple[int, int], list[Word]] = {}
     for piece in pieces:
         column = _column(piece, gutters)
         if column is not None:
             middle = (piece.top + piece.bottom) / 2
-            band = sum((each.top + each.bottom) / 2 < middle for each in over)
-            held.setdefault((band, column), []).extend(piece.words)
+            band = sum((piece.top + piece.bottom) / 2 < middle for piece in over)
+            words.setdefault((band, column), []).extend(piece.words)
     for band in range(len(over) + 1):
         for column in range(len(gutters) + 1):
-            for row in rows_of(held.get((band, column), ()), gap=1e9):
+            for row in rows_of(words.get((band, column), ()), gap=1e9):
                 yield from row.words
         if band < len(over):
             yield from over[band].words

@@ -43,8 +43,8 @@ class PageTable:
 
     def under(self, before: PageTable) -> PageTable:
         """The table under the labels and the title of the one that it goes on with."""
-        found = replace(self.found, labels=before.found.labels)
-        return replace(self, found=found, title=caption(before.caption) or before.title)
+        table = replace(self.found, labels=before.found.labels)
+        return replace(self, found=table, title=caption(before.caption) or before.title)
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ def _blocks(words: Sequence[Word], drawn: Drawn) -> Iterator[_Block]:
                 )
                 tables.append(table)
                 done = last
-    line, told = list[Word](), set[int]()
+    line, placed = list[Word](), set[int]()
     for word in words:
         index = of_word.get(word.place)
         if line and (index is not None or not _goes_on(line, word)):
@@ -114,8 +114,8 @@ def _blocks(words: Sequence[Word], drawn: Drawn) -> Iterator[_Block]:
             line = []
         if index is None:
             line.append(word)
-        elif index not in told:
-            told.add(index)
+        elif index not in placed:
+            placed.add(index)
             yield tables[index]
     if line:
         yield _Line(line, text_of(line))

@@ -47,17 +47,17 @@ def align(text: str, page: str) -> Places:
     """
     text, page = text[:MOST_CHARACTERS], page[:MOST_CHARACTERS]
     (letters, origins), (signs, targets) = _folded(text), _folded(page)
-    found = np.full(len(letters), -1, np.int64)
+    positions = np.full(len(letters), -1, np.int64)
     for run in _in_order(letters, signs):
-        found[run.text : run.text + run.length] = np.arange(run.page, run.page + run.length)
+        positions[run.text : run.text + run.length] = np.arange(run.page, run.page + run.length)
     words = _words(text, origins)
-    _release_torn(words, found)
-    _extend(letters, signs, words, found)
-    _place_moved(letters, signs, found)
-    _place_words(letters, signs, words, _words(page, targets), found)
+    _release_torn(words, positions)
+    _extend(letters, signs, words, positions)
+    _place_moved(letters, signs, positions)
+    _place_words(letters, signs, words, _words(page, targets), positions)
     places = np.full(len(text), -1, np.int64)
-    known = np.flatnonzero(found >= 0)
-    places[origins[known]] = targets[found[known]]
+    aligned = np.flatnonzero(positions >= 0)
+    places[origins[aligned]] = targets[positions[aligned]]
     return _unique(places)
 
 
@@ -109,46 +109,46 @@ def _words(text: str, origins: Places) -> list[Span]:
     return [(first, last) for first, last in spans.tolist() if last > first]
 
 
-def _release_torn(words: Sequence[Span], found: Places) -> None:
+def _release_torn(words: Sequence[Span], positions: Places) -> None:
     """Frees what of a word lies away from the rest of it, and short words found only in part.
 
     In the folded texts a word stands in one piece, also where a line ends within it.
     """
     for first, last in words:
-        places = found[first:last]
+        places = positions[first:last]
         if (places >= 0).all() and places[-1] - places[0] == last - first - 1:
             continue
-        known = np.flatnonzero(places >= 0)
-        torn = np.flatnonzero(np.abs(np.diff(places[known])) > _NEAR) + 1
-        pieces = np.split(known, torn)
+        aligned = np.flatnonzero(places >= 0)
+        torn = np.flatnonzero(np.abs(np.diff(places[aligned])) > _NEAR) + 1
+        pieces = np.split(aligned, torn)
         largest = max(pieces, key=len)
-        kept = places[largest]
+        largest_places = places[largest]
         places[:] = -1
         if last - first > _SHORT_WORD or len(largest) == last - first:
-            places[largest] = kept
+            places[largest] = largest_places
 
 
-def _extend(letters: str, signs: str, words: Sequence[Span], found: Places) -> None:
-    """Fills ``found`` for the rest of a word beside what was found, where the page has it there."""
-    taken = np.zeros(len(signs), dtype=bool)
-    taken[found[found >= 0]] = True
+def _extend(letters: str, signs: str, words: Sequence[Span], positions: Places) -> None:
+    """Fill ``positions`` for the rest of a word beside what was found, where the page has it."""
+    used = np.zeros(len(signs), dtype=bool)
+    used[positions[positions >= 0]] = True
     for first, last in words:
         steps = [(index, 1) for index in range(first + 1, last)]
         steps += [(index, -1) for index in range(last - 2, first - 1, -1)]
         for index, step in steps:
-            place = found[index - step] + step
-            if found[index] >= 0 or found[index - step] < 0 or not 0 <= place < len(signs):
+            place = positions[index - step] + step
+            if positions[index] >= 0 or positions[index - step] < 0 or not 0 <= place < len(signs):
                 continue
-            if not taken[place] and signs[place] == letters[index]:
-                found[index], taken[place] = place, True
+            if not used[place] and signs[place] == letters[index]:
+                positions[index], used[place] = place, True
 
 
-def _place_moved(letters: str, signs: str, found: Places) -> None:
-    """Fills ``found`` for runs that stand elsewhere on the page, the longest of a gap first."""
+def _place_moved(letters: str, signs: str, positions: Places) -> None:
+    """Fills ``positions`` for runs that stand elsewhere on the page, the longest of a gap first."""
     free = list(signs)
-    for index in found[found >= 0]:
+    for index in positions[positions >= 0]:
         free[index] = _TAKEN
-    waiting = list(_gaps(found))
+    waiting = list(_gaps(positions))
     for _ in range(_MOST_SEARCHES):
         while waiting and waiting[-1][1] - waiting[-1][0] < _SHORTEST:
             waiting.pop()
@@ -158,46 +158,46 @@ def _place_moved(letters: str, signs: str, found: Places) -> None:
         run = _longest(letters[first:last], "".join(free))
         if run.length >= _SHORTEST:
             start = first + run.text
-            found[start : start + run.length] = np.arange(run.page, run.page + run.length)
+            positions[start : start + run.length] = np.arange(run.page, run.page + run.length)
             free[run.page : run.page + run.length] = _TAKEN * run.length
             waiting += [(first, start), (start + run.length, last)]
 
 
 def _place_words(
-    letters: str, signs: str, words: Sequence[Span], page_words: Sequence[Span], found: Places
+    letters: str, signs: str, words: Sequence[Span], page_words: Sequence[Span], positions: Places
 ) -> None:
-    """Fills ``found`` for words that both texts have left over, like ones in the same order."""
-    taken = np.zeros(len(signs), dtype=bool)
-    taken[found[found >= 0]] = True
-    left: dict[str, deque[int]] = defaultdict(deque)
+    """Fills ``positions`` for words that both texts have left over, like ones in the same order."""
+    used = np.zeros(len(signs), dtype=bool)
+    used[positions[positions >= 0]] = True
+    unused: dict[str, deque[int]] = defaultdict(deque)
     for first, last in page_words:
-        if not taken[first:last].any():
-            left[signs[first:last]].append(first)
+        if not used[first:last].any():
+            unused[signs[first:last]].append(first)
     for first, last in words:
-        waiting = left.get(letters[first:last])
-        if waiting and (found[first:last] < 0).all():
+        waiting = unused.get(letters[first:last])
+        if waiting and (positions[first:last] < 0).all():
             start = waiting.popleft()
-            found[first:last] = np.arange(start, start + last - first)
+            positions[first:last] = np.arange(start, start + last - first)
 
 
-def _gaps(found: Places) -> Iterator[tuple[int, int]]:
-    missing = np.concatenate([[False], found < 0, [False]])
+def _gaps(positions: Places) -> Iterator[tuple[int, int]]:
+    missing = np.concatenate([[False], positions < 0, [False]])
     edges = np.flatnonzero(missing[1:] != missing[:-1])
     yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
 
 
-def _longest(wanted: str, free: str) -> _Run:
-    at = free.find(wanted)
+def _longest(gap_text: str, free: str) -> _Run:
+    at = free.find(gap_text)
     if at >= 0:
-        return _Run(0, at, len(wanted))
-    matcher = SequenceMatcher(None, free, wanted, autojunk=False)
-    match = matcher.find_longest_match(0, len(free), 0, len(wanted))
+        return _Run(0, at, len(gap_text))
+    matcher = SequenceMatcher(None, free, gap_text, autojunk=False)
+    match = matcher.find_longest_match(0, len(free), 0, len(gap_text))
     return _Run(match.b, match.a, match.size)
 
 
 def _unique(places: Places) -> Places:
     """A ligature on the page stands for several letters; the first of them keeps it."""
     _, first = np.unique(places, return_index=True)
-    kept = np.full(len(places), -1, np.int64)
-    kept[first] = places[first]
-    return kept
+    unique = np.full(len(places), -1, np.int64)
+    unique[first] = places[first]
+    return unique

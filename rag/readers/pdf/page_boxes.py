@@ -72,13 +72,13 @@ def line_boxes(page: PageCharacters, places: Places, shape: float) -> Boxes:
 
     ``shape`` is the page's width over its height, so that gaps and heights compare.
     """
-    wanted = np.zeros(len(page.text), dtype=bool)
-    wanted[places[places >= 0]] = True
+    is_marked = np.zeros(len(page.text), dtype=bool)
+    is_marked[places[places >= 0]] = True
     ink = has_ink(page.boxes)
     joined: list[Boxes] = []
     unbroken = False
     for index, character in enumerate(page.text):
-        if not wanted[index]:
+        if not is_marked[index]:
             # Punctuation and blanks between two words of the passage belong to it.
             unbroken = unbroken and not character.isalnum()
         elif ink[index]:
@@ -98,7 +98,7 @@ def _continues(line: Boxes, box: Boxes, shape: float) -> bool:
     sizes = np.array([shape, 1.0])
     low, high = np.maximum(line[:2], box[:2]), np.minimum(line[2:], box[2:])
     shared = (high - low) * sizes  # negative: the gap
-    lengths = np.stack([(each[2:] - each[:2]) * sizes for each in (line, box)])
+    lengths = np.stack([(extent[2:] - extent[:2]) * sizes for extent in (line, box)])
     beside = shared[1] >= _ON_ONE_LINE * lengths[:, 1].min()
     # What is wider than high is a line already, and what stands below it is the next one.
     stacked = shared[0] >= _ON_ONE_LINE * lengths[:, 0].min() and lengths[0, 1] >= lengths[0, 0]

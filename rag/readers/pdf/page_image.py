@@ -64,12 +64,12 @@ def draw_page(source: Source, number: int, text: str, marks: Sequence[Mark]) -> 
         count = len(document)
         try:
             page = document[min(max(number, 1), count) - 1]
-            boxes, found = _boxes(page, text, marks)
+            boxes, share = _boxes(page, text, marks)
             picture = _picture(page)
         except (PdfiumError, IndexError) as error:
             raise damaged_pdf() from error
-    tuples = tuple(tuple(_tuple(box) for box in each) for each in boxes)
-    return PageImage(_tinted(picture, boxes), *picture.size, count, tuples, found)
+    tuples = tuple(tuple(_tuple(box) for box in mark_boxes) for mark_boxes in boxes)
+    return PageImage(_tinted(picture, boxes), *picture.size, count, tuples, share)
 
 
 def _boxes(page: PdfPage, text: str, marks: Sequence[Mark]) -> tuple[list[Boxes], float]:
@@ -78,16 +78,18 @@ def _boxes(page: PdfPage, text: str, marks: Sequence[Mark]) -> tuple[list[Boxes]
     printed = characters(page)
     places = align(text, printed.text)
     shape = page.get_width() / max(page.get_height(), 1e-6)
-    wanted = [places[mark.start : mark.end] for mark in marks]
+    places_by_mark = [places[mark.start : mark.end] for mark in marks]
     letters = sum(
         character.isalnum() for mark in marks for character in text[mark.start : mark.end]
     )
-    known = sum(
+    located = sum(
         place >= 0 and character.isalnum()
-        for mark, each in zip(marks, wanted, strict=True)
-        for place, character in zip(each, text[mark.start : mark.end], strict=False)
+        for mark, mark_places in zip(marks, places_by_mark, strict=True)
+        for place, character in zip(mark_places, text[mark.start : mark.end], strict=False)
     )
-    return [line_boxes(printed, each, shape) for each in wanted], known / letters if letters else 1
+    return [
+        line_boxes(printed, mark_places, shape) for mark_places in places_by_mark
+    ], located / letters if letters else 1
 
 
 def _tuple(box: Boxes) -> Box:
@@ -108,8 +110,8 @@ def _tinted(picture: Image, boxes: Sequence[Boxes]) -> bytes:
     layer = Image.new("RGB", picture.size, "white")
     pen = ImageDraw.Draw(layer)
     size = np.tile(picture.size, 2)
-    for place, each in enumerate(boxes):
-        for box in each:
+    for place, mark_boxes in enumerate(boxes):
+        for box in mark_boxes:
             padded = (box + _PADDING * np.array([-1, -1, 1, 1])) * size
             pen.rectangle(padded.tolist(), fill=_TINTS[min(place, len(_TINTS) - 1)])
     drawn = io.BytesIO()

@@ -116,16 +116,16 @@ class PdfiumPages:
         """The error for a file of which no page gave text; ``broken`` if pypdf gave it up."""
         from pypdfium2 import PdfiumError
 
-        loaded, found = 0, set[int]()
+        loaded, object_types = 0, set[int]()
         for index in range(min(pages, _PAGES_LOOKED_AT)):
             try:
                 page = self._open()[index]
             except (PdfiumError, IndexError):
                 continue
             loaded += 1
-            found.update(item.type for item in page.get_objects(max_depth=3))
-        if found:
-            return _unmapped() if _TEXT_OBJECT in found else _scanned(pages)
+            object_types.update(item.type for item in page.get_objects(max_depth=3))
+        if object_types:
+            return _unmapped() if _TEXT_OBJECT in object_types else _scanned(pages)
         return _blank() if loaded and not broken else damaged_pdf()
 
     def _open(self) -> PdfDocument:
@@ -161,9 +161,9 @@ def _explain(source: Source, code: int | None) -> UnreadableDocument:
     return unknown_encryption() if code == _UNKNOWN_SECURITY else damaged_pdf()
 
 
-def wrong_password(given: str | None) -> UnreadableDocument:
+def wrong_password(password: str | None) -> UnreadableDocument:
     """The error for a PDF that does not open with the password at hand."""
-    if given:
+    if password:
         message = "The password given does not open this PDF."
     else:
         message = "The PDF is encrypted and opens only with a password."

@@ -24,7 +24,7 @@ _VOWEL_SHARE = 0.28  # of the letters of words; languages in Latin letters have 
 
 def unmapped_share(text: str) -> float:
     """Share of the characters that no reader can make anything of; 0 for no text."""
-    return sum(len(found.group()) for found in _UNMAPPED.finditer(text)) / max(len(text), 1)
+    return sum(len(match.group()) for match in _UNMAPPED.finditer(text)) / max(len(text), 1)
 
 
 def plausibility(text: str) -> float:
@@ -38,7 +38,7 @@ def plausibility(text: str) -> float:
     visible = sum(not letter.isspace() for letter in sample)
     if not visible:
         return 0.0
-    misread = sum(len(found.group()) for found in _MISREAD.finditer(sample))
+    misread = sum(len(match.group()) for match in _MISREAD.finditer(sample))
     bad = (misread + _swapped(sample)) / visible
     return max(0.0, 1.0 - unmapped_share(sample) - bad) * _wordlike(sample)
 

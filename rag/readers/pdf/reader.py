@@ -127,15 +127,15 @@ class _Reading:
         if self._recogniser is None:
             return
         picture = self._pages.picture(index, DPI)
-        found = self._recogniser.read(picture) if picture else None
-        if found is not None and plausibility(found.text) >= plausible:
-            pictures[index] = found
+        recognised = self._recogniser.read(picture) if picture else None
+        if recognised is not None and plausibility(recognised.text) >= plausible:
+            pictures[index] = recognised
 
-    def _add_picture(self, index: int, found: Recognised) -> None:
-        self.composer.page(index + 1, confidence=found.confidence)
-        self.composer.block(clean_page(found.text))
+    def _add_picture(self, index: int, recognised: Recognised) -> None:
+        self.composer.page(index + 1, confidence=recognised.confidence)
+        self.composer.block(clean_page(recognised.text))
         self.recognised.append(index + 1)
-        if index + 1 in self.unreadable[-1:] and plausibility(found.text) >= _READABLE:
+        if index + 1 in self.unreadable[-1:] and plausibility(recognised.text) >= _READABLE:
             self.unreadable.pop()
         self._above = None
 
@@ -160,18 +160,18 @@ class _Reading:
     def _add(self, blocks: Sequence[str | PageTable]) -> bool:
         """Whether any of the blocks of a page has a text."""
         before, self._above = self._above, None
-        found = False
+        has_text = False
         for number, block in enumerate(blocks):
             if isinstance(block, str):
-                found = self.composer.block(clean_page(block)) is not None or found
+                has_text = self.composer.block(clean_page(block)) is not None or has_text
                 continue
             if number == 0 and before is not None and block.continues(before):
                 block = block.under(before)
             self._add_table(block)
-            found = True
+            has_text = True
             if number == len(blocks) - 1:
                 self._above = block
-        return found
+        return has_text
 
     def _add_table(self, table: PageTable) -> None:
         rows = (clean_page(line(cells)) for cells in table.found.rows)
@@ -217,13 +217,13 @@ def _headings(reader: PdfReader | None, content: Content) -> Iterator[Heading]:
     """Entries of the outline where their titles stand, in the order of the text."""
     pages = {page.number: page for page in content.pages}
     searched: dict[int, int] = {}
-    found = list[Heading]()
+    headings = list[Heading]()
     for level, title, index in _outline(reader):
         if page := pages.get(index + 1):
             text = content.text[page.start : page.end]
             offset, searched[index] = title_offset(title, text, searched.get(index, 0))
-            found.append(Heading(page.start + offset, level, title))
-    yield from sorted(found, key=lambda heading: heading.start)
+            headings.append(Heading(page.start + offset, level, title))
+    yield from sorted(headings, key=lambda heading: heading.start)
 
 
 def _outline(reader: PdfReader | None) -> Iterator[tuple[int, str, int]]:
@@ -259,8 +259,8 @@ def title_offset(title: str, page: str, after: int) -> tuple[int, int]:
     """
     words = r"\s+".join(re.escape(word) for word in title.split())
     numbered = rf"^[ \t]*(?-i:(?:\d+|[A-Z]|[IVX]+)(?:\.\d+)*\.?\s+)?{words}"
-    found = re.compile(numbered, re.IGNORECASE | re.MULTILINE).search(page, after)
-    return (found.start(), found.end()) if found else (after, after)
+    match = re.compile(numbered, re.IGNORECASE | re.MULTILINE).search(page, after)
+    return (match.start(), match.end()) if match else (after, after)
 
 
 def _information(reader: PdfReader | None, key: str) -> str | None:

@@ -29,15 +29,15 @@ def flows(words: Sequence[Word]) -> list[list[Word]]:
 
     A table that was written column by column is one flow.
     """
-    found = list[list[Word]]()
+    runs = list[list[Word]]()
     for word in words:
-        last = found[-1][-1] if found else None
+        last = runs[-1][-1] if runs else None
         if last is None or last.top - word.bottom > _NEW_COLUMN * max(last.height, word.height):
-            found.append([word])
+            runs.append([word])
         else:
-            found[-1].append(word)
+            runs[-1].append(word)
     merged = list[list[Word]]()
-    for flow in found:
+    for flow in runs:
         if merged and _is_column_of_figures(merged[-1], flow):
             merged[-1] = merged[-1] + flow
         else:

@@ -86,7 +86,7 @@ class _Open:
 def rows_of(words: Iterable[Word], gap: float = _CELL_GAP) -> list[Row]:
     """Rows from top to bottom; ``gap`` (em) parts segments."""
     rows = list[_Open]()
-    for word in sorted(words, key=lambda each: (each.middle, each.left)):
+    for word in sorted(words, key=lambda item: (item.middle, item.left)):
         best, top, bottom = None, word.top, word.bottom
         height = bottom - top
         for row in rows[-_ROWS_BACK:]:

@@ -120,15 +120,15 @@ class PageWords:
 def page_words(page: PdfPage) -> PageWords:
     """Reads the characters of a page once. Words that are drawn twice, for weight, count once."""
     turn = _turn_of(page)
-    found = _found_words(page, turn)
-    words = [word for word, _ in found]
+    oriented = _found_words(page, turn)
+    words = [word for word, _ in oriented]
     quarters = Counter[int]()
-    for word, quarter in found:
+    for word, quarter in oriented:
         quarters[quarter] += len(word.text)
-    most = max(quarters, key=lambda each: (quarters[each], -each), default=0)
+    most = max(quarters, key=lambda quarter: (quarters[quarter], -quarter), default=0)
     if most:
         words, turn = _turned_words(words, turn, most), turn.by_quarters(most)
-    for word, (_, quarter) in zip(words, found, strict=True):
+    for word, (_, quarter) in zip(words, oriented, strict=True):
         word.turned = quarter != most
     return PageWords(_without_shadows(words), turn)
 
@@ -169,11 +169,11 @@ class _Letters:
     places: Integers
     apart: Mask
 
-    def only(self, kept: Mask) -> _Letters:
+    def only(self, mask: Mask) -> _Letters:
         """Those letters; white space before one that goes stands before the next."""
-        spaces = np.cumsum(self.apart)[kept]
+        spaces = np.cumsum(self.apart)[mask]
         apart = np.diff(spaces, prepend=0) > 0
-        return _Letters(self.codes[kept], self.boxes[kept], self.places[kept], apart)
+        return _Letters(self.codes[mask], self.boxes[mask], self.places[mask], apart)
 
 
 def _found_words(page: PdfPage, turn: Turn) -> list[tuple[Word, int]]:
@@ -198,12 +198,12 @@ def _found_words(page: PdfPage, turn: Turn) -> list[tuple[Word, int]]:
         )
         text = letters.codes.astype("<u4").tobytes().decode("utf-32-le", "replace")
         spans = itertools.pairwise([*first.tolist(), len(text)])
-        found = list[tuple[Word, int]]()
+        oriented = list[tuple[Word, int]]()
         for place, ((start, end), box) in enumerate(zip(spans, boxes.tolist(), strict=True)):
             left, top, right, bottom = box
             word = Word(text[start:end], left, top, right, bottom, place)
-            found.append((word, turn.quarters(angle(start))))
-        return found
+            oriented.append((word, turn.quarters(angle(start))))
+        return oriented
     finally:
         textpage.close()
 
@@ -293,7 +293,7 @@ def _turned_words(words: list[Word], turn: Turn, quarters: int) -> list[Word]:
 
 
 def _without_shadows(words: list[Word]) -> list[Word]:
-    kept, seen = list[Word](), dict[str, list[Word]]()
+    visible, seen = list[Word](), dict[str, list[Word]]()
     for word in words:
         like = seen.setdefault(word.text, [])
         near = _SAME_PLACE * word.height
@@ -303,5 +303,5 @@ def _without_shadows(words: list[Word]) -> list[Word]:
         ):
             continue
         like.append(word)
-        kept.append(word)
-    return kept
+        visible.append(word)
+    return visible

@@ -128,7 +128,7 @@ class AnswerEvaluations:
             return None
         run_id = str(last.payload["run"])
         with self._services.database.read() as connection:
-            return None if runs.known(connection, run_id) else run_id
+            return None if runs.run_exists(connection, run_id) else run_id
 
 
 @dataclass
@@ -153,7 +153,7 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
         str(payload["set"]), refusals_alone=True, without_users=without_users
     )
     with services.database.read() as connection:
-        if runs.known(connection, run_id):
+        if runs.run_exists(connection, run_id):
             return f"Run {run_id} is stored."
         answers = rows.of_run(connection, job.base_id, run_id)
     todo = [item for item in questions if _open(answers.get(item.id))]
@@ -313,7 +313,7 @@ def _answered(
 ) -> Iterator[tuple[Question, RunAnswer]]:
     """Questions with their answers as they come in, as far as the budget and the provider let."""
     waiting = list(todo if budget.calls is None else todo[: budget.calls])[::-1]
-    pending, do = dict[Future[RunAnswer], Question](), telemetry.carried(work.do)
+    pending, do = dict[Future[RunAnswer], Question](), telemetry.carry_context(work.do)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while waiting or pending:
             if going.spent.reached(budget) or going.in_a_row >= PATIENCE:

@@ -144,7 +144,7 @@ class Estimates:
     def _asked(self, connection: Connection, run_id: str) -> int:
         """Count the answerable questions that a run was asked."""
         run = runs.get(connection, self._base_id, run_id)
-        question_set = question_rows.named(connection, self._base_id, run.question_set)
+        question_set = question_rows.get_question_set(connection, self._base_id, run.question_set)
         usable = question_rows.usable(connection, self._base_id, question_set.id)
         answerable = {question.id for question in usable if question.answerable}
         return sum(result.question_id in answerable for result in runs.results(connection, run_id))
@@ -155,7 +155,7 @@ class Estimates:
         for run_id in run_ids:
             run = runs.get(connection, self._base_id, run_id)
             ids = {key for item in runs.results(connection, run_id) for key, *_ in item.ranking}
-            chunks = passages.ranked(connection, self._base_id, run.recipe.index.cut, ids)
+            chunks = passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
             for key, chunk in chunks.items():
                 places[chunk.document_id, chunk.start, chunk.end] = key
         return places
@@ -168,10 +168,10 @@ class Estimates:
     ) -> dict[Hit, float]:
         """Return the human judgements of the random sample by hit: 1 relevant, 0 not."""
         run = runs.get(connection, self._base_id, run_ids[0])
-        question_set = question_rows.named(connection, self._base_id, run.question_set)
+        question_set = question_rows.get_question_set(connection, self._base_id, run.question_set)
         origin = SAMPLED + origin_of(run_ids)
         people: dict[Hit, float] = {}
-        for question in question_rows.labelled(connection, question_set.id):
+        for question in question_rows.list_labelled_questions(connection, question_set.id):
             for label in question.labels:
                 if label.origin == origin and label.document_id is not None:
                     place = label.document_id, label.start, label.end

@@ -129,7 +129,7 @@ def _todo(
             for judgement in rows.of_run(connection, run_id, judge, rubric)
         }
         ids = {key for result in results for key, *_ in result.ranking[:CUTOFF]}
-        chunks = passages.ranked(connection, job.base_id, run.recipe.index.cut, ids)
+        chunks = passages.passages_by_id(connection, job.base_id, run.recipe.index.cut, ids)
         texts = {key: chunk.text for key, chunk in chunks.items()}
         present = set(documents.ids_by_name(connection, job.base_id).values())
         for key in sorted(ids & present):
@@ -154,7 +154,7 @@ def _graded(
     No more are begun where that is ``enough``.
     """
     waiting, pending = list(hits)[::-1], dict[Future[_Reply], _Hit]()
-    grade = telemetry.carried(grade)
+    grade = telemetry.carry_context(grade)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while waiting or pending:
             if enough():

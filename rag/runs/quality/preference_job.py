@@ -213,7 +213,7 @@ def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
     now = todo if budget.calls is None else todo[: budget.calls]
     compared = 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        told_of = _answered(pool, now, telemetry.carried(asked), spent, budget)
+        told_of = _answered(pool, now, telemetry.carry_context(asked), spent, budget)
         for done, (key, outcome) in enumerate(told_of, start=1):
             reporter.report(
                 len(stored) + done, len(pair.texts), f"{len(stored) + done:,} questions"
@@ -268,7 +268,7 @@ def _passages(connection: Connection, base_id: int, pair: _Pair) -> dict[str, st
     texts: dict[str, str] = {}
     for run in (pair.run, pair.other):
         ids = {item for items in items_by_question.values() for item in items}
-        chunks = passages.ranked(connection, base_id, run.recipe.index.cut, ids)
+        chunks = passages.passages_by_id(connection, base_id, run.recipe.index.cut, ids)
         texts |= {key: chunk.text for key, chunk in chunks.items()}
     return {
         key: "\n\n".join(dict.fromkeys(texts[item] for item in items if item in texts)) or "(none)"

@@ -81,11 +81,11 @@ class AuditLine:
 def add(connection: Connection, entries: Sequence[AuditEntry]) -> None:
     """Stores entries."""
     names = AuditEntry.__slots__
-    rows = [{name: getattr(each, name) for name in names} for each in entries]
+    rows = [{name: getattr(entry, name) for name in names} for entry in entries]
     connection.execute(insert(audit_entry), rows)
 
 
-def found(
+def list_entries(
     connection: Connection, conditions: Sequence[ColumnElement[bool]], limit: int
 ) -> list[AuditLine]:
     """Entries, newest first."""
@@ -125,8 +125,8 @@ def between(first: datetime | None, last: datetime | None) -> ColumnElement[bool
     conditions = [at >= first] if first else []
     conditions += [at < last] if last else []
     condition: ColumnElement[bool] = true()
-    for each in conditions:
-        condition &= each
+    for extra in conditions:
+        condition &= extra
     return condition
 
 

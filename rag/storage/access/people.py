@@ -80,7 +80,7 @@ class Person:
         return not self.id
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The name, else the address."""
         return self.name or self.email
 
@@ -108,8 +108,8 @@ def hold(connection: Connection) -> None:
 
 def any_signed_in(connection: Connection) -> bool:
     """Whether anybody ever signed in."""
-    found = select(person.c.id).where(person.c.subject.is_not(None)).limit(1)
-    return connection.execute(found).first() is not None
+    statement = select(person.c.id).where(person.c.subject.is_not(None)).limit(1)
+    return connection.execute(statement).first() is not None
 
 
 def by_email(connection: Connection, email: str) -> Person | None:
@@ -124,11 +124,11 @@ def by_subject(connection: Connection, subject: str) -> Person | None:
 
 def has_signed_in(connection: Connection, person_id: str) -> bool:
     """Whether a person came here, and was not only invited."""
-    found = select(person.c.subject).where(person.c.id == person_id)
-    return connection.execute(found).scalar() is not None
+    statement = select(person.c.subject).where(person.c.id == person_id)
+    return connection.execute(statement).scalar() is not None
 
 
-def every(connection: Connection) -> list[Person]:
+def list_people(connection: Connection) -> list[Person]:
     """All people by address."""
     return [_person(row) for row in connection.execute(select(person).order_by(person.c.email))]
 
@@ -137,16 +137,16 @@ def add(connection: Connection, email: str) -> Person:
     """The person with an address, made if there is none."""
     new = {"id": secrets.token_hex(6), "email": email, "created": datetime.now(UTC)}
     insert_missing(connection, person, {**new, "name": "", "administrator": False})
-    found = by_email(connection, email)
-    assert found is not None
-    return found
+    created = by_email(connection, email)
+    assert created is not None
+    return created
 
 
-def note_sign_in(connection: Connection, found: Person, subject: str) -> None:
+def note_sign_in(connection: Connection, member: Person, subject: str) -> None:
     """Stores what a sign-in told of a person."""
-    values = {name: getattr(found, name) for name in ("email", "name", "administrator")}
+    values = {name: getattr(member, name) for name in ("email", "name", "administrator")}
     values |= {"subject": subject, "seen": datetime.now(UTC)}
-    connection.execute(update(person).where(person.c.id == found.id).values(**values))
+    connection.execute(update(person).where(person.c.id == member.id).values(**values))
 
 
 def role(connection: Connection, base_id: int, person_id: str) -> str | None:
@@ -180,10 +180,10 @@ def member_called(connection: Connection, base_id: int, email: str) -> Person:
     Raises NotFound.
     """
     bases.hold(connection, base_id)  # of two owners not both may leave at the same moment
-    found = by_email(connection, email)
-    if found is None or role(connection, base_id, found.id) is None:
+    member = by_email(connection, email)
+    if member is None or role(connection, base_id, member.id) is None:
         raise NotFound(f"{email} is no member.")
-    return found
+    return member
 
 
 def join(connection: Connection, base_id: int, person_id: str, role: str) -> None:
@@ -205,7 +205,7 @@ def owners(connection: Connection, base_id: int) -> Sequence[str]:
     return connection.execute(select(member.c.person_id).where(mine)).scalars().all()
 
 
-def owned_alone(connection: Connection, person_id: str) -> list[str]:
+def bases_with_sole_owner(connection: Connection, person_id: str) -> list[str]:
     """The names of the knowledge bases that would have no owner without a person."""
     others = (
         select(member.c.base_id)
@@ -226,8 +226,8 @@ def claim(connection: Connection, person_id: str) -> None:
     """Gives a person what nobody's is: knowledge bases, conversations, votes and tokens."""
     owned = select(member.c.base_id).where(member.c.role == "owner").scalar_subquery()
     free = knowledge_base.c.id.not_in(owned)
-    for found in connection.execute(select(knowledge_base.c.id).where(free)).scalars().all():
-        join(connection, found, person_id, "owner")
+    for unowned_id in connection.execute(select(knowledge_base.c.id).where(free)).scalars().all():
+        join(connection, unowned_id, person_id, "owner")
     for table, column in (
         (conversation, conversation.c.visitor),
         (bout, bout.c.visitor),
@@ -246,9 +246,11 @@ def forget(connection: Connection, person_id: str) -> dict[str, int]:
         ("memberships", member, member.c.person_id),
     ):
         mine = column == person_id
-        held = connection.execute(select(func.count()).select_from(table).where(mine)).scalar_one()
+        row_count = connection.execute(
+            select(func.count()).select_from(table).where(mine)
+        ).scalar_one()
         connection.execute(delete(table).where(mine))
-        counts[name] = int(held)
+        counts[name] = int(row_count)
     gone = delete(person).where(person.c.id == person_id).returning(person.c.subject)
     subject = connection.execute(gone).scalar()
     if subject is not None:
@@ -257,10 +259,10 @@ def forget(connection: Connection, person_id: str) -> dict[str, int]:
     return counts
 
 
-def deleted(connection: Connection, subject: str) -> datetime | None:
+def deletion_time(connection: Connection, subject: str) -> datetime | None:
     """Return the time at which an account was deleted; None if no deletion is recorded."""
-    found = select(deleted_account.c.at).where(deleted_account.c.subject == subject)
-    at = connection.execute(found).scalar()
+    statement = select(deleted_account.c.at).where(deleted_account.c.subject == subject)
+    at = connection.execute(statement).scalar()
     return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
 
 

@@ -67,7 +67,7 @@ def by_id(connection: Connection, token_id: str) -> TokenRow | None:
     return None if row is None else _row(row)
 
 
-def every(connection: Connection) -> list[TokenRow]:
+def list_tokens(connection: Connection) -> list[TokenRow]:
     """All tokens, revoked ones too, newest first."""
     rows = connection.execute(select(api_token).order_by(api_token.c.created.desc()))
     return [_row(row) for row in rows]

@@ -58,19 +58,19 @@ def find(connection: Connection, scope: Scope, bout_id: int) -> ArenaComparison 
     return None if row is None else _read(row)
 
 
-def vote(connection: Connection, scope: Scope, bout_id: int, given: str) -> bool:
+def vote(connection: Connection, scope: Scope, bout_id: int, choice: str) -> bool:
     """Stores a vote; tells whether the bout is one of the scope."""
-    statement = update(bout).where(scope.over(bout), bout.c.id == bout_id).values(vote=given)
+    statement = update(bout).where(scope.over(bout), bout.c.id == bout_id).values(vote=choice)
     return connection.execute(statement.returning(bout.c.id)).first() is not None
 
 
-def every(connection: Connection, scope: Scope, limit: int) -> list[ArenaComparison]:
+def list_comparisons(connection: Connection, scope: Scope, limit: int) -> list[ArenaComparison]:
     """The bouts, newest first."""
     statement = select(bout).where(scope.over(bout)).order_by(bout.c.id.desc()).limit(limit)
     return [_read(row) for row in connection.execute(statement)]
 
 
-def voted(connection: Connection, scope: Scope) -> list[ArenaComparison]:
+def list_voted_comparisons(connection: Connection, scope: Scope) -> list[ArenaComparison]:
     """The bouts that have a vote, oldest first."""
     statement = select(bout).where(scope.over(bout), bout.c.vote != "").order_by(bout.c.id)
     return [_read(row) for row in connection.execute(statement)]

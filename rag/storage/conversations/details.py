@@ -53,14 +53,14 @@ NO_DETAILS = TurnDetails()
 
 def details_of(answer: Answer) -> dict[str, Any]:
     """Return the details of an answer as plain data, without the empty ones."""
-    told = {
-        "decisions": [asdict(each) for each in answer.decisions],
-        "budget": [asdict(each) for each in answer.budget],
+    details = {
+        "decisions": [asdict(decision) for decision in answer.decisions],
+        "budget": [asdict(part) for part in answer.budget],
         "prompt_version": answer.prompt_version,
-        "quotes": [citation_row(each) for each in answer.quotes],
+        "quotes": [citation_row(citation) for citation in answer.quotes],
         "suspicious": answer.suspicious,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in details.items() if value}
 
 
 def read_details(stored: Mapping[str, Any]) -> TurnDetails:
@@ -70,10 +70,10 @@ def read_details(stored: Mapping[str, Any]) -> TurnDetails:
         for part in stored.get("budget", ())
     )
     return TurnDetails(
-        tuple(Decision(**each) for each in stored.get("decisions", ())),
+        tuple(Decision(**decision) for decision in stored.get("decisions", ())),
         tuple(budget),
         stored.get("prompt_version", ""),
-        tuple(StoredCitation(**each) for each in stored.get("quotes", ())),
+        tuple(StoredCitation(**citation) for citation in stored.get("quotes", ())),
         stored.get("suspicious", 0),
     )
 

@@ -59,7 +59,7 @@ def waiting(connection: Connection, scope: Scope, limit: int) -> list[Feedback]:
     return _rows(connection, scope, _waits(), limit)
 
 
-def given(connection: Connection, scope: Scope, limit: int | None = None) -> list[Feedback]:
+def list_feedback(connection: Connection, scope: Scope, limit: int | None = None) -> list[Feedback]:
     """Turns that have a thumb, a correction or a review; newest first."""
     thought = or_(turn.c.thumb != 0, turn.c.correction != "", turn.c.review != "")
     return _rows(connection, scope, thought, limit)
@@ -71,8 +71,8 @@ def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
     followed = select(later.c.id).where(later.c.parent == turn.c.id).exists()
     ended = turn.c.status != "asked"
     counts = (
-        _count(each)
-        for each in (
+        _count(condition)
+        for condition in (
             ended,
             turn.c.thumb > 0,
             DOWN,

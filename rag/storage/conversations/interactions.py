@@ -158,7 +158,9 @@ def vectors(
     return [Vectored(*row) for row in connection.execute(statement)]
 
 
-def every(connection: Connection, scope: Scope, limit: int, offset: int = 0) -> list[Interaction]:
+def list_interactions(
+    connection: Connection, scope: Scope, limit: int, offset: int = 0
+) -> list[Interaction]:
     """The interactions of a memory, newest first."""
     statement = _rows(scope).order_by(interaction.c.turn_id.desc()).limit(limit).offset(offset)
     return [_read(row) for row in connection.execute(statement)]
@@ -170,7 +172,7 @@ def count(connection: Connection, scope: Scope) -> int:
     return connection.execute(statement).scalar_one()
 
 
-def named(
+def find_by_turns(
     connection: Connection, scope: Scope, turn_ids: Collection[int]
 ) -> dict[int, Interaction]:
     """Those of some turns, by turn."""
@@ -180,12 +182,12 @@ def named(
 
 def get(connection: Connection, scope: Scope, turn_id: int) -> Interaction:
     """One of them. Raises NotFound."""
-    found = named(connection, scope, [turn_id]).get(turn_id)
-    if found is None:
+    interaction = find_by_turns(connection, scope, [turn_id]).get(turn_id)
+    if interaction is None:
         raise NotFound(
             f"The memory holds no interaction {turn_id}.", "It was deleted, or is another's."
         )
-    return found
+    return interaction
 
 
 def correct(connection: Connection, turn_id: int, question: str, answer: str) -> None:
@@ -204,7 +206,9 @@ def remove(connection: Connection, turn_id: int) -> None:
     connection.execute(delete(interaction).where(interaction.c.turn_id == turn_id))
 
 
-def changed(connection: Connection, base_id: int, sources: Collection[Source]) -> set[Source]:
+def changed_sources(
+    connection: Connection, base_id: int, sources: Collection[Source]
+) -> set[Source]:
     """Those that are not as they were: document gone or read anew, or the words excluded by hand.
 
     What a tool found is none that could be looked up: it counts as changed.
@@ -213,7 +217,7 @@ def changed(connection: Connection, base_id: int, sources: Collection[Source]) -
     for name in {source.base for source in sources} - {""}:
         named_so = select(knowledge_base.c.id).where(knowledge_base.c.name == name)
         bases[name] = connection.execute(named_so).scalar() or 0
-    return {each for each in sources if not _is_there(connection, bases[each.base], each)}
+    return {source for source in sources if not _is_there(connection, bases[source.base], source)}
 
 
 def _is_there(connection: Connection, base_id: int, source: Source) -> bool:
@@ -254,4 +258,4 @@ def _rows(scope: Scope) -> Select[Any]:
 
 
 def _read(row: Any) -> Interaction:
-    return read(Interaction, row, sources=tuple(Source(**each) for each in row.sources))
+    return read(Interaction, row, sources=tuple(Source(**source) for source in row.sources))

@@ -32,7 +32,7 @@ class PromptVersion:
     created: datetime
 
 
-def every(connection: Connection, base_id: int) -> list[PromptVersion]:
+def list_prompt_versions(connection: Connection, base_id: int) -> list[PromptVersion]:
     """All versions of all prompts of a base, oldest first."""
     mine = select(prompt_text).where(prompt_text.c.base_id == base_id).order_by(prompt_text.c.id)
     return [read(PromptVersion, row) for row in connection.execute(mine)]

@@ -32,5 +32,5 @@ def forget_interactions(connection: Connection, before: datetime) -> None:
 def forget_traces(connection: Connection, before: datetime) -> None:
     """Deletes how answers from before a moment came about."""
     empty: dict[str, Any] = {"details": {}, "metrics": {}, "sentences": [], "examples": []}
-    held = or_(*(cast(turn.c[name], Text) != str(none) for name, none in empty.items()))
-    connection.execute(update(turn).where(turn.c.created < before, held).values(**empty))
+    has_traces = or_(*(cast(turn.c[name], Text) != str(none) for name, none in empty.items()))
+    connection.execute(update(turn).where(turn.c.created < before, has_traces).values(**empty))

@@ -111,13 +111,13 @@ def create(connection: Connection, scope: Scope) -> int:
 def find(connection: Connection, scope: Scope, conversation_id: int) -> Conversation | None:
     """A conversation, where it is one of the scope."""
     names = ("id", "name", "settings", "visitor", "created")
-    wanted = [conversation.c[name] for name in names]
-    statement = select(*wanted).where(scope.condition, conversation.c.id == conversation_id)
+    columns = [conversation.c[name] for name in names]
+    statement = select(*columns).where(scope.condition, conversation.c.id == conversation_id)
     row = connection.execute(statement).first()
     return None if row is None else Conversation(*row)
 
 
-def called(connection: Connection, scope: Scope, name: str) -> list[int]:
+def find_ids_by_name(connection: Connection, scope: Scope, name: str) -> list[int]:
     """The ids of the conversations of a name."""
     statement = select(conversation.c.id).where(scope.condition, conversation.c.name == name)
     return list(connection.execute(statement.order_by(conversation.c.id)).scalars())
@@ -146,12 +146,12 @@ def recent(
     """
     statement = _recent().where(scope.condition).limit(limit)
     if containing:
-        said = select(turn.c.conversation_id).where(
+        with_text = select(turn.c.conversation_id).where(
             turn.c.question.icontains(containing, autoescape=True)
             | turn.c.answer.icontains(containing, autoescape=True)
         )
         named = conversation.c.name.icontains(containing, autoescape=True)
-        statement = statement.where(or_(named, conversation.c.id.in_(said)))
+        statement = statement.where(or_(named, conversation.c.id.in_(with_text)))
     return [ConversationRow(*row) for row in connection.execute(statement)]
 
 

@@ -146,15 +146,15 @@ def conclude(
             answer=answer.text,
             status=answer.status,
             mode=answer.mode,
-            citations=[citation_row(each) for each in answer.citations],
-            sentences=[asdict(each) for each in answer.sentences],
+            citations=[citation_row(citation) for citation in answer.citations],
+            sentences=[asdict(sentence) for sentence in answer.sentences],
             details=details_of(answer),
             note=answer.note,
             passages=answer.trace.passages,
             seconds=answer.trace.seconds,
             rewritten=answer.trace.question if answer.trace.typed else "",
             metrics=dict(metrics),
-            examples=[_example(each) for each in answer.examples],
+            examples=[_example(example) for example in answer.examples],
         )
         .returning(turn.c.id)
     )
@@ -162,9 +162,9 @@ def conclude(
 
 
 def _example(example: Example) -> dict[str, Any]:
-    shown = asdict(example)
-    del shown["answer"]  # what is deleted from the memory shall not live on in turns
-    return shown
+    stored = asdict(example)
+    del stored["answer"]  # what is deleted from the memory shall not live on in turns
+    return stored
 
 
 def mark(connection: Connection, scope: Scope, turn_id: int, **values: Any) -> None:
@@ -178,7 +178,7 @@ def count_click(connection: Connection, scope: Scope, turn_id: int) -> None:
     mark(connection, scope, turn_id, clicks=turn.c.clicks + 1)
 
 
-def shown(
+def list_branch_turns(
     connection: Connection, scope: Scope, conversation_id: int, last: int | None = None
 ) -> list[Turn]:
     """The turns of the branch that is shown, oldest first; the one that ends with ``last``."""
@@ -223,7 +223,7 @@ def stored_turn(row: Row[Any], versions: tuple[int, ...]) -> Turn:
         recipe=Recipe.restore(row.recipe),
         citations=tuple(StoredCitation(**item) for item in row.citations),
         also=tuple(row.also),
-        examples=tuple(StoredExample(**each) for each in row.examples),
+        examples=tuple(StoredExample(**example) for example in row.examples),
         sentences=tuple(map(_sentence, row.sentences)),
         versions=versions,
         details=read_details(row.details),

@@ -83,22 +83,22 @@ def bills(connection: Connection, run_ids: Collection[str]) -> dict[str, list[Bi
         (columns.judge_tokens > 0) & columns.judge_cost.is_(None)
     )
     paid = func.coalesce(columns.cost, 0.0) + func.coalesce(columns.judge_cost, 0.0)
-    known = columns.cost.is_not(None) | columns.judge_cost.is_not(None)
-    found: dict[str, list[Bill]] = {}
+    is_priced = columns.cost.is_not(None) | columns.judge_cost.is_not(None)
+    by_run: dict[str, list[Bill]] = {}
     for row in connection.execute(
         select(
             columns.run_id,
             columns.currency,
             func.sum(answered + columns.judge_tokens).label("tokens"),
-            func.sum(case((known, paid))).label("money"),
+            func.sum(case((is_priced, paid))).label("money"),
             func.sum(case((unpriced, 1), else_=0)).label("unpriced"),
         )
         .where(columns.run_id.in_(run_ids), answered + columns.judge_tokens > 0)
         .group_by(columns.run_id, columns.currency)
         .order_by(columns.run_id, columns.currency)
     ):
-        found.setdefault(row.run_id, []).append(read(Bill, row))
-    return found
+        by_run.setdefault(row.run_id, []).append(read(Bill, row))
+    return by_run
 
 
 def store(connection: Connection, base_id: int, run_id: str, answer: RunAnswer) -> None:

@@ -35,9 +35,9 @@ class StoredJudgement:
     currency: str = ""
 
 
-def add(connection: Connection, run_id: str, made: StoredJudgement) -> None:
+def add(connection: Connection, run_id: str, new: StoredJudgement) -> None:
     """Stores a judgement, unless the same was made meanwhile."""
-    row = {name: getattr(made, name) for name in StoredJudgement.__slots__}
+    row = {name: getattr(new, name) for name in StoredJudgement.__slots__}
     insert_missing(connection, judgement, {**row, "run_id": run_id, "created": datetime.now(UTC)})
 
 

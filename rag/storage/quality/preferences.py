@@ -30,9 +30,9 @@ class StoredPreference:
     currency: str = ""
 
 
-def add(connection: Connection, run_id: str, other_id: str, made: StoredPreference) -> None:
+def add(connection: Connection, run_id: str, other_id: str, new: StoredPreference) -> None:
     """Stores a preference, unless the same was told meanwhile."""
-    row = {**asdict(made), "run_id": run_id, "other_id": other_id, "created": datetime.now(UTC)}
+    row = {**asdict(new), "run_id": run_id, "other_id": other_id, "created": datetime.now(UTC)}
     insert_missing(connection, preference, row)
 
 
@@ -41,6 +41,6 @@ def between(
 ) -> dict[str, StoredPreference]:
     """The preferences of a judge between two runs, by question id."""
     mine = (preference.c.run_id == run_id) & (preference.c.other_id == other_id)
-    told = (preference.c.judge == judge) & (preference.c.rubric == rubric)
-    rows = connection.execute(select(preference).where(mine, told).order_by(preference.c.id))
+    same_judge = (preference.c.judge == judge) & (preference.c.rubric == rubric)
+    rows = connection.execute(select(preference).where(mine, same_judge).order_by(preference.c.id))
     return {row.question_id: read(StoredPreference, row) for row in rows}

@@ -16,7 +16,7 @@ from sqlalchemy import BigInteger, Connection, String, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import SQLAlchemyError
 
-from rag.storage.database import Database, translated
+from rag.storage.database import Database, translate_errors
 
 # A machine that is cut off is noticed within half a minute, not within hours.
 _KEPT_ALIVE = """
@@ -68,12 +68,12 @@ class Claims:
         if not self.shared:
             return set(names)
         now = time.monotonic()
-        wanted = {name: _number(name) for name in names if name not in self._held}
-        if wanted:
-            given = {"names": list(wanted), "numbers": list(wanted.values())}
-            with translated():
-                free = set(self._open().execute(_TAKE, given).scalars())
-            for name, number in wanted.items():
+        numbers = {name: _number(name) for name in names if name not in self._held}
+        if numbers:
+            parameters = {"names": list(numbers), "numbers": list(numbers.values())}
+            with translate_errors():
+                free = set(self._open().execute(_TAKE, parameters).scalars())
+            for name, number in numbers.items():
                 if name in free:
                     self._held[name] = number
                     self._refused.pop(name, None)
@@ -87,7 +87,7 @@ class Claims:
         """Lets others claim pieces again. Raises StorageError."""
         numbers = [self._held.pop(name) for name in names if name in self._held]
         if numbers:
-            with translated():
+            with translate_errors():
                 self._open().execute(_LEAVE, {"numbers": numbers})
 
     def _open(self) -> Connection:

@@ -35,8 +35,8 @@ def missing(connection: Connection, source: int, target: int) -> list[str]:
     away."""
     there = document.alias()
     same = or_(there.c.id == document.c.id, there.c.name == document.c.name)
-    held = select(there.c.id).where(there.c.base_id == target, same).exists()
-    statement = select(document.c.id).where(document.c.base_id == source, ~held)
+    exists_there = select(there.c.id).where(there.c.base_id == target, same).exists()
+    statement = select(document.c.id).where(document.c.base_id == source, ~exists_there)
     return list(connection.execute(statement.order_by(document.c.name)).scalars())
 
 
@@ -80,8 +80,8 @@ def all_else(connection: Connection, source: int, target: int) -> None:
     for theirs, mine in connection.execute(
         pairs.where(old.c.base_id == source, new.c.base_id == target)
     ).all():
-        taken = select(question.c.id).where(question.c.set_id == mine).limit(1)
-        if connection.execute(taken).first() is None:  # else it was made in the copy meanwhile
+        statement = select(question.c.id).where(question.c.set_id == mine).limit(1)
+        if connection.execute(statement).first() is None:  # else it was made in the copy meanwhile
             _copy(connection, question, question.c.set_id == theirs, set_id=mine)
             _copy(connection, evidence, evidence.c.set_id == theirs, set_id=mine)
 
@@ -114,8 +114,8 @@ def _of(table: Table, source: int, key: str, ids: Sequence[str]) -> ColumnElemen
 def _new(table: Table, key: str, source: int, target: int) -> ColumnElement[bool]:
     """Rows of the source whose key the target does not have."""
     there = table.alias()
-    known = select(there.c[key]).where(there.c.base_id == target)
-    return (table.c.base_id == source) & table.c[key].not_in(known)
+    present_keys = select(there.c[key]).where(there.c.base_id == target)
+    return (table.c.base_id == source) & table.c[key].not_in(present_keys)
 
 
 def _cut_of(table: Table, target: int) -> ColumnElement[Any]:

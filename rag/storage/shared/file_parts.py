@@ -66,13 +66,13 @@ def bring(database: Database, sha256: str, place: Path) -> None:
         ) from error
 
 
-def known(connection: Connection, names: Sequence[str]) -> set[str]:
+def find_stored(connection: Connection, names: Sequence[str]) -> set[str]:
     """Those of some files that are there."""
-    found: set[str] = set()
+    present: set[str] = set()
     for part in listable(names):
         first = (file_part.c.position == 0) & file_part.c.sha256.in_(part)
-        found.update(connection.execute(select(file_part.c.sha256).where(first)).scalars())
-    return found
+        present.update(connection.execute(select(file_part.c.sha256).where(first)).scalars())
+    return present
 
 
 def size(connection: Connection, names: Sequence[str]) -> int:
@@ -84,7 +84,7 @@ def size(connection: Connection, names: Sequence[str]) -> int:
     )
 
 
-def every(connection: Connection) -> set[str]:
+def list_stored(connection: Connection) -> set[str]:
     """All files that are there."""
     first = select(file_part.c.sha256).where(file_part.c.position == 0)
     return set(connection.execute(first).scalars())

@@ -39,17 +39,17 @@ _SIGNS = (r"\u0000", r"\ud")  # how JSON writes the character 0, and half a char
 def mend_text(connection: Connection, *, repair: bool) -> list[str]:
     """Find values of JSON with text that is none, recipes aside, by the names of their columns;
     ``repair`` stores them as they are read anyway."""
-    found = []
+    mended = []
     for table in metadata.sorted_tables:
-        for column in (each for each in table.c if isinstance(each.type, JSON)):
-            if any(column is each for each in _RECIPES):
+        for column in (candidate for candidate in table.c if isinstance(candidate.type, JSON)):
+            if any(column is recipe_column for recipe_column in _RECIPES):
                 continue
             for row, value in _spoilt(connection, table, column):
-                found.append(f"{table.name}.{column.name}")
+                mended.append(f"{table.name}.{column.name}")
                 if repair:
                     mine = [key == row._mapping[key.name] for key in table.primary_key]
                     connection.execute(update(table).where(*mine).values({column: value}))
-    return found
+    return mended
 
 
 def _spoilt(
@@ -57,8 +57,8 @@ def _spoilt(
 ) -> Iterator[tuple[Row[Any], Any]]:
     text = cast(column, Text)
     suspicious = or_(*(text.contains(sign, autoescape=True) for sign in _SIGNS))
-    wanted: Select[Any] = select(*table.primary_key, text.label("stored"))
-    for row in connection.execute(wanted.where(suspicious)).all():
+    statement: Select[Any] = select(*table.primary_key, text.label("stored"))
+    for row in connection.execute(statement.where(suspicious)).all():
         stored = json.loads(row.stored)
         if (value := mend(stored)) != stored:
             yield row, value
@@ -67,19 +67,19 @@ def _spoilt(
 def mend_recipes(connection: Connection, *, repair: bool) -> list[str]:
     """Find saved recipes, and versions of them, that would be refused today, by the names of their
     bases; ``repair`` stores them as they are read anyway."""
-    found = []
+    mended = []
     for row, recipe in _refused(connection, knowledge_base):
-        found.append(f"the recipe of {row.name}")
+        mended.append(f"the recipe of {row.name}")
         if repair:
             mine = knowledge_base.c.id == row.id
             data = recipe.model_dump(mode="json")
             connection.execute(update(knowledge_base).where(mine).values(recipe=data))
     names = {row.id: row.name for row in connection.execute(select(knowledge_base))}
     for row, recipe in _refused(connection, recipe_version):
-        found.append(f"version {row.hash} of the recipe of {names[row.base_id]}")
+        mended.append(f"version {row.hash} of the recipe of {names[row.base_id]}")
         if repair:
             _replace_version(connection, row, recipe)
-    return found
+    return mended
 
 
 def _refused(connection: Connection, table: Table) -> Iterator[tuple[Row[Any], Recipe]]:
@@ -99,11 +99,11 @@ def _is_beyond(stored: Any) -> bool:
 
 def _replace_version(connection: Connection, row: Row[Any], recipe: Recipe) -> None:
     """Stores a version under the hash that it has by now, with the name that it was given."""
-    kept = {"base_id": row.base_id, "hash": recipe.hash, "saved": row.saved}
+    key = {"base_id": row.base_id, "hash": recipe.hash, "saved": row.saved}
     mine = (recipe_version.c.base_id == row.base_id) & (recipe_version.c.hash == row.hash)
     connection.execute(delete(recipe_version).where(mine))
-    insert_or_replace(connection, recipe_version, kept | {"recipe": recipe.model_dump(mode="json")})
-    name = recipe_names.every(connection, row.base_id).get(row.hash, "")
+    insert_or_replace(connection, recipe_version, key | {"recipe": recipe.model_dump(mode="json")})
+    name = recipe_names.list_recipe_names(connection, row.base_id).get(row.hash, "")
     if name and recipe.hash != row.hash:
         recipe_names.put(connection, row.base_id, row.hash, "")
         recipe_names.put(connection, row.base_id, recipe.hash, name)

@@ -70,8 +70,8 @@ def _copy(source: Connection, target: Connection) -> None:
     for table in _TABLES:
         fill = insert(table).values({c.name: _given(c, on_server) for c in table.columns})
         read = select(*(_verbatim(column) for column in table.columns))
-        found = source.execute(read, execution_options={"yield_per": _ROWS})
-        for rows in found.mappings().partitions():
+        result = source.execute(read, execution_options={"yield_per": _ROWS})
+        for rows in result.mappings().partitions():
             target.execute(fill, [_in_utc(dict(row)) for row in rows])
 
 
