@@ -195,7 +195,7 @@ class KnowledgeBase(Words):
             *(recipe.index.hash, search.hash, limit.digest, limit.threshold),
             (answer.provider, answer.model) if search.asks_chat else (),
             *(tool.model_dump_json() for tool in named_tools(self._services, search)),
-            *((each.weight, each.base.state(each.recipe)) for each in beside),
+            *((further.weight, further.base.state(further.recipe)) for further in beside),
         ]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
@@ -222,12 +222,12 @@ class KnowledgeBase(Words):
         history: Sequence[Message] = (),
         limit: ThresholdRule | None = None,
     ) -> Trace:
-        asked = {"base": self.id, "question": question, "recipe": recipe}
-        with telemetry.spanning("search", asked) as span:
+        labels = {"base": self.id, "question": question, "recipe": recipe}
+        with telemetry.spanning("search", labels) as span:
             started = perf_counter()
-            span.about = found = self._found(question, recipe, beside, history, limit)
-            telemetry.note_work("search", perf_counter() - started, found)
-            return found
+            span.about = trace = self._found(question, recipe, beside, history, limit)
+            telemetry.note_work("search", perf_counter() - started, trace)
+            return trace
 
     def _found(
         self,
@@ -240,10 +240,10 @@ class KnowledgeBase(Words):
         first = self.part(question, recipe, history=history, limit=limit)
         trace = first.trace
         if beside or recipe.search.tools:
-            asked = tool_parts(self._services, trace.question, recipe, trace)
+            tool_traces = tool_parts(self._services, trace.question, recipe, trace)
             others, failures = federated_parts(trace.question, beside)
             top_k = recipe.search.top_k
-            trace = merge_traces([first, *asked, *others], recipe.hash, top_k, failures)
+            trace = merge_traces([first, *tool_traces, *others], recipe.hash, top_k, failures)
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
         cut_id = self._services.indexes.current(self.id, recipe.index).cut_id
         around = StoredSurroundings(self._database, self.id, cut_id)
@@ -263,17 +263,19 @@ class KnowledgeBase(Words):
 
         ``limit`` is the threshold rule of the recipe, if it is known already.
         """
-        services, asked = self._services, check_question(question)
-        said = tuple(history) if recipe.search.rewrite else ()
-        known = limit or self._limit(recipe)
+        services, checked = self._services, check_question(question)
+        messages = tuple(history) if recipe.search.rewrite else ()
+        resolved = limit or self._limit(recipe)
 
         def search() -> Trace:
-            return retrieve(asked, recipe, self._corpus(recipe, known), known.threshold, said)
+            return retrieve(
+                checked, recipe, self._corpus(recipe, resolved), resolved.threshold, messages
+            )
 
-        key = self._state(without_tools(recipe), known), asked, said
+        key = self._state(without_tools(recipe), resolved), checked, messages
         trace = replace(services.results.trace(key, search), recipe=recipe.hash)
         scale = f"cosine of {services.models.embedder(recipe.index.embedder).id}"
-        return Part(self.name, trace, "probability" if known.calibration else scale, weight)
+        return Part(self.name, trace, "probability" if resolved.calibration else scale, weight)
 
     def _limit(self, recipe: Recipe) -> ThresholdRule:
         """Return the threshold rule of a recipe. Raises InvalidInput as ``threshold`` does."""
@@ -327,8 +329,8 @@ class KnowledgeBase(Words):
 
         Past interactions about the questions ``without`` are no examples.
         """
-        asked = {"base": self.id, "question": question, "recipe": recipe}
-        turn = telemetry.begin("turn", asked, telemetry.current())
+        labels = {"base": self.id, "question": question, "recipe": recipe}
+        turn = telemetry.begin("turn", labels, telemetry.current())
         with telemetry.within(turn):
             if searches(recipe.answer):
                 trace = self.search(question, recipe, beside)
@@ -363,12 +365,12 @@ class KnowledgeBase(Words):
     def unranked(self, key: int, question: str, recipe: Recipe) -> Hit:
         """Any passage as a hit without a rank (0), with its cosine. Raises NotFound."""
         index = self._services.indexes.current(self.id, recipe.index)
-        found = lookup(self._database, self.id, index.cut_id)([key])
-        if key not in found:
+        rows = lookup(self._database, self.id, index.cut_id)([key])
+        if key not in rows:
             raise NotFound("The passage is gone.", "Its document was deleted or replaced.")
         vector = self._services.models.embedder(recipe.index.embedder).embed([question], "query")[0]
         cosine = float(vectors_of(index).vectors(np.array([key]))[0] @ vector)
-        return Hit(*found[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})
+        return Hit(*rows[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})
 
     @operation("guest", models="none")
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
