@@ -68,14 +68,14 @@ class Indexes:
         with self._guard:
             return sum(index.bytes for index in self._current.values())
 
-    def current(self, base_id: int, recipe: IndexRecipe) -> Index:
-        """The index of a build, with every document that the database says it holds.
+    def current(self, base_id: int, recipe: IndexRecipe, version: int | None = None) -> Index:
+        """Return the index of a build at a version of the documents or later, by default now.
 
         Looking registers nothing: the index of a recipe that was never built is empty. One that
         has outgrown its kind is moved in the background; searches go on with what there is. Raises
         InvalidRecipe, ProviderError, or StorageError for a server.
         """
-        index = self._present(base_id, recipe)
+        index = self._present(base_id, recipe, version)
         if self._chosen(index, recipe).kind != index.kind or not index.dense.settled:
             work = partial(self.settled, base_id, recipe)
             self._background.start((base_id, recipe.hash), work)
@@ -128,12 +128,11 @@ class Indexes:
         dense = self._servers.dense(place, kind, self._embedder(recipe.embedder))
         return copied(index.dense, dense, index.embedded_passages)
 
-    def _present(self, base_id: int, recipe: IndexRecipe) -> Index:
+    def _present(self, base_id: int, recipe: IndexRecipe, version: int | None = None) -> Index:
         place = (base_id, recipe.hash)
-        with (
-            self._database.read() as connection
-        ):  # a replica may lag behind the caller's own change
-            version = bases.version(connection, base_id)
+        if version is None:  # a replica may lag behind the caller's own change
+            with self._database.read() as connection:
+                version = bases.version(connection, base_id)
         index = self._known(place)
         if index is not None and index.version == version:
             return index

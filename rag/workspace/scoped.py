@@ -35,6 +35,7 @@ from rag.workspace.authorization import ASK, WHOLE_BASE, Authorization, Role, re
 from rag.workspace.principal import Principal
 from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
 
+_SEARCHES = ("search", "ask")  # the audited kinds of operations that search
 _LET_IN_SECONDS = 1.0  # how late it is noticed that a token was revoked
 
 
@@ -161,7 +162,6 @@ class ScopedWorkspace:
         role: Role,
         saved: Callable[[], Recipe],
         recipe: Recipe,
-        path: str,
         operation: Operation,
     ) -> None:
         """Raises NotAllowed where a recipe opens a file of the server or costs money and is not as
@@ -176,15 +176,12 @@ class ScopedWorkspace:
         answers = operation.models == "answer"
         self._require_saved(saved, recipe, answers)
         link = self.principal.link
-        # Every search has this part, also one that answers.
-        searches = path == "part" and spending.costs(recipe, self.settings)
-        if link is not None and (answers or searches):
-            key = link.id if answers else f"{link.id} searches"
-            seconds = self._workspace.access.guest_rates.wait(key)
-            if seconds:
-                raise NotAllowed(
-                    "This link is asked too often.", f"Ask again in {ceil(seconds)} s."
-                )
+        if link is None:
+            return
+        searches = operation.audit in _SEARCHES and spending.costs(recipe, self.settings)
+        counted = [link.id] * answers + [f"{link.id} searches"] * searches
+        if seconds := max(map(self._workspace.access.guest_rates.wait, counted), default=0):
+            raise NotAllowed("This link is asked too often.", f"Ask again in {ceil(seconds)} s.")
 
     def _require_saved(self, saved: Callable[[], Recipe], recipe: Recipe, answers: bool) -> None:
         """Raises NotAllowed where a recipe costs what the saved one does not."""
