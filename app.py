@@ -102,14 +102,14 @@ class Guard:
                 await self._app(scope, receive, send)
             return
 
-        kept = _new_visitor(scope)
+        set_cookie = _new_visitor(scope)
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answer = MutableHeaders(scope=message)
                 answer.update(self._headers)
-                if kept:
-                    answer.append("Set-Cookie", kept)
+                if set_cookie:
+                    answer.append("Set-Cookie", set_cookie)
             await send(message)
 
         hidden = scope["type"] == "http" and scope["path"].endswith("/_stcore/metrics")
@@ -122,12 +122,16 @@ class Guard:
 def _is_elsewhere(scope: Scope) -> bool:
     """Whether a page of another server opens a session: Streamlit would let in every port of this
     machine, and so every program that shows pages on it."""
-    given = Headers(scope=scope)
-    origin = given.get("origin", "")
+    headers = Headers(scope=scope)
+    origin = headers.get("origin", "")
     here = urlsplit(origin)
-    if not origin or here.netloc == given.get("host") or not config.get_option("server.enableCORS"):
+    if (
+        not origin
+        or here.netloc == headers.get("host")
+        or not config.get_option("server.enableCORS")
+    ):
         return False
-    listed = {each.strip() for each in config.get_option("server.corsAllowedOrigins")}
+    listed = {origin_.strip() for origin_ in config.get_option("server.corsAllowedOrigins")}
     named = config.is_manually_set("browser.serverAddress")
     address = config.get_option("browser.serverAddress") if named else None
     return origin not in listed and (address is None or here.hostname != address)

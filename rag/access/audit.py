@@ -43,10 +43,10 @@ class AuditLog:
     """Entries of changes are stored at once. Those of reads wait up to half a second, together:
     a search shall not wait for whoever writes to the database."""
 
-    def __init__(self, database: Database, kept: Callable[[], bool]) -> None:
+    def __init__(self, database: Database, enabled: Callable[[], bool]) -> None:
         """``kept`` says whether entries are kept at all."""
         self._database = database
-        self._kept = kept
+        self._kept = enabled
         self._waiting: deque[AuditEntry] = deque(maxlen=_MOST_WAITING)
         self._turn = threading.Lock()
         self._timer: threading.Timer | None = None
@@ -120,5 +120,5 @@ def audit_csv(lines: Sequence[AuditLine]) -> str:
 
 def _cells(line: AuditLine) -> list[str]:
     entry = line.entry
-    said = [audit_actor(line), entry.via, entry.key_id, entry.base, entry.kind]
-    return [entry.at.isoformat(), *said, entry.action, entry.detail]
+    origin = [audit_actor(line), entry.via, entry.key_id, entry.base, entry.kind]
+    return [entry.at.isoformat(), *origin, entry.action, entry.detail]

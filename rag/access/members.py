@@ -33,29 +33,29 @@ class Members:
         email = address(email)
         _check(role)
         with self._database.write() as connection:
-            found = people.add(connection, email)
-            if people.role(connection, self._base_id, found.id) is not None:
+            person = people.add(connection, email)
+            if people.role(connection, self._base_id, person.id) is not None:
                 raise AlreadyExists(f"{email} is a member already.", "Change the role instead.")
-            people.join(connection, self._base_id, found.id, role)
-        return found
+            people.join(connection, self._base_id, person.id, role)
+        return person
 
     @operation("owner", audit="members", audited_arguments=ALL)
     def change(self, email: str, role: str) -> None:
         """Gives a member another role. Raises NotFound, InvalidInput for the last owner."""
         _check(role)
         with self._database.write() as connection:
-            found = people.member_called(connection, self._base_id, address(email))
+            member = people.member_called(connection, self._base_id, address(email))
             if role != "owner":
-                _keep_an_owner(found, people.owners(connection, self._base_id))
-            people.join(connection, self._base_id, found.id, role)
+                _keep_an_owner(member, people.owners(connection, self._base_id))
+            people.join(connection, self._base_id, member.id, role)
 
     @operation("owner", audit="members", audited_arguments=ALL)
     def remove(self, email: str) -> None:
         """Takes a member out. Raises NotFound, InvalidInput for the last owner."""
         with self._database.write() as connection:
-            found = people.member_called(connection, self._base_id, address(email))
-            _keep_an_owner(found, people.owners(connection, self._base_id))
-            people.leave(connection, self._base_id, found.id)
+            member = people.member_called(connection, self._base_id, address(email))
+            _keep_an_owner(member, people.owners(connection, self._base_id))
+            people.leave(connection, self._base_id, member.id)
 
 
 def _keep_an_owner(person: Person, owners: Sequence[str]) -> None:

@@ -61,30 +61,30 @@ class People:
             *self._admins,
         }:
             raise NotAllowed(f"{email} may not sign in here.", "Ask an administrator.")
-        said = f"{claims.issuer}\n{claims.subject}"
-        subject = hashlib.sha256(said.encode()).hexdigest()
+        identity = f"{claims.issuer}\n{claims.subject}"
+        subject = hashlib.sha256(identity.encode()).hexdigest()
         with self._database.write() as connection:
             people.hold(connection)
-            found = people.by_subject(connection, subject)
+            person = people.by_subject(connection, subject)
             nobody_yet = not people.any_signed_in(connection)
-            first = not any(each.administrator for each in people.list_people(connection))
-            if found is None:
+            first = not any(person.administrator for person in people.list_people(connection))
+            if person is None:
                 _refuse_from_before(people.deletion_time(connection, subject), claims.issued)
-                found = people.add(connection, email)
-                if people.has_signed_in(connection, found.id):
+                person = people.add(connection, email)
+                if people.has_signed_in(connection, person.id):
                     raise NotAllowed(
                         f"{email} belongs to another account.",
                         "Sign in as before, or ask an administrator.",
                     )
             administrator = (
-                email in self._admins if self._admins else nobody_yet or found.administrator
+                email in self._admins if self._admins else nobody_yet or person.administrator
             )
-            entered = replace(found, name=claims.name.strip(), administrator=administrator)
+            entered = replace(person, name=claims.name.strip(), administrator=administrator)
             if people.by_email(connection, email) is None:  # the provider has another one now
                 entered = replace(entered, email=email)
             people.note_sign_in(connection, entered, subject)
             if administrator and first:
-                people.claim(connection, found.id)
+                people.claim(connection, person.id)
         return entered
 
     def has(self, person: Person) -> bool:
@@ -117,10 +117,10 @@ class People:
     def named(self, email: str) -> Person:
         """The person with an address. Raises NotFound."""
         with self._database.read() as connection:
-            found = people.by_email(connection, address(email))
-        if found is None:
+            person = people.by_email(connection, address(email))
+        if person is None:
             raise NotFound(f"Nobody here has the address {email!r}.")
-        return found
+        return person
 
     def forget(self, person: Person) -> dict[str, int]:
         """Deletes a person with conversations, memory, feedback, votes and tokens.
@@ -148,9 +148,9 @@ def _refuse_from_before(deleted: datetime | None, issued: datetime | None) -> No
 
 def address(text: str) -> str:
     """An address as it is compared. Raises InvalidInput."""
-    found = fold_case(text)
-    name, at, host = found.rpartition("@")
-    fits = name and at and host and len(found) <= _LONGEST_ADDRESS and found.isprintable()
-    if not fits or any(sign in found for sign in " ,;<>\"'"):
+    normalised = fold_case(text)
+    name, at, host = normalised.rpartition("@")
+    fits = name and at and host and len(normalised) <= _LONGEST_ADDRESS and normalised.isprintable()
+    if not fits or any(sign in normalised for sign in " ,;<>\"'"):
         raise InvalidInput(f"{text!r} is no e-mail address.")
-    return found
+    return normalised

@@ -46,10 +46,10 @@ class Rates:
         """Takes one request; 0 where it is let through, else the seconds until the next is."""
         with self._lock:
             now = self._clock()
-            left, then = self._buckets.get(who, (self._most, now))
-            left = min(self._most, left + (now - then) * self._per_second)
-            if left < 1:
-                self._buckets[who] = left, now
-                return (1 - left) / self._per_second
-            self._buckets[who] = left - 1, now
+            remaining, then = self._buckets.get(who, (self._most, now))
+            remaining = min(self._most, remaining + (now - then) * self._per_second)
+            if remaining < 1:
+                self._buckets[who] = remaining, now
+                return (1 - remaining) / self._per_second
+            self._buckets[who] = remaining - 1, now
             return 0.0

@@ -36,7 +36,7 @@ class KeptReplies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def once(self, token_id: str, key: str, asked: Any, make: Callable[[], Made]) -> Made:
+    def once(self, token_id: str, key: str, request: Any, make: Callable[[], Made]) -> Made:
         """Return the result of ``make``, or its stored result for the same request with this key.
 
         ``asked`` is the request as plain data. Failures are not stored. Raises InvalidInput for a
@@ -44,24 +44,24 @@ class KeptReplies:
         """
         if not key.isprintable() or not 1 <= len(key) <= _LONGEST_KEY:
             raise InvalidInput(f"An idempotency key has 1 to {_LONGEST_KEY} printable characters.")
-        digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
         with self._database.write() as connection:
             replies.forget(connection, _KEPT_SECONDS, _AT_WORK_SECONDS)
-            known = replies.begin(connection, token_id, key, digest)
-        if known is not None:
-            if known.asked != digest:
+            stored = replies.begin(connection, token_id, key, digest)
+        if stored is not None:
+            if stored.asked != digest:
                 raise InvalidInput(
                     "This idempotency key was used for another request.", "Use a new key."
                 )
-            if known.status is None:
+            if stored.status is None:
                 raise KeyInUse("The request with this key is being worked on.", "Wait, then retry.")
-            return Made(known.status, known.body, known.location)
+            return Made(stored.status, stored.body, stored.location)
         try:
-            made = make()
+            reply = make()
         except BaseException:
             with self._database.write() as connection:
                 replies.drop(connection, token_id, key)
             raise
         with self._database.write() as connection:
-            replies.finish(connection, token_id, key, made.status, made.body, made.location)
-        return made
+            replies.finish(connection, token_id, key, reply.status, reply.body, reply.location)
+        return reply

@@ -44,8 +44,8 @@ class Tokens:
             raise InvalidInput(f"A token needs a name of 1 to {_LONGEST_NAME} characters.")
         unknown = sorted(set(scopes) - SCOPES.keys())
         if unknown or not scopes:
-            said = f"There is no scope {unknown[0]!r}." if unknown else "A token needs a scope."
-            raise InvalidInput(said, f"There are: {', '.join(SCOPES)}.")
+            message = f"There is no scope {unknown[0]!r}." if unknown else "A token needs a scope."
+            raise InvalidInput(message, f"There are: {', '.join(SCOPES)}.")
         if days is not None and not 1 <= days <= _LONGEST_LIFE:
             raise InvalidInput(f"A token is valid for 1 to {_LONGEST_LIFE:,} days.")
         secret, now = PREFIX + secrets.token_urlsafe(_SECRET_BYTES), datetime.now(UTC)

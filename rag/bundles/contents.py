@@ -179,8 +179,8 @@ class Text(_BundlePart):
         return cls(
             text=document.text,
             pages=tuple(astuple(page) for page in document.pages),
-            headings=tuple(astuple(each) for each in document.headings),
-            tables=tuple(astuple(each) for each in document.tables),
+            headings=tuple(astuple(heading) for heading in document.headings),
+            tables=tuple(astuple(table) for table in document.tables),
             metadata=document.metadata,
             reader_version=document.reader_version,
         )
@@ -193,9 +193,9 @@ class Text(_BundlePart):
             source=entry.source,
             media_type=entry.media_type,
             text=self.text,
-            pages=tuple(Page(*each) for each in self.pages),
-            headings=tuple(Heading(*each) for each in self.headings),
-            tables=tuple(Table(*each) for each in self.tables),
+            pages=tuple(Page(*page) for page in self.pages),
+            headings=tuple(Heading(*heading) for heading in self.headings),
+            tables=tuple(Table(*table) for table in self.tables),
             metadata=self.metadata,
             reader_version=self.reader_version,
         )
@@ -207,7 +207,7 @@ class Text(_BundlePart):
         starts = [0, *(start for start, _, _ in self.headings)]
         tables = [0, *(place for table in self.tables for place in table[:2])]
         orders = (pages, starts, tables)
-        return all(each == sorted(each) and each[-1] <= len(self.text) for each in orders)
+        return all(order == sorted(order) and order[-1] <= len(self.text) for order in orders)
 
 
 def results(run: Run, base_name: str, items: list[QuestionResult]) -> Results:

@@ -63,8 +63,8 @@ class Bundle:
         has_learned = contents.CALIBRATION in self._names
         learned = self._model(contents.CALIBRATION, Learned) if has_learned else None
         self.calibration = learned.row() if learned else None
-        held = contents.EDITS in self._names
-        self.edits = self._model(contents.EDITS, Edits).edits if held else ()
+        has_edits = contents.EDITS in self._names
+        self.edits = self._model(contents.EDITS, Edits).edits if has_edits else ()
         _check_unique(self.documents)
 
     def document(self, entry: DocumentEntry) -> Document | None:
@@ -72,10 +72,10 @@ class Bundle:
         name = f"texts/{entry.id}.json"
         if name not in self._names:
             return None
-        held = self._model(name, Text)
-        if contents.text_sha256(held.text) != entry.text_sha256 or not held.is_consistent:
+        text = self._model(name, Text)
+        if contents.text_sha256(text.text) != entry.text_sha256 or not text.is_consistent:
             raise InvalidFile(f"The text of {entry.name!r} in the bundle is damaged.", _HINT)
-        return held.document(entry)
+        return text.document(entry)
 
     def original(self, entry: DocumentEntry) -> bytes | None:
         """The original file that the bundle holds, or None. Raises InvalidFile."""
@@ -99,9 +99,9 @@ class Bundle:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"][:4])
-            said = f"{where} {validation_words(first)}"
+            problem = f"{where} {validation_words(first)}"
             raise InvalidFile(
-                f"{name} of the bundle is not what it should be: {said}.", _HINT
+                f"{name} of the bundle is not what it should be: {problem}.", _HINT
             ) from error
 
     def _text(self, name: str) -> str:
@@ -160,6 +160,6 @@ def _expected(name: str) -> bool:
 
 
 def _check_unique(entries: tuple[DocumentEntry, ...]) -> None:
-    for values in ({each.id for each in entries}, {each.name for each in entries}):
+    for values in ({entry.id for entry in entries}, {entry.name for entry in entries}):
         if len(values) != len(entries):
             raise InvalidFile("The bundle lists a document twice.", _HINT)

@@ -90,8 +90,8 @@ class Packer:
             edits = passage_edits.list_edits(connection, self._base_id)
         labelled = QuestionSets(self._services.database, self._base_id).export(run.question_set)
         if USERS in run.environment:  # a file of questions does not say which came from users
-            asked = {each.question_id for each in results}
-            labelled = [each for each in labelled if each.id in asked]
+            question_ids = {result.question_id for result in results}
+            labelled = [item for item in labelled if item.id in question_ids]
         environment = Environment(format=contents.FORMAT, made_with=run.environment)
         folder = "" if with_documents else " --documents FOLDER"
         yield contents.README, _README.format(name=name, folder=folder).encode()

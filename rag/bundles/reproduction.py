@@ -71,42 +71,44 @@ def compared(
     base: str,
     expected: Results,
     made_with: Mapping[str, str],
-    found: Evaluation,
+    evaluation: Evaluation,
     missing: Sequence[str] = (),
     read_differently: Sequence[str] = (),
 ) -> Reproduction:
     """Every figure of a bundle beside those of the run that repeated it."""
-    here = {item.question_id: BundledResult.of(item) for item in found.results}
+    here = {item.question_id: BundledResult.of(item) for item in evaluation.results}
     there = {item.id: item for item in expected.per_question}
     pairs = [(there.get(name), here.get(name)) for name in dict.fromkeys([*there, *here])]
     figures = [
-        *_figures("", expected.metrics, found.run.metrics),
+        *_figures("", expected.metrics, evaluation.run.metrics),
         *(
-            each
+            deviation
             for one, other in pairs
-            for each in _figures(_name(one, other), _metrics(one), _metrics(other))
+            for deviation in _figures(_name(one, other), _metrics(one), _metrics(other))
         ),
     ]
     return Reproduction(
         base=base,
-        question_set=found.run.question_set,
-        run=found.run.id,
+        question_set=evaluation.run.question_set,
+        run=evaluation.run.id,
         figures=len(figures),
-        deviations=tuple(each for each in figures if each.expected != each.found),
+        deviations=tuple(
+            deviation for deviation in figures if deviation.expected != deviation.found
+        ),
         rankings=len(pairs),
         rankings_changed=sum(_changed(one, other) for one, other in pairs),
         largest_score_gap=max((_gap(one, other) for one, other in pairs), default=0.0),
         missing=tuple(missing),
         read_differently=tuple(read_differently),
-        environment=_differing(made_with, found.run.environment),
+        environment=_differing(made_with, evaluation.run.environment),
     )
 
 
 def _figures(
-    question: str, expected: Mapping[str, float], found: Mapping[str, float]
+    question: str, expected: Mapping[str, float], actual: Mapping[str, float]
 ) -> Iterator[Deviation]:
-    for metric in dict.fromkeys([*expected, *found]):
-        yield Deviation(question, metric, expected.get(metric), found.get(metric))
+    for metric in dict.fromkeys([*expected, *actual]):
+        yield Deviation(question, metric, expected.get(metric), actual.get(metric))
 
 
 def _name(one: BundledResult | None, other: BundledResult | None) -> str:

@@ -53,11 +53,11 @@ class Restorer:
         found, UnreadableDocument, ProviderError, InvalidFile.
         """
         with self._services.database.write() as connection:
-            for each in bundle.edits:  # found by their documents, when those come in
-                passage_edits.add(connection, self._base_id, each)
-        found = _Sources(folder, bundle.documents) if folder else None
+            for edit in bundle.edits:  # found by their documents, when those come in
+                passage_edits.add(connection, self._base_id, edit)
+        sources = _Sources(folder, bundle.documents) if folder else None
         with self._services.files.arriving() as arrival:
-            missing, changed = self._add_all(bundle, found, arrival)
+            missing, changed = self._add_all(bundle, sources, arrival)
         exchange = Exchange(self._services.database, self._base_id)
         exchange.import_file(bundle.results.set, "questions.jsonl", bundle.questions)
         if bundle.calibration is not None:
@@ -81,7 +81,7 @@ class Restorer:
             calibrations.replace(connection, self._base_id, recipe.index.hash, calibration)
 
     def _add_all(
-        self, bundle: Bundle, found: _Sources | None, arrival: Arrival
+        self, bundle: Bundle, sources: _Sources | None, arrival: Arrival
     ) -> tuple[list[str], list[str]]:
         """Names of the documents that are missing, and of those that were read differently."""
         missing, changed, group = list[str](), list[str](), list[Document]()
@@ -92,7 +92,7 @@ class Restorer:
         total = len(bundle.documents)
         for place, entry in enumerate(bundle.documents):
             self._tell(place, total, f"adding {entry.name}")
-            document = self._document(bundle, entry, found, arrival)
+            document = self._document(bundle, entry, sources, arrival)
             if document is None:
                 missing.append(entry.name)
                 continue
@@ -131,13 +131,13 @@ class Restorer:
         ingestion.store(group, _silent, mark)
 
     def _document(
-        self, bundle: Bundle, entry: DocumentEntry, found: _Sources | None, arrival: Arrival
+        self, bundle: Bundle, entry: DocumentEntry, sources: _Sources | None, arrival: Arrival
     ) -> Document | None:
         document = bundle.document(entry)
         original = bundle.original(entry)
         if original is not None:
             arrival.put(io.BytesIO(original))
-        elif found is not None and (path := found.file(entry)) is not None:
+        elif sources is not None and (path := sources.file(entry)) is not None:
             with path.open("rb") as file:
                 arrival.put(file)
         if document is not None:
@@ -145,7 +145,7 @@ class Restorer:
         stored = self._services.files.path(entry.id)
         if stored.exists():
             return self._read(stored, entry)
-        return found.row(entry) if found is not None else None
+        return sources.row(entry) if sources is not None else None
 
     def _read(self, path: Path, entry: DocumentEntry) -> Document:
         if entry.source == _PASTED:
@@ -179,8 +179,8 @@ class _Sources:
         return self._files.get(entry.id)
 
     def row(self, entry: DocumentEntry) -> Document | None:
-        found = self._rows.get(entry.id)
-        return replace(found, source=entry.source) if found is not None else None
+        document = self._rows.get(entry.id)
+        return replace(document, source=entry.source) if document is not None else None
 
 
 def _hashed(folder: Path, sizes: set[int]) -> Iterator[tuple[str, Path]]:
@@ -191,11 +191,11 @@ def _hashed(folder: Path, sizes: set[int]) -> Iterator[tuple[str, Path]]:
                 yield hashlib.file_digest(file, "sha256").hexdigest(), path
 
 
-def _corpus_rows(folder: Path, wanted: set[str]) -> Iterator[tuple[str, Document]]:
+def _corpus_rows(folder: Path, document_ids: set[str]) -> Iterator[tuple[str, Document]]:
     for path in sorted(folder.rglob(_CORPUS)):
         for row in beir.read_documents(path.parent):
             document = row.document(path.parent.name)
-            if document.id in wanted:
+            if document.id in document_ids:
                 yield document.id, document
 
 

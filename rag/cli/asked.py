@@ -20,9 +20,9 @@ def ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
     """The base and the recipe asked for, with every document built for it."""
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
-    wanted = recipe(args, base.recipe())
-    build(workspace, base, wanted)
-    return base, wanted
+    resolved = recipe(args, base.recipe())
+    build(workspace, base, resolved)
+    return base, resolved
 
 
 def several(
@@ -36,20 +36,20 @@ def several(
     """
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
-    wanted = recipe(args, begun(base))
+    resolved = recipe(args, begun(base))
     named = [FurtherBase.parse(text) for text in args.also]
-    known = {base.name, *(each.name for each in named)}
+    names = {base.name, *(further.name for further in named)}
     rest = [
-        FurtherBase(info.name) for info in workspace.bases() if args.all and info.name not in known
+        FurtherBase(info.name) for info in workspace.bases() if args.all and info.name not in names
     ]
     beside = workspace.beside(base.name, [*named, *rest])
-    for searched, by in [(base, wanted), *((each.base, each.recipe) for each in beside)]:
+    for searched, by in [(base, resolved), *((further.base, further.recipe) for further in beside)]:
         late = searched.documents.by_words(by.index)
         if late and len(late) == searched.documents.missing(by.index) and workspace.jobs.attended():
             printing.by_words(late)  # whoever only asks need not wait for the rest
         else:
             build(workspace, searched, by)
-    return base, wanted, beside
+    return base, resolved, beside
 
 
 def build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
@@ -64,12 +64,14 @@ def recipe(args: argparse.Namespace, saved: Recipe) -> Recipe:
 
     Another embedder brings the weight that its vectors deserve, unless one was set.
     """
-    found = Recipe.parse(inputs.json_in(args.recipe)) if args.recipe else saved
-    fields = dict(inputs.assignment(each) for each in args.set)
+    base_recipe = Recipe.parse(inputs.json_in(args.recipe)) if args.recipe else saved
+    fields = dict(inputs.assignment(text) for text in args.set)
     if getattr(args, "mode", None):
         fields["answer.mode"] = args.mode
-    changed = found.with_fields(fields)
-    return changed if "search.dense_weight" in fields else with_embedder_weight(found, changed)
+    changed = base_recipe.with_fields(fields)
+    return (
+        changed if "search.dense_weight" in fields else with_embedder_weight(base_recipe, changed)
+    )
 
 
 def base_of_run(workspace: Workspace, args: argparse.Namespace) -> KnowledgeBase:

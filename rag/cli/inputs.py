@@ -15,18 +15,18 @@ from rag import InvalidFile, InvalidInput, InvalidRecipe, Settings, Workspace
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 
 
-def readable(given: argparse.Namespace) -> argparse.Namespace:
+def readable(args: argparse.Namespace) -> argparse.Namespace:
     """The arguments, bytes in them that are no UTF-8 replaced by "\ufffd": no database has them.
 
     Paths stay as they are, and so do the sources of ``ingest``, which may be paths.
     """
-    texts = {name: value for name, value in vars(given).items() if name != "source"}
-    return argparse.Namespace(**{**vars(given), **{n: _mended(v) for n, v in texts.items()}})
+    texts = {name: value for name, value in vars(args).items() if name != "source"}
+    return argparse.Namespace(**{**vars(args), **{n: _mended(v) for n, v in texts.items()}})
 
 
 def _mended(value: Any) -> Any:
     if isinstance(value, list):
-        return [_mended(each) for each in value]
+        return [_mended(item) for item in value]
     return _NOT_UTF8.sub("\ufffd", value) if isinstance(value, str) else value
 
 
@@ -105,12 +105,12 @@ def column(text: str) -> tuple[str, str]:
 def cutoffs(text: str) -> list[int]:
     """Cutoffs separated by commas, ascending. Raises InvalidInput."""
     try:
-        found = sorted({int(part) for part in text.split(",")})
+        depths = sorted({int(part) for part in text.split(",")})
     except ValueError:
-        found = []
-    if not found or found[0] < 1 or found[-1] > 1000:
+        depths = []
+    if not depths or depths[0] < 1 or depths[-1] > 1000:
         raise InvalidInput(f"--k {text} is not a list of cutoffs.", "From 1 to 1000, like 1,5,10.")
-    return found
+    return depths
 
 
 def bytes_in(path: Path) -> bytes:

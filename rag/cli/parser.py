@@ -24,8 +24,8 @@ def parser(*mounted: Call) -> Parser:
     subparsers = root.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     def verb(call: Call, *positionals: str, recipe: bool = False) -> Parser:
-        told = (call.__doc__ or " ").rstrip(".")
-        text = told[0].lower() + told[1:]
+        summary = (call.__doc__ or " ").rstrip(".")
+        text = summary[0].lower() + summary[1:]
         name = call.__name__.replace("_", "-")
         added = subparsers.add_parser(name, help=text, description=text)
         added.set_defaults(call=call)

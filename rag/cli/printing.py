@@ -156,28 +156,32 @@ def exported(content: str, path: Path | None) -> Output:
     return Output({"file": where, "content": None if path else content}, where or content.rstrip())
 
 
-def trace(found: Trace) -> Output:
-    refused = found.stage("refuse")
-    lines = [_hit_line(hit) for hit in found.hits] or ["Nothing relevant was found."]
+def trace(search_trace: Trace) -> Output:
+    refused = search_trace.stage("refuse")
+    lines = [_hit_line(hit) for hit in search_trace.hits] or ["Nothing relevant was found."]
     if refused is not None and refused.dropped:
         lines += [refused.note]
-    if merge := found.stage("merge"):
-        asked = found.stage("tool")
-        lines += ["", *([f"tools: {asked.note}"] if asked else []), f"merged {merge.note}"]
-    language = found.stage("language")
-    lines += [*filter(None, [found.read_as]), *([language.note] if language else [])]
-    lines += _left_out(found)
-    funnel = " → ".join(f"{stage.name} {stage.given}" for stage in found.stages[1:])
+    if merge := search_trace.stage("merge"):
+        tool_stage = search_trace.stage("tool")
+        lines += [
+            "",
+            *([f"tools: {tool_stage.note}"] if tool_stage else []),
+            f"merged {merge.note}",
+        ]
+    language = search_trace.stage("language")
+    lines += [*filter(None, [search_trace.read_as]), *([language.note] if language else [])]
+    lines += _left_out(search_trace)
+    funnel = " → ".join(f"{stage.name} {stage.given}" for stage in search_trace.stages[1:])
     return Output(
-        trace_data(found),
-        "\n".join([*lines, "", f"{counted(found.passages, 'passage')} → {funnel}"]),
+        trace_data(search_trace),
+        "\n".join([*lines, "", f"{counted(search_trace.passages, 'passage')} → {funnel}"]),
     )
 
 
-def _left_out(found: Trace) -> list[str]:
+def _left_out(search_trace: Trace) -> list[str]:
     """Steps that failed, besides those that are told of anyway."""
-    told = ("merge", "tool")
-    failed = (stage for stage in found.failures if stage.name not in told)
+    reported = ("merge", "tool")
+    failed = (stage for stage in search_trace.failures if stage.name not in reported)
     return [f"{failure_words(stage)}: {stage.note}" for stage in failed]
 
 
@@ -211,46 +215,50 @@ def snippet(text: str, length: int) -> str:
     return words if len(words) <= length else f"{words[: length - 1].rstrip()}…"
 
 
-def answer(given: Answer, error: TouchstoneError | None) -> Output:
+def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
     """``error`` is what stopped the answer; text that came before is one all the same."""
-    lines = [given.text, ""]
+    lines = [answer_.text, ""]
     lines += [
-        f"[{citation.n}] {_source(citation.hit, citation.page)}" for citation in given.citations
+        f"[{citation.n}] {_source(citation.hit, citation.page)}" for citation in answer_.citations
     ]
-    lines.append("(quotes, no language model)" if given.mode == "quotes" else _made(given))
-    lines += [*([given.note] if given.note else []), *map(_decision, given.decisions)]
+    lines.append("(quotes, no language model)" if answer_.mode == "quotes" else _made(answer_))
+    lines += [*([answer_.note] if answer_.note else []), *map(_decision, answer_.decisions)]
     lines += [
-        f"- example: {snippet(each.question, 80)} (cosine {each.similarity:.2f})"
-        for each in given.examples
+        f"- example: {snippet(example.question, 80)} (cosine {example.similarity:.2f})"
+        for example in answer_.examples
     ]
     lines += [
-        f"Not borne out: {snippet(given.text[check.start : check.end], 80)} "
+        f"Not borne out: {snippet(answer_.text[check.start : check.end], 80)} "
         f"({'; '.join(check.reasons)})"
-        for check in given.sentences
+        for check in answer_.sentences
         if not check.borne_out
     ]
-    if given.quotes:
+    if answer_.quotes:
         lines += ["", "What the passages say:"]
-        lines += [f"- “{each.quote}” ({_source(each.hit, each.page)})" for each in given.quotes]
-    lines += _left_out(given.trace)
-    why = (error.message, error.hint) if error else (given.note, "Ask again, or another model.")
-    problem = why if given.status == "failed" else None
-    return Output(answer_data(given), "\n".join(lines), problem=problem)
+        lines += [
+            f"- “{quote.quote}” ({_source(quote.hit, quote.page)})" for quote in answer_.quotes
+        ]
+    lines += _left_out(answer_.trace)
+    why = (error.message, error.hint) if error else (answer_.note, "Ask again, or another model.")
+    problem = why if answer_.status == "failed" else None
+    return Output(answer_data(answer_), "\n".join(lines), problem=problem)
 
 
-def _made(given: Answer) -> str:
+def _made(answer: Answer) -> str:
     """The mode of a model's answer, and what it took."""
-    cost = money(given.cost.amount, given.cost.currency) if given.cost else "cost not known"
-    return f"({given.mode}; {given.usage.tokens:,} tokens, {cost})"
+    cost = money(answer.cost.amount, answer.cost.currency) if answer.cost else "cost not known"
+    return f"({answer.mode}; {answer.usage.tokens:,} tokens, {cost})"
 
 
-def _decision(made: Decision) -> str:
-    failed = " (failed)" if made.failed else ""
-    return f"- {made.step}: {made.chosen}{failed}" + (f"; {made.why}" if made.why else "")
+def _decision(decision: Decision) -> str:
+    failed = " (failed)" if decision.failed else ""
+    return f"- {decision.step}: {decision.chosen}{failed}" + (
+        f"; {decision.why}" if decision.why else ""
+    )
 
 
 def evaluation(
-    found: Evaluation,
+    measured: Evaluation,
     intervals: Mapping[str, Interval],
     open_hits: UnjudgedShare | None,
     tags: Sequence[TagFigures],
@@ -258,18 +266,18 @@ def evaluation(
     plan: Plan,
 ) -> Output:
     data = {
-        **measured_data(found.run),
+        **measured_data(measured.run),
         "plan": asdict(plan),
         "intervals": {name: list(pair) for name, pair in intervals.items()},
         "unjudged": asdict(open_hits) if open_hits else None,
-        "by_tag": [asdict(each) for each in tags],
+        "by_tag": [asdict(figures) for figures in tags],
         "lost_labels": lost_data(lost),
-        "per_question": [result_data(result) for result in found.results],
-        "seconds": found.run.seconds,
+        "per_question": [result_data(result) for result in measured.results],
+        "seconds": measured.run.seconds,
     }
-    doubts = _doubts(found.run, intervals, open_hits)
-    lines = [headline(found.run), *_metric_table(found.run.metrics), *doubts]
-    lines += [f"prompts: {found.run.prompts}"] if found.run.prompts else []
+    doubts = _doubts(measured.run, intervals, open_hits)
+    lines = [headline(measured.run), *_metric_table(measured.run.metrics), *doubts]
+    lines += [f"prompts: {measured.run.prompts}"] if measured.run.prompts else []
     lines += [plan.sentence] if plan.questions else []
     return Output(data, "\n".join([*lines, *map(_tagged, tags), *lost_lines(lost)]))
 
@@ -279,9 +287,9 @@ def headline(run: Run) -> str:
     return f"run {run.id}, recipe {run.recipe.hash}, {counted(run.questions, 'question')}"
 
 
-def _tagged(found: TagFigures) -> str:
-    figures = ", ".join(f"{name} {value:.4f}" for name, value in found.means.items())
-    return f"tag {found.tag}: {counted(found.questions, 'question')}, {figures}"
+def _tagged(tag_figures: TagFigures) -> str:
+    figures = ", ".join(f"{name} {value:.4f}" for name, value in tag_figures.means.items())
+    return f"tag {tag_figures.tag}: {counted(tag_figures.questions, 'question')}, {figures}"
 
 
 def _doubts(

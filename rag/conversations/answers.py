@@ -9,6 +9,7 @@ from rag.answering import AnswerStream
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.conversations.continuing import begun
 from rag.conversations.prompts import Prompts
+from rag.indexing.index import Index
 from rag.recipe import AnswerRecipe, Recipe
 from rag.search.corpus import StoredSources
 from rag.search.tools import answer_tools
@@ -20,23 +21,24 @@ from rag.types import Example, Message, Stage, Trace
 class Answers:
     """Answers from retrievals that have been done."""
 
-    def __init__(
-        self, services: Services, base_id: int, sources: StoredSources, prompts: Prompts
-    ) -> None:
+    def __init__(self, services: Services, sources: StoredSources, prompts: Prompts) -> None:
         self._services = services
         self._prompts = prompts
-        self._base_id = base_id
         self._sources = sources
 
     def answer(
         self,
         trace: Trace,
         recipe: Recipe,
+        index: Index,
         examples: Sequence[Example] = (),
         history: Sequence[Message] = (),
         goes_on: Turn | None = None,
     ) -> AnswerStream:
-        """An answer to the question of ``trace``; see ``KnowledgeBase.answer``."""
+        """Answer the question of ``trace`` with the words of ``index``.
+
+        For the other arguments, see ``KnowledgeBase.answer``.
+        """
         services = self._services
         chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
         # In mode auto a model may have to decide first, which nothing can be gone on with.
@@ -44,7 +46,6 @@ class Answers:
         if chat is not None and goes_on is not None and not decides:
             prefix = begun(goes_on, trace)
             chat = answering.Continuing(chat, prefix)
-        index = services.indexes.current(self._base_id, recipe.index)
         asks_tools = chat is not None and decides
         price = services.models.price(recipe.answer.provider, recipe.answer.model)
         stream = answering.answer(

@@ -55,8 +55,8 @@ class Haystack:
         if not spans:
             return self._similar(letters) if similar else None
         whole = [span for span in spans if self._is_whole(*span)]
-        wanted = near * len(self.text)
-        return min(whole or spans, key=lambda span: abs(span[0] - wanted))
+        center = near * len(self.text)
+        return min(whole or spans, key=lambda span: abs(span[0] - center))
 
     def _spaced(self, letters: str) -> list[Span]:
         spans = [self._outer(*span) for span in _occurrences(letters, self._letters)]
@@ -73,17 +73,17 @@ class Haystack:
         if len(letters) >= len(self._letters):
             alike = fuzz.ratio(letters, self._letters) >= SIMILAR
             return self._outer(0, len(self._letters)) if alike else None
-        found = fuzz.partial_ratio_alignment(letters, self._letters, score_cutoff=SIMILAR)
-        if found is None:
+        alignment = fuzz.partial_ratio_alignment(letters, self._letters, score_cutoff=SIMILAR)
+        if alignment is None:
             return None
         # The alignment is as long as the quote; what it has too much or lacks at its ends is told
         # by the first and the last letters that agree.
-        start, end = found.dest_start, found.dest_end
+        start, end = alignment.dest_start, alignment.dest_end
         same = Indel.opcodes(letters, self._letters[start:end]).as_matching_blocks()
         first, last = same[0], same[-2]  # the last one is empty
         start += max(first.b - first.a, 0)
         missing = len(letters) - last.a - last.size
-        end -= max(end - found.dest_start - last.b - last.size - missing, 0)
+        end -= max(end - alignment.dest_start - last.b - last.size - missing, 0)
         return self._to_words(*self._outer(start, end))
 
     @cached_property
@@ -115,8 +115,8 @@ class Haystack:
 
 
 def _occurrences(needle: str, text: str) -> list[Span]:
-    found, place = [], text.find(needle)
+    spans, place = [], text.find(needle)
     while place >= 0:
-        found.append((place, place + len(needle)))
+        spans.append((place, place + len(needle)))
         place = text.find(needle, place + 1)
-    return found
+    return spans

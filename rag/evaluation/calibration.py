@@ -46,11 +46,11 @@ class CandidateArrays(Protocol):
 
 FEATURES: Mapping[str, Callable[[CandidateArrays], Floats]] = MappingProxyType(
     {
-        "cosine": lambda found: found.cosine,
+        "cosine": lambda candidates: candidates.cosine,
         # Not relative to the question's best: the best hit of a hopeless question is no good.
-        "bm25": lambda found: np.log1p(np.maximum(found.bm25, 0.0)),
-        "dense_rank": lambda found: 1.0 / (1.0 + found.dense_rank.astype(np.float64)),
-        "lexical_rank": lambda found: 1.0 / (1.0 + found.lexical_rank.astype(np.float64)),
+        "bm25": lambda candidates: np.log1p(np.maximum(candidates.bm25, 0.0)),
+        "dense_rank": lambda candidates: 1.0 / (1.0 + candidates.dense_rank.astype(np.float64)),
+        "lexical_rank": lambda candidates: 1.0 / (1.0 + candidates.lexical_rank.astype(np.float64)),
     }
 )
 """What a candidate is judged by: cosine, damped BM25, and the reciprocals of both ranks."""
@@ -96,10 +96,10 @@ class Calibration:
     weights: Mapping[str, float]
     intercept: float
 
-    def probabilities(self, found: CandidateArrays) -> Floats:
+    def probabilities(self, candidates: CandidateArrays) -> Floats:
         """The probability of each candidate to be relevant, shape (n,)."""
         weights = np.array(list(self.weights.values()))
-        return _logistic(_matrix(found, tuple(self.weights)), weights, self.intercept)
+        return _logistic(_matrix(candidates, tuple(self.weights)), weights, self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the calibration as a JSON-compatible dict, without loss."""
@@ -113,9 +113,9 @@ class Calibration:
             intercept = float(stored["intercept"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InvalidInput("A stored calibration is damaged.", "Fit it again.") from error
-        known = bool(weights) and weights.keys() <= FEATURES.keys()
+        known_features = bool(weights) and weights.keys() <= FEATURES.keys()
         sound = all(0.0 <= value < np.inf for value in weights.values()) and np.isfinite(intercept)
-        if not known or not sound:
+        if not known_features or not sound:
             raise InvalidInput("A stored calibration does not fit this version.", "Fit it again.")
         return cls(weights, intercept)
 
@@ -145,9 +145,9 @@ def fit(
     """
     names = tuple(features)
     _refuse_few(questions, len(names))
-    rows = np.concatenate([_matrix(each.candidates, names) for each in questions])
-    relevant = np.concatenate([each.relevant for each in questions]).astype(np.bool_)
-    owner = np.repeat(np.arange(len(questions)), [len(each.relevant) for each in questions])
+    rows = np.concatenate([_matrix(question.candidates, names) for question in questions])
+    relevant = np.concatenate([question.relevant for question in questions]).astype(np.bool_)
+    owner = np.repeat(np.arange(len(questions)), [len(question.relevant) for question in questions])
     held_out, base = _crossed(rows, relevant, owner, len(questions), seed)
     weights, intercept = _fit_logistic(rows, relevant)
     return Fit(
@@ -158,14 +158,18 @@ def fit(
             held_out,
             relevant,
             owner,
-            np.array([each.answerable for each in questions]),
-            np.array([each.off_topic for each in questions]),
+            np.array([question.answerable for question in questions]),
+            np.array([question.off_topic for question in questions]),
         ),
     )
 
 
 def cross_validated(
-    found: CandidateArrays, relevant: Mask, owner: Rows, questions: int, features: Sequence[str]
+    candidates: CandidateArrays,
+    relevant: Mask,
+    owner: Rows,
+    questions: int,
+    features: Sequence[str],
 ) -> Floats:
     """Probabilities of candidates by fits that saw other questions than theirs, shape (n,).
 
@@ -175,7 +179,7 @@ def cross_validated(
     names = tuple(features)
     having = len(np.unique(owner[relevant]))
     _refuse_fewer(int(relevant.sum()), having, len(names))
-    return _crossed(_matrix(found, names), relevant, owner, questions, 0)[0]
+    return _crossed(_matrix(candidates, names), relevant, owner, questions, 0)[0]
 
 
 def _crossed(
@@ -191,10 +195,10 @@ def _crossed(
 
 
 def _refuse_few(questions: Sequence[LabelledCandidates], features: int) -> None:
-    relevant = sum(int(each.relevant.sum()) for each in questions)
-    having = sum(bool(each.relevant.any()) for each in questions)
+    relevant = sum(int(question.relevant.sum()) for question in questions)
+    having = sum(bool(question.relevant.any()) for question in questions)
     _refuse_fewer(relevant, having, features)
-    if all(each.relevant.all() for each in questions):
+    if all(question.relevant.all() for question in questions):
         raise InvalidInput(
             "Every retrieved passage is labelled relevant, so nothing tells them apart.",
             "Retrieve more candidates per question.",
@@ -207,9 +211,9 @@ def _refuse_fewer(relevant: int, having: int, features: int) -> None:
         raise NotEnoughLabels(relevant, having, needed)
 
 
-def _matrix(found: CandidateArrays, names: Sequence[str]) -> Floats:
+def _matrix(candidates: CandidateArrays, names: Sequence[str]) -> Floats:
     """Features of the candidates, shape (n, features)."""
-    return np.stack([FEATURES[name](found) for name in names], axis=1).astype(np.float64)
+    return np.stack([FEATURES[name](candidates) for name in names], axis=1).astype(np.float64)
 
 
 def _folds(relevant: Mask, owner: Rows, questions: int, seed: int) -> Iterator[Mask]:
@@ -243,9 +247,9 @@ def _fit_logistic(rows: Floats, relevant: Mask) -> tuple[Floats, float]:
         return float(total), standard.T @ (_sigmoid(logits) - target) + ridge * weights
 
     bounds = [(0.0, None)] * rows.shape[1] + [(None, None)]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    weights = found.x[:-1] / scale
-    return weights, float(found.x[-1] - weights @ mean)
+    fit = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    weights = fit.x[:-1] / scale
+    return weights, float(fit.x[-1] - weights @ mean)
 
 
 def _logistic(rows: Floats, weights: Floats, intercept: float) -> Floats:

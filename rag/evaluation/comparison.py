@@ -153,8 +153,8 @@ def compare(
     Bonferroni: the others need no test.
     """
     pairs = [(metric, run, baseline)]
-    (found,) = compare_pairs(pairs, kind=kind, groups=groups, alpha=alpha, among=picked_from)
-    return found
+    (comparison,) = compare_pairs(pairs, kind=kind, groups=groups, alpha=alpha, among=picked_from)
+    return comparison
 
 
 def compare_table(
@@ -168,8 +168,8 @@ def compare_table(
 ) -> dict[str, Comparison]:
     """Every run against one baseline, p-values adjusted after Holm for the whole table."""
     pairs = [(metric, run, baseline) for run in runs.values()]
-    found = compare_pairs(pairs, kind=kind, groups=groups, alpha=alpha)
-    return dict(zip(runs, found, strict=True))
+    comparisons = compare_pairs(pairs, kind=kind, groups=groups, alpha=alpha)
+    return dict(zip(runs, comparisons, strict=True))
 
 
 def compare_pairs(
@@ -193,9 +193,9 @@ def compare_pairs(
         together.setdefault(tuple(pair.differences), []).append(number)
     for numbers in together.values():
         rows = np.stack([_array(apart[number].differences) for number in numbers])
-        found = paired_tests(rows, apart[numbers[0]].clusters, compared)
+        results = paired_tests(rows, apart[numbers[0]].clusters, compared)
         for number, p, ends in zip(
-            numbers, found.p.tolist(), found.intervals.tolist(), strict=True
+            numbers, results.p.tolist(), results.intervals.tolist(), strict=True
         ):
             tests[number] = p, Interval(*ends)
     adjusted = np.minimum(holm([p for p, _ in tests]) * among, 1.0).tolist()
@@ -247,7 +247,9 @@ class _Pair:
 
 def clusters_of(questions: Sequence[str], groups: Groups) -> Clusters:
     """The clusters of some questions; those without a group are one each."""
-    return Clusters.of([("group", groups[each]) if each in groups else each for each in questions])
+    return Clusters.of(
+        [("group", groups[question]) if question in groups else question for question in questions]
+    )
 
 
 def _array(figures: Figures) -> Floats:
@@ -281,8 +283,8 @@ def _sentence(result: Comparison) -> str:
         by_labels = f"as labels are, {figures}, on {questions}{_grouped(result)}{left_out}"
         return f"undecided, because {result.doubt}: {by_labels}"
     if result.verdict == "undecided":
-        shown = f"no difference that {questions} can show: {figures}"
-        return f"{shown}{_grouped(result)}{left_out}"
+        sentence = f"no difference that {questions} can show: {figures}"
+        return f"{sentence}{_grouped(result)}{left_out}"
     return f"{result.verdict}: {figures}, on {questions}{_grouped(result)}{left_out}"
 
 

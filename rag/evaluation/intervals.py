@@ -63,15 +63,15 @@ def mean_intervals(values: Floats, clusters: Clusters | None = None) -> Floats:
     """
     values = np.asarray(values, np.float64)
     rows = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
-    known = clusters or Clusters.single(rows.shape[1])
-    if not len(known):
+    units = clusters or Clusters.single(rows.shape[1])
+    if not len(units):
         ends = np.tile([0.0, 1.0], (len(rows), 1))
     else:
-        said = known.pseudo_values(known.sums(rows), known.sizes)
-        rates = np.isin(said, (0.0, 1.0)).all(axis=1) | (len(known) < _FEWEST)
+        pseudo = units.pseudo_values(units.sums(rows), units.sizes)
+        rates = np.isin(pseudo, (0.0, 1.0)).all(axis=1) | (len(units) < _FEWEST)
         ends = np.empty((len(rows), 2))
-        ends[rates] = _clopper_pearson(said[rates].sum(axis=1), len(known))
-        ends[~rates] = _bounded(said[~rates])
+        ends[rates] = _clopper_pearson(pseudo[rates].sum(axis=1), len(units))
+        ends[~rates] = _bounded(pseudo[~rates])
     return ends.reshape(*values.shape[:-1], 2)
 
 

@@ -44,13 +44,13 @@ def judge_next(
     of Carterette, Allan and Sitaraman (SIGIR 2006). With one ranking it is the discount. Ties keep
     the order of questions, then of ranks; hits of no weight come last.
     """
-    found = [
+    hits = [
         _open_hit(question, item, ranks, ideals.get(question) or 1.0)
         for question, pair in rankings.items()
         for item, ranks in _ranks(pair, k).items()
         if item not in judged.get(question, ())
     ]
-    return sorted(found, key=lambda hit: hit.weight, reverse=True)
+    return sorted(hits, key=lambda hit: hit.weight, reverse=True)
 
 
 def _ranks(pair: Pair, k: int) -> dict[str, tuple[int | None, int | None]]:

@@ -41,7 +41,7 @@ class Judge:
         self.spans = spans
         self._documents = list(keys)
         self._numbers = {name: number for number, name in enumerate(self._documents)}
-        sizes = [len(held) for held in keys.values()]
+        sizes = [len(chunk_keys) for chunk_keys in keys.values()]
         flat = np.concatenate([*keys.values(), np.empty(0, np.int64)])
         order = np.argsort(flat)
         self._keys = flat[order]

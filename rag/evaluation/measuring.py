@@ -77,11 +77,11 @@ def with_figures(
 ) -> tuple[list[QuestionResult], dict[str, float]]:
     """Results and means with further figures by question id."""
     merged = [
-        replace(each, metrics={**each.metrics, **beside.get(each.question_id, {})})
-        for each in results
+        replace(result, metrics={**result.metrics, **beside.get(result.question_id, {})})
+        for result in results
     ]
     by_name: dict[str, list[float]] = {}
-    for each in results:
-        for name, value in beside.get(each.question_id, {}).items():
+    for result in results:
+        for name, value in beside.get(result.question_id, {}).items():
             by_name.setdefault(name, []).append(value)
     return merged, {**means, **{name: fmean(values) for name, values in by_name.items()}}

@@ -160,7 +160,7 @@ def parse_metric(name: str) -> Metric:
     if measure not in MEASURES or not _WHOLE.fullmatch(digits):
         raise InvalidInput(
             f"{name!r} is not a metric.",
-            "Write one of " + ", ".join(f"{each}@K" for each in MEASURES) + ", K from 1.",
+            "Write one of " + ", ".join(f"{measure}@K" for measure in MEASURES) + ", K from 1.",
         )
     return Metric(measure, int(digits))
 

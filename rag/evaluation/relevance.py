@@ -65,7 +65,7 @@ def _by_document(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> dic
     for key, document_id, start, end in chunks:
         if document_id in rows:
             rows[document_id].append((start, end, key))
-    return {name: np.array(sorted(held), np.int64).reshape(-1, 3) for name, held in rows.items()}
+    return {name: np.array(sorted(spans), np.int64).reshape(-1, 3) for name, spans in rows.items()}
 
 
 def _answering(start: int, end: int, rows: _Offsets) -> list[int]:

@@ -24,21 +24,23 @@ def intervals(
     results: Sequence[QuestionResult], names: Sequence[str], groups: Groups | None = None
 ) -> dict[str, Interval]:
     """The 95% interval of each mean in ``names``, over the questions that have the figure."""
-    known = groups or {}
-    found = {
-        name: _refusals(results, _REFUSALS[name], known) for name in names if name in _REFUSALS
+    known_groups = groups or {}
+    by_name = {
+        name: _refusals(results, _REFUSALS[name], known_groups)
+        for name in names
+        if name in _REFUSALS
     }
     of_metrics = _tables(results, [name for name in names if name not in _REFUSALS])
-    for metrics, asked, rows in of_metrics:
-        ends = mean_intervals(rows, clusters_of(asked, known)).tolist()
-        found |= {name: Interval(*each) for name, each in zip(metrics, ends, strict=True)}
-    return {name: found[name] for name in names if name in found}
+    for metrics, question_ids, rows in of_metrics:
+        ends = mean_intervals(rows, clusters_of(question_ids, known_groups)).tolist()
+        by_name |= {name: Interval(*ends) for name, ends in zip(metrics, ends, strict=True)}
+    return {name: by_name[name] for name in names if name in by_name}
 
 
 def _refusals(results: Sequence[QuestionResult], answerable: bool, groups: Groups) -> Interval:
     refused = np.array([_refused(results, answerable)], np.float64)
-    asked = [item.question_id for item in results if item.answerable == answerable]
-    return Interval(*mean_intervals(refused, clusters_of(asked, groups))[0].tolist())
+    question_ids = [item.question_id for item in results if item.answerable == answerable]
+    return Interval(*mean_intervals(refused, clusters_of(question_ids, groups))[0].tolist())
 
 
 def _refused(results: Sequence[QuestionResult], answerable: bool) -> list[bool]:
@@ -67,54 +69,57 @@ def by_tag(
         for tag in dict.fromkeys(item.tags):
             tagged.setdefault(tag, []).append(item)
     rows = sorted(tagged.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-    return [_of_tag(tag, held, names, groups) for tag, held in rows]
+    return [_of_tag(tag, tagged, names, groups) for tag, tagged in rows]
 
 
 def _of_tag(
-    tag: str, held: Sequence[QuestionResult], names: Sequence[str], groups: Groups | None
+    tag: str, results: Sequence[QuestionResult], names: Sequence[str], groups: Groups | None
 ) -> TagFigures:
-    values = {name: _values(held, name) for name in names}
+    values = {name: _values(results, name) for name in names}
     means = {name: float(np.mean(having)) for name, having in values.items() if having}
-    return TagFigures(tag, len(held), means, intervals(held, list(means), groups))
+    return TagFigures(tag, len(results), means, intervals(results, list(means), groups))
 
 
-def _values(held: Sequence[QuestionResult], name: str) -> Sequence[float]:
+def _values(results: Sequence[QuestionResult], name: str) -> Sequence[float]:
     if name in _REFUSALS:
-        return _refused(held, _REFUSALS[name])
-    return [item.metrics[name] for item in held if name in item.metrics]
+        return _refused(results, _REFUSALS[name])
+    return [item.metrics[name] for item in results if name in item.metrics]
 
 
 def _tables(
     results: Sequence[QuestionResult], names: Sequence[str]
 ) -> list[tuple[list[str], list[str], Floats]]:
     """Metrics that the same questions have, those questions, figures (metrics, questions)."""
-    known = np.zeros((len(names), len(results)), np.bool_)
-    figures = np.zeros(known.shape)
+    measured = np.zeros((len(names), len(results)), np.bool_)
+    figures = np.zeros(measured.shape)
     for having, places in _places(results).items():
         rows = np.array([[*results[place].metrics.values()] for place in places], np.float64)
         columns = [having.index(name) for name in names if name in having]
         at = np.ix_([name in having for name in names], places)
-        known[at], figures[at] = True, rows[:, columns].T
+        measured[at], figures[at] = True, rows[:, columns].T
     groups: dict[bytes, list[int]] = {}
-    for number, mask in enumerate(known):
+    for number, mask in enumerate(measured):
         groups.setdefault(mask.tobytes(), []).append(number)
     return [
         (
-            [names[number] for number in held],
-            [results[place].question_id for place in np.flatnonzero(known[held[0]]).tolist()],
-            figures[held][:, known[held[0]]],
+            [names[number] for number in metric_numbers],
+            [
+                results[place].question_id
+                for place in np.flatnonzero(measured[metric_numbers[0]]).tolist()
+            ],
+            figures[metric_numbers][:, measured[metric_numbers[0]]],
         )
-        for held in groups.values()
-        if known[held[0]].any()
+        for metric_numbers in groups.values()
+        if measured[metric_numbers[0]].any()
     ]
 
 
 def _places(results: Sequence[QuestionResult]) -> dict[tuple[str, ...], list[int]]:
     """Positions of results by the names of their metrics."""
-    found: dict[tuple[str, ...], list[int]] = {}
+    places: dict[tuple[str, ...], list[int]] = {}
     for place, item in enumerate(results):
-        found.setdefault(tuple(item.metrics), []).append(place)
-    return found
+        places.setdefault(tuple(item.metrics), []).append(place)
+    return places
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +157,18 @@ def unjudged_share(
 
     ``spans`` has the passages of all labelled documents, as the run cut them.
     """
-    known = [(question.id, *graded(question, spans)) for question in questions]
-    rows = [each for each in known if each[0] in rankings and any(each[1].values())]
+    graded_questions = [(question.id, *graded(question, spans)) for question in questions]
+    rows = [row for row in graded_questions if row[0] in rankings and any(row[1].values())]
     if not rows:
         return None
     highest = highest_grade(questions)
     precision, ndcg, unjudged = [], [], 0
     for name, grades, judged in rows:
-        held = with_zeros(grades, judged)
-        bounds = _bounds_alone(*_outcome(rankings[name][:k], held), k, highest)
+        all_grades = with_zeros(grades, judged)
+        bounds = _bounds_alone(*_outcome(rankings[name][:k], all_grades), k, highest)
         precision.append(bounds[0])
         ndcg.append(bounds[1])
-        unjudged += sum(each not in judged for each in rankings[name][:k])
+        unjudged += sum(key not in judged for key in rankings[name][:k])
     return UnjudgedShare(
         k=k,
         hits=sum(len(rankings[name][:k]) for name, _, _ in rows),
@@ -183,8 +188,8 @@ def _outcome(
     The first part is the first index and the grade of each hit, with None as the grade of an open
     hit. The second part is the sorted grades of the judged passages that were not retrieved.
     """
-    hits = tuple((ids.index(each), grades.get(each)) for each in ids)
-    return hits, tuple(sorted(grade for each, grade in grades.items() if each not in ids))
+    hits = tuple((ids.index(key), grades.get(key)) for key in ids)
+    return hits, tuple(sorted(grade for key, grade in grades.items() if key not in ids))
 
 
 @lru_cache(4096)
@@ -193,14 +198,14 @@ def _bounds_alone(
 ) -> tuple[DifferenceBounds, DifferenceBounds]:
     """Bounds of precision and nDCG at k, once for all questions with such an outcome."""
     missed = {f"missed {number}": grade for number, grade in enumerate(others)}
-    known = {str(place): grade for place, grade in hits if grade is not None}
-    alone = OpenPair([str(place) for place, _ in hits], (), known | missed, k, highest)
+    judged = {str(place): grade for place, grade in hits if grade is not None}
+    alone = OpenPair([str(place) for place, _ in hits], (), judged | missed, k, highest)
     return difference_bounds("precision", alone), difference_bounds("ndcg", alone)
 
 
 def highest_grade(questions: Sequence[Question]) -> int:
     """The highest grade in use; 1 where nothing is relevant."""
-    return max([1, *(item.grade for each in questions for item in each.evidence)])
+    return max([1, *(item.grade for question in questions for item in question.evidence)])
 
 
 def graded(question: Question, spans: Spans) -> tuple[dict[str, int], set[str]]:
@@ -210,9 +215,9 @@ def graded(question: Question, spans: Spans) -> tuple[dict[str, int], set[str]]:
         return grades, set(grades)
     names = dict.fromkeys(item.document_id for item in question.evidence)
     rows = [(key, name, start, end) for name in names for key, start, end in spans.get(name, ())]
-    found = relevant_chunks(question.evidence, rows)
+    grades_by_key = relevant_chunks(question.evidence, rows)
     judged = {f"{key:016x}" for key in judged_passages(question, rows)}
-    return {f"{key:016x}": grade for key, grade in found.items()}, judged
+    return {f"{key:016x}": grade for key, grade in grades_by_key.items()}, judged
 
 
 def with_zeros(grades: Mapping[str, int], judged: Collection[str]) -> dict[str, int]:

@@ -204,10 +204,10 @@ def _judged(
     moved = np.flatnonzero((differences != 0).any(axis=1))
     rows = np.unique(np.round(differences[moved], 12), axis=0)
     totals, sizes = clusters.sums(np.concatenate([differences[[best]], rows])), clusters.sizes
-    said = clusters.pseudo_values(totals[:1], sizes)
+    pseudo = clusters.pseudo_values(totals[:1], sizes)
     # An order that does not depend on how the questions came.
     order = np.lexsort((sizes, *totals[::-1]))
-    totals, sizes, said = totals[:, order], sizes[order], said[:, order]
+    totals, sizes, pseudo = totals[:, order], sizes[order], pseudo[:, order]
     norms = np.sqrt((totals**2).sum(axis=1, keepdims=True))
     units = np.divide(totals, norms, out=np.zeros_like(totals), where=norms > 0)
     seen = float(units[0].sum())
@@ -218,15 +218,15 @@ def _judged(
     miss = (1.0 - LEVEL) / 2.0
     reach = float(np.quantile(highest, 1.0 - miss, method="higher"))
     reach_alone = float(np.quantile(alone, 1.0 - miss, method="higher"))
-    mean, spread = float(said.mean()), float(said.std()) * math.sqrt(len(sizes))
+    mean, spread = float(pseudo.mean()), float(pseudo.std()) * math.sqrt(len(sizes))
     low = mean - _half_width(reach, spread, len(sizes))
     high = mean + _half_width(reach_alone, spread, len(sizes))
     # One more question that was lost outright, for as many recipes as the correction amounts to.
     many = _worth_of(float(np.quantile(highest, 1.0 - CROWNING_P)))
     worst = -clusters.moving_together(differences[[best]])
-    p = min(max(p, float(tails(said, worst)[0]) * many / SKEWED), 1.0)
-    low = min(low, float(lower_bounds(said, worst, min(miss * SKEWED / many, 0.5))[0]))
-    high = max(high, -float(lower_bounds(-said, worst, miss * SKEWED)[0]))
+    p = min(max(p, float(tails(pseudo, worst)[0]) * many / SKEWED), 1.0)
+    low = min(low, float(lower_bounds(pseudo, worst, min(miss * SKEWED / many, 0.5))[0]))
+    high = max(high, -float(lower_bounds(-pseudo, worst, miss * SKEWED)[0]))
     return p, raw, Interval(max(low, -1.0), min(high, 1.0))
 
 

@@ -62,15 +62,15 @@ def paired_tests(
     The order of the questions does not matter.
     """
     rows = np.asarray(differences, np.float64)
-    known = clusters or Clusters.single(rows.shape[1])
-    totals, sizes = np.round(known.sums(rows), _DECIMALS), known.sizes
+    units = clusters or Clusters.single(rows.shape[1])
+    totals, sizes = np.round(units.sums(rows), _DECIMALS), units.sizes
     if len(sizes) < 2:
         return Paired(np.ones(len(rows)), np.tile([-1.0, 1.0], (len(rows), 1)))
-    worst = -known.moving_together(rows)
+    worst = -units.moving_together(rows)
     ahead = np.where(totals.sum(axis=1) < 0, -1.0, 1.0)
     totals, sizes = _sorted(totals * ahead[:, None], sizes)
     p, ends = _sign_flips(totals, sizes, max(RESAMPLES, _PER_COMPARISON * comparisons - 1))
-    means = known.pseudo_values(totals, sizes)
+    means = units.pseudo_values(totals, sizes)
     alone = tails(means, worst)
     p = np.minimum(np.maximum(p, alone / SKEWED), 1.0)
     p[np.abs(totals.sum(axis=1)) <= _tolerance(totals)] = 1.0
@@ -91,11 +91,11 @@ def randomisation_p(
     sign patterns whose sum is at least as far from 0, so it is never 0. No differences at all
     give 1. This is the test alone, for differences that are symmetric where the runs are equal.
     """
-    known = clusters or Clusters.single(len(differences))
-    totals = np.round(known.sums(np.asarray(differences, np.float64)[None]), _DECIMALS)
+    units = clusters or Clusters.single(len(differences))
+    totals = np.round(units.sums(np.asarray(differences, np.float64)[None]), _DECIMALS)
     if not totals.any():
         return 1.0
-    totals, sizes = _sorted(totals if totals.sum() >= 0 else -totals, known.sizes)
+    totals, sizes = _sorted(totals if totals.sum() >= 0 else -totals, units.sizes)
     return float(_sign_flips(totals, sizes, resamples)[0][0])
 
 
@@ -115,8 +115,8 @@ def _sign_flips(totals: Floats, sizes: Floats, resamples: int) -> tuple[Floats, 
         _inverted(totals[start : start + _ROWS], sizes, min(resamples, RESAMPLES))
         for start in range(0, len(totals), _ROWS)
     ]
-    p = np.concatenate([each[0] for each in parts]) if parts else np.ones(0)
-    ends = np.concatenate([each[1] for each in parts]) if parts else np.ones((0, 2))
+    p = np.concatenate([part[0] for part in parts]) if parts else np.ones(0)
+    ends = np.concatenate([part[1] for part in parts]) if parts else np.ones((0, 2))
     if len(sizes) > _EXACT:
         moved = (totals != 0).sum(axis=1)
         for row in np.flatnonzero((moved > 0) & (moved <= _EXACT)).tolist():
@@ -148,12 +148,12 @@ def _hits(subsets: Subset, totals: Floats, tolerance: Floats) -> Floats:
 def _inside(subsets: Subset, *tables: Floats) -> list[Floats]:
     """Sums over the clusters of each subset: (rows, clusters) to (subsets, rows) each."""
     length = max(_BLOCK // max(subsets.shape[1], 1) // 16, 1) * 16
-    found: list[list[Floats]] = [[] for _ in tables]
+    parts: list[list[Floats]] = [[] for _ in tables]
     for begin in range(0, len(subsets), length):
         chosen = subsets[begin : begin + length].astype(np.float64)
-        for table, sums in zip(tables, found, strict=True):
+        for table, sums in zip(tables, parts, strict=True):
             sums.append(chosen @ table.T)
-    return [np.concatenate(sums) for sums in found]
+    return [np.concatenate(sums) for sums in parts]
 
 
 def _inverted(totals: Floats, sizes: Floats, resamples: int) -> tuple[Floats, Floats]:

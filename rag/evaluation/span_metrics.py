@@ -114,9 +114,9 @@ class Coverage:
     def scores(self, order: npt.NDArray[np.integer]) -> SpanScores:
         """Metrics of rankings, shape (..., depth): places of passages, best first, -1 for none."""
         # Place -1 takes the row behind the last passage, which holds nothing.
-        held = np.pad(self.covered, ((0, 1), (0, 0)))[order]
+        covered = np.pad(self.covered, ((0, 1), (0, 0)))[order]
         sizes = np.pad(self.sizes, (0, 1))[order].astype(np.float64)
-        shared = np.logical_or.accumulate(held, axis=-2) @ self.pieces.astype(np.float64)
+        shared = np.logical_or.accumulate(covered, axis=-2) @ self.pieces.astype(np.float64)
         retrieved = np.cumsum(sizes, axis=-1)
         labelled = np.full(shared.shape, float(self.pieces.sum()))
         return SpanScores(
@@ -136,17 +136,17 @@ def span_scores(
 def _by_document(evidence: Iterable[Evidence]) -> dict[str, list[tuple[int, int]]]:
     """Labelled spans by document, sorted, those that touch or overlap joined."""
     spans: dict[str, list[tuple[int, int]]] = {}
-    known = {
+    labels = {
         (item.document_id, item.start, item.end)
         for item in evidence
         if item.end is not None and item.end > item.start and item.grade > 0
     }
-    for name, start, end in sorted(known):
-        held = spans.setdefault(name, [])
-        if held and start <= held[-1][1]:
-            held[-1] = (held[-1][0], max(end, held[-1][1]))
+    for name, start, end in sorted(labels):
+        merged = spans.setdefault(name, [])
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            held.append((start, end))
+            merged.append((start, end))
     return spans
 
 

@@ -45,8 +45,8 @@ def split(
         )
     ids = list(questions)
     chosen = _chosen(ids, tuning_share, seed, groups or {}, strata or {})
-    tuning = tuple(each for each in ids if each in chosen)
-    held_out = tuple(each for each in ids if each not in chosen)
+    tuning = tuple(question for question in ids if question in chosen)
+    held_out = tuple(question for question in ids if question not in chosen)
     if not tuning or not held_out:
         raise InvalidInput(
             f"Too few questions to split ({len(ids)}): one side got none.",
@@ -68,14 +68,14 @@ def folds(
     Within a stratum a hash of seed and name sets the order in which they are dealt, each to the
     fold that has the fewest questions.
     """
-    held = [0] * count
-    found: dict[str, int] = {}
+    sizes = [0] * count
+    fold_of: dict[str, int] = {}
     for members in _layers(list(questions), groups or {}, strata or {}):
         for name in sorted(members, key=lambda name: _place(name, seed)):
-            fold = held.index(min(held))
-            held[fold] += len(members[name])
-            found.update(dict.fromkeys(members[name], fold))
-    return [found[each] for each in questions]
+            fold = sizes.index(min(sizes))
+            sizes[fold] += len(members[name])
+            fold_of.update(dict.fromkeys(members[name], fold))
+    return [fold_of[question] for question in questions]
 
 
 def _chosen(
@@ -98,11 +98,14 @@ def _layers(
 ) -> list[dict[str, list[str]]]:
     """Strata, the largest first: questions by the name of what stays together."""
     units: dict[str, list[str]] = {}
-    for each in ids:
-        units.setdefault(f"group {groups[each]}" if each in groups else each, []).append(each)
+    for question in ids:
+        units.setdefault(
+            f"group {groups[question]}" if question in groups else question, []
+        ).append(question)
     layers: dict[str, list[str]] = {}
-    for name, held in units.items():
-        common = Counter(repr(strata.get(each)) for each in sorted(held)).most_common(1)[0][0]
+    for name, members in units.items():
+        counts = Counter(repr(strata.get(question)) for question in sorted(members))
+        common = counts.most_common(1)[0][0]
         layers.setdefault(common, []).append(name)
     largest = sorted(layers.items(), key=lambda layer: (-len(layer[1]), layer[0]))
     return [{name: units[name] for name in names} for _, names in largest]
@@ -193,8 +196,8 @@ def choose(
     )
 
 
-def _columns(questions: Sequence[str], wanted: Iterable[str]) -> npt.NDArray[np.intp]:
-    among = set(wanted)
+def _columns(questions: Sequence[str], names: Iterable[str]) -> npt.NDArray[np.intp]:
+    among = set(names)
     return np.flatnonzero([question in among for question in questions])
 
 

@@ -67,7 +67,11 @@ class Index:
 
     @cached_property
     def _embedded(self) -> Index:
-        keys = {name: held for name, held in self.keys.items() if name not in self.waiting}
+        keys = {
+            name: document_keys
+            for name, document_keys in self.keys.items()
+            if name not in self.waiting
+        }
         return replace(self, keys=keys, waiting={})
 
 
@@ -81,9 +85,9 @@ def copied(source: VectorIndex, target: VectorIndex, keys: Keys) -> VectorIndex:
 
 def caught_up(dense: VectorIndex, before: Index, now: Index) -> VectorIndex:
     """``dense``, which holds what ``before`` did, with what ``now`` holds."""
-    held, wanted = before.embedded_passages, now.embedded_passages
-    dense = dense.removed(np.setdiff1d(held, wanted, assume_unique=True))
-    return copied(now.dense, dense, np.setdiff1d(wanted, held, assume_unique=True))
+    indexed, current = before.embedded_passages, now.embedded_passages
+    dense = dense.removed(np.setdiff1d(indexed, current, assume_unique=True))
+    return copied(now.dense, dense, np.setdiff1d(current, indexed, assume_unique=True))
 
 
 def write(index: Index, folder: Path, embedder: str) -> None:
@@ -92,7 +96,7 @@ def write(index: Index, folder: Path, embedder: str) -> None:
         (folder / part).mkdir()
     index.dense.save(str(folder / "dense"))
     index.lexical.save(folder / "lexical")
-    sizes = [len(held) for held in index.keys.values()]
+    sizes = [len(document_keys) for document_keys in index.keys.values()]
     flat = np.concatenate([*index.keys.values(), np.empty(0, np.int64)])
     np.save(folder / "keys.npy", flat)
     readers = [index.readers.get(name, 0) for name in index.keys]

@@ -66,16 +66,16 @@ class Indexes:
     def bytes(self) -> int:
         """About how much memory all of them take in this process."""
         with self._guard:
-            return sum(each.bytes for each in self._current.values())
+            return sum(index.bytes for index in self._current.values())
 
-    def current(self, base_id: int, recipe: IndexRecipe) -> Index:
-        """The index of a build, with every document that the database says it holds.
+    def current(self, base_id: int, recipe: IndexRecipe, version: int | None = None) -> Index:
+        """Return the index of a build at a version of the documents or later, by default now.
 
         Looking registers nothing: the index of a recipe that was never built is empty. One that
         has outgrown its kind is moved in the background; searches go on with what there is. Raises
         InvalidRecipe, ProviderError, or StorageError for a server.
         """
-        index = self._present(base_id, recipe)
+        index = self._present(base_id, recipe, version)
         if self._chosen(index, recipe).kind != index.kind or not index.dense.settled:
             work = partial(self.settled, base_id, recipe)
             self._background.start((base_id, recipe.hash), work)
@@ -128,12 +128,11 @@ class Indexes:
         dense = self._servers.dense(place, kind, self._embedder(recipe.embedder))
         return copied(index.dense, dense, index.embedded_passages)
 
-    def _present(self, base_id: int, recipe: IndexRecipe) -> Index:
+    def _present(self, base_id: int, recipe: IndexRecipe, version: int | None = None) -> Index:
         place = (base_id, recipe.hash)
-        with (
-            self._database.read() as connection
-        ):  # a replica may lag behind the caller's own change
-            version = bases.version(connection, base_id)
+        if version is None:  # a replica may lag behind the caller's own change
+            with self._database.read() as connection:
+                version = bases.version(connection, base_id)
         index = self._known(place)
         if index is not None and index.version == version:
             return index
@@ -214,10 +213,10 @@ class Indexes:
         with self._guard:
             self._current[place] = index
             self._current.move_to_end(place)
-            total = sum(each.bytes for each in self._current.values())
+            total = sum(index.bytes for index in self._current.values())
             for old in [key for key in self._current if key != place]:
-                held = self._current[old]
-                if total > self._most_bytes and not is_served(held.dense, held.lexical):
+                oldest = self._current[old]
+                if total > self._most_bytes and not is_served(oldest.dense, oldest.lexical):
                     total -= self._current.pop(old).bytes
 
     def _tidy(self, index: Index, base_id: int) -> None:
@@ -287,23 +286,23 @@ class Indexes:
         self, connection: Connection, index: Index, base_id: int, recipe: IndexRecipe
     ) -> Index:
         version = bases.version(connection, base_id)
-        held = builds.documents(connection, base_id, recipe.hash)
+        built = builds.documents(connection, base_id, recipe.hash)
         cut_id = builds.cut_id(connection, base_id, recipe.cut) or NO_CUT
         anew = documents.recut_since(connection, base_id, index.version)
-        present = {each.id: each.reader_version for each in held}
-        waits = {each.id for each in held if each.waits}
+        present = {document.id: document.reader_version for document in built}
+        waits = {document.id for document in built if document.waits}
         read = {name for name in index.keys if present.get(name) == index.readers.get(name, 0)}
-        kept = read - anew
-        gone = [name for name in index.keys if name not in kept]
-        new = sorted(set(present) - kept)
-        came = sorted((kept & set(index.waiting)) - waits)  # their vectors
+        unchanged = read - anew
+        gone = [name for name in index.keys if name not in unchanged]
+        new = sorted(set(present) - unchanged)
+        came = sorted((unchanged & set(index.waiting)) - waits)  # their vectors
         dense, lexical = _without(index, gone)
         if not lexical.has_words:
-            lexical = self._cut_again(connection, base_id, recipe, cut_id, sorted(kept))
-        keys = {name: index.keys[name] for name in index.keys if name in kept}
-        waiting = {name: index.waiting[name] for name in index.waiting if name in kept & waits}
+            lexical = self._cut_again(connection, base_id, recipe, cut_id, sorted(unchanged))
+        keys = {name: index.keys[name] for name in index.keys if name in unchanged}
+        waiting = {name: index.waiting[name] for name in index.waiting if name in unchanged & waits}
         embedder = self._embedder(recipe.embedder)
-        found: dict[str, list[Keys]] = {}
+        key_parts: dict[str, list[Keys]] = {}
         lacking: dict[str, list[Keys]] = {}
         for batch in passages.stream(connection, base_id, cut_id, embedder.id, new):
             pairs = zip(batch.documents, batch.vectors, strict=True)
@@ -311,12 +310,12 @@ class Indexes:
             ready = batch.at(~late)
             dense = dense.added(ready.keys, self._vectors(ready, embedder))
             lexical = lexical.added(zip(batch.keys.tolist(), batch.texts, strict=True))
-            _note_keys(batch, found)
+            _note_keys(batch, key_parts)
             _note_keys(batch.at(late), lacking)
         for batch in passages.stream(connection, base_id, cut_id, embedder.id, came):
             dense = dense.added(batch.keys, self._vectors(batch, embedder))
-        keys.update({name: np.concatenate(parts) for name, parts in found.items()})
-        keys.update({name: np.empty(0, np.int64) for name in new if name not in found})
+        keys.update({name: np.concatenate(parts) for name, parts in key_parts.items()})
+        keys.update({name: np.empty(0, np.int64) for name in new if name not in key_parts})
         waiting.update({name: np.concatenate(parts) for name, parts in lacking.items()})
         return Index(version, cut_id, dense, lexical, keys, present, waiting, index.kind)
 
@@ -345,12 +344,12 @@ class Indexes:
         lost = [place for place, data in enumerate(rows) if data is None or len(data) != size]
         if lost:
             texts = [batch.texts[place] for place in lost]
-            found = [row.tobytes() for row in embedder.embed(texts, "document")]
-            for place, row in zip(lost, found, strict=True):
+            embedded = [row.tobytes() for row in embedder.embed(texts, "document")]
+            for place, row in zip(lost, embedded, strict=True):
                 rows[place] = row
             with self._database.write() as connection:  # or every start would compute them
                 keys = map(vectors.text_hash, texts)
-                again = dict(zip(keys, found, strict=True))
+                again = dict(zip(keys, embedded, strict=True))
                 vectors.store(connection, embedder.id, again, replace=True)
         joined = b"".join(row for row in rows if row is not None)
         return np.frombuffer(joined, dtype=np.float32).reshape(len(rows), embedder.dimension)
@@ -363,7 +362,7 @@ def _without(index: Index, document_ids: Sequence[str]) -> tuple[VectorIndex, Wo
     return index.dense.removed(keys), index.lexical.removed(keys)
 
 
-def _note_keys(batch: PassageBatch, found: dict[str, list[Keys]]) -> None:
+def _note_keys(batch: PassageBatch, key_parts: dict[str, list[Keys]]) -> None:
     names = np.asarray(batch.documents)
     for name in dict.fromkeys(batch.documents):
-        found.setdefault(name, []).append(batch.keys[names == name])
+        key_parts.setdefault(name, []).append(batch.keys[names == name])

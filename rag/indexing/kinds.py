@@ -50,8 +50,10 @@ class VectorChoice:
 
 def chosen(recipe: IndexRecipe, vectors: int, dimension: int) -> VectorChoice:
     """The kind for so many vectors: the same for the same documents, whatever was there before."""
-    asked = recipe.vector_index
-    if asked != "auto":
-        return VectorChoice(asked, asked, vectors, dimension)
+    requested = recipe.vector_index
+    if requested != "auto":
+        return VectorChoice(requested, requested, vectors, dimension)
     limit = MOST_SCANNED // dimension
-    return VectorChoice(asked, "flat" if vectors <= limit else "hnsw", vectors, dimension, limit)
+    return VectorChoice(
+        requested, "flat" if vectors <= limit else "hnsw", vectors, dimension, limit
+    )

@@ -23,10 +23,10 @@ def lookup(
 
     def read(keys: Sequence[int]) -> Found:
         def among(connection: Connection) -> Found:
-            found = passages.by_key(connection, cut_id, keys)
-            ids = list({chunk.document_id for chunk in found.values()})
+            chunks = passages.by_key(connection, cut_id, keys)
+            ids = list({chunk.document_id for chunk in chunks.values()})
             names = documents.names(connection, base_id, ids)
-            return {key: (chunk, names[chunk.document_id]) for key, chunk in found.items()}
+            return {key: (chunk, names[chunk.document_id]) for key, chunk in chunks.items()}
 
         return database.nearby(among, is_ready)
 

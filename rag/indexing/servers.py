@@ -71,8 +71,8 @@ class Servers:
     def chosen(self, recipe: IndexRecipe, vectors: int, dimension: int) -> VectorChoice:
         """The kind of index for so many vectors; a server that has all kinds knows only one."""
         if self.vectors is not None and not self.by_kind:
-            asked = recipe.vector_index
-            return VectorChoice(asked, asked, vectors, dimension, is_served=True)
+            requested = recipe.vector_index
+            return VectorChoice(requested, requested, vectors, dimension, is_served=True)
         return chosen(recipe, vectors, dimension)
 
     def dense(
@@ -133,9 +133,9 @@ def is_served(*indexes: VectorIndex | Words) -> bool:
 
 def _snapshots(indexes: Iterable[VectorIndex | Words]) -> Iterator[BuildSnapshot]:
     return (
-        each.snapshot
-        for each in indexes
-        if isinstance(each, RemoteVectorIndex | RemoteLexicalIndex)
+        index.snapshot
+        for index in indexes
+        if isinstance(index, RemoteVectorIndex | RemoteLexicalIndex)
     )
 
 

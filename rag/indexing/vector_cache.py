@@ -15,8 +15,8 @@ def uncached(database: Database, embedder: Embedder, texts: Sequence[str]) -> di
     """Those texts whose vector is not cached yet, by their hash."""
     by_hash = {vectors.text_hash(text): text for text in texts}
     with database.read() as connection:
-        known = vectors.find_cached_hashes(connection, embedder.id, list(by_hash))
-    return {key: text for key, text in by_hash.items() if key not in known}
+        cached = vectors.find_cached_hashes(connection, embedder.id, list(by_hash))
+    return {key: text for key, text in by_hash.items() if key not in cached}
 
 
 def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) -> int:

@@ -47,7 +47,7 @@ class Helping:
         self, process: subprocess.Popen[bytes], job_id: int, closing: Callable[[], bool]
     ) -> None:
         """Waits for a process that helps; one that stands still is ended a while after its job."""
-        wanted = time.monotonic()
+        last_wanted = time.monotonic()
         with process:
             try:
                 while process.poll() is None and not closing():
@@ -55,8 +55,8 @@ class Helping:
                         process.wait(_POLL_SECONDS)
                     with self._database.read() as connection:
                         if rows.takes_help(connection, job_id):
-                            wanted = time.monotonic()
-                    if time.monotonic() - wanted > _AGAIN_SECONDS:
+                            last_wanted = time.monotonic()
+                    if time.monotonic() - last_wanted > _AGAIN_SECONDS:
                         break
             finally:
                 process.kill()  # the other worker has all that it leaves

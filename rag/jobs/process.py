@@ -28,29 +28,29 @@ def machine() -> str:
     Containers on the network of their host have its name, and copies of a machine have one name,
     but not its processes.
     """
-    told = [socket.gethostname()]
+    parts = [socket.gethostname()]
     with contextlib.suppress(OSError):
-        told += [Path("/proc/sys/kernel/random/boot_id").read_text().strip()]
-        told += [str(Path("/proc/self/ns/pid").readlink())]
-    return "/".join(told)
+        parts += [Path("/proc/sys/kernel/random/boot_id").read_text().strip()]
+        parts += [str(Path("/proc/self/ns/pid").readlink())]
+    return "/".join(parts)
 
 
-def start(asked: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+def start(request: Mapping[str, Any]) -> subprocess.Popen[bytes]:
     """Starts a process that is told what to do as JSON; it ends when this one does."""
     command = [sys.executable, "-c", _ENTRY, _PROJECT]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     assert process.stdin
     with contextlib.suppress(OSError):  # it ended at once, which is seen by who waits for it
-        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        process.stdin.write(json.dumps(request).encode() + b"\n")
         process.stdin.flush()
     return process
 
 
 def asked_of(stream: BinaryIO) -> dict[str, Any]:
     """Return the task of this process. From now on the process ends when ``stream`` ends."""
-    asked: dict[str, Any] = json.loads(stream.readline())
+    request: dict[str, Any] = json.loads(stream.readline())
     threading.Thread(target=_end_with, args=(stream,), daemon=True).start()
-    return asked
+    return request
 
 
 def _end_with(stream: BinaryIO) -> None:

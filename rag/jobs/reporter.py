@@ -101,8 +101,8 @@ class Reporter:
         ``seconds_left`` is for those who know better than the pace of the units so far; it is
         infinite while they do not know.
         """
-        left = self._pace.left(done, total) if seconds_left is None else seconds_left
-        self._ends = None if left in (None, math.inf) else time.monotonic() + left
+        seconds = self._pace.left(done, total) if seconds_left is None else seconds_left
+        self._ends = None if seconds in (None, math.inf) else time.monotonic() + seconds
         self._progress = (done, total, message)
         self._told = True
         if self._turn is not None:
@@ -147,10 +147,10 @@ class Reporter:
             self._write()
 
     def _write(self) -> None:
-        left = None if self._ends is None else max(self._ends - time.monotonic(), 0.0)
+        seconds = None if self._ends is None else max(self._ends - time.monotonic(), 0.0)
         try:
             with self._database.write() as connection:
-                goes_on = self._goes_on(connection, left)
+                goes_on = self._goes_on(connection, seconds)
                 leases.renew(connection, self._owner, ATTENDED_SECONDS)
         except TouchstoneError:
             log.warning("The progress of job %s could not be stored.", self._job_id, exc_info=True)
@@ -158,16 +158,16 @@ class Reporter:
         if not goes_on:
             self._stop.set()
 
-    def _goes_on(self, connection: Connection, left: float | None) -> bool:
+    def _goes_on(self, connection: Connection, seconds: float | None) -> bool:
         """Stores the progress; False when the job was cancelled or taken away.
 
         Until there is any, that of an earlier turn stays.
         """
         if not self._told:
             return rows.renew(connection, self._job_id, self._owner)
-        if left is not None and self._takes_turns:
-            left *= rows.seconds_per_second_of_work(connection)
-        return rows.report(connection, self._job_id, self._owner, *self._progress, left)
+        if seconds is not None and self._takes_turns:
+            seconds *= rows.seconds_per_second_of_work(connection)
+        return rows.report(connection, self._job_id, self._owner, *self._progress, seconds)
 
 
 class HelpersReporter(Reporter):

@@ -113,9 +113,9 @@ class Jobs:
         """The same, unless a job ``about`` the same waits or works already: then that one."""
         with self._database.write() as connection:
             bases.hold(connection, base_id)  # two who ask at the same moment do so in turn
-            known = rows.latest(connection, base_id, kind, about)
-            if known is not None and known.active and not known.cancel:
-                return known.id
+            latest = rows.latest(connection, base_id, kind, about)
+            if latest is not None and latest.active and not latest.cancel:
+                return latest.id
             job_id = rows.create(connection, base_id, kind, title, {**payload, "about": about})
         self._wake.set()
         return job_id
@@ -283,14 +283,14 @@ class Jobs:
 
     def _await(self, process: subprocess.Popen[bytes], job_id: int) -> None:
         """Waits for a process that does a job; what becomes of one that it leaves: ``_left_by``."""
-        wanted = time.monotonic()
+        last_wanted = time.monotonic()
         with process:
             while process.poll() is None and not self._closing:
                 # It may be long in starting. While it stores much at once, others cannot write.
                 with contextlib.suppress(StorageError), self._database.write() as connection:
                     if rows.renew(connection, job_id, self._owner):
-                        wanted = time.monotonic()
-                if time.monotonic() - wanted > _STOP_SECONDS and self._is_unwanted(job_id):
+                        last_wanted = time.monotonic()
+                if time.monotonic() - last_wanted > _STOP_SECONDS and self._is_unwanted(job_id):
                     break
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_POLL_SECONDS)
@@ -323,9 +323,9 @@ class Jobs:
 
     def _stands_still(self, connection: Connection, job_id: int) -> bool:
         """Whether a job that is left unfinished was brought no further since the last time."""
-        left = sum(item.status == "waiting" for item in rows.items(connection, job_id))
-        still = job_id in self._left and left >= self._left[job_id]
-        self._left[job_id] = left
+        waiting = sum(item.status == "waiting" for item in rows.items(connection, job_id))
+        still = job_id in self._left and waiting >= self._left[job_id]
+        self._left[job_id] = waiting
         return still
 
     def _told(self, job: JobRow, status: JobStatus, reporter: Reporter) -> dict[str, Any]:
@@ -333,8 +333,8 @@ class Jobs:
         told_last, total, _ = reporter.progress
         done = total if status == "done" else told_last
         items = Counter(item.status for item in self.items(job.id))
-        told = {"kind": job.kind, "base": job.base_id, "status": status}
-        return {**told, "done": done, "total": total, "items": items}
+        about = {"kind": job.kind, "base": job.base_id, "status": status}
+        return {**about, "done": done, "total": total, "items": items}
 
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
         try:

@@ -45,7 +45,7 @@ from rag.questions.passage_labels import PassageLabels
 from rag.questions.proposals import Proposals
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
-from rag.retrieval import Corpus, Part, merge_traces, retrieve
+from rag.retrieval import Part, merge_traces, retrieve
 from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
@@ -63,12 +63,12 @@ from rag.runs.reporting import Reports
 from rag.search.corpus import (
     StoredSources,
     StoredSurroundings,
-    corpus,
     filter_digest,
     vectors_of,
 )
 from rag.search.questions import check_question
-from rag.search.threshold import ThresholdRule, threshold_rule
+from rag.search.snapshot import SearchSnapshot, take_snapshot
+from rag.search.threshold import threshold_rule
 from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services import Services
 from rag.storage import bases, documents, passage_edits
@@ -124,7 +124,7 @@ class KnowledgeBase(Words):
         self.permit_attribution: Callable[[Recipe], None] = lambda _recipe: None
         self._sources = StoredSources(services.database, base.id, base.name)
         self.prompts = Prompts(services.database, base.id)
-        self._answers = Answers(services, base.id, self._sources, self.prompts)
+        self._answers = Answers(services, self._sources, self.prompts)
 
     @operation("guest")
     def recipe(self) -> Recipe:
@@ -179,23 +179,22 @@ class KnowledgeBase(Words):
         answers only the model counts, and only where a step of the search asks it. Raises
         InvalidInput as ``threshold`` does.
         """
-        return self._state(recipe, self._limit(recipe), beside)
+        return self._state(self._snapshot(recipe), beside)
 
-    def _state(
-        self, recipe: Recipe, limit: ThresholdRule, beside: Sequence[FederatedBase] = ()
-    ) -> str:
+    def _state(self, snapshot: SearchSnapshot, beside: Sequence[FederatedBase] = ()) -> str:
+        recipe, rule = snapshot.recipe, snapshot.threshold_rule
         search, answer = recipe.search, recipe.answer
         parts = [
             *(
                 str(self._services.settings.home),
                 self.id,
-                self.version(),
-                self.filter_digest(recipe),
+                snapshot.index.version,
+                snapshot.filter_digest,
             ),
-            *(recipe.index.hash, search.hash, limit.digest, limit.threshold),
+            *(recipe.index.hash, search.hash, rule.digest, rule.threshold),
             (answer.provider, answer.model) if search.asks_chat else (),
             *(tool.model_dump_json() for tool in named_tools(self._services, search)),
-            *((each.weight, each.base.state(each.recipe)) for each in beside),
+            *((further.weight, further.base.state(further.recipe)) for further in beside),
         ]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
@@ -212,77 +211,69 @@ class KnowledgeBase(Words):
         ``history`` is the conversation before, which recipes with ``rewrite`` make a follow-up
         complete from. What fails elsewhere is a note. Raises InvalidInput for an empty question.
         """
-        return self._search(question, recipe, beside, history)
+        return self._search(question, self._snapshot(recipe), beside, history)
 
     def _search(
         self,
         question: str,
-        recipe: Recipe,
+        snapshot: SearchSnapshot,
         beside: Sequence[FederatedBase] = (),
         history: Sequence[Message] = (),
-        limit: ThresholdRule | None = None,
     ) -> Trace:
-        asked = {"base": self.id, "question": question, "recipe": recipe}
-        with telemetry.spanning("search", asked) as span:
+        request = {"base": self.id, "question": question, "recipe": snapshot.recipe}
+        with telemetry.spanning("search", request) as span:
             started = perf_counter()
-            span.about = found = self._found(question, recipe, beside, history, limit)
-            telemetry.note_work("search", perf_counter() - started, found)
-            return found
+            span.about = trace = self._trace(question, snapshot, beside, history)
+            telemetry.note_work("search", perf_counter() - started, trace)
+            return trace
 
-    def _found(
+    def _trace(
         self,
         question: str,
-        recipe: Recipe,
+        snapshot: SearchSnapshot,
         beside: Sequence[FederatedBase],
         history: Sequence[Message],
-        limit: ThresholdRule | None,
     ) -> Trace:
-        first = self.part(question, recipe, history=history, limit=limit)
+        recipe = snapshot.recipe
+        first = self._part(question, snapshot, history=history)
         trace = first.trace
         if beside or recipe.search.tools:
-            asked = tool_parts(self._services, trace.question, recipe, trace)
+            tools = tool_parts(self._services, trace.question, recipe, trace)
             others, failures = federated_parts(trace.question, beside)
             top_k = recipe.search.top_k
-            trace = merge_traces([first, *asked, *others], recipe.hash, top_k, failures)
+            trace = merge_traces([first, *tools, *others], recipe.hash, top_k, failures)
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
-        cut_id = self._services.indexes.current(self.id, recipe.index).cut_id
-        around = StoredSurroundings(self._database, self.id, cut_id)
+        around = StoredSurroundings(self._database, self.id, snapshot.index.cut_id)
         budget = answering.passage_budget(recipe.answer)
         return answering.with_context(trace, budget, count, recipe.search, around)
 
     @operation("guest", audit="search")
-    def part(
+    def part(self, question: str, recipe: Recipe, weight: float = 1.0) -> Part:
+        """Return the results of this base alone, before the cut to a prompt."""
+        return self._part(question, self._snapshot(recipe), weight)
+
+    def _part(
         self,
         question: str,
-        recipe: Recipe,
+        snapshot: SearchSnapshot,
         weight: float = 1.0,
         history: Sequence[Message] = (),
-        limit: ThresholdRule | None = None,
     ) -> Part:
-        """Return the results of this base alone, before the cut to a prompt.
-
-        ``limit`` is the threshold rule of the recipe, if it is known already.
-        """
-        services, asked = self._services, check_question(question)
-        said = tuple(history) if recipe.search.rewrite else ()
-        known = limit or self._limit(recipe)
+        services, recipe, rule = self._services, snapshot.recipe, snapshot.threshold_rule
+        question = check_question(question)
+        history = tuple(history) if recipe.search.rewrite else ()
 
         def search() -> Trace:
-            return retrieve(asked, recipe, self._corpus(recipe, known), known.threshold, said)
+            return retrieve(question, recipe, snapshot.corpus(), rule.threshold, history)
 
-        key = self._state(without_tools(recipe), known), asked, said
+        alone = replace(snapshot, recipe=without_tools(recipe))
+        key = self._state(alone), question, history
         trace = replace(services.results.trace(key, search), recipe=recipe.hash)
         scale = f"cosine of {services.models.embedder(recipe.index.embedder).id}"
-        return Part(self.name, trace, "probability" if known.calibration else scale, weight)
+        return Part(self.name, trace, "probability" if rule.calibration else scale, weight)
 
-    def _limit(self, recipe: Recipe) -> ThresholdRule:
-        """Return the threshold rule of a recipe. Raises InvalidInput as ``threshold`` does."""
-        return threshold_rule(self._services, self.id, recipe.index, recipe.search)
-
-    def _corpus(self, recipe: Recipe, limit: ThresholdRule) -> Corpus:
-        """Return the corpus that a recipe searches."""
-        index = self._services.indexes.current(self.id, recipe.index)
-        return corpus(self._services, self.id, recipe, index, limit.calibration)
+    def _snapshot(self, recipe: Recipe) -> SearchSnapshot:
+        return take_snapshot(self._services, self.id, recipe)
 
     @operation("viewer", audit="search")
     def explain(self, question: str, recipe: Recipe, trace: Trace | None = None) -> Explainer:
@@ -291,11 +282,11 @@ class KnowledgeBase(Words):
         Raises as ``search`` does.
         """
         alone = without_tools(recipe)
-        limit = self._limit(alone)
+        snapshot = self._snapshot(alone)
         if trace is None or recipe.search.tools:
-            trace = self._search(question, alone, limit=limit)
-        searched = self._corpus(alone, limit)
-        explainer = Explainer(trace, alone, searched, limit.threshold, self.documents)
+            trace = self._search(question, snapshot)
+        threshold = snapshot.threshold_rule.threshold
+        explainer = Explainer(trace, alone, snapshot.corpus(), threshold, self.documents)
         explainer.permit_attribution = partial(self.permit_attribution, recipe)
         return explainer
 
@@ -327,15 +318,17 @@ class KnowledgeBase(Words):
 
         Past interactions about the questions ``without`` are no examples.
         """
-        asked = {"base": self.id, "question": question, "recipe": recipe}
-        turn = telemetry.begin("turn", asked, telemetry.current())
+        request = {"base": self.id, "question": question, "recipe": recipe}
+        turn = telemetry.begin("turn", request, telemetry.current())
         with telemetry.within(turn):
             if searches(recipe.answer):
-                trace = self.search(question, recipe, beside)
+                snapshot = self._snapshot(recipe)
+                index, trace = snapshot.index, self._search(question, snapshot, beside)
             else:
+                index = self._services.indexes.current(self.id, recipe.index)
                 trace = unsearched(check_question(question), recipe)
             examples = self.memory.examples(trace.question, recipe, without=without)
-            return self.answer(trace, recipe, examples).ending(turn)
+            return self._answers.answer(trace, recipe, index, examples).ending(turn)
 
     @operation("guest", audit="ask", models="answer")
     def answer(
@@ -352,7 +345,8 @@ class KnowledgeBase(Words):
         conversation before: both are shown to a model as far as the budget has room. A model goes
         on with the answer of the turn ``goes_on``.
         """
-        return self._answers.answer(trace, recipe, examples, history, goes_on)
+        index = self._services.indexes.current(self.id, recipe.index)
+        return self._answers.answer(trace, recipe, index, examples, history, goes_on)
 
     @operation("guest")
     def outline(self, document_id: str) -> Document | None:
@@ -363,12 +357,12 @@ class KnowledgeBase(Words):
     def unranked(self, key: int, question: str, recipe: Recipe) -> Hit:
         """Any passage as a hit without a rank (0), with its cosine. Raises NotFound."""
         index = self._services.indexes.current(self.id, recipe.index)
-        found = lookup(self._database, self.id, index.cut_id)([key])
-        if key not in found:
+        rows = lookup(self._database, self.id, index.cut_id)([key])
+        if key not in rows:
             raise NotFound("The passage is gone.", "Its document was deleted or replaced.")
         vector = self._services.models.embedder(recipe.index.embedder).embed([question], "query")[0]
         cosine = float(vectors_of(index).vectors(np.array([key]))[0] @ vector)
-        return Hit(*found[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})
+        return Hit(*rows[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})
 
     @operation("guest", models="none")
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
@@ -381,7 +375,7 @@ class KnowledgeBase(Words):
 
         Raises InvalidInput for a probability without a calibration.
         """
-        return self._limit(recipe).threshold
+        return threshold_rule(self._services, self.id, recipe.index, recipe.search).threshold
 
     @operation("guest", models="none")
     def count_tokens(self, text: str, recipe: Recipe) -> int:

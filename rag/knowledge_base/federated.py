@@ -45,9 +45,9 @@ def federated_parts(question: str, others: Sequence[Federated]) -> tuple[list[Pa
     A failure does not stop the other bases.
     """
     parts, failures = [], []
-    for each in others:
+    for further in others:
         try:
-            parts.append(each.base.part(question, each.recipe, each.weight))
+            parts.append(further.base.part(question, further.recipe, further.weight))
         except TouchstoneError as error:
-            failures.append(f"{each.base.name} gave nothing: {error.message}")
+            failures.append(f"{further.base.name} gave nothing: {error.message}")
     return parts, failures

@@ -46,7 +46,7 @@ class Words:
         """Explain the BM25 score of a passage word by word. Raises NotFound for an unknown key."""
         index = self._services.indexes.current(self.id, recipe.index)
         search = recipe.search
-        found = index.lexical.explain(
+        explanation = index.lexical.explain(
             trace.words or trace.question,
             key,
             k1=search.k1,
@@ -55,7 +55,11 @@ class Words:
             prefix=search.prefix,
         )
         passage = lookup(self._services.database, self.id, index.cut_id)([key]).get(key)
-        return found.with_context(passage[0].context, index.lexical.analyzer) if passage else found
+        return (
+            explanation.with_context(passage[0].context, index.lexical.analyzer)
+            if passage
+            else explanation
+        )
 
     @operation("guest", models="none")
     def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:

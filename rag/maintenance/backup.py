@@ -53,11 +53,11 @@ def back_up(services: Services, target: Path) -> Backup:
             draft, copy = Path(folder) / "draft", Path(folder) / _DATABASE
             with services.files.arriving() as arrival:
                 names = _snapshot(services, arrival, copy)
-                made = _pack(services, copy, sorted(names), draft)
+                backup = _pack(services, copy, sorted(names), draft)
             draft.replace(target)
     except OSError as error:
         raise StorageError(f"{target} cannot be written: {error.strerror}.") from error
-    return made
+    return backup
 
 
 def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
@@ -65,7 +65,7 @@ def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
 
     What was deleted before it could be kept is in a copy that is made anew.
     """
-    gone: set[str] = set()
+    missing: set[str] = set()
     for _ in range(_MOST_TRIES):
         before = services.files.list_names()
         if services.files.in_database:
@@ -73,35 +73,35 @@ def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
         else:
             services.database.copy_to(copy)
         with closing(Database(f"sqlite:///{copy}")) as copied, copied.read() as connection:
-            wanted = (
+            needed = (
                 files.list_referenced_files(connection) & before
                 | files.expected_files(connection).keys()
             )
         if not services.database.read_only:
-            arrival.keep(wanted)
-        last, gone = gone, services.files.missing(wanted)
-        if not gone or gone == last:  # what a new copy lacks as well was lost before
-            return wanted
+            arrival.keep(needed)
+        last, missing = missing, services.files.missing(needed)
+        if not missing or missing == last:  # what a new copy lacks as well was lost before
+            return needed
     raise StorageError("Documents are deleted faster than they are copied.", "Try again later.")
 
 
 def _pack(services: Services, copy: Path, names: Sequence[str], draft: Path) -> Backup:
     with closing(Database(f"sqlite:///{copy}")) as copied, copied.read() as connection:
-        held = bases.list_bases(connection)
-        count = sum(documents.count(connection, base.id) for base in held)
+        infos = bases.list_bases(connection)
+        count = sum(documents.count(connection, base.id) for base in infos)
     places = {name: services.files.path(name) for name in names}
     whole = [name for name in names if places[name].exists() and digest(places[name]) == name]
     lost = sorted(set(names).difference(whole))
-    made = Backup(digest(copy), whole, lost, len(held), count)
+    backup = Backup(digest(copy), whole, lost, len(infos), count)
     draft.touch(mode=0o600)
     with zipfile.ZipFile(draft, "w") as archive:
         archive.write(copy, _DATABASE)
         for name in whole:
             archive.write(places[name], f"files/{name}")
-        archive.writestr(_LIST, json.dumps({"made": f"{datetime.now(UTC)}", **asdict(made)}))
+        archive.writestr(_LIST, json.dumps({"made": f"{datetime.now(UTC)}", **asdict(backup)}))
     with draft.open("rb+") as file:
         os.fsync(file.fileno())
-    return made
+    return backup
 
 
 def restore_backup(
@@ -116,8 +116,8 @@ def restore_backup(
     home, database = settings.home, sqlite_file.of(settings.database_url)
     finish_restore(home)
     places = [home / name for name in _PARTS] + ([database] if database else [])
-    held = [path for path in places if path.exists()]
-    if held and not force:
+    existing = [path for path in places if path.exists()]
+    if existing and not force:
         raise InvalidInput(
             f"{home} holds something already.",
             "Name an empty folder with --home, or add --force: what is there is set aside.",
@@ -127,24 +127,24 @@ def restore_backup(
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=home, prefix=".restore-"))
     try:
-        made = _unpacked(source, fresh)
+        backup = _unpacked(source, fresh)
         if database is None:
-            _load(settings.database_url, fresh, made)
+            _load(settings.database_url, fresh, backup)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
-    aside = home / f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S}" if held else None
+    aside = home / f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S}" if existing else None
     plan = {
         "fresh": fresh.name,
         "aside": aside and aside.name,
-        "held": [str(path) for path in held],
+        "held": [str(path) for path in existing],
         "database": database and str(database),
     }
     draft = fresh / _UNDER_WAY
     draft.write_text(json.dumps(plan), "utf-8")
     draft.rename(home / _UNDER_WAY)  # from here on, whoever starts next goes on
     finish_restore(home)
-    return made, aside
+    return backup, aside
 
 
 def finish_restore(home: Path) -> None:
@@ -166,9 +166,9 @@ def finish_restore(home: Path) -> None:
     shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _load(url: str, fresh: Path, made: Backup) -> None:
+def _load(url: str, fresh: Path, backup: Backup) -> None:
     """Fills the database of a server, which has the originals too, from an unpacked backup."""
-    originals = {name: _place(fresh, name) for name in made.files}
+    originals = {name: _place(fresh, name) for name in backup.files}
     with (
         closing(Database(f"sqlite:///{fresh / _DATABASE}")) as copy,
         closing(Database(url)) as database,
@@ -183,23 +183,23 @@ def _place(folder: Path, name: str) -> Path:
 def _unpacked(source: Path, folder: Path) -> Backup:
     try:
         with zipfile.ZipFile(source) as archive:
-            made = _listed(json.loads(archive.read(_LIST)))
+            backup = _listed(json.loads(archive.read(_LIST)))
             (folder / "files").mkdir()
-            _extract(archive, _DATABASE, folder / _DATABASE, made.database)
-            for name in made.files:
+            _extract(archive, _DATABASE, folder / _DATABASE, backup.database)
+            for name in backup.files:
                 place = _place(folder, name)
                 place.parent.mkdir(exist_ok=True)
                 _extract(archive, f"files/{name}", place, name)
     except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise InvalidFile(f"{source} is no whole backup: {error}.", "Use another one.") from error
-    return made
+    return backup
 
 
-def _listed(told: dict[str, Any]) -> Backup:
-    made = Backup(**{name: told[name] for name in Backup.__slots__})
-    if not all(_SHA256.fullmatch(name) for name in made.files):
+def _listed(listing: dict[str, Any]) -> Backup:
+    backup = Backup(**{name: listing[name] for name in Backup.__slots__})
+    if not all(_SHA256.fullmatch(name) for name in backup.files):
         raise ValueError("its list of files is damaged")
-    return made
+    return backup
 
 
 def _extract(archive: zipfile.ZipFile, name: str, place: Path, sha256: str) -> None:
@@ -215,8 +215,8 @@ def _extract(archive: zipfile.ZipFile, name: str, place: Path, sha256: str) -> N
         raise ValueError(f"{name} is damaged")
 
 
-def _set_aside(held: Sequence[Path], aside: Path) -> None:
+def _set_aside(existing: Sequence[Path], aside: Path) -> None:
     aside.mkdir(exist_ok=True)
-    for path in held:
+    for path in existing:
         if path.exists() and not (aside / path.name).exists():  # else what is there is restored
             path.rename(aside / path.name)

@@ -57,23 +57,23 @@ def sweep(services: Services) -> list[Problem]:
     """
     forget_old(services)
     services.files.discard()
-    removed = (_removed(services, each) for each in _derived(services))
-    return [each for each in removed if not each.repaired]
+    removed = (_removed(services, problem) for problem in _derived(services))
+    return [problem for problem in removed if not problem.repaired]
 
 
 def check(services: Services, *, repair: bool) -> list[Problem]:
     """Everything that is wrong in a home; ``repair`` removes what is left over."""
-    found = [*_files(services), *_derived(services), *_unused_vectors(services)]
-    found += _damaged_indexes(services)
+    problems = [*_files(services), *_derived(services), *_unused_vectors(services)]
+    problems += _damaged_indexes(services)
     if repair:
-        found = [_removed(services, each) for each in found]
+        problems = [_removed(services, problem) for problem in problems]
     if services.database.incomplete:
-        found.append(Problem("damaged", "database", JOURNAL_LOST, repaired=repair))
+        problems.append(Problem("damaged", "database", JOURNAL_LOST, repaired=repair))
         if repair:
             services.database.accept()
-    found += _stored_before(services, repair)
+    problems += _stored_before(services, repair)
     faults = (Problem("damaged", "database", fault) for fault in services.database.faults())
-    return [*found, *_lost_files(services), *faults]
+    return [*problems, *_lost_files(services), *faults]
 
 
 def _stored_before(services: Services, repair: bool) -> list[Problem]:
@@ -92,8 +92,8 @@ def _stored_before(services: Services, repair: bool) -> list[Problem]:
 def _files(services: Services) -> Iterator[Problem]:
     present = services.files.present()  # before the database is asked: who stores has a lease
     with services.database.read() as connection:
-        held = files.find_referenced(connection, list(present))
-    for name in sorted(present - held):
+        referenced = files.find_referenced(connection, list(present))
+    for name in sorted(present - referenced):
         yield _orphaned("file", services.settings.home, services.files.place(name))
 
 
@@ -103,10 +103,10 @@ def _derived(services: Services) -> Iterator[Problem]:
     yield from (_orphaned("draft", home, path) for path in drafts if _still(path))
     paths = [(what, path) for what, pattern in _BUILDS for path in _like(home, pattern)]
     with services.database.read() as connection:
-        known = {(str(base_id), build) for base_id, build in builds.places(connection)}
+        places = {(str(base_id), build) for base_id, build in builds.places(connection)}
     for what, path in sorted(paths):
         owner = (path.parent.name, path.name.partition("-")[0])
-        if owner not in known and not path.name.startswith("."):
+        if owner not in places and not path.name.startswith("."):
             yield _orphaned(what, home, path)
 
 
@@ -119,8 +119,8 @@ def _unused_vectors(services: Services) -> Iterator[Problem]:
 def _damaged_indexes(services: Services) -> Iterator[Problem]:
     home = services.settings.home
     with services.database.read() as connection:
-        known = builds.places(connection)
-    for base_id, build in sorted(known):
+        places = builds.places(connection)
+    for base_id, build in sorted(places):
         path = home / "indexes" / str(base_id) / build
         # One of an earlier version is no damage: the first search makes it again.
         if snapshots.is_sealed(path) and not snapshots.intact(path):
@@ -131,13 +131,13 @@ def _lost_files(services: Services) -> Iterator[Problem]:
     home, present = services.settings.home, services.files.present()
     with services.database.read() as connection:
         expected = files.expected_files(connection)
-        held = files.find_referenced(connection, list(present))
+        referenced = files.find_referenced(connection, list(present))
     missing = services.files.missing(expected)
     for sha256, name in expected.items():
         path = services.files.place(sha256)
         if sha256 in missing:
             yield Problem("missing", "file", f"{path.relative_to(home)}, the original of {name}")
-    for sha256 in sorted(held):
+    for sha256 in sorted(referenced):
         path = services.files.place(sha256)
         if path.exists() and sha256 != files.digest(path):
             yield Problem("damaged", "file", str(path.relative_to(home)), _size(path))
@@ -173,17 +173,17 @@ def _removed(services: Services, problem: Problem) -> Problem:
 
 def _still(path: Path) -> bool:
     """Whether nothing was written to a draft for long."""
-    last = max((each.st_mtime for each in _within(path)), default=time.time())
+    last = max((stats.st_mtime for stats in _within(path)), default=time.time())
     return time.time() - last > _STILL_SECONDS
 
 
 def _size(path: Path) -> int:
-    return sum(each.st_size for each in _within(path) if stat.S_ISREG(each.st_mode))
+    return sum(stats.st_size for stats in _within(path) if stat.S_ISREG(stats.st_mode))
 
 
 def _within(path: Path) -> list[os.stat_result]:
     """The state of a file, or of all in a folder; of nothing where it goes meanwhile."""
     try:
-        return [each.stat() for each in (path, *path.rglob("*"))]
+        return [entry.stat() for entry in (path, *path.rglob("*"))]
     except FileNotFoundError:
         return []

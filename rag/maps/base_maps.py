@@ -33,16 +33,16 @@ class BaseMaps:
         return self._maps.current(self._base_id, recipe, method)
 
     @operation("viewer")
-    def place(self, recipe: IndexRecipe, shown: PassageMap, question: str) -> Placed:
+    def place(self, recipe: IndexRecipe, passage_map: PassageMap, question: str) -> Placed:
         """Return the position of a question on a map. Raises ProviderError."""
-        return self._maps.place(self._base_id, recipe, shown, question)
+        return self._maps.place(self._base_id, recipe, passage_map, question)
 
     @operation("viewer")
     def drawing(self, recipe: IndexRecipe, method: Method = "pca") -> JobRow | None:
         """The job that draws this map now, if any does."""
-        wanted = _payload(recipe, method)
+        payload = _payload(recipe, method)
         jobs = self._jobs.recent(self._base_id, 50)
-        return next((job for job in jobs if job.active and job.payload == wanted), None)
+        return next((job for job in jobs if job.active and job.payload == payload), None)
 
     @operation("editor")
     def draw(self, recipe: IndexRecipe, method: Method = "pca") -> int:

@@ -139,26 +139,32 @@ class Maps:
             self._current.move_to_end(place)
             return self._current[place]
 
-    def place(self, base_id: int, recipe: IndexRecipe, shown: PassageMap, question: str) -> Placed:
+    def place(
+        self, base_id: int, recipe: IndexRecipe, passage_map: PassageMap, question: str
+    ) -> Placed:
         """Return the position of a question on a map, and its cosine to every passage."""
         index = self._services.indexes.current(base_id, recipe).embedded
         vector = self._services.models.embedder(recipe.embedder).embed([question], "query")
-        cosines = np.zeros(len(shown.keys), np.float32)
+        cosines = np.zeros(len(passage_map.keys), np.float32)
         # What went since the map was made counts as far away.
-        known = np.isin(shown.keys, index.passages)
-        cosines[known] = fetched_cosines(vector[0], shown.keys[known], index.dense)
-        drawn = self.files.load(base_id, recipe.hash, shown.method)
+        indexed = np.isin(passage_map.keys, index.passages)
+        cosines[indexed] = fetched_cosines(vector[0], passage_map.keys[indexed], index.dense)
+        drawn = self.files.load(base_id, recipe.hash, passage_map.method)
         if drawn is not None and len(drawn.axes):
             return Placed(drawn.place(vector)[0], cosines)
-        return Placed(among(shown.points, cosines)[0], cosines)
+        return Placed(among(passage_map.points, cosines)[0], cosines)
 
     def _told(self, base_id: int, index: Index, drawn: Projection) -> PassageMap:
         drawn, changed = _extended(drawn, index)
         with self._services.database.read() as connection:
             names = documents.names(connection, base_id, list(index.keys))
-        ids = [each for each in index.keys if len(index.keys[each])]
-        flat = np.concatenate([*(index.keys[each] for each in ids), np.empty(0, np.int64)])
-        numbers = np.repeat(np.arange(len(ids)), [len(index.keys[each]) for each in ids])
+        ids = [document_id for document_id in index.keys if len(index.keys[document_id])]
+        flat = np.concatenate(
+            [*(index.keys[document_id] for document_id in ids), np.empty(0, np.int64)]
+        )
+        numbers = np.repeat(
+            np.arange(len(ids)), [len(index.keys[document_id]) for document_id in ids]
+        )
         order = np.argsort(flat, kind="stable")
         document = numbers[order][np.searchsorted(flat[order], drawn.keys)].astype(np.int32)
         return PassageMap(
@@ -166,7 +172,7 @@ class Maps:
             drawn.keys,
             drawn.points,
             document,
-            tuple(names.get(each, "") for each in ids),
+            tuple(names.get(document_id, "") for document_id in ids),
             drawn.explained,
             changed,
         )
@@ -178,25 +184,27 @@ def _extended(drawn: Projection, index: Index) -> tuple[Projection, float]:
     stays = np.isin(drawn.keys, now)
     new = now[~np.isin(now, drawn.keys)]
     changed = (int((~stays).sum()) + len(new)) / max(len(drawn.keys), 1)
-    kept = replace(drawn, keys=drawn.keys[stays], points=drawn.points[stays])
+    remaining = replace(drawn, keys=drawn.keys[stays], points=drawn.points[stays])
     if not len(new):
-        return kept, changed
-    points = [kept.points]
+        return remaining, changed
+    points = [remaining.points]
     for block in blocks(len(new)):
         vectors = index.dense.vectors(new[block])
-        points.append(drawn.place(vectors) if len(drawn.axes) else _beside(kept, index, vectors))
-    keys, places = np.concatenate([kept.keys, new]), np.concatenate(points)
-    return replace(kept, keys=keys, points=places), changed
+        points.append(
+            drawn.place(vectors) if len(drawn.axes) else _beside(remaining, index, vectors)
+        )
+    keys, places = np.concatenate([remaining.keys, new]), np.concatenate(points)
+    return replace(remaining, keys=keys, points=places), changed
 
 
-def _beside(kept: Projection, index: Index, vectors: Vectors) -> Points:
+def _beside(projection: Projection, index: Index, vectors: Vectors) -> Points:
     """Places of newcomers among their nearest neighbours that are on the map already."""
-    if not len(kept.keys):
+    if not len(projection.keys):
         return np.zeros((len(vectors), 2), np.float32)
     cosines = np.empty((len(vectors), 0), np.float32)
     rows = np.empty((len(vectors), 0), np.int64)
-    for block in blocks(len(kept.keys)):
-        more = vectors @ index.dense.vectors(kept.keys[block]).T
+    for block in blocks(len(projection.keys)):
+        more = vectors @ index.dense.vectors(projection.keys[block]).T
         numbers = np.arange(block.start, block.start + more.shape[1])
         cosines = np.concatenate([cosines, more], axis=1)
         rows = np.concatenate([rows, np.broadcast_to(numbers, more.shape)], axis=1)
@@ -204,4 +212,4 @@ def _beside(kept: Projection, index: Index, vectors: Vectors) -> Points:
         cosines = np.take_along_axis(cosines, best, axis=1)
         rows = np.take_along_axis(rows, best, axis=1)
     nearest = zip(rows, cosines, strict=True)
-    return np.concatenate([among(kept.points[row], cosine) for row, cosine in nearest])
+    return np.concatenate([among(projection.points[row], cosine) for row, cosine in nearest])

@@ -110,29 +110,29 @@ class Memory:
         said in the conversation of ``turn`` is history, no example; ``without`` are questions to
         leave out. Raises ProviderError.
         """
-        wanted = recipe.answer.memory
-        if not wanted or recipe.answer.provider == "extractive":
+        limit = recipe.answer.memory
+        if not limit or recipe.answer.provider == "extractive":
             return ()
         name = recipe.index.embedder
         least = least_similarity(providers.default_threshold(name))
-        found = self._nearest(question, name, least, successful=True)
+        neighbours = self._nearest(question, name, least, successful=True)
         chosen = list[Example]()
         with self._database.read() as connection:
             conversation = rows.conversation_of(connection, turn)
-            for each in distinct(found, without):
-                if len(chosen) == wanted:
+            for neighbour in distinct(neighbours, without):
+                if len(chosen) == limit:
                     break
-                held = rows.get(connection, self.scope, each.turn)
-                known = self._remembered(connection, held)
-                if held.conversation != conversation and known.standing == "usable":
+                interaction = rows.get(connection, self.scope, neighbour.turn)
+                remembered = self._remembered(connection, interaction)
+                if interaction.conversation != conversation and remembered.standing == "usable":
                     chosen.append(
                         Example(
-                            each.turn,
-                            held.question,
-                            held.answer,
-                            each.similarity,
-                            each.score,
-                            held.thumb,
+                            neighbour.turn,
+                            interaction.question,
+                            interaction.answer,
+                            neighbour.similarity,
+                            neighbour.score,
+                            interaction.thumb,
                         )
                     )
         return tuple(chosen)
@@ -147,8 +147,8 @@ class Memory:
     def every(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
         """Return stored interactions, newest first."""
         with self._database.read() as connection:
-            found = rows.list_interactions(connection, self.scope, limit, offset)
-            return [self._remembered(connection, each) for each in found]
+            interactions = rows.list_interactions(connection, self.scope, limit, offset)
+            return [self._remembered(connection, interaction) for interaction in interactions]
 
     @operation("viewer")
     def search(self, text: str, recipe: Recipe, limit: int = 20) -> list[Remembered]:
@@ -158,22 +158,26 @@ class Memory:
         """
         if not text.strip():
             raise InvalidInput("There is nothing to look for.", "Type a question.")
-        found = self._nearest(text.strip(), recipe.index.embedder, successful=False)
-        nearest = sorted(found, key=lambda each: (-each.similarity, -each.turn))[:limit]
+        neighbours = self._nearest(text.strip(), recipe.index.embedder, successful=False)
+        nearest = sorted(
+            neighbours, key=lambda neighbour: (-neighbour.similarity, -neighbour.turn)
+        )[:limit]
         with self._database.read() as connection:
-            held = rows.find_by_turns(connection, self.scope, [each.turn for each in nearest])
+            interactions = rows.find_by_turns(
+                connection, self.scope, [neighbour.turn for neighbour in nearest]
+            )
             return [
-                self._remembered(connection, held[each.turn], each.similarity)
-                for each in nearest
-                if each.turn in held
+                self._remembered(connection, interactions[neighbour.turn], neighbour.similarity)
+                for neighbour in nearest
+                if neighbour.turn in interactions
             ]
 
     @operation("guest")
     def get(self, turn_id: int) -> Remembered:
         """One of them. Raises NotFound."""
         with self._database.read() as connection:
-            found = rows.get(connection, self.scope, turn_id)
-            return self._remembered(connection, found)
+            interaction = rows.get(connection, self.scope, turn_id)
+            return self._remembered(connection, interaction)
 
     @operation("viewer", audit="conversation")
     def correct(
@@ -186,10 +190,10 @@ class Memory:
         """Replaces what is remembered; the turn itself stays as it was. A corrected interaction
         counts as answered. Raises NotFound, InvalidInput for empty words."""
         with self._database.write() as connection:
-            held = rows.get(connection, self.scope, turn_id)
+            interaction = rows.get(connection, self.scope, turn_id)
             words = [
-                storable(held.question if question is None else question).strip(),
-                storable(held.answer if answer is None else answer).strip(),
+                storable(interaction.question if question is None else question).strip(),
+                storable(interaction.answer if answer is None else answer).strip(),
             ]
             if not all(words):
                 raise InvalidInput(
@@ -205,11 +209,11 @@ class Memory:
             rows.remove(connection, turn_id)
 
     def _remembered(
-        self, connection: Connection, held: Interaction, similarity: float | None = None
+        self, connection: Connection, interaction: Interaction, similarity: float | None = None
     ) -> Remembered:
-        changed = rows.changed_sources(connection, self._base_id, held.sources)
+        changed = rows.changed_sources(connection, self._base_id, interaction.sources)
         gone = tuple(sorted({source.document for source in changed}))
-        return Remembered(held, _standing(held, stale=bool(gone)), gone, similarity)
+        return Remembered(interaction, _standing(interaction, stale=bool(gone)), gone, similarity)
 
     def _nearest(
         self,
@@ -221,26 +225,30 @@ class Memory:
     ) -> list[Ranked]:
         embedder = self._services.remembering(embedder_name)
         with self._database.read() as connection:
-            held = rows.vectors(connection, self.scope, embedder.id, MOST, successful=successful)
-        if not held:
+            stored = rows.vectors(connection, self.scope, embedder.id, MOST, successful=successful)
+        if not stored:
             return []
-        asked = embedder.embed([question], "query")[0]
-        known = {row.turn: row.data for row in held if row.data is not None}
-        new = {row.turn: row.question for row in held if row.data is None}
+        query_vector = embedder.embed([question], "query")[0]
+        vectors_by_turn = {row.turn: row.data for row in stored if row.data is not None}
+        new = {row.turn: row.question for row in stored if row.data is None}
         if new:
-            made = embedder.embedder.embed(list(new.values()), "query")
-            known |= {turn: row.tobytes() for turn, row in zip(new, made, strict=True)}
+            embedded = embedder.embedder.embed(list(new.values()), "query")
+            vectors_by_turn |= {
+                turn: row.tobytes() for turn, row in zip(new, embedded, strict=True)
+            }
             with self._database.write() as connection:
-                rows.store_vectors(connection, embedder.id, {turn: known[turn] for turn in new})
-        matrix = np.frombuffer(b"".join(known[row.turn] for row in held), np.float32)
-        return ranked(asked, matrix.reshape(len(held), -1), held, least)
+                rows.store_vectors(
+                    connection, embedder.id, {turn: vectors_by_turn[turn] for turn in new}
+                )
+        matrix = np.frombuffer(b"".join(vectors_by_turn[row.turn] for row in stored), np.float32)
+        return ranked(query_vector, matrix.reshape(len(stored), -1), stored, least)
 
 
-def _standing(held: Interaction, *, stale: bool) -> Standing:
-    if held.outcome != ANSWERED:
+def _standing(interaction: Interaction, *, stale: bool) -> Standing:
+    if interaction.outcome != ANSWERED:
         return "not answered"
-    if held.thumb < 0:
+    if interaction.thumb < 0:
         return "thumb down"
-    if not held.sources:
+    if not interaction.sources:
         return "no source"
     return "stale" if stale else "usable"

@@ -47,32 +47,37 @@ def least_similarity(threshold: float) -> float:
 def ranked(
     question: Vectors,
     vectors: Vectors,
-    held: Sequence[Held],
+    interactions: Sequence[Held],
     least: float = -1.0,
 ) -> list[Ranked]:
-    """``held`` with ``vectors`` of shape (n, dimension), best first.
+    """``interactions`` with ``vectors`` of shape (n, dimension), best first.
 
     The score is the cosine of the two questions, plus ``THUMB_UP`` with a thumb up; those below
     ``least`` by their cosine are left out. Equal scores: the newer one first.
     """
-    if not held:
+    if not interactions:
         return []
     cosines = (vectors @ question).astype(float)
-    found = [
-        Ranked(each.turn, each.question, cosine, cosine + THUMB_UP * max(each.thumb, 0))
-        for each, cosine in zip(held, np.clip(cosines, -1, 1).tolist(), strict=True)
+    neighbours = [
+        Ranked(
+            interaction.turn,
+            interaction.question,
+            cosine,
+            cosine + THUMB_UP * max(interaction.thumb, 0),
+        )
+        for interaction, cosine in zip(interactions, np.clip(cosines, -1, 1).tolist(), strict=True)
         if cosine >= least
     ]
-    return sorted(found, key=lambda each: (-each.score, -each.turn))
+    return sorted(neighbours, key=lambda neighbour: (-neighbour.score, -neighbour.turn))
 
 
-def distinct(found: Sequence[Ranked], without: Collection[str] = ()) -> Iterator[Ranked]:
+def distinct(neighbours: Sequence[Ranked], without: Collection[str] = ()) -> Iterator[Ranked]:
     """Each question once, in its best place; none of ``without``. Case and blanks do not count."""
     seen = {_folded(text) for text in without}
-    for each in found:
-        if _folded(each.question) not in seen:
-            seen.add(_folded(each.question))
-            yield each
+    for neighbour in neighbours:
+        if _folded(neighbour.question) not in seen:
+            seen.add(_folded(neighbour.question))
+            yield neighbour
 
 
 def _folded(text: str) -> str:

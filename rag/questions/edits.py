@@ -79,10 +79,10 @@ class QuestionEdits:
     def set_split(self, set_name: str, seed: int, tuning_share: float = 0.5) -> None:
         """Decides anew which questions are held out. Raises NotFound, InvalidInput."""
         with self._database.write() as connection:
-            found = rows.get_question_set(connection, self._base_id, set_name)
-            usable = rows.usable(connection, self._base_id, found.id)
+            question_set = rows.get_question_set(connection, self._base_id, set_name)
+            usable = rows.usable(connection, self._base_id, question_set.id)
             split_questions(usable, tuning_share, seed)
-            rows.set_split(connection, found.id, seed, tuning_share)
+            rows.set_split(connection, question_set.id, seed, tuning_share)
 
     @operation("labeller", audit="labels")
     def add_question(

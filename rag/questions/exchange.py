@@ -81,10 +81,10 @@ class Exchange:
             notes = ReadingNotes(skip_bad=skip_bad)
             judgements = trec.read_qrels(file_name, files.decoded(file_name, packed), notes)
             return Imported(self._sets.add_judgements(set_name, judgements), notes.skipped)
-        found = questions_in(
+        parsed = questions_in(
             file_name, packed, split, columns, ignored=ignored_columns, skip_bad=skip_bad
         )
-        return self._save(set_name, found, existing)
+        return self._save(set_name, parsed, existing)
 
     @operation("viewer")
     def holds_judgements(self, file_name: str, content: bytes) -> bool:
@@ -121,9 +121,9 @@ class Exchange:
         questions = beir.read_questions(folder, split, notes)
         return self._save(set_name, QuestionFile(tuple(questions), notes.skipped), existing)
 
-    def _save(self, set_name: str, found: QuestionFile, existing: Existing) -> Imported:
-        replaced = self._sets.save(set_name, found.questions, existing)
-        return Imported(len(found.questions), found.skipped, found.unused, replaced)
+    def _save(self, set_name: str, parsed: QuestionFile, existing: Existing) -> Imported:
+        replaced = self._sets.save(set_name, parsed.questions, existing)
+        return Imported(len(parsed.questions), parsed.skipped, parsed.unused, replaced)
 
     @operation("viewer", audit="export", audited_arguments=ALL)
     def export_text(self, set_name: str, form: TextForm) -> str:
@@ -143,8 +143,8 @@ class Exchange:
         """A question set, with documents if wanted, as a zip in BEIR's layout. Raises NotFound."""
         questions = self._sets.export(set_name)
         with self._database.read() as connection:
-            held = self._documents(connection) if with_documents else ()
-            return beir.write_zip(questions, split, held)
+            documents = self._documents(connection) if with_documents else ()
+            return beir.write_zip(questions, split, documents)
 
     def _documents(self, connection: Connection) -> Iterator[Document]:
         for row in documents.list_documents(connection, self._base_id):
@@ -172,11 +172,11 @@ class Exchange:
         """
         with self._database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
-            found = rows.get_question_set(connection, self._base_id, run.question_set)
+            question_set = rows.get_question_set(connection, self._base_id, run.question_set)
             ranked = {item.question_id for item in runs.results(connection, run.id)}
-            usable = rows.usable(connection, self._base_id, found.id)
+            usable = rows.usable(connection, self._base_id, question_set.id)
             questions = [item for item in usable if item.id in ranked]
-            judged = {each.document_id for item in questions for each in item.evidence}
+            judged = {evidence.document_id for item in questions for evidence in item.evidence}
             names = documents.names(connection, self._base_id, sorted(judged))
             cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
             spans = passages.spans(connection, self._base_id, cut_id, sorted(judged))
@@ -193,11 +193,13 @@ def _grades(
             names.get(key, key.removeprefix(LOST)): grade
             for key, grade in best_grades(question).items()
         }
-    held = {each.document_id for each in question.evidence}
-    cut = [(key, name, a, b) for name in held for key, a, b in spans.get(name, ())]
+    document_ids = {evidence.document_id for evidence in question.evidence}
+    cut = [(key, name, a, b) for name in document_ids for key, a, b in spans.get(name, ())]
     judged = dict.fromkeys(sorted(judged_passages(question, cut)), 0)
     grades = judged | relevant_chunks(question.evidence, cut)
     lost = {
-        f"{each.document_id}:{each.start}": each.grade for each in question.evidence if each.lost
+        f"{evidence.document_id}:{evidence.start}": evidence.grade
+        for evidence in question.evidence
+        if evidence.lost
     }
     return {f"{key:016x}": grade for key, grade in grades.items()} | lost

@@ -41,8 +41,8 @@ def generate(services: Services, job: JobRow, reporter: Reporter) -> str:
     with services.database.read() as connection:
         outcome = job_rows.items(connection, job.id)
     failed = sum(item.status == "failed" for item in outcome)
-    made = f"{len(outcome) - failed} of {len(outcome)} questions proposed"
-    return made + (f", {failed} could not be made" if failed else "")
+    summary = f"{len(outcome) - failed} of {len(outcome)} questions proposed"
+    return summary + (f", {failed} could not be made" if failed else "")
 
 
 class _Maker:
@@ -53,7 +53,7 @@ class _Maker:
         self._recipe = Recipe.parse(job.payload["recipe"])
         answer = self._recipe.answer
         self._chat = services.models.chat(answer.provider, answer.model)
-        wanted = sorted({int(item.payload["key"]) for item in items})
+        keys = sorted({int(item.payload["key"]) for item in items})
         with self._database.read() as connection:
             cut_id = builds.cut_id(connection, job.base_id, self._recipe.index.cut)
             self._names = {
@@ -61,17 +61,17 @@ class _Maker:
             }
             spans = passages.spans(connection, job.base_id, cut_id, sorted(self._names))
             others = sample(spans, _COMPARED, int(job.payload["seed"]))
-            self._chunks = passages.by_key(connection, cut_id, [*wanted, *others])
-        spare = [key for key in others if key not in wanted and key in self._chunks]
+            self._chunks = passages.by_key(connection, cut_id, [*keys, *others])
+        spare = [key for key in others if key not in keys and key in self._chunks]
         self._spares = [self._chunks[key] for key in spare[:_SPARES]]
         self._rarity = Rarity(chunk.text for chunk in self._chunks.values())
 
     def handle(self, item: JobItem) -> None:
         """Makes one question. A model that cannot be reached ends the job, the rest is noted."""
         try:
-            made = self._made(item)
+            draft = self._made(item)
             with self._database.write() as connection:
-                self._store(connection, made)
+                self._store(connection, draft)
                 job_rows.set_item(connection, self._job.id, item.position, "added")
         except (InvalidInput, ProviderMisbehaved) as error:
             self._fail(item, error)
@@ -85,11 +85,11 @@ class _Maker:
             group = self._group(chunk, PASSAGES.get(kind, 1))
             temperature = self._recipe.answer.temperature
             return write_question(kind, group, self._chat, self._rarity, temperature)
-        asked = self._asked()
+        existing = self._asked()
         for passage in (chunk, *self._spares):
-            made = cut_question(kind, passage, self._rarity)
-            if made is not None and folded(made.text) not in asked:
-                return made
+            draft = cut_question(kind, passage, self._rarity)
+            if draft is not None and folded(draft.text) not in existing:
+                return draft
         raise InvalidInput(
             "No passage has anything new to ask for.", "Add documents, or try another seed."
         )
@@ -111,21 +111,21 @@ class _Maker:
             raise InvalidInput("There is no second passage.", "Add more documents.")
         return [chunk, *apart[: number - 1]]
 
-    def _store(self, connection: Connection, made: Draft) -> None:
+    def _store(self, connection: Connection, draft: Draft) -> None:
         set_id = rows.get_question_set(connection, self._job.base_id, self._set).id
-        known = rows.list_labelled_questions(connection, set_id, _EVERY)
-        if folded(made.text) in {folded(item.text) for item in known}:
+        questions = rows.list_labelled_questions(connection, set_id, _EVERY)
+        if folded(draft.text) in {folded(item.text) for item in questions}:
             raise InvalidInput("The set has this question already.", "Try another seed.")
-        labels = tuple(self._label(each) for each in made.evidence)
+        labels = tuple(self._label(evidence) for evidence in draft.evidence)
         proposal = LabelledQuestion(
             id=uuid.uuid4().hex[:8],
-            text=made.text,
-            answerable=made.answerable,
-            tags=(made.kind,),
+            text=draft.text,
+            answerable=draft.answerable,
+            tags=(draft.kind,),
             labels=labels,
             state="proposed",
-            origin=made.kind,
-            leak=made.leak,
+            origin=draft.kind,
+            leak=draft.leak,
         )
         rows.insert_all(connection, set_id, [proposal])
 

@@ -37,18 +37,18 @@ def groups_of(questions: Sequence[Question]) -> dict[str, str]:
     where there are fewer than thirty, it is a stretch of a document. Found groups are named after
     their first question.
     """
-    found = {item.id: item.group for item in questions if item.group not in ("", ALONE)}
+    groups = {item.id: item.group for item in questions if item.group not in ("", ALONE)}
     free = [item for item in questions if not item.group]
     if free:
         labels = _components(free)
         first = {label: place for place, label in reversed(list(enumerate(labels)))}
         sizes = np.bincount(labels)
-        found |= {
+        groups |= {
             item.id: f"as {free[first[label]].id}"
             for item, label in zip(free, labels, strict=True)
             if sizes[label] > 1
         }
-    return found
+    return groups
 
 
 def split_questions(questions: Sequence[Question], share: float, seed: int) -> Split:
@@ -98,7 +98,7 @@ def _stretches(questions: Sequence[Question]) -> dict[str, frozenset[Source]]:
         for item in question.evidence
         if item.grade > 0 and item.end is not None
     ]
-    found: dict[str, set[Source]] = {
+    sources: dict[str, set[Source]] = {
         question.id: {
             (item.document_id, -1)
             for item in question.evidence
@@ -110,5 +110,5 @@ def _stretches(questions: Sequence[Question]) -> dict[str, frozenset[Source]]:
     for name, start, question_id in sorted(labels):
         if name != document or start > begin + _STRETCH:
             document, begin, number = name, start, number + 1
-        found[question_id].add((name, number))
-    return {key: frozenset(each) for key, each in found.items()}
+        sources[question_id].add((name, number))
+    return {key: frozenset(question_sources) for key, question_sources in sources.items()}

@@ -71,8 +71,8 @@ class JudgingQueue:
         and InvalidInput for runs of different question sets.
         """
         with self._database.read() as connection:
-            wanted = [run_id] if other_id is None else [run_id, other_id]
-            pair = [runs.get(connection, self._base_id, each) for each in wanted]
+            run_ids = [run_id] if other_id is None else [run_id, other_id]
+            pair = [runs.get(connection, self._base_id, one) for one in run_ids]
             if len({run.question_set for run in pair}) > 1:
                 raise InvalidInput(
                     "The two runs measured different question sets.",
@@ -88,12 +88,12 @@ class JudgingQueue:
                 if sampled
                 else judge_next(rankings, judged, k, _ideals(questions, rankings, spans, k))
             )
-            origin = (SAMPLED if sampled else "") + origin_of(wanted)
+            origin = (SAMPLED if sampled else "") + origin_of(run_ids)
             return self._shown(connection, hits, questions, chunks, limit, origin)
 
     def _questions(self, connection: Connection, set_name: str) -> dict[str, Question]:
-        found = rows.get_question_set(connection, self._base_id, set_name)
-        usable = rows.usable(connection, self._base_id, found.id)
+        question_set = rows.get_question_set(connection, self._base_id, set_name)
+        usable = rows.usable(connection, self._base_id, question_set.id)
         return {item.id: item for item in usable if item.answerable}
 
     def _rankings(
@@ -121,7 +121,7 @@ class JudgingQueue:
         self, connection: Connection, pair: Sequence[Run], questions: Sequence[Question]
     ) -> list[Spans]:
         """The passages of all labelled documents, as each run cuts them."""
-        ids = sorted({each.document_id for item in questions for each in item.evidence})
+        ids = sorted({evidence.document_id for item in questions for evidence in item.evidence})
         cuts = {builds.cut_id(connection, self._base_id, run.recipe.index.cut) for run in pair}
         return [passages.spans(connection, self._base_id, cut_id, ids) for cut_id in cuts]
 
@@ -197,9 +197,13 @@ def _judged(question: Question, cuts: Sequence[Spans]) -> set[str]:
     """Ids of the documents or, in each of some cuts, of the passages that labels speak of."""
     if judged_by_document(question):
         return set(best_grades(question))
-    held = {item.document_id for item in question.evidence}
-    found: set[int] = set()
+    document_ids = {item.document_id for item in question.evidence}
+    keys: set[int] = set()
     for spans in cuts:
-        cut = [(key, name, start, end) for name in held for key, start, end in spans.get(name, ())]
-        found |= judged_passages(question, cut)
-    return {f"{key:016x}" for key in found}
+        cut = [
+            (key, name, start, end)
+            for name in document_ids
+            for key, start, end in spans.get(name, ())
+        ]
+        keys |= judged_passages(question, cut)
+    return {f"{key:016x}" for key in keys}

@@ -53,8 +53,8 @@ def questions_in(
 
     Raises InvalidFile, for bad lines only where they are not to be skipped; UnreadableDocument.
     """
-    given = {"columns": dict(columns), "ignored": list(ignored), "skip_bad": skip_bad}
-    about = {"name": name, "split": split, "given": json.dumps(given)}
+    options = {"columns": dict(columns), "ignored": list(ignored), "skip_bad": skip_bad}
+    about = {"name": name, "split": split, "given": json.dumps(options)}
     return _QUESTIONS.validate_json(_read(_FILE, packed, about))
 
 
@@ -77,20 +77,20 @@ def _read(form: Format, packed: bytes, about: Mapping[str, str | None]) -> str:
 
 def read_packed(source: Source) -> Content:
     """The questions in the reading process, as JSON. Raises InvalidFile."""
-    name, given = str(source.about["name"]), json.loads(source.about["given"] or "{}")
-    notes = ReadingNotes(skip_bad=given["skip_bad"])
+    name, options = str(source.about["name"]), json.loads(source.about["given"] or "{}")
+    notes = ReadingNotes(skip_bad=options["skip_bad"])
     if name.lower().endswith(".zip"):
         folder = beir.open_zip(name, source.path, source.limits.max_unpacked_bytes)
         questions = beir.read_questions(folder, source.about["split"], notes)
     elif name.lower().endswith(_TABLES):
         lines = _lines(name, source)
-        columns, ignored = given["columns"], given["ignored"]
+        columns, ignored = options["columns"], options["ignored"]
         questions = question_files.from_lines(name, lines, columns, notes, ignored)
     else:
         text = question_files.decoded(name, source.path.read_bytes())
         questions = question_files.parse(name, text, notes=notes)
-    found = QuestionFile(tuple(questions), notes.skipped, notes.unused)
-    return Content(_QUESTIONS.dump_json(found).decode())
+    parsed = QuestionFile(tuple(questions), notes.skipped, notes.unused)
+    return Content(_QUESTIONS.dump_json(parsed).decode())
 
 
 def read_columns(source: Source) -> Content:

@@ -39,11 +39,11 @@ class QuestionLabels:
         """Number of labels with a grade above 0."""
         return sum(label.grade > 0 for label in self.labels)
 
-    def missed(self, shown: Collection[int]) -> int | None:
-        """The key of the most relevant passage that is not ``shown``; None where there is none."""
+    def missed(self, keys: Collection[int]) -> int | None:
+        """Return the key of the most relevant passage outside ``keys``; None if there is none."""
         grades = self.grades.items()
-        left = [(-grade, key) for key, grade in grades if grade > 0 and key not in shown]
-        return min(left)[1] if left else None
+        unseen = [(-grade, key) for key, grade in grades if grade > 0 and key not in keys]
+        return min(unseen)[1] if unseen else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +67,23 @@ class PassageLabels:
     def of(self, set_name: str, text: str, recipe: IndexRecipe) -> QuestionLabels:
         """The labels of a question, and what they make of the passages of a build."""
         with self._database.read() as connection:
-            found = self._find(connection, set_name, text)
-            if found is None:
+            question = self._find(connection, set_name, text)
+            if question is None:
                 return QuestionLabels()
-            grades = self._grades(connection, found, recipe)
-        return QuestionLabels(found.id, found.answerable, found.labels, grades)
+            grades = self._grades(connection, question, recipe)
+        return QuestionLabels(question.id, question.answerable, question.labels, grades)
 
     @operation("guest")
     def asked(self, set_name: str) -> Callable[[str], bool]:
         """Whether a question is in a set, as the set is now: ``of`` then says more about it."""
         try:
             with self._database.read() as connection:
-                held = rows.list_labelled_questions(
+                questions = rows.list_labelled_questions(
                     connection, rows.get_question_set(connection, self._base_id, set_name).id
                 )
         except NotFound:
-            held = []
-        texts = frozenset(folded(item.text) for item in held)
+            questions = []
+        texts = frozenset(folded(item.text) for item in questions)
         return lambda text: folded(text) in texts
 
     @operation("labeller", audit="labels")
@@ -105,8 +105,8 @@ class PassageLabels:
         """
         with edit_or_create(self._database, self._base_id, set_name) as (connection, set_id):
             question_id, _ = collect_question(connection, set_id, text)
-            given = PassageGrade(document_id, start, end, grade)
-            self._grade(connection, set_id, question_id, given, origin)
+            passage_grade = PassageGrade(document_id, start, end, grade)
+            self._grade(connection, set_id, question_id, passage_grade, origin)
 
     @operation("labeller", audit="labels")
     def collect(
@@ -131,8 +131,8 @@ class PassageLabels:
         with edit_or_create(self._database, self._base_id, set_name) as (connection, set_id):
             asked_by = "" if origin == BY_HAND else origin
             question_id, _ = collect_question(connection, set_id, text, origin=asked_by)
-            for given in grades:
-                self._grade(connection, set_id, question_id, given, origin)
+            for passage_grade in grades:
+                self._grade(connection, set_id, question_id, passage_grade, origin)
             if not answerable:
                 set_unanswerable(connection, set_id, question_id, discard_labels=discard_labels)
             if answer.strip():
@@ -145,15 +145,15 @@ class PassageLabels:
         connection: Connection,
         set_id: int,
         question_id: str,
-        given: PassageGrade,
+        passage_grade: PassageGrade,
         origin: str,
     ) -> None:
-        span = given.document_id, given.start, given.end
+        span = passage_grade.document_id, passage_grade.start, passage_grade.end
         inner = _inside(labels.of_question(connection, set_id, question_id), *span)
         for label in inner:
-            change_grade(connection, set_id, label.id, given.grade)
+            change_grade(connection, set_id, label.id, passage_grade.grade)
         if not inner:
-            new = label_span(connection, self._base_id, *span, given.grade)
+            new = label_span(connection, self._base_id, *span, passage_grade.grade)
             store_label(connection, set_id, question_id, replace(new, origin=origin))
 
     @operation("labeller", audit="labels")
@@ -166,8 +166,8 @@ class PassageLabels:
         """
         with edit_or_create(self._database, self._base_id, set_name) as (connection, set_id):
             question_id, _ = collect_question(connection, set_id, text)
-            held = labels.of_question(connection, set_id, question_id)
-            inner = _inside(held, passage.document_id, passage.start, passage.end)
+            question_labels = labels.of_question(connection, set_id, question_id)
+            inner = _inside(question_labels, passage.document_id, passage.start, passage.end)
             words = label_span(connection, self._base_id, passage.document_id, start, end, grade)
             store_label(connection, set_id, question_id, replace(words, origin=BY_HAND))
             for label in inner:
@@ -213,15 +213,19 @@ class PassageLabels:
             return {}
         ids = sorted({item.document_id for item in evidence})
         spans = passages.spans(connection, self._base_id, cut_id, ids)
-        held = [(key, name, start, end) for name in spans for key, start, end in spans[name]]
-        return _grades(evidence, held)
+        passage_spans = [
+            (key, name, start, end) for name in spans for key, start, end in spans[name]
+        ]
+        return _grades(evidence, passage_spans)
 
 
-def _inside(held: Iterable[Label], document_id: str, start: int, end: int) -> list[Label]:
+def _inside(
+    question_labels: Iterable[Label], document_id: str, start: int, end: int
+) -> list[Label]:
     """The labels that are on words of a passage."""
     return [
         label
-        for label in held
+        for label in question_labels
         if label.document_id == document_id
         and label.end is not None
         and start <= label.start
@@ -229,12 +233,12 @@ def _inside(held: Iterable[Label], document_id: str, start: int, end: int) -> li
     ]
 
 
-def _grades(evidence: Sequence[Evidence], held: Sequence[Passage]) -> dict[int, int]:
+def _grades(evidence: Sequence[Evidence], passages: Sequence[Passage]) -> dict[int, int]:
     question = Question("", "", tuple(evidence))
     whole = Question("", "", tuple(item for item in evidence if item.end is None))
     by_document = best_grades(whole)
-    grades = dict.fromkeys(judged_passages(question, held), 0)
-    grades |= {key: by_document[name] for key, name, *_ in held if name in by_document}
-    for key, grade in relevant_chunks(evidence, held).items():
+    grades = dict.fromkeys(judged_passages(question, passages), 0)
+    grades |= {key: by_document[name] for key, name, *_ in passages if name in by_document}
+    for key, grade in relevant_chunks(evidence, passages).items():
         grades[key] = max(grade, grades.get(key, 0))
     return grades

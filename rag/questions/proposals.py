@@ -52,7 +52,8 @@ class Proposals:
                     "Add documents, or build the index of this recipe first.",
                 )
             if name not in {
-                found.name for found in rows.list_question_sets(connection, self._base_id)
+                question_set.name
+                for question_set in rows.list_question_sets(connection, self._base_id)
             }:
                 rows.create(connection, self._base_id, name)
         items = [
@@ -81,8 +82,8 @@ class Proposals:
     def every(self, set_name: str, *, rejected: bool = False) -> list[LabelledQuestion]:
         """Proposals that wait for a decision, or those that were rejected. Raises NotFound."""
         with self._database.read() as connection:
-            found = rows.get_question_set(connection, self._base_id, set_name)
-            return rows.list_labelled_questions(connection, found.id, _STATES[rejected])
+            question_set = rows.get_question_set(connection, self._base_id, set_name)
+            return rows.list_labelled_questions(connection, question_set.id, _STATES[rejected])
 
     @operation("labeller", audit="labels")
     def accept(self, set_name: str, question_ids: Collection[str]) -> None:

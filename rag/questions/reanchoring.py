@@ -54,12 +54,12 @@ def reanchor(
 
 def lost_labels(quotes: Sequence[str]) -> str:
     """Describe the labels whose quotes are missing from a reread or replaced document."""
-    shown = [" ".join(quote.split()) or "a whole document" for quote in quotes[:_LOST_SHOWN]]
-    told = ", ".join(
-        f"“{textwrap.shorten(each, _LONGEST_SHOWN, placeholder='…')}”" for each in shown
+    texts = [" ".join(quote.split()) or "a whole document" for quote in quotes[:_LOST_SHOWN]]
+    listed = ", ".join(
+        f"“{textwrap.shorten(text, _LONGEST_SHOWN, placeholder='…')}”" for text in texts
     )
-    more = f" and {len(quotes) - len(shown):,} more" if len(quotes) > len(shown) else ""
-    return f"labels lost: {told}{more}" if quotes else ""
+    more = f" and {len(quotes) - len(texts):,} more" if len(quotes) > len(texts) else ""
+    return f"labels lost: {listed}{more}" if quotes else ""
 
 
 def spellings(name: str) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def spellings(name: str) -> tuple[str, ...]:
     stem, _dot, suffix = name.rpartition(".")
     if stem and suffix.lower() in SUPPORTED:
         return name, stem
-    return name, *(f"{name}.{each}" for each in SUPPORTED)
+    return name, *(f"{name}.{suffix}" for suffix in SUPPORTED)
 
 
 def _located(
@@ -76,13 +76,15 @@ def _located(
     """Return the span of a label in a document; ``outline`` does not need to contain the text."""
     if label.page is None:
         return text.locate(label.quote, label.start, label.end, near)
-    page = next((each for each in outline.pages if each.number == label.page), None)
+    page = next(
+        (page_outline for page_outline in outline.pages if page_outline.number == label.page), None
+    )
     if page is None:
         return None
     words = text.text[page.start : page.end]
     if label.quote:
-        found = Haystack(words).find(label.quote)
-        return (page.start + found[0], page.start + found[1]) if found else None
+        match = Haystack(words).find(label.quote)
+        return (page.start + match[0], page.start + match[1]) if match else None
     start = page.start + len(words) - len(words.lstrip())
     end = page.start + len(words.rstrip())
     return (start, end) if start < end else None
@@ -119,9 +121,9 @@ class Anchors:
             for spelling in spellings(name):
                 self._spelt.setdefault(spelling, set()).add(name)
 
-    def of(self, given: tuple[FileLabel, ...]) -> Iterator[Label]:
+    def of(self, file_labels: tuple[FileLabel, ...]) -> Iterator[Label]:
         """Labels as they are stored; lost ones without a document."""
-        for label in given:
+        for label in file_labels:
             yield self.place(
                 Label(
                     document_name=label.document,
@@ -141,15 +143,15 @@ class Anchors:
         lost = replace(label, document_name=name, document_id=None)
         return self._anchored(lost) if name in self._ids else lost
 
-    def _name(self, given: str) -> str:
+    def _name(self, file_name: str) -> str:
         """The document that a file means, by its name or the only one that it may stand for."""
         # Formats whose cells end at white space write it as %20.
-        for name in (given, unquote(given)):
+        for name in (file_name, unquote(file_name)):
             if name in self._ids:
                 return name
             if len(meant := self._spelt.get(name, ())) == 1:
                 return next(iter(meant))
-        return given
+        return file_name
 
     def _anchored(self, stored: Label) -> Label:
         document_id = self._ids[stored.document_name]
@@ -164,12 +166,12 @@ class Anchors:
 
     def _outline(self, document_id: str) -> Document:
         if document_id not in self._outlines:
-            found = documents.outline(self._connection, self._base_id, document_id)
-            self._outlines[document_id] = found
+            outline = documents.outline(self._connection, self._base_id, document_id)
+            self._outlines[document_id] = outline
         return self._outlines[document_id]
 
     def _text(self, document_id: str) -> Haystack:
         if document_id not in self._texts:
-            found = documents.get(self._connection, self._base_id, document_id)
-            self._texts[document_id] = Haystack(found.text)
+            document = documents.get(self._connection, self._base_id, document_id)
+            self._texts[document_id] = Haystack(document.text)
         return self._texts[document_id]

@@ -111,8 +111,8 @@ class QuestionSets:
     def lost_labels(self, name: str) -> list[tuple[str, Label]]:
         """(question id, label) of those labels that no present document holds."""
         with self._database.read() as connection:
-            found = rows.get_question_set(connection, self._base_id, name)
-            return labels.lost(connection, self._base_id, found.id)
+            question_set = rows.get_question_set(connection, self._base_id, name)
+            return labels.lost(connection, self._base_id, question_set.id)
 
     @operation("guest")
     def split(self, name: str) -> Split:
@@ -121,9 +121,9 @@ class QuestionSets:
         Raises NotFound, or InvalidInput for too few questions.
         """
         with self._database.read() as connection:
-            found = rows.get_question_set(connection, self._base_id, name)
-            usable = rows.usable(connection, self._base_id, found.id)
-        return split_questions(usable, found.split_share, found.split_seed)
+            question_set = rows.get_question_set(connection, self._base_id, name)
+            usable = rows.usable(connection, self._base_id, question_set.id)
+        return split_questions(usable, question_set.split_share, question_set.split_seed)
 
     @operation("guest")
     def groups(self, name: str) -> dict[str, str]:
@@ -140,8 +140,8 @@ class QuestionSets:
     def kept_versions(self, name: str) -> list[KeptVersion]:
         """The versions of a set that an import took the place of, newest first. Raises NotFound."""
         with self._database.read() as connection:
-            found = rows.get_question_set(connection, self._base_id, name)
-            return rows.kept_versions(connection, found.id)
+            question_set = rows.get_question_set(connection, self._base_id, name)
+            return rows.kept_versions(connection, question_set.id)
 
     @operation("labeller", audit="labels")
     def save(
@@ -186,12 +186,14 @@ class QuestionSets:
         with self._database.write() as connection:
             set_id = rows.get_question_set(connection, self._base_id, name).id
             anchors = Anchors(connection, self._base_id)
-            kept = rows.kept_questions(connection, set_id, version)
-            placed = [replace(item, labels=tuple(map(anchors.place, item.labels))) for item in kept]
+            stored = rows.kept_questions(connection, set_id, version)
+            placed = [
+                replace(item, labels=tuple(map(anchors.place, item.labels))) for item in stored
+            ]
             return rows.save(connection, self._base_id, name, placed)
 
     @operation("labeller", audit="labels")
-    def add_judgements(self, name: str, given: Mapping[str, tuple[FileLabel, ...]]) -> int:
+    def add_judgements(self, name: str, judgements: Mapping[str, tuple[FileLabel, ...]]) -> int:
         """Adds labels of whole documents to questions of a set by id; returns how many.
 
         Documents that a question has labels in keep them, as spans say more; only the grade of an
@@ -200,24 +202,24 @@ class QuestionSets:
         """
         with counted_edit(self._database, self._base_id, name) as (connection, set_id):
             anchors = Anchors(connection, self._base_id)
-            held = {
+            labels_by_id = {
                 item.id: item.labels for item in rows.list_labelled_questions(connection, set_id)
             }
-            for key, judged in given.items():
-                question_id = key if key in held else unquote(key)
-                if question_id not in held:
+            for key, judged in judgements.items():
+                question_id = key if key in labels_by_id else unquote(key)
+                if question_id not in labels_by_id:
                     raise InvalidFile(
                         f"{name!r} has no question {key!r}.",
                         "Judgements name questions by id only: import the questions first.",
                     )
-                known = {label.document_name: label for label in held[question_id]}
+                by_document = {label.document_name: label for label in labels_by_id[question_id]}
                 for label in anchors.of(judged):
-                    same = known.get(label.document_name)
+                    same = by_document.get(label.document_name)
                     if same is None:
                         labels.insert_all(connection, set_id, [(question_id, label)])
                     elif same.end is None:
                         labels.set_grade(connection, set_id, same.id, label.grade)
-        return sum(map(len, given.values()))
+        return sum(map(len, judgements.values()))
 
     @operation("viewer", audit="export", audited_arguments=ALL)
     def export(self, name: str) -> list[FileQuestion]:
@@ -255,7 +257,7 @@ def _anchored(anchors: Anchors, questions: Sequence[FileQuestion]) -> list[Label
 def _add_all(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> None:
     """Adds questions to a set: those that it has by their text get the labels that they lack."""
     every_one = rows.list_labelled_questions(connection, set_id, get_args(State))
-    taken = {item.id for item in every_one}
+    taken_ids = {item.id for item in every_one}
     present = {folded(item.text): item for item in every_one if item.state == "accepted"}
     new: list[LabelledQuestion] = []
     for item in questions:
@@ -263,15 +265,15 @@ def _add_all(connection: Connection, set_id: int, questions: Sequence[LabelledQu
         if same is not None:
             _add_labels(connection, set_id, same, item.labels)
             continue
-        new.append(replace(item, id=uuid.uuid4().hex[:8]) if item.id in taken else item)
+        new.append(replace(item, id=uuid.uuid4().hex[:8]) if item.id in taken_ids else item)
     rows.insert_all(connection, set_id, new)
 
 
 def _add_labels(
-    connection: Connection, set_id: int, question: LabelledQuestion, given: Sequence[Label]
+    connection: Connection, set_id: int, question: LabelledQuestion, added: Sequence[Label]
 ) -> None:
     there = {(label.document_name, label.start, label.end) for label in question.labels}
-    new = [label for label in given if (label.document_name, label.start, label.end) not in there]
+    new = [label for label in added if (label.document_name, label.start, label.end) not in there]
     labels.insert_all(connection, set_id, ((question.id, label) for label in new))
     if not question.answerable and any(label.grade > 0 for label in new):
         rows.change(connection, set_id, question.id, {"answerable": True})

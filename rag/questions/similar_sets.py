@@ -80,7 +80,7 @@ class _Chains:
     def _join(self, size: int, larger: int) -> None:
         """Joins rows of ``size`` members with similar ones of ``larger``."""
         shared = math.ceil((self._least * (size + larger) - 1e-9) / (1 + self._least))
-        ones, others = (np.flatnonzero(self._sizes == each) for each in (size, larger))
+        ones, others = (np.flatnonzero(self._sizes == number) for number in (size, larger))
         table = self._rarest(ones, size - shared + 1)
         turned = self._rarest(others, larger - shared + 1).T.tocsr()
         for begin, end in _blocks(table @ np.diff(turned.indptr)):

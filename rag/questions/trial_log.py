@@ -38,18 +38,18 @@ class Attempt:
     @property
     def sentence(self) -> str:
         """The earlier looks in plain English; empty for a first look."""
-        said = []
+        sentences = []
         if self.split > 1:
-            said.append(
+            sentences.append(
                 f"{ordinal(self.split)} split of this set: its held-out questions are others, but "
                 f"of the same set, so earlier splits count"
             )
         if self.number > 1:
-            said.append(
+            sentences.append(
                 f"{ordinal(self.number)} {self.what} of this set: a winner needs "
                 f"p ≤ {self.level:.2g} instead of {CROWNING_P:g}"
             )
-        return "; ".join(said)
+        return "; ".join(sentences)
 
 
 class TrialLog:
@@ -66,24 +66,24 @@ class TrialLog:
 
     def note(self, set_name: str, look: Trial) -> Attempt:
         """Counts a look, once however often it is taken, and says where it stands."""
-        found = self.every(set_name)
-        if not _has(found, look):
+        trials = self.every(set_name)
+        if not _has(trials, look):
             with self._database.write() as connection:
                 runs.add_look(connection, self._base_id, set_name, look)
-            found = self.every(set_name)
-        return attempt(found, look)
+            trials = self.every(set_name)
+        return attempt(trials, look)
 
     def splits(self, set_name: str) -> list[tuple[int, float]]:
         """Seed and share of the splits whose held-out questions were looked at, in their order."""
         return _splits(self.every(set_name))
 
 
-def attempt(found: Sequence[Trial], look: Trial) -> Attempt:
-    """Return the position of a look among the trials ``found``, which contain it."""
-    family = [each.look for each in found if each.family == look.family]
+def attempt(trials: Sequence[Trial], look: Trial) -> Attempt:
+    """Return the position of a look among ``trials``, which contain it."""
+    family = [trial.look for trial in trials if trial.family == look.family]
     split = 0
     if look.split_seed is not None and look.split_share is not None:
-        split = _splits(found).index((look.split_seed, look.split_share)) + 1
+        split = _splits(trials).index((look.split_seed, look.split_share)) + 1
     return Attempt(family.index(look.look) + 1, split, look.kind)
 
 
@@ -100,15 +100,15 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def _has(found: Sequence[Trial], look: Trial) -> bool:
-    return any((each.family, each.look) == (look.family, look.look) for each in found)
+def _has(trials: Sequence[Trial], look: Trial) -> bool:
+    return any((trial.family, trial.look) == (look.family, look.look) for trial in trials)
 
 
-def _splits(found: Sequence[Trial]) -> list[tuple[int, float]]:
+def _splits(trials: Sequence[Trial]) -> list[tuple[int, float]]:
     return list(
         dict.fromkeys(
-            (each.split_seed, each.split_share)
-            for each in found
-            if each.split_seed is not None and each.split_share is not None
+            (trial.split_seed, trial.split_share)
+            for trial in trials
+            if trial.split_seed is not None and trial.split_share is not None
         )
     )

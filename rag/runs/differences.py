@@ -53,51 +53,55 @@ class RunDifferences:
         return f"{changed} {besides}".strip()
 
 
-def differences(run: Run, before: Run, asked: Asked, asked_before: Asked) -> RunDifferences:
+def differences(run: Run, before: Run, questions: Asked, questions_before: Asked) -> RunDifferences:
     """Return the differences of ``run`` from ``before``, given the questions of each."""
-    data = dict(_data(run, before, asked, asked_before))
+    data = dict(_data(run, before, questions, questions_before))
     besides = (*data.values(), *_surroundings(run, before))
     return RunDifferences(recipe_chips(before.recipe, run.recipe), tuple(data), besides)
 
 
-def _data(run: Run, before: Run, asked: Asked, asked_before: Asked) -> list[tuple[str, str]]:
+def _data(
+    run: Run, before: Run, questions: Asked, questions_before: Asked
+) -> list[tuple[str, str]]:
     """Return the name of each input of the measurement that differs, with a sentence."""
-    found = []
+    parts = []
     versions = f"version {before.set_version}, then {run.set_version}"
-    if moved := len({name for name, _ in asked.items() ^ asked_before.items()}):
-        found.append(
+    if moved := len({name for name, _ in questions.items() ^ questions_before.items()}):
+        parts.append(
             ("questions", f"{counted(moved, 'question')} not the same in both runs ({versions}).")
         )
     elif run.set_version != before.set_version:
         edited = f"The labels or tags of the questions changed between the two runs ({versions})."
-        found.append(("labels", edited))
+        parts.append(("labels", edited))
     if run.documents_hash != before.documents_hash:
-        old, new = (each.environment.get(EDITS, "none") for each in (before, run))
+        old, new = (side.environment.get(EDITS, "none") for side in (before, run))
         if old != new:
-            said = f"Passages were edited by hand between the two runs: {old}, then {new}."
-            found.append((EDITS, said))
+            message = f"Passages were edited by hand between the two runs: {old}, then {new}."
+            parts.append((EDITS, message))
         else:
-            found.append(("documents", "The documents changed between the two runs."))
+            parts.append(("documents", "The documents changed between the two runs."))
     elif _filters_moved(run, before):
-        said = "The same filter lets through other documents than before."
-        found.append(("filtered documents", said))
-    return found
+        message = "The same filter lets through other documents than before."
+        parts.append(("filtered documents", message))
+    return parts
 
 
 def _surroundings(run: Run, before: Run) -> list[str]:
     """Return the differences that may change metrics although the inputs are the same."""
-    found = []
+    sentences = []
     if run.code_version != before.code_version:
-        found.append(
+        sentences.append(
             f"The runs were made by different code: {before.code_version}, then {run.code_version}."
         )
     if run.prompts and before.prompts and run.prompts != before.prompts:
-        found.append(f"The prompts of the answers differ: {before.prompts}, then {run.prompts}.")
+        sentences.append(
+            f"The prompts of the answers differ: {before.prompts}, then {run.prompts}."
+        )
     for name in dict.fromkeys([*before.environment, *run.environment]):
-        old, new = (each.environment.get(name, "none") for each in (before, run))
+        old, new = (side.environment.get(name, "none") for side in (before, run))
         if old != new and name not in _TOLD_APART:
-            found.append(f"Other {name}: {old}, then {new}.")
-    return found
+            sentences.append(f"Other {name}: {old}, then {new}.")
+    return sentences
 
 
 def recipe_chips(before: Recipe, recipe: Recipe) -> tuple[str, ...]:

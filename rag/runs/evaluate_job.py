@@ -54,8 +54,8 @@ class Evaluations:
     def alike(self, set_name: str) -> int:
         """Count the questions of a set whose id is the name of a document. Raises NotFound."""
         with self._database.read() as connection:
-            found = questions.get_question_set(connection, self._base_id, set_name)
-            return questions.count_named_like_documents(connection, self._base_id, found.id)
+            question_set = questions.get_question_set(connection, self._base_id, set_name)
+            return questions.count_named_like_documents(connection, self._base_id, question_set.id)
 
     @operation("guest")
     def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:

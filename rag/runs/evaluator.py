@@ -102,7 +102,7 @@ class Evaluator:
         """
         started = time.perf_counter()
         refuse_tools(recipe.search)
-        found, questions = self.questions(
+        question_set, questions = self.questions(
             set_name, refusals_alone=True, without_users=without_users
         )
         index = self._services.indexes.whole(self._base_id, recipe.index)
@@ -131,7 +131,7 @@ class Evaluator:
             id=run_id or new_run_id(),
             base_id=self._base_id,
             question_set=set_name,
-            set_version=found.version,
+            set_version=question_set.version,
             recipe=recipe,
             base_version=index.version,
             documents=len(index.keys),
@@ -145,8 +145,8 @@ class Evaluator:
         with self._services.database.write() as connection:
             bases.hold(connection, self._base_id)
             sets = question_rows.list_question_sets(connection, self._base_id)
-            names = {item.id: item.name for item in sets}
-            run = replace(run, question_set=names.get(found.id, set_name))  # renamed meanwhile
+            names = {row.id: row.name for row in sets}  # the set may have been renamed meanwhile
+            run = replace(run, question_set=names.get(question_set.id, set_name))
             if not runs.run_exists(connection, run.id):
                 runs.insert_run(connection, run, results)
         return Evaluation(run, tuple(results))
@@ -160,13 +160,13 @@ class Evaluator:
 
     def _environment(self, recipe: Recipe, fallbacks: Fallbacks) -> dict[str, str]:
         """Return the other conditions that the metrics may depend on."""
-        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
+        rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._services.database.read() as connection:
             filtered = filter_digest(connection, self._base_id, recipe.search)
             edits = passage_edits.digest(connection, self._base_id)
         more = {
             "filtered": filtered,
-            "calibration": asked.digest,
+            "calibration": rule.digest,
             "fallbacks": fallbacks.described(),
             EDITS: edits,
         }
@@ -182,13 +182,13 @@ class Evaluator:
         ``refusals_alone`` not where all are unanswerable, whose refusals can be counted.
         """
         with self._services.database.read() as connection:
-            found = question_rows.get_question_set(connection, self._base_id, set_name)
+            question_set = question_rows.get_question_set(connection, self._base_id, set_name)
             questions = question_rows.usable(
-                connection, self._base_id, found.id, without_users=without_users
+                connection, self._base_id, question_set.id, without_users=without_users
             )
         judged = [item for item in questions if is_measurable(item)]
-        if refusals_alone and found.questions and not found.answerable:
-            return found, judged
+        if refusals_alone and question_set.questions and not question_set.answerable:
+            return question_set, judged
         labels = [item for question in judged for item in question.evidence]
         if not any(item.grade > 0 and not item.lost for item in labels):
             raise InvalidInput(
@@ -197,7 +197,7 @@ class Evaluator:
                 if judged and not any(question.answerable for question in judged)
                 else "Label passages first, or import the documents that the labels point to.",
             )
-        return found, judged
+        return question_set, judged
 
     def _embedded(self, questions: Sequence[Question], recipe: IndexRecipe) -> Iterator[Vectors]:
         """The same, row by row: some questions are embedded when those before them are done."""
@@ -241,18 +241,18 @@ class Evaluator:
         Raises ProviderUnavailable for one that never worked.
         """
         fallbacks = fallbacks or Fallbacks()
-        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
+        rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
         depth = max(cutoffs) + max(map(len, own.values()), default=0)
         search = deepened(recipe.search, depth)
         labelled = any(question.answerable for question in questions)
         judge = self.judge(questions, index) if labelled else Judge({}, index.keys)
-        searched = corpus(self._services, self._base_id, recipe, index, asked.calibration)
+        searched = corpus(self._services, self._base_id, recipe, index, rule.calibration)
         ranked = []
         for place, (question, query) in enumerate(zip(questions, queries, strict=True)):
             on_progress(place, len(questions))
             timeline = Timeline()
-            keys, scores = _rank(question.text, query, search, searched, asked.threshold, timeline)
+            keys, scores = _rank(question.text, query, search, searched, rule.threshold, timeline)
             fallbacks.note(timeline.stages)
             fallbacks.require(len(questions))
             if question.id in own:
@@ -306,8 +306,8 @@ def documents_hash(ids: Iterable[str], edits: str = "") -> str:
 
     ``edits`` is the digest of what people decided about passages; it counts where there is one.
     """
-    told = [*sorted(ids), *([f"edits {edits}"] if edits else [])]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+    lines = [*sorted(ids), *([f"edits {edits}"] if edits else [])]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def deepened(search: SearchRecipe, depth: int) -> SearchRecipe:

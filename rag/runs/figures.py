@@ -58,14 +58,14 @@ class RunFigures:
         with self._database.read() as connection:
             loaded = Loaded.read(connection, self._base_id, run_id, k)
             run = loaded.run
-            found, questions = questions_of_set(connection, self._base_id, run.question_set)
-            ids = sorted({item.document_id for each in questions for item in each.evidence})
+            question_set, questions = questions_of_set(connection, self._base_id, run.question_set)
+            ids = sorted({item.document_id for question in questions for item in question.evidence})
             cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
             spans = passages.spans(connection, self._base_id, cut_id, ids)
         rankings = {
             name: [key for key, *_ in item.ranking] for name, item in loaded.results.items()
         }
-        current = found.version == run.set_version
+        current = question_set.version == run.set_version
         return unjudged_share(questions, rankings, spans, k, current)
 
     @operation("guest")
@@ -77,7 +77,7 @@ class RunFigures:
         Raises NotFound.
         """
         with self._database.read() as connection:
-            found = question_rows.get_question_set(connection, self._base_id, set_name)
+            question_set = question_rows.get_question_set(connection, self._base_id, set_name)
             of_set = [
                 run.id
                 for run in runs.list_runs(connection, self._base_id)
@@ -85,7 +85,7 @@ class RunFigures:
             ][:_LATEST]
             figures = runs.figures(connection, of_set)
         measured = [
-            {name: each[metric] for name, each in figures[run_id].items() if metric in each}
+            {name: values[metric] for name, values in figures[run_id].items() if metric in values}
             for run_id in of_set
         ]
-        return plan(found.answerable, measured)
+        return plan(question_set.answerable, measured)

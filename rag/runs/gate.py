@@ -80,18 +80,20 @@ class PairedGate:
     @property
     def _by_labels(self) -> Outcome:
         """The outcome if what nobody judged is not relevant."""
-        found, allowed = self.comparison, -self.tolerance - _ROUNDING
-        if found.obstacle or not found.differences:
+        comparison, allowed = self.comparison, -self.tolerance - _ROUNDING
+        if comparison.obstacle or not comparison.differences:
             return "incomparable"
-        if not found.won and not found.lost:
+        if not comparison.won and not comparison.lost:
             return "passed"
         worse = (
-            found.interval.high < allowed if self.tolerance else found.verdict_by_labels == "worse"
+            comparison.interval.high < allowed
+            if self.tolerance
+            else comparison.verdict_by_labels == "worse"
         )
         if worse:
             return "failed"
-        shown = (found.interval.low if self.tolerance else found.difference) >= allowed
-        return "passed" if shown else "undecided"
+        is_shown = (comparison.interval.low if self.tolerance else comparison.difference) >= allowed
+        return "passed" if is_shown else "undecided"
 
     @property
     def sentence(self) -> str:
@@ -101,16 +103,16 @@ class PairedGate:
             return f"undecided, because {hits.sentence}; as labels are, {self.comparison.sentence}"
         if self.outcome == "unjudged":
             return self.comparison.sentence
-        found, low = self.comparison, self.comparison.interval.low
+        comparison, low = self.comparison, self.comparison.interval.low
         allowed = f"{self.tolerance:g} is allowed"
         lost = f"as much as {max(-low, 0.0):.3f} may be lost and {allowed}"
-        said = {
+        verdicts = {
             "passed": f"no worse: {lost}" if self.tolerance else "no lower",
             "failed": f"worse, and {allowed}",
             "undecided": f"cannot be told: {lost}",
             "incomparable": "not comparable",
         }
-        return f"{said[self.outcome]}; {found.sentence}"
+        return f"{verdicts[self.outcome]}; {comparison.sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +132,10 @@ class GateResult:
     @property
     def outcome(self) -> Outcome:
         """The worst of what was found."""
-        found = {each.outcome for each in self.paired.values()}
+        outcomes = {gate.outcome for gate in self.paired.values()}
         if self.failures:
-            found.add("failed")
-        return next((each for each in _ORDER if each in found), "passed")
+            outcomes.add("failed")
+        return next((outcome for outcome in _ORDER if outcome in outcomes), "passed")
 
     @property
     def passed(self) -> bool:
@@ -173,11 +175,11 @@ class Gate:
         named = [*metrics, *(baseline.metrics if baseline else ())]
         evaluator = Evaluator(self._services, self._base_id)
         evaluation = evaluator.evaluate(set_name, recipe, _cutoffs(named), on_progress)
-        found = evaluation.run.metrics
+        measured = evaluation.run.metrics
         failures = [
-            Failure(name, found[name], value, baseline=False)
+            Failure(name, measured[name], value, baseline=False)
             for name, value in least.items()
-            if not _measured(name, found) >= value - _ROUNDING
+            if not _measured(name, measured) >= value - _ROUNDING
         ]
         run = evaluation.run
         if baseline is None:
@@ -185,16 +187,19 @@ class Gate:
         for name in metrics:
             looked(self._services.database, "gate", run, baseline, name)
         compared = {name: self._history.paired(run.id, baseline.id, name) for name in metrics}
-        paired = {name: PairedGate(each.figures, tolerance) for name, each in compared.items()}
+        paired = {
+            name: PairedGate(compared_run.figures, tolerance)
+            for name, compared_run in compared.items()
+        }
         failures += [
-            Failure(name, each.comparison.mean, each.comparison.baseline, baseline=True)
-            for name, each in paired.items()
-            if each.outcome == "failed"
+            Failure(name, gate.comparison.mean, gate.comparison.baseline, baseline=True)
+            for name, gate in paired.items()
+            if gate.outcome == "failed"
         ]
         return GateResult(
             evaluation,
             tuple(failures),
-            {name: each.regressions for name, each in compared.items()},
+            {name: compared_run.regressions for name, compared_run in compared.items()},
             self._history.differences(run.id, baseline.id),
             paired,
         )
@@ -224,7 +229,7 @@ def _check(
 
 def _cutoffs(named: Sequence[str]) -> list[int]:
     """Return the cutoffs of the baseline's metrics, so that both runs measure the same."""
-    cutoffs = {int(found[1]) for name in named if (found := _CUTOFF.search(name))}
+    cutoffs = {int(match[1]) for name in named if (match := _CUTOFF.search(name))}
     return sorted(cutoffs or DEFAULT_CUTOFFS)
 
 

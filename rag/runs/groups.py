@@ -25,28 +25,30 @@ def questions_of_set(
 
     Raises NotFound.
     """
-    found = questions.get_question_set(connection, base_id, set_name)
-    state = _state(connection, base_id, found)
-    return found, _questions.get(state, lambda: questions.usable(connection, base_id, found.id))
+    question_set = questions.get_question_set(connection, base_id, set_name)
+    state = _state(connection, base_id, question_set)
+    return question_set, _questions.get(
+        state, lambda: questions.usable(connection, base_id, question_set.id)
+    )
 
 
 def groups_of_set(connection: Connection, base_id: int, set_name: str) -> dict[str, str]:
     """Groups by question id; none where the set is gone, as nothing tells them then."""
     try:
-        found, every = questions_of_set(connection, base_id, set_name)
+        question_set, every = questions_of_set(connection, base_id, set_name)
     except NotFound:
         return {}
-    return dict(_groups.get(_state(connection, base_id, found), lambda: groups_of(every)))
+    return dict(_groups.get(_state(connection, base_id, question_set), lambda: groups_of(every)))
 
 
-def _state(connection: Connection, base_id: int, found: QuestionSet) -> Hashable:
-    return str(connection.engine.url), base_id, bases.version(connection, base_id), found
+def _state(connection: Connection, base_id: int, question_set: QuestionSet) -> Hashable:
+    return str(connection.engine.url), base_id, bases.version(connection, base_id), question_set
 
 
 def split_of_set(connection: Connection, base_id: int, set_name: str) -> tuple[int, float] | None:
     """Seed and share of the split of a set; None where the set is gone."""
     try:
-        found = questions.get_question_set(connection, base_id, set_name)
+        question_set = questions.get_question_set(connection, base_id, set_name)
     except NotFound:
         return None
-    return found.split_seed, found.split_share
+    return question_set.split_seed, question_set.split_share

@@ -106,8 +106,8 @@ class RunHistory:
     def every(self, set_name: str | None = None) -> list[Run]:
         """All runs, or those of one question set, newest first."""
         with self._database.read() as connection:
-            found = runs.list_runs(connection, self._base_id)
-        return [run for run in found if set_name in (None, run.question_set)]
+            all_runs = runs.list_runs(connection, self._base_id)
+        return [run for run in all_runs if set_name in (None, run.question_set)]
 
     @operation("guest")
     def get(self, run_id: str) -> Run:
@@ -176,16 +176,16 @@ class RunHistory:
         Runs that are not comparable with the baseline, or without one with the newest run, come
         after those that are.
         """
-        found = self.every(set_name)
-        if not found:
+        set_runs = self.every(set_name)
+        if not set_runs:
             return []
         baseline = self.baseline(set_name)
         with self._database.read() as connection:
-            ids = [run.id for run in found]
-            figures, asked = runs.figures(connection, ids), runs.question_texts(connection, ids)
-            given = recipe_names.list_recipe_names(connection, self._base_id)
+            ids = [run.id for run in set_runs]
+            figures, questions = runs.figures(connection, ids), runs.question_texts(connection, ids)
+            names = recipe_names.list_recipe_names(connection, self._base_id)
             groups = groups_of_set(connection, self._base_id, set_name)
-        return leaderboard(found, baseline, metric, figures, asked, given, groups)
+        return leaderboard(set_runs, baseline, metric, figures, questions, names, groups)
 
     @operation("guest")
     def spent(self, set_name: str) -> dict[str, tuple[int, str]]:
@@ -193,21 +193,19 @@ class RunHistory:
         words; runs for which no language model was asked are absent."""
         ids = [run.id for run in self.every(set_name)]
         with self._database.read() as connection:
-            found = answers.bills(connection, ids)
+            bills_by_run = answers.bills(connection, ids)
         return {
             run_id: (sum(bill.tokens for bill in bills), told_bills(bills))
-            for run_id, bills in found.items()
+            for run_id, bills in bills_by_run.items()
         }
 
     @operation("guest")
     def differences(self, run_id: str, before_id: str) -> RunDifferences:
         """Return the differences of a run from another run. Raises NotFound."""
         with self._database.read() as connection:
-            run, before = (
-                runs.get(connection, self._base_id, each) for each in (run_id, before_id)
-            )
-            asked = runs.question_texts(connection, [run_id, before_id])
-        return differences(run, before, asked[run_id], asked[before_id])
+            run, before = (runs.get(connection, self._base_id, key) for key in (run_id, before_id))
+            questions = runs.question_texts(connection, [run_id, before_id])
+        return differences(run, before, questions[run_id], questions[before_id])
 
     @operation("guest")
     def compare(
@@ -225,41 +223,52 @@ class RunHistory:
         """
         with self._database.read() as connection:
             baseline = Loaded.read(connection, self._base_id, baseline_id)
-            loaded = [Loaded.read(connection, self._base_id, each) for each in run_ids]
+            loaded = [Loaded.read(connection, self._base_id, run_id) for run_id in run_ids]
             groups = groups_of_set(connection, self._base_id, baseline.run.question_set)
             looks = other_runs(connection, baseline.run, baseline.asked, run_ids, metric, held_out)
-        for each in loaded:
-            if each.run.question_set != baseline.run.question_set:
+        for candidate in loaded:
+            if candidate.run.question_set != baseline.run.question_set:
                 raise InvalidInput(
-                    f"{each.run.id} measured {each.run.question_set!r}, "
+                    f"{candidate.run.id} measured {candidate.run.question_set!r}, "
                     f"{baseline.run.id} measured {baseline.run.question_set!r}.",
                     "Compare runs of one question set.",
                 )
         figures = {
-            each.run.id: same_questions(each.figures(metric, held_out), each, baseline.asked)
-            for each in loaded
+            candidate.run.id: same_questions(
+                candidate.figures(metric, held_out), candidate, baseline.asked
+            )
+            for candidate in loaded
         }
         between = {
-            each.run.id: differences(each.run, baseline.run, each.asked, baseline.asked)
-            for each in loaded
+            candidate.run.id: differences(
+                candidate.run, baseline.run, candidate.asked, baseline.asked
+            )
+            for candidate in loaded
         }
         attempt = compared(
             self._database, baseline.run, metric, held_out, len(figures) + len(looks)
         )
         kind = "held-out" if held_out is not None else ""
         against = baseline.figures(metric, held_out)
-        same = {key: each for key, each in figures.items() if between[key].comparable}
+        same = {key: values for key, values in figures.items() if between[key].comparable}
         every = {**same, **looks}
         table = compare_table(metric, every, against, kind=kind, groups=groups, alpha=attempt.level)
         for key in figures.keys() - same.keys():
             apart = compare(metric, figures[key], against, kind=kind, groups=groups)
             table[key] = replace(apart, obstacle=between[key].obstacle)
-        for each in loaded:
-            by_labels = {metric: replace(table[each.run.id], others=_OTHERS)}
-            table[each.run.id] = self._doubted(each, baseline, by_labels, groups)[metric]
+        for candidate in loaded:
+            by_labels = {metric: replace(table[candidate.run.id], others=_OTHERS)}
+            table[candidate.run.id] = self._doubted(candidate, baseline, by_labels, groups)[metric]
         return [
-            _comparison(each, baseline, table[each.run.id], between[each.run.id], attempt, groups)
-            for each in loaded
+            _comparison(
+                candidate,
+                baseline,
+                table[candidate.run.id],
+                between[candidate.run.id],
+                attempt,
+                groups,
+            )
+            for candidate in loaded
         ]
 
     @operation("guest")
@@ -272,7 +281,7 @@ class RunHistory:
         depth = max((parse_metric(name).k for name in ranking), default=0)
         with self._database.read() as connection:
             run, before = (
-                Loaded.read(connection, self._base_id, each, depth) for each in (run_id, before_id)
+                Loaded.read(connection, self._base_id, key, depth) for key in (run_id, before_id)
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
         pairs = [
@@ -285,8 +294,13 @@ class RunHistory:
             if name in run.run.metrics and name in before.run.metrics
         ]
         obstacle = differences(run.run, before.run, run.asked, before.asked).obstacle
-        found = [replace(each, obstacle=obstacle) for each in compare_pairs(pairs, groups=groups)]
-        return self._doubted(run, before, {each.metric: each for each in found}, groups)
+        comparisons = [
+            replace(comparison, obstacle=obstacle)
+            for comparison in compare_pairs(pairs, groups=groups)
+        ]
+        return self._doubted(
+            run, before, {comparison.metric: comparison for comparison in comparisons}, groups
+        )
 
     @operation("guest")
     def paired(self, run_id: str, before_id: str, metric: str) -> RunComparison:
@@ -298,27 +312,29 @@ class RunHistory:
         """
         with self._database.read() as connection:
             run, before = (
-                Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
+                Loaded.read(connection, self._base_id, key) for key in (run_id, before_id)
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
         between = differences(run.run, before.run, run.asked, before.asked)
         figures = same_questions(run.figures(metric, None), run, before.asked)
-        found = compare(metric, figures, before.figures(metric, None), groups=groups)
-        data = [each for each in between.data if each != "questions"]
+        comparison = compare(metric, figures, before.figures(metric, None), groups=groups)
+        data = [part for part in between.data if part != "questions"]
         if run.run.build_hash == before.run.build_hash and labels_moved(run, before, figures):
             data = list(dict.fromkeys([*data, "labels"]))
         obstacle = replace(between, data=tuple(data)).obstacle
-        by_labels = {metric: replace(found, obstacle=obstacle)}
+        by_labels = {metric: replace(comparison, obstacle=obstacle)}
         with self._database.read() as connection:
-            told = with_open_hits(connection, self._base_id, run, before, by_labels, groups)
-        return _comparison(run, before, told[metric], between, Attempt(), groups)
+            judged = with_open_hits(connection, self._base_id, run, before, by_labels, groups)
+        return _comparison(run, before, judged[metric], between, Attempt(), groups)
 
     def _doubted(
         self, run: Loaded, before: Loaded, figures: Mapping[str, Comparison], groups: Groups
     ) -> dict[str, Comparison]:
         """Add the possible effect of judging open hits to the comparisons that labels decide."""
         decided = {
-            name: each for name, each in figures.items() if each.verdict_by_labels in _DECIDED
+            name: comparison
+            for name, comparison in figures.items()
+            if comparison.verdict_by_labels in _DECIDED
         }
         with self._database.read() as connection:
             read = connection, self._base_id

@@ -46,32 +46,32 @@ class LeaderboardRow:
 
 
 def leaderboard(
-    found: Sequence[Run],
+    listed: Sequence[Run],
     baseline: Run | None,
     metric: str,
     figures: Mapping[str, Figures],
-    asked: Mapping[str, Asked],
-    given: Mapping[str, str],
+    questions: Mapping[str, Asked],
+    names: Mapping[str, str],
     groups: Groups,
 ) -> list[LeaderboardRow]:
     """Runs (newest first) as rows: those that compare with the reference first, then by value.
 
-    ``figures`` and ``asked`` are those of each run by its id, ``given`` the names of recipes,
+    ``figures`` and ``questions`` are those of each run by its id, ``names`` those of recipes,
     ``groups`` those of the questions.
     """
-    reference, first = baseline or found[0], baseline or found[-1]
+    reference, first = baseline or listed[0], baseline or listed[-1]
     rows = [
         LeaderboardRow(
             run=run,
-            name=run_name(run, given),
+            name=run_name(run, names),
             value=run.metrics.get(metric),
             interval=_interval(run, metric, figures[run.id], groups),
             chips=recipe_chips(first.recipe, run.recipe),
             is_baseline=baseline is not None and run.id == baseline.id,
-            differs=differences(run, reference, asked[run.id], asked[reference.id]).data,
+            differs=differences(run, reference, questions[run.id], questions[reference.id]).data,
             place=None,
         )
-        for run in found
+        for run in listed
     ]
     rows.sort(key=lambda row: (row.comparable, _height(row)), reverse=True)
     values = [_height(row) for row in rows if row.comparable]
@@ -90,6 +90,6 @@ def _height(row: LeaderboardRow) -> float:
 def _interval(run: Run, metric: str, figures: Figures, groups: Groups) -> Interval | None:
     if metric not in run.metrics:
         return None
-    having = {name: each[metric] for name, each in figures.items() if metric in each}
+    having = {name: values[metric] for name, values in figures.items() if metric in values}
     values = np.fromiter(having.values(), np.float64, len(having))
     return Interval(*mean_intervals(values, clusters_of(list(having), groups)).tolist())

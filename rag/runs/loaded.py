@@ -46,10 +46,10 @@ class Loaded:
     def figures(self, metric: str, only: Collection[str] | None) -> dict[str, float]:
         """A metric by question, ``only`` of some. Raises InvalidInput where it was not measured."""
         if metric not in self.run.metrics:
-            known = ", ".join(name for name in self.run.metrics if name.startswith("ndcg@"))
+            cutoffs = ", ".join(name for name in self.run.metrics if name.startswith("ndcg@"))
             raise InvalidInput(
                 f"Run {self.run.id} did not measure {metric}.",
-                f"Evaluate again with that cutoff; it has {known} and the like.",
+                f"Evaluate again with that cutoff; it has {cutoffs} and the like.",
             )
         values = {name: figure_of(item, metric) for name, item in self.results.items()}
         return {

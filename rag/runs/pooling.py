@@ -38,12 +38,10 @@ class Pooling:
         None where no question of both has a relevant label. Raises NotFound.
         """
         with self._database.read() as connection:
-            run, other = (
-                Loaded.read(connection, self._base_id, each) for each in (run_id, other_id)
-            )
-            every, asked = _asked(connection, self._base_id, run.run)
-            asked = [item for item in asked if only is None or item.id in only]
-            rankings = _judged(connection, self._base_id, run, other, asked)
+            run, other = (Loaded.read(connection, self._base_id, key) for key in (run_id, other_id))
+            every, questions = _asked(connection, self._base_id, run.run)
+            questions = [item for item in questions if only is None or item.id in only]
+            rankings = _judged(connection, self._base_id, run, other, questions)
         if not rankings:
             return None
         return pooled_difference(
@@ -51,7 +49,7 @@ class Pooling:
             rankings,
             same_cut=_same_cut(run.run, other.run),
             highest=highest_grade(every),
-            unlabelled=len(asked) - len(rankings),
+            unlabelled=len(questions) - len(rankings),
         )
 
 
@@ -70,10 +68,10 @@ def with_open_hits(
     if not comparisons:
         return {}
     try:
-        _, asked = _asked(connection, base_id, run.run)
+        _, questions = _asked(connection, base_id, run.run)
     except NotFound:
         return dict(comparisons)
-    judged = _judged(connection, base_id, run, other, asked)
+    judged = _judged(connection, base_id, run, other, questions)
     same_cut = _same_cut(run.run, other.run)
     return open_hits.with_open_hits(comparisons, judged, groups, same_cut=same_cut)
 
@@ -90,8 +88,8 @@ def _same_cut(run: Run, other: Run) -> bool:
     return run.recipe.index.cut == other.recipe.index.cut
 
 
-def _spans(connection: Connection, base_id: int, run: Run, asked: Sequence[Question]) -> Spans:
-    ids = sorted({item.document_id for each in asked for item in each.evidence})
+def _spans(connection: Connection, base_id: int, run: Run, questions: Sequence[Question]) -> Spans:
+    ids = sorted({item.document_id for question in questions for item in question.evidence})
     cut_id = builds.cut_id(connection, base_id, run.recipe.index.cut)
     return passages.spans(connection, base_id, cut_id, ids)
 
@@ -101,22 +99,22 @@ def _judged(
     base_id: int,
     run: Loaded,
     other: Loaded,
-    asked: Sequence[Question],
+    questions: Sequence[Question],
 ) -> dict[str, JudgedRankings]:
     """The questions of both runs that have a relevant label, by id."""
-    mine = _spans(connection, base_id, run.run, asked)
+    mine = _spans(connection, base_id, run.run, questions)
     same_cut = _same_cut(run.run, other.run)
-    theirs = mine if same_cut else _spans(connection, base_id, other.run, asked)
-    found = {}
-    for question in asked:
+    theirs = mine if same_cut else _spans(connection, base_id, other.run, questions)
+    judged = {}
+    for question in questions:
         name = question.id
         if name not in run.results or name not in other.results:
             continue
         grades = with_zeros(*graded(question, mine))
         others = grades if same_cut else with_zeros(*graded(question, theirs))
         if any(grade > 0 for grade in grades.values()):
-            found[name] = JudgedRankings(_ids(run, name), _ids(other, name), grades, others)
-    return found
+            judged[name] = JudgedRankings(_ids(run, name), _ids(other, name), grades, others)
+    return judged
 
 
 def _ids(run: Loaded, question_id: str) -> list[str]:

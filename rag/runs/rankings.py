@@ -72,8 +72,8 @@ class Rankings:
             chunks = [self._chunks(connection, run, result) for run, result in (before, after)]
             names = self._names(connection, chunks, (before[1], after[1]))
         first, second = (
-            [_place(entry[0], held) for entry in result.ranking]
-            for (_, result), held in zip((before, after), chunks, strict=True)
+            [_place(entry[0], by_key) for entry in result.ranking]
+            for (_, result), by_key in zip((before, after), chunks, strict=True)
         )
         find = same if before[0].recipe.index.cut == after[0].recipe.index.cut else similar
         others = [
@@ -106,7 +106,7 @@ class Rankings:
         results: Iterable[QuestionResult],
     ) -> dict[str, str]:
         ids = {entry[0] for result in results for entry in result.ranking}
-        ids |= {chunk.document_id for held in chunks for chunk in held.values()}
+        ids |= {chunk.document_id for by_key in chunks for chunk in by_key.values()}
         return documents.names(connection, self._base_id, sorted(ids))
 
 
@@ -117,12 +117,12 @@ def _ranked(
     names: dict[str, str],
     depth: int,
 ) -> tuple[RankedPassage, ...]:
-    shown = []
+    passages = []
     for index, (name, score, grade) in enumerate(result.ranking[:depth]):
         chunk = chunks.get(name)
         document = names.get(chunk.document_id if chunk else name, "")
-        shown.append(RankedPassage(index + 1, score, grade, document, chunk, others[index]))
-    return tuple(shown)
+        passages.append(RankedPassage(index + 1, score, grade, document, chunk, others[index]))
+    return tuple(passages)
 
 
 def _place(name: str, chunks: dict[str, Chunk]) -> RankedSpan:

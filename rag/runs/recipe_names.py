@@ -46,14 +46,14 @@ class RecipeNames:
             recipe_names.put(connection, self._base_id, recipe.hash, name)
 
 
-def recipe_name(recipe: Recipe, given: Mapping[str, str]) -> str:
+def recipe_name(recipe: Recipe, names: Mapping[str, str]) -> str:
     """The name that was given to a recipe, else a phrase: ``hybrid, top 8, WordLlama``."""
-    return given.get(recipe.hash) or described(recipe)
+    return names.get(recipe.hash) or described(recipe)
 
 
-def run_name(run: Run, given: Mapping[str, str]) -> str:
+def run_name(run: Run, names: Mapping[str, str]) -> str:
     """The first line of a run's note, else the name of its recipe."""
-    return run.note.partition("\n")[0] or recipe_name(run.recipe, given)
+    return run.note.partition("\n")[0] or recipe_name(run.recipe, names)
 
 
 def described(recipe: Recipe) -> str:
@@ -81,5 +81,5 @@ def _phrase(name: str, value: object) -> str:
         return field
     if value in (None, False):
         return f"no {field}"
-    shown = ", ".join(map(str, value)) if isinstance(value, list) else setting(value)
-    return f"{field} {shown}"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else setting(value)
+    return f"{field} {text}"

@@ -92,11 +92,17 @@ class Reports:
             return None
 
     def _calibrated(self, recipe: Recipe) -> CalibrationNote | None:
-        found = fitted(self._services, self._base_id, recipe.index)
-        if found is None:
+        calibration = fitted(self._services, self._base_id, recipe.index)
+        if calibration is None:
             return None
         used = recipe.search.relevance == "probability"
-        return CalibrationNote(found.question_set, found.questions, found.quality, found.bins, used)
+        return CalibrationNote(
+            calibration.question_set,
+            calibration.questions,
+            calibration.quality,
+            calibration.bins,
+            used,
+        )
 
     def _threshold(self, recipe: Recipe) -> float | None:
         try:
@@ -106,14 +112,14 @@ class Reports:
             return None if recipe.search.threshold == "auto" else recipe.search.threshold
 
     def _baseline(self, run: Run, baseline_id: str, metric: str) -> Baseline:
-        (found,) = self._history.compare([run.id], baseline_id, metric)
-        looked(self._services.database, "report", run, found.baseline, metric)
+        (comparison,) = self._history.compare([run.id], baseline_id, metric)
+        looked(self._services.database, "report", run, comparison.baseline, metric)
         return Baseline(
-            run=found.baseline,
-            figures=found.figures,
-            texts={row.question_id: row.text for row in found.rows},
-            chips=found.chips,
-            caveats=(*found.caveats, *self._pooled(run.id, baseline_id, found.figures)),
+            run=comparison.baseline,
+            figures=comparison.figures,
+            texts={row.question_id: row.text for row in comparison.rows},
+            chips=comparison.chips,
+            caveats=(*comparison.caveats, *self._pooled(run.id, baseline_id, comparison.figures)),
             cards=self._history.changes(run.id, baseline_id, on_cards(run)),
         )
 
@@ -127,18 +133,21 @@ class Reports:
         return (pooled.sentence,) if pooled and pooled.sentence else ()
 
     def _notes(self, connection: Connection, run: Run) -> tuple[str, ...]:
-        found = []
-        sets = {each.name: each for each in questions.list_question_sets(connection, self._base_id)}
-        known = sets.get(run.question_set)
-        if known is None or known.version != run.set_version:
-            found.append("The questions or their labels have changed since this run.")
+        notes = []
+        sets = {
+            question_set.name: question_set
+            for question_set in questions.list_question_sets(connection, self._base_id)
+        }
+        question_set = sets.get(run.question_set)
+        if question_set is None or question_set.version != run.set_version:
+            notes.append("The questions or their labels have changed since this run.")
         ids = documents.ids_by_name(connection, self._base_id).values()
         edits = passage_edits.digest(connection, self._base_id)
         if documents_hash(ids, edits) != run.documents_hash:
-            found.append("The documents have changed since this run.")
+            notes.append("The documents have changed since this run.")
         elif run.filter_digest != filter_digest(connection, self._base_id, run.recipe.search):
-            found.append("Tags or dates that its recipe filters by have changed since this run.")
-        return tuple(found)
+            notes.append("Tags or dates that its recipe filters by have changed since this run.")
+        return tuple(notes)
 
     def _misses(
         self, connection: Connection, run: Run, results: Sequence[QuestionResult], metric: str
@@ -155,12 +164,13 @@ class Reports:
 
     def _labels(self, connection: Connection, run: Run) -> dict[str, LabelledQuestion]:
         sets = {
-            each.name: each.id for each in questions.list_question_sets(connection, self._base_id)
+            question_set.name: question_set.id
+            for question_set in questions.list_question_sets(connection, self._base_id)
         }
         if run.question_set not in sets:
             return {}
-        held = questions.list_labelled_questions(connection, sets[run.question_set])
-        return {item.id: item for item in held}
+        labelled = questions.list_labelled_questions(connection, sets[run.question_set])
+        return {item.id: item for item in labelled}
 
     def _texts(
         self, connection: Connection, run: Run, results: Sequence[QuestionResult]
@@ -168,8 +178,8 @@ class Reports:
         """(document name, text) of what came first, by the id of a passage or document."""
         ids = {entry[0] for item in results for entry in item.ranking[:_SHOWN]}
         chunks = passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
-        wanted = ids | {chunk.document_id for chunk in chunks.values()}
-        names = documents.names(connection, self._base_id, sorted(wanted))
+        document_ids = ids | {chunk.document_id for chunk in chunks.values()}
+        names = documents.names(connection, self._base_id, sorted(document_ids))
         return {name: (title, "") for name, title in names.items()} | {
             chunk.id: (names[chunk.document_id], chunk.text) for chunk in chunks.values()
         }
@@ -188,10 +198,10 @@ def _metric(run: Run) -> str:
     return f"ndcg@{max(depths)}"
 
 
-def _expected(item: QuestionResult, known: LabelledQuestion | None) -> tuple[Expected, ...]:
-    if known is None or known.text != item.text:
+def _expected(item: QuestionResult, labelled: LabelledQuestion | None) -> tuple[Expected, ...]:
+    if labelled is None or labelled.text != item.text:
         return (Expected("", "The labels of this question have changed since the run."),)
-    relevant = [label for label in known.labels if label.grade > 0]
+    relevant = [label for label in labelled.labels if label.grade > 0]
     return tuple(
         Expected(label.document_name, _short(label.quote, _EXPECTED_LENGTH))
         for label in relevant[:_SPANS]
@@ -200,11 +210,11 @@ def _expected(item: QuestionResult, known: LabelledQuestion | None) -> tuple[Exp
 
 def _retrieved(item: QuestionResult, texts: Mapping[str, tuple[str, str]]) -> tuple[Retrieved, ...]:
     gone = ("a passage that is not stored any more", "")
-    shown = []
+    passages = []
     for rank, (name, _, grade) in enumerate(item.ranking[:_SHOWN], start=1):
         document, text = texts.get(name, gone)
-        shown.append(Retrieved(rank, document, _short(text, _RETRIEVED_LENGTH), grade))
-    return tuple(shown)
+        passages.append(Retrieved(rank, document, _short(text, _RETRIEVED_LENGTH), grade))
+    return tuple(passages)
 
 
 def _short(text: str, length: int) -> str:

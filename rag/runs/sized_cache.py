@@ -25,8 +25,8 @@ class SizedCache(Generic[Value]):
     def get(self, key: Hashable, read: Callable[[], Value]) -> Value:
         """Return the value of a key; call ``read`` if it is not cached."""
         with self._lock:
-            known = self._values.get(key)
-        value = read() if known is None else known
+            cached = self._values.get(key)
+        value = read() if cached is None else cached
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)

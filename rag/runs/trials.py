@@ -20,35 +20,37 @@ from rag.storage.runs import Trial
 def other_runs(
     connection: Connection,
     baseline: Run,
-    asked: Asked,
-    shown: Collection[str],
+    questions: Asked,
+    displayed: Collection[str],
     metric: str,
     held_out: Collection[str] | None,
 ) -> dict[str, Mapping[str, float]]:
-    """Figures by question of the runs besides ``shown`` that compare with the baseline.
+    """Figures by question of the runs besides ``displayed`` that compare with the baseline.
 
     Runs of the same figures are one look, and those of the baseline's none.
     """
     every = runs.list_runs(connection, baseline.base_id)
-    kept = [
+    candidates = [
         run for run in every if run.question_set == baseline.question_set and metric in run.metrics
     ]
-    ids = [run.id for run in kept]
+    ids = [run.id for run in candidates]
     texts, figures = runs.question_texts(connection, ids), runs.figures(connection, ids)
-    seen, found = set(), dict[str, Mapping[str, float]]()
-    for run in sorted(kept, key=lambda run: run.id != baseline.id and run.id not in shown):
+    seen, values_by_run = set(), dict[str, Mapping[str, float]]()
+    for run in sorted(
+        candidates, key=lambda run: run.id != baseline.id and run.id not in displayed
+    ):
         values = {
-            name: each[metric]
-            for name, each in figures[run.id].items()
-            if metric in each and (held_out is None or name in held_out)
+            name: by_metric[metric]
+            for name, by_metric in figures[run.id].items()
+            if metric in by_metric and (held_out is None or name in held_out)
         }
         look = tuple(sorted(values.items()))
-        if look in seen or not differences(run, baseline, texts[run.id], asked).comparable:
+        if look in seen or not differences(run, baseline, texts[run.id], questions).comparable:
             continue
         seen.add(look)
-        if run.id != baseline.id and run.id not in shown:
-            found[run.id] = values
-    return found
+        if run.id != baseline.id and run.id not in displayed:
+            values_by_run[run.id] = values
+    return values_by_run
 
 
 def compared(

@@ -142,7 +142,7 @@ def allowed(services: Services, base_id: int, search: SearchRecipe, index: Index
     with services.database.read() as connection:
         chosen = filters.fitting_documents(documents.traits(connection, base_id), search)
         if not filters.looks_at_passages(search):
-            parts = [held for name, held in index.keys.items() if name in chosen]
+            parts = [keys for name, keys in index.keys.items() if name in chosen]
             return np.concatenate([np.empty(0, np.int64), *parts])
         keys = [
             key

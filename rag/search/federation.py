@@ -37,9 +37,9 @@ class FurtherBase:
         return cls(name, **values)
 
     def __str__(self) -> str:
-        said = {"top_k": self.top_k, "threshold": self.threshold, "weight": self.weight}
+        values = {"top_k": self.top_k, "threshold": self.threshold, "weight": self.weight}
         plain = {"top_k": None, "threshold": "saved", "weight": 1.0}
-        options = [f"{name}={value}" for name, value in said.items() if value != plain[name]]
+        options = [f"{name}={value}" for name, value in values.items() if value != plain[name]]
         return self.name + (f":{','.join(options)}" if options else "")
 
     def recipe(self, saved: Recipe) -> Recipe:

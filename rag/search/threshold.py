@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,7 +20,7 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import Quality, ReliabilityBin
 from rag.recipe import IndexRecipe, SearchRecipe
 from rag.services import Services
-from rag.storage import calibrations
+from rag.storage import Connection, calibrations
 from rag.storage.calibrations import CalibrationRow
 
 BM25_FIELDS = ("k1", "b", "fuzzy", "prefix")
@@ -65,16 +66,20 @@ class ThresholdRule:
 
 
 def threshold_rule(
-    services: Services, base_id: int, index: IndexRecipe, search: SearchRecipe
+    services: Services,
+    base_id: int,
+    index: IndexRecipe,
+    search: SearchRecipe,
+    connection: Connection | None = None,
 ) -> ThresholdRule:
-    """Return the relevance rule of a recipe.
+    """Return the relevance rule of a recipe, read in the transaction of ``connection``, if any.
 
     Raises InvalidInput for probabilities without a calibration, or with a calibration for other
     BM25 parameters than the recipe's.
     """
     if search.relevance == "cosine":
         return ThresholdRule(services.models.threshold(index.embedder, search))
-    calibration = fitted(services, base_id, index)
+    calibration = fitted(services, base_id, index, connection)
     if calibration is None:
         raise InvalidInput(
             "Probabilities of relevance need a calibration, and this index has none.",
@@ -93,18 +98,21 @@ def threshold_rule(
     return ThresholdRule(threshold, calibration.model, calibration.digest)
 
 
-def fitted(services: Services, base_id: int, index: IndexRecipe) -> FittedCalibration | None:
-    """The calibration of a build, or None."""
-    with services.database.read() as connection:
-        row = calibrations.of_build(connection, base_id, index.hash)
+def fitted(
+    services: Services, base_id: int, index: IndexRecipe, connection: Connection | None = None
+) -> FittedCalibration | None:
+    """Return the calibration of a build, or None."""
+    opened = services.database.read() if connection is None else nullcontext(connection)
+    with opened as reading:
+        row = calibrations.of_build(reading, base_id, index.hash)
     return None if row is None else as_fitted(row)
 
 
 def as_fitted(row: CalibrationRow) -> FittedCalibration:
     """A stored calibration. Raises InvalidInput for one that is damaged."""
     bins = (
-        ReliabilityBin(**{**each, "interval": Interval(*each["interval"])})
-        for each in row.quality["bins"]
+        ReliabilityBin(**{**row_bin, "interval": Interval(*row_bin["interval"])})
+        for row_bin in row.quality["bins"]
     )
     return FittedCalibration(
         model=Calibration.from_dict(row.model),

@@ -35,8 +35,8 @@ class Tools:
     def every(self) -> list[HttpTool]:
         """All tools by name."""
         with self._services.database.read() as connection:
-            found = rows.list_tools(connection)
-        return [HttpTool.parse(definition) for definition in found.values()]
+            definitions = rows.list_tools(connection)
+        return [HttpTool.parse(definition) for definition in definitions.values()]
 
     def named(self, name: str) -> HttpTool:
         """One tool. Raises NotFound, naming those that exist."""
@@ -60,19 +60,21 @@ class Tools:
 
     def unset(self, tool: HttpTool) -> list[str]:
         """The environment variables that a tool needs and that are not set."""
-        held = self._services.settings.tool_variables
-        return [name for name in tool.variables if name not in held]
+        variables = self._services.settings.tool_variables
+        return [name for name in tool.variables if name not in variables]
 
     def ask(self, tool: HttpTool, question: str) -> ToolOutcome:
         """One real call. Raises BlockedAddress, ProviderError, InvalidInput for no question."""
         question = check_question(question)
         settings = self._services.settings
         private = settings.allow_private_urls
-        asked = {"tool": tool.name, "description": tool.description, "question": question}
-        with telemetry.spanning("tool", asked) as span:
+        span_fields = {"tool": tool.name, "description": tool.description, "question": question}
+        with telemetry.spanning("tool", span_fields) as span:
             variables = settings.tool_variables
-            span.about = found = call(tool, asked["question"], variables, allow_private=private)
-            return found
+            span.about = reply = call(
+                tool, span_fields["question"], variables, allow_private=private
+            )
+            return reply
 
 
 def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace) -> list[Part]:
@@ -98,8 +100,8 @@ def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace
             return _searched(Tools(services), name, question, recipe, embedder, threshold)
 
         tool = tools.get(name)
-        asked = tool.model_dump_json() if tool else name
-        key = asked, question, recipe.index.embedder, recipe.search.hash, threshold
+        definition = tool.model_dump_json() if tool else name
+        key = definition, question, recipe.index.embedder, recipe.search.hash, threshold
         return services.results.trace(key, search, FRESH)
 
     names = tuple(dict.fromkeys(recipe.search.tools))
@@ -172,9 +174,9 @@ def _searched(
     scores = np.array([hit.score for hit in hits])
     relevance = np.array([hit.relevance for hit in hits])
     selection = cut(keys, scores, relevance, plain, threshold)
-    kept = pass_cuts(keys, selection, hits.__getitem__, plain, threshold, timeline)
+    selected = pass_cuts(keys, selection, hits.__getitem__, plain, threshold, timeline)
     stages = tuple(timeline.stages)
-    return Trace(question, recipe.hash, 0, threshold, stages, kept, timeline.seconds)
+    return Trace(question, recipe.hash, 0, threshold, stages, selected, timeline.seconds)
 
 
 def _hits(name: str, results: Sequence[ToolResult], question: str, embedder: Embedder) -> list[Hit]:

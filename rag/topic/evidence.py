@@ -81,8 +81,8 @@ def topic_evidence(
     if not len(near):
         return None
     terms = dict.fromkeys(lexical.terms(words), 1.0)
-    known = lexical.frequencies(terms, fuzzy=False, prefix=False)
-    idf = {term: inverse_document_frequency(known.get(term, 0), passages) for term in terms}
+    frequencies = lexical.frequencies(terms, fuzzy=False, prefix=False)
+    idf = {term: inverse_document_frequency(frequencies.get(term, 0), passages) for term in terms}
     mass = sum(idf.values()) or 1.0
     holders, _ = lexical.search(terms, PROBED, allowed=allowed, **_IDF_MASS)
     keys = np.union1d(near, holders)
@@ -95,7 +95,7 @@ def topic_evidence(
         cosine=float(nearest[0]),
         lead=float(nearest[0] - nearest[-1]),
         share=float(shares.max()),
-        unknown=sum(idf[term] for term in terms if term not in known) / mass,
+        unknown=sum(idf[term] for term in terms if term not in frequencies) / mass,
         joint_cosine=float(close[best]),
         joint_share=float(shares[best]),
         passages=passages if allowed is None else len(allowed),

@@ -27,7 +27,7 @@ def taught(
     from scipy.optimize import minimize
 
     pairs = [*spoken_of, *foreign]
-    rows = np.array([[getattr(each, name) for name in features] for each, _ in pairs])
+    rows = np.array([[getattr(evidence, name) for name in features] for evidence, _ in pairs])
     weight = np.array([weight for _, weight in pairs])
     target = np.repeat([1.0, 0.0], [len(spoken_of), len(foreign)])
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
@@ -41,7 +41,7 @@ def taught(
         slope = standard.T @ (weight * (0.5 * (1.0 + np.tanh(0.5 * logits)) - target))
         return float(total + (ridge * weights**2).sum() / 2), slope + ridge * weights
 
-    found = minimize(loss, np.zeros(standard.shape[1]), jac=True, method="L-BFGS-B").x
-    weights = found[:-1] / scale
-    named = {name: round(float(each), 6) for name, each in zip(features, weights, strict=True)}
-    return TopicModel(named, round(float(found[-1] - weights @ mean), 6), limit, source)
+    fit = minimize(loss, np.zeros(standard.shape[1]), jac=True, method="L-BFGS-B").x
+    weights = fit[:-1] / scale
+    named = {name: round(float(weight), 6) for name, weight in zip(features, weights, strict=True)}
+    return TopicModel(named, round(float(fit[-1] - weights @ mean), 6), limit, source)

@@ -56,9 +56,9 @@ class Tracer:
         if span.parent is not None and span.parent.kept is not None:
             above = trace.set_span_in_context(span.parent.kept.span)
         kind = _KINDS.get(span.kind, SpanKind.INTERNAL)
-        made = self._tracer.start_span(span.kind, context=above, kind=kind)
-        span.kept = _Kept(made)
-        span.trace_id = trace.format_trace_id(made.get_span_context().trace_id)
+        otel_span = self._tracer.start_span(span.kind, context=above, kind=kind)
+        span.kept = _Kept(otel_span)
+        span.trace_id = trace.format_trace_id(otel_span.get_span_context().trace_id)
 
     def passed(self, span: Span, _seconds: float, about: object) -> None:
         """Keeps a step of a search until that ends: only then is known what came of it."""
@@ -67,19 +67,19 @@ class Tracer:
 
     def ended(self, span: Span) -> None:
         """Ends a span, with its steps, and tells what came of it."""
-        made: trace.Span = span.kept.span
-        if not made.is_recording():
-            made.end()
+        otel_span: trace.Span = span.kept.span
+        if not otel_span.is_recording():
+            otel_span.end()
             return
-        name, told = of_span(span, self._content)
-        made.update_name(name)
-        made.set_attributes(told)
+        name, attributes = of_span(span, self._content)
+        otel_span.update_name(name)
+        otel_span.set_attributes(attributes)
         for end, stage in span.kept.steps:
             self._step(span, stage, end)
         if error := _problem(span):
-            made.set_attribute(names.ERROR_TYPE, error)
-            made.set_status(Status(StatusCode.ERROR, self._described(span)))
-        made.end()
+            otel_span.set_attribute(names.ERROR_TYPE, error)
+            otel_span.set_status(Status(StatusCode.ERROR, self._described(span)))
+        otel_span.end()
 
     def close(self) -> None:
         """Sends what is left, as far as that takes no longer than ``LONGEST_END``."""
@@ -88,15 +88,15 @@ class Tracer:
         end.join(LONGEST_END)
 
     def _step(self, search: Span, stage: Stage, end: int) -> None:
-        made = search.kept.span
+        otel_span = search.kept.span
         if stage.name not in STEPS:
-            made.add_event(stage.name, of_event(stage, self._content), end)
+            otel_span.add_event(stage.name, of_event(stage, self._content), end)
             return
-        name, told = of_step(stage, search, self._content)
+        name, attributes = of_step(stage, search, self._content)
         step = self._tracer.start_span(
             name,
-            context=trace.set_span_in_context(made),
-            attributes=told,
+            context=trace.set_span_in_context(otel_span),
+            attributes=attributes,
             start_time=end - int(stage.seconds * 1e9),
         )
         if stage.failed:

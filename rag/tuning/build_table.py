@@ -67,22 +67,22 @@ class BuildTable:
                 "Give fewer values, or sweep the fields of search around one index.",
             )
         _, questions = self._evaluator.questions(set_name)
-        found: list[BuildFigures] = []
+        figures: list[BuildFigures] = []
         by_build = len(grid) // len(grid.builds)
         effort = WeightedProgress(on_progress, (len(grid) + len(grid.builds)) * len(questions))
         for place, recipe in enumerate(grid.indexes()):
-            with effort.part(len(questions)) as told:
+            with effort.part(len(questions)) as progress:
                 index = self._services.indexes.whole(self._base_id, recipe.index)
-                queries = self._evaluator.queries(questions, recipe.index, told)
+                queries = self._evaluator.queries(questions, recipe.index, progress)
                 count, tokens = self._passages(recipe.index)
             for number in range(place * by_build, (place + 1) * by_build):
-                each = grid.recipe(number)
-                with effort.part(len(questions)) as told:
+                varied = grid.recipe(number)
+                with effort.part(len(questions)) as progress:
                     _, means = self._evaluator.measure(
-                        questions, queries, each, cutoffs, index, told, by_tokens=by_tokens
+                        questions, queries, varied, cutoffs, index, progress, by_tokens=by_tokens
                     )
-                found.append(BuildFigures(each, grid.changes(number), count, tokens, means))
-        return found
+                figures.append(BuildFigures(varied, grid.changes(number), count, tokens, means))
+        return figures
 
     def _passages(self, recipe: IndexRecipe) -> tuple[int, float]:
         """Return the number of passages of a build and their mean length in tokens."""

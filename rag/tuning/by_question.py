@@ -67,7 +67,7 @@ def parted(
         return None
     every = np.concatenate([base, figures])[:, width:]
     labelled = ~np.isnan(every).any(axis=0)
-    names = [each.id for each, has in zip(questions, labelled.tolist(), strict=True) if has]
+    names = [question.id for question, has in zip(questions, labelled.tolist(), strict=True) if has]
     every = every[:, labelled]
     return ByQuestion(apart, tuple(names), every[1:], every[0])
 

@@ -53,20 +53,22 @@ class Calibrator:
         searches of one question.
         Raises NotFound, NotEnoughLabels.
         """
-        found, questions = self._evaluator.questions(set_name)
-        tuning = self._part(questions, found.split_share, found.split_seed, held_out=False)
+        question_set, questions = self._evaluator.questions(set_name)
+        tuning = self._part(
+            questions, question_set.split_share, question_set.split_seed, held_out=False
+        )
         search = recipe.search.model_copy(update={"mode": "hybrid"})
         learned = fit(self.labelled(tuning, recipe.index, search, on_progress), FEATURES)
         point = learned.curve.aim(AUTO_PRECISION)
         options = {name: getattr(search, name) for name in BM25_FIELDS}
         row = CalibrationRow(
             question_set=set_name,
-            set_version=found.version,
+            set_version=question_set.version,
             questions=len(tuning),
             model={**learned.calibration.to_dict(), "bm25": options},
             quality={
                 "scores": asdict(learned.quality),
-                "bins": [asdict(each) for each in learned.bins],
+                "bins": [asdict(reliability) for reliability in learned.bins],
             },
             threshold=point.threshold if point else None,
             created=datetime.now(UTC),
@@ -89,17 +91,23 @@ class Calibrator:
         Probabilities are measured on the held-out questions, which no calibration saw. Cosines,
         which learn nothing, are measured on all questions. Raises NotFound, InvalidInput.
         """
-        found, questions = self._evaluator.questions(set_name)
-        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
+        question_set, questions = self._evaluator.questions(set_name)
+        rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         groups = groups_of(questions)
-        if asked.calibration is not None:
-            questions = self._part(questions, found.split_share, found.split_seed, held_out=True)
+        if rule.calibration is not None:
+            questions = self._part(
+                questions, question_set.split_share, question_set.split_seed, held_out=True
+            )
         labelled = self.labelled(questions, recipe.index, recipe.search)
-        owner = np.repeat(np.arange(len(labelled)), [len(each.relevant) for each in labelled])
-        relevance = [_compared(each, asked.calibration, recipe.search) for each in labelled]
+        owner = np.repeat(
+            np.arange(len(labelled)), [len(candidates.relevant) for candidates in labelled]
+        )
+        relevance = [
+            _compared(candidates, rule.calibration, recipe.search) for candidates in labelled
+        ]
         return ThresholdCurve.of(
             np.concatenate(relevance),
-            np.concatenate([each.relevant for each in labelled]),
+            np.concatenate([candidates.relevant for candidates in labelled]),
             owner,
             np.array([question.answerable for question in questions], np.bool_),
             np.array([OFF_TOPIC in question.tags for question in questions], np.bool_),
@@ -111,8 +119,8 @@ class Calibrator:
         questions: Sequence[Question], share: float, seed: int, *, held_out: bool
     ) -> list[Question]:
         parts = split_questions(questions, share, seed)
-        wanted = set(parts.held_out if held_out else parts.tuning)
-        return [question for question in questions if question.id in wanted]
+        question_ids = set(parts.held_out if held_out else parts.tuning)
+        return [question for question in questions if question.id in question_ids]
 
     @operation("viewer")
     def labelled(
@@ -125,21 +133,23 @@ class Calibrator:
         """The candidates of questions, with which of them are relevant; the threshold cuts none."""
         effort = WeightedProgress(on_progress, 2 * len(questions))
         index = self._services.indexes.whole(self._base_id, index_recipe)
-        with effort.part(len(questions)) as told:
-            queries = self._evaluator.queries(questions, index_recipe, told)
+        with effort.part(len(questions)) as progress:
+            queries = self._evaluator.queries(questions, index_recipe, progress)
         judge = self._evaluator.judge(questions, index)
         recipe = Recipe(index=index_recipe, search=search)
         searched = corpus(self._services, self._base_id, recipe, index)
         labelled = []
-        with effort.part(len(questions)) as told:
+        with effort.part(len(questions)) as progress:
             for done, (question, query) in enumerate(zip(questions, queries, strict=True)):
-                told(done, len(questions))
-                _, found = gather(question.text, search, searched, Timeline(), query)
-                _, grades = judge.graded(question, found.keys)
-                by_words = leans_on_words(found.lacking, search)
+                progress(done, len(questions))
+                _, candidates = gather(question.text, search, searched, Timeline(), query)
+                _, grades = judge.graded(question, candidates.keys)
+                by_words = leans_on_words(candidates.lacking, search)
                 off_topic = OFF_TOPIC in question.tags
                 labelled.append(
-                    LabelledCandidates(found, grades > 0, question.answerable, by_words, off_topic)
+                    LabelledCandidates(
+                        candidates, grades > 0, question.answerable, by_words, off_topic
+                    )
                 )
         return labelled
 
@@ -151,8 +161,8 @@ def _compared(
 
     Candidates that no threshold stops, as in a search, have a value of at least 1.
     """
-    found = labelled.candidates
+    candidates = labelled.candidates
     if calibration is not None:
-        return threshold_scores(calibration.probabilities(found), found.exact, search)
-    relevance = threshold_scores(found.cosine, found.exact, search)
+        return threshold_scores(calibration.probabilities(candidates), candidates.exact, search)
+    relevance = threshold_scores(candidates.cosine, candidates.exact, search)
     return np.maximum(relevance, 1.0) if labelled.by_words else relevance

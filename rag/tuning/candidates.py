@@ -89,35 +89,38 @@ class CandidateSource:
     def prepared(self, search: SearchRecipe, on_progress: ProgressCallback) -> Prepared:
         """The same, ready to be swept over."""
         options = _options(search, self.exact)
-        depth, found = self._deep.get(options, (0, None))
-        if found is None or depth < search.candidates:
-            found = Prepared(
+        depth, prepared = self._deep.get(options, (0, None))
+        if prepared is None or depth < search.candidates:
+            prepared = Prepared(
                 self._fetched(search.model_copy(update={"mode": "hybrid"}), on_progress)
             )
             while len(self._deep) >= _KEPT:
                 self._deep.pop(next(iter(self._deep)))
-            self._deep[options] = search.candidates, found
-        return found
+            self._deep[options] = search.candidates, prepared
+        return prepared
 
     def gathered(self, search: SearchRecipe, on_progress: ProgressCallback) -> Gathered:
         """The candidates of just this recipe, whatever its steps. Raises InvalidInput for tools."""
         refuse_tools(search)
-        wanted = _before_cuts(search)
-        if wanted not in self._found:
-            found = self._candidates(wanted, on_progress)
+        gathering = _before_cuts(search)
+        if gathering not in self._found:
+            candidates = self._candidates(gathering, on_progress)
             while len(self._found) >= _KEPT:
                 self._found.pop(next(iter(self._found)))
-            near = [Nearness(each.keys, self._dense.vectors) for each in found]
-            self._found[wanted] = Gathered(found, near)
-        return self._found[wanted]
+            near = [
+                Nearness(question_candidates.keys, self._dense.vectors)
+                for question_candidates in candidates
+            ]
+            self._found[gathering] = Gathered(candidates, near)
+        return self._found[gathering]
 
     def by_question(
         self, search: SearchRecipe, on_progress: ProgressCallback
     ) -> list[tuple[Candidates, Nearness | None]]:
         """Return the candidates of a recipe for each question. Raises InvalidInput for tools."""
         if is_arithmetic(search):
-            found = self.deep(search, on_progress).candidates(search.mode, search.candidates)
-            return [(each, None) for each in found]
+            candidates = self.deep(search, on_progress).candidates(search.mode, search.candidates)
+            return [(question_candidates, None) for question_candidates in candidates]
         gathered = self.gathered(search, on_progress)
         return list(zip(gathered.candidates, gathered.nearness, strict=True))
 
@@ -138,18 +141,18 @@ class CandidateSource:
         field = self.field(search, [pair], on_progress)
         if field is not None:
             return field.deep(pair)[0]
-        found = self._candidates(search, on_progress)
-        return flattened(self._questions, found, self.judge, self.calibration)
+        candidates = self._candidates(search, on_progress)
+        return flattened(self._questions, candidates, self.judge, self.calibration)
 
     def _bm25_grid(self, search: SearchRecipe, on_progress: ProgressCallback) -> Bm25Grid | None:
         options = _options(search, self.exact)[2:]
-        depth, found = self._reaches.get(options, (0, None))
+        depth, grid = self._reaches.get(options, (0, None))
         if depth < search.candidates:
-            found = self._computed_grid(search, on_progress)
+            grid = self._computed_grid(search, on_progress)
             while len(self._reaches) >= _REACHES:
                 self._reaches.pop(next(iter(self._reaches)))
-            self._reaches[options] = search.candidates, found
-        return found
+            self._reaches[options] = search.candidates, grid
+        return grid
 
     def _computed_grid(
         self, search: SearchRecipe, on_progress: ProgressCallback
@@ -158,22 +161,24 @@ class CandidateSource:
         searched, lexical = self._searched(search), self.index.lexical
         if not isinstance(lexical, LexicalIndex):
             return None  # a server lays no postings out
-        asked, near, topics = list[str](), list[Keys](), list[Topic | None]()
+        queries, near, topics = list[str](), list[Keys](), list[Topic | None]()
         lacking, vectors = list[str](), list[Vectors]()
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             on_progress(place, len(self._questions))
-            each = transform_query(question.text, search, searched, Timeline(), query)
-            asked.append(each.words)
-            vectors.append(each.vector)
-            near.append(nearest(each, self._dense, search, searched.allowed).keys)
-            topics.append(topic_of(each, searched))
-            lacking.append(searched.languages.lacks(each.question, lexical))
+            query_parts = transform_query(question.text, search, searched, Timeline(), query)
+            queries.append(query_parts.words)
+            vectors.append(query_parts.vector)
+            near.append(nearest(query_parts, self._dense, search, searched.allowed).keys)
+            topics.append(topic_of(query_parts, searched))
+            lacking.append(searched.languages.lacks(query_parts.question, lexical))
         fuzzy, prefix = search.fuzzy, search.prefix
-        known = (lexical.frequencies(each, fuzzy=fuzzy, prefix=prefix).values() for each in asked)
-        if sum(map(sum, known)) > MOST_POSTINGS:
+        frequencies = (
+            lexical.frequencies(words, fuzzy=fuzzy, prefix=prefix).values() for words in queries
+        )
+        if sum(map(sum, frequencies)) > MOST_POSTINGS:
             return None
         postings = lexical.postings(
-            asked, near, fuzzy=fuzzy, prefix=prefix, allowed=searched.allowed
+            queries, near, fuzzy=fuzzy, prefix=prefix, allowed=searched.allowed
         )
         return Bm25Grid(
             self._questions,
@@ -182,44 +187,44 @@ class CandidateSource:
             self.judge,
             partial(self._cosines, np.stack(vectors)),
             self.calibration,
-            self._exact(asked, postings, lexical),
+            self._exact(queries, postings, lexical),
             topics,
             lacking,
         )
 
     def _exact(
-        self, asked: Sequence[str], postings: Postings, lexical: LexicalIndex
+        self, queries: Sequence[str], postings: Postings, lexical: LexicalIndex
     ) -> Mask | None:
         """Return a mask of the passages of ``postings`` that contain a rare code of their question.
 
         The result is None if no passage contains one.
         """
         exact = np.zeros(len(postings.keys), np.bool_)
-        starts = np.searchsorted(postings.rows, np.arange(len(asked) + 1))
-        for words, begin, end in zip(asked, starts[:-1], starts[1:], strict=True):
+        starts = np.searchsorted(postings.rows, np.arange(len(queries) + 1))
+        for words, begin, end in zip(queries, starts[:-1], starts[1:], strict=True):
             codes = rare_codes(words, lexical, len(self.index.dense))
-            held = holds_code(codes, postings.keys[begin:end], lexical)
-            if held is not None:
-                exact[begin:end] = held
+            has_code = holds_code(codes, postings.keys[begin:end], lexical)
+            if has_code is not None:
+                exact[begin:end] = has_code
         return exact if exact.any() else None
 
     def _cosines(self, queries: Vectors, rows: Keys, keys: Keys) -> Scores:
         parts = blocks(len(keys))
-        found = (cosines(queries[rows[at]], self._dense.vectors(keys[at])) for at in parts)
-        return np.concatenate([np.empty(0), *found])
+        similarities = (cosines(queries[rows[at]], self._dense.vectors(keys[at])) for at in parts)
+        return np.concatenate([np.empty(0), *similarities])
 
     def _searched(self, search: SearchRecipe) -> Corpus:
         # Recipes with every limit follow from these candidates: they know the topic in any case.
         recipe = Recipe(index=self._recipe, search=search.model_copy(update={"refuse": "auto"}))
-        found = corpus(self._services, self._base_id, recipe, self.index)
-        return replace(found, dense=self._dense)
+        searched = corpus(self._services, self._base_id, recipe, self.index)
+        return replace(searched, dense=self._dense)
 
     def _candidates(self, search: SearchRecipe, on_progress: ProgressCallback) -> list[Candidates]:
-        found, searched = list[Candidates](), self._searched(search)
+        candidates, searched = list[Candidates](), self._searched(search)
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             on_progress(place, len(self._questions))
-            found.append(gather(question.text, search, searched, Timeline(), query)[1])
-        return found
+            candidates.append(gather(question.text, search, searched, Timeline(), query)[1])
+        return candidates
 
     def tokens(self, keys: Keys) -> npt.NDArray[np.int64]:
         """Length of passages in tokens of the embedder, shape (len(keys),)."""
@@ -236,10 +241,10 @@ def _options(search: SearchRecipe, exact: bool) -> Options:
 
     For an approximate index, these include the number of requested candidates.
     """
-    asked = 0 if exact else search.candidates
+    depth = 0 if exact else search.candidates
     rows = (row for row in stage_rows() if row.swept == "candidates")
     steps = (getattr(search, name) for row in rows for name in row.fields)
-    return search.k1, search.b, search.fuzzy, search.prefix, asked, *steps
+    return search.k1, search.b, search.fuzzy, search.prefix, depth, *steps
 
 
 def _before_cuts(search: SearchRecipe) -> SearchRecipe:
@@ -267,9 +272,9 @@ def refuse_steps(search: SearchRecipe) -> None:
     if rows:
         names = [name for row in rows for name in row.fields or (row.name,)]
         off = SearchRecipe.model_fields.keys() - search.steps.keys()
-        asked = [f"search.{name}" for name in names if name not in off]
+        fields = [f"search.{name}" for name in names if name not in off]
         raise InvalidInput(
-            f"Recipes with {', '.join(asked)} cannot be measured while a slider moves.",
+            f"Recipes with {', '.join(fields)} cannot be measured while a slider moves.",
             "Evaluate or sweep them, or leave these fields at their defaults.",
         )
 

@@ -61,15 +61,15 @@ class Swept:
 
     def figures(self, pairs: Mapping[Pair, Sequence[int]]) -> dict[int, Floats]:
         """Figures by number. Postings are fetched; what k1 and b make of them is arithmetic."""
-        found = dict[int, Floats]()
+        rows = dict[int, Floats]()
         for block in _blocks(list(pairs)):
             weight = len(self.arithmetic.questions) * len(block) / len(pairs)
-            found |= self._block({pair: pairs[pair] for pair in block}, weight)
-        return found
+            rows |= self._block({pair: pairs[pair] for pair in block}, weight)
+        return rows
 
     def _block(self, pairs: Mapping[Pair, Sequence[int]], weight: float) -> dict[int, Floats]:
         """``weight`` is that of fetching: together for several pairs, by itself for one."""
-        found = dict[int, Floats]()
+        rows = dict[int, Floats]()
         together, alone = (0.0, weight) if len(pairs) == 1 else (weight, 0.0)
         with self.seconds.fetch(), self.effort.part(together) as on_progress:
             field = self._field(pairs, on_progress)
@@ -84,16 +84,16 @@ class Swept:
                     prepared = field.prepared(pair)
                 for start in range(0, len(numbers), _AT_ONCE):
                     some = numbers[start : start + _AT_ONCE]
-                    found.update(zip(some, self._arithmetic(prepared, some), strict=True))
-        return found
+                    rows.update(zip(some, self._arithmetic(prepared, some), strict=True))
+        return rows
 
     def _arithmetic(self, prepared: Prepared, numbers: Sequence[int]) -> Floats:
         chosen = [self.searches[number] for number in numbers]
-        shown = [self.plain[number] for number in numbers]
+        displayed = [self.plain[number] for number in numbers]
         tokens = self._tokens(prepared.deep.keys)
         recipes = len(numbers) * len(self.cuts(chosen[0]))
         with self.effort.part(len(self.arithmetic.questions) * recipes * PER_RECIPE):
-            return self.arithmetic.figures(prepared, chosen, self.cuts, tokens, shown)
+            return self.arithmetic.figures(prepared, chosen, self.cuts, tokens, displayed)
 
     def _field(
         self, pairs: Mapping[Pair, Sequence[int]], on_progress: ProgressCallback

@@ -56,8 +56,8 @@ class GridSearch:
         self._set_name = set_name
         self._ledger = TrialLog(services.database, base_id)
         with services.database.read() as connection:
-            found = question_rows.get_question_set(connection, base_id, set_name)
-            self._questions = question_rows.usable(connection, base_id, found.id)
+            question_set = question_rows.get_question_set(connection, base_id, set_name)
+            self._questions = question_rows.usable(connection, base_id, question_set.id)
         self._groups = groups_of(self._questions)
         self._open_hits = OpenHitsReader(services, base_id, sweeper, self._groups)
 
@@ -66,12 +66,12 @@ class GridSearch:
     ) -> Best:
         """The best recipe of a grid, held against a baseline. Raises InvalidInput."""
         alone, cutoffs = Grid.parse({}, baseline), (parse_metric(metric).k,)
-        first, second = (self._sweeper.searches(each) for each in (alone, grid))
+        first, second = (self._sweeper.searches(varied) for varied in (alone, grid))
         effort = WeightedProgress(on_progress, 3 * first + second)
-        with effort.part(2 * first) as told:
-            before = self._sweeper.sweep(alone, cutoffs, apart=metric, on_progress=told)
-        with effort.part(first + second) as told:
-            sweep = self._sweeper.sweep(grid, cutoffs, apart=metric, on_progress=told)
+        with effort.part(2 * first) as progress:
+            before = self._sweeper.sweep(alone, cutoffs, apart=metric, on_progress=progress)
+        with effort.part(first + second) as progress:
+            sweep = self._sweeper.sweep(grid, cutoffs, apart=metric, on_progress=progress)
         return self.judged(sweep, baseline, before.by_question)
 
     def judged(
@@ -86,15 +86,15 @@ class GridSearch:
         ``before`` has the figures of the baseline; without it, it is the recipe that the grid was
         laid around. The ledger counts the look. Raises InvalidInput for too few questions.
         """
-        found = sweep.by_question
-        if found is None:
+        figures = sweep.by_question
+        if figures is None:
             raise ValueError("a sweep is judged by figures told apart")
-        recipe = plainest(sweep, found.metric, baseline)
-        questions, scores = found.beside(before or found)
-        look = look_at(found.metric, questions, scores, sweep, (recipe, baseline), None)
+        recipe = plainest(sweep, figures.metric, baseline)
+        questions, scores = figures.beside(before or figures)
+        look = look_at(figures.metric, questions, scores, sweep, (recipe, baseline), None)
         attempt = self._ledger.note(self._set_name, look)
         selection = select(
-            found.metric,
+            figures.metric,
             scores,
             questions,
             0,
@@ -104,7 +104,7 @@ class GridSearch:
             tried=sweep.distinct,
         )
         (comparison,) = self._open_hits.with_open_hits(
-            {found.metric: selection.comparison}, recipe, baseline, on_progress
+            {figures.metric: selection.comparison}, recipe, baseline, on_progress
         ).values()
         return Best(
             recipe=recipe if selection.row else baseline,
@@ -135,7 +135,7 @@ def look_at(
         kind="search",
         metric=metric,
         alternatives=sweep.distinct,
-        recipes=tuple(dict.fromkeys(each.hash for each in named)),
+        recipes=tuple(dict.fromkeys(recipe.hash for recipe in named)),
         split_seed=divided[0] if divided else None,
         split_share=divided[1] if divided else None,
     )

@@ -23,13 +23,13 @@ class Leader:
 
 def leaders(sweep: Sweep, metric: str) -> tuple[Leader, ...]:
     """The first ten that differ in more than fields without effect, best first."""
-    found: dict[str, Leader] = {}
+    by_figures: dict[str, Leader] = {}
     for number in sweep.best(metric, _LOOKED_AT):
         leader = Leader(sweep.metrics(number)[metric], _effective(sweep, number))
-        found.setdefault(repr(leader), leader)
-        if len(found) == LEADERS:
+        by_figures.setdefault(repr(leader), leader)
+        if len(by_figures) == LEADERS:
             break
-    return tuple(found.values())
+    return tuple(by_figures.values())
 
 
 def _effective(sweep: Sweep, number: int) -> dict[str, Any]:

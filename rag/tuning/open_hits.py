@@ -45,9 +45,10 @@ class OpenHitsReader:
         Raises InvalidInput for tools.
         """
         decided = {
-            name: found
-            for name, found in comparisons.items()
-            if name.partition("@")[0] in MEASURES and found.verdict_by_labels in ("better", "worse")
+            name: comparison
+            for name, comparison in comparisons.items()
+            if name.partition("@")[0] in MEASURES
+            and comparison.verdict_by_labels in ("better", "worse")
         }
         if not decided or recipe == baseline:
             return dict(comparisons)
@@ -60,8 +61,8 @@ class OpenHitsReader:
         self, recipe: Recipe, baseline: Recipe, depth: int, on_progress: ProgressCallback
     ) -> dict[str, JudgedRankings]:
         """Both rankings of each question that has a relevant label, by id."""
-        ours, theirs = (self._ranked(each, depth, on_progress) for each in (recipe, baseline))
-        grades, others = (self._grades(each) for each in (recipe, baseline))
+        ours, theirs = (self._ranked(side, depth, on_progress) for side in (recipe, baseline))
+        grades, others = (self._grades(side) for side in (recipe, baseline))
         return {
             question.id: JudgedRankings(first, second, mine, other)
             for question, first, second, mine, other in zip(
@@ -77,8 +78,8 @@ class OpenHitsReader:
         limit = threshold_rule(self.services, self.base_id, recipe.index, search).threshold
         cut = Cut(limit, search.top_k, search.refuse)
         source = self.sweeper.source(recipe.index, on_progress)
-        found = ranked(source, search, cut, self.sweeper.questions, depth, on_progress)
-        return [judged.ids for judged in found]
+        rankings = ranked(source, search, cut, self.sweeper.questions, depth, on_progress)
+        return [judged.ids for judged in rankings]
 
     def _grades(self, recipe: Recipe) -> Sequence[Mapping[str, int]]:
         spans = self.sweeper.source(recipe.index).judge.spans

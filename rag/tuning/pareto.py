@@ -36,11 +36,11 @@ class CostPoint:
 
 def pareto_front(points: Sequence[CostPoint]) -> list[CostPoint]:
     """Those that no other beats in both, from the cheapest to the best."""
-    found: list[CostPoint] = []
-    for point in sorted(points, key=lambda each: (each.cost, -each.quality)):
-        if not found or point.quality > found[-1].quality:
-            found.append(point)
-    return found
+    front: list[CostPoint] = []
+    for point in sorted(points, key=lambda point: (point.cost, -point.quality)):
+        if not front or point.quality > front[-1].quality:
+            front.append(point)
+    return front
 
 
 def cheapest(front: Sequence[CostPoint], quality: float) -> CostPoint | None:
@@ -51,7 +51,7 @@ def cheapest(front: Sequence[CostPoint], quality: float) -> CostPoint | None:
 def by_tokens(of: WhatIf) -> list[CostPoint]:
     """Recipes of every depth, threshold and weight, by the tokens of context that they take."""
     mixed = of.recipe.search.mode == "hybrid"
-    weights = [{"dense_weight": each} for each in _WEIGHTS] if mixed else [{}]
+    weights = [{"dense_weight": weight} for weight in _WEIGHTS] if mixed else [{}]
     return _measured(
         of,
         [
@@ -71,19 +71,19 @@ def present(of: WhatIf) -> CostPoint:
 
 
 def _measured(of: WhatIf, changes: Sequence[Mapping[str, Any]]) -> list[CostPoint]:
-    found = of.tuner.figures(
+    figures = of.tuner.figures(
         of.varied(changes)[:-1], [_QUALITY], of.part, as_shown=True, totals=["tokens"]
     )
-    tokens, quality = found.means("context_tokens"), found.means(_QUALITY)
-    both = np.stack([np.zeros(len(found)) if row is None else row for row in (tokens, quality)])
+    tokens, quality = figures.means("context_tokens"), figures.means(_QUALITY)
+    both = np.stack([np.zeros(len(figures)) if row is None else row for row in (tokens, quality)])
     costs = zip(both.T.tolist(), changes, strict=True)
     return [CostPoint(cost, quality, fields) for (cost, quality), fields in costs]
 
 
 def against_present(of: WhatIf, fields: Mapping[str, Any]) -> Comparison:
     """The quality of changed search fields against that of the recipe as it is."""
-    found = of.tuner.figures(of.varied([fields]), [_QUALITY], of.part, as_shown=True)
-    return found.compare(_QUALITY, 0, 1)
+    figures = of.tuner.figures(of.varied([fields]), [_QUALITY], of.part, as_shown=True)
+    return figures.compare(_QUALITY, 0, 1)
 
 
 def search_times(of: WhatIf, search: Search, texts: Sequence[str]) -> list[float]:
@@ -102,9 +102,9 @@ def by_time(of: WhatIf, milliseconds: Sequence[float]) -> list[CostPoint]:
     of its mode with about as many candidates.
     """
     changes, search = _timed(), of.recipe.search
-    found = of.tuner.figures(of.varied(changes), [_QUALITY], of.part, as_shown=True)
-    means = found.means(_QUALITY)
-    values = [0.0] * len(found) if means is None else means.tolist()
+    figures = of.tuner.figures(of.varied(changes), [_QUALITY], of.part, as_shown=True)
+    means = figures.means(_QUALITY)
+    values = [0.0] * len(figures) if means is None else means.tolist()
     points = [
         CostPoint(cost, quality, fields)
         for cost, quality, fields in zip(milliseconds, values[:-1], changes, strict=True)

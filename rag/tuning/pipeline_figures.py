@@ -27,28 +27,28 @@ def pipeline_figures(
     cuts: Sequence[Cut],
     of: Arithmetic,
     on_progress: ProgressCallback,
-    shown: SearchRecipe | None = None,
+    displayed: SearchRecipe | None = None,
 ) -> Floats:
     """The figures of one ranking under every cut, shape (cuts, names and columns of ``of``).
 
-    ``shown`` adds the mean tokens of the passages shown: by that recipe, which goes as deep as a
-    search does.
+    ``displayed`` adds the mean tokens of the passages shown: by that recipe, which goes as deep
+    as a search does.
     """
     cutoffs = sorted({parse_metric(name).k for name in of.metrics})
     gathered = source.gathered(search, on_progress)
-    found = list(zip(gathered.candidates, gathered.nearness, strict=True))
-    visible = source.gathered(shown, on_progress) if shown else gathered
+    candidates = list(zip(gathered.candidates, gathered.nearness, strict=True))
+    visible = source.gathered(displayed, on_progress) if displayed else gathered
     in_view = list(zip(visible.candidates, visible.nearness, strict=True))
-    rows, known = [], dict[Cut, list[float]]()
+    rows, by_cut = [], dict[Cut, list[float]]()
     for cut in cuts:
-        if cut not in known:
-            results, means = _measured(source, search, cut, of, cutoffs, found)
-            tokens = [_tokens(source, shown, cut, in_view)] if shown else []
+        if cut not in by_cut:
+            results, means = _measured(source, search, cut, of, cutoffs, candidates)
+            tokens = [_tokens(source, displayed, cut, in_view)] if displayed else []
             apart = [
                 results[number].metrics[of.apart] for number in of.columns.tolist() if of.apart
             ]
-            known[cut] = [*(means[name] for name in of.names), *tokens, *apart]
-        rows.append(known[cut])
+            by_cut[cut] = [*(means[name] for name in of.names), *tokens, *apart]
+        rows.append(by_cut[cut])
     return np.array(rows)
 
 
@@ -61,14 +61,14 @@ def ranked(
     on_progress: ProgressCallback,
 ) -> list[Judged]:
     """The first ``depth`` above the threshold for each of the source's ``questions``, graded."""
-    found = source.by_question(search, on_progress)
+    gathered = source.by_question(search, on_progress)
     return [
         source.judge.judge(
             question,
             *_ranking(candidates, _chosen(source, search, cut, candidates, nearness), False),
             depth,
         )
-        for question, (candidates, nearness) in zip(questions, found, strict=True)
+        for question, (candidates, nearness) in zip(questions, gathered, strict=True)
     ]
 
 
@@ -78,12 +78,12 @@ def _measured(
     cut: Cut,
     of: Arithmetic,
     cutoffs: Sequence[int],
-    found: Sequence[tuple[Candidates, Nearness]],
+    by_question: Sequence[tuple[Candidates, Nearness]],
 ) -> tuple[list[QuestionResult], dict[str, float]]:
     ranked = []
-    for question, (candidates, nearness) in zip(of.questions, found, strict=True):
-        wanted = search.model_copy(update={"top_k": cut.top_k}) if of.as_shown else search
-        chosen = _chosen(source, wanted, cut, candidates, nearness)
+    for question, (candidates, nearness) in zip(of.questions, by_question, strict=True):
+        narrowed = search.model_copy(update={"top_k": cut.top_k}) if of.as_shown else search
+        chosen = _chosen(source, narrowed, cut, candidates, nearness)
         keys, scores = _ranking(candidates, chosen, of.as_shown)
         ranked.append(source.judge.judge(question, keys, scores, max(cutoffs)))
     return measured(ranked, cutoffs)
@@ -93,13 +93,13 @@ def _tokens(
     source: CandidateSource,
     search: SearchRecipe,
     cut: Cut,
-    found: Sequence[tuple[Candidates, Nearness]],
+    by_question: Sequence[tuple[Candidates, Nearness]],
 ) -> float:
-    wanted, total = search.model_copy(update={"top_k": cut.top_k}), 0
-    for candidates, nearness in found:
-        kept = _chosen(source, wanted, cut, candidates, nearness).kept
-        total += int(source.tokens(candidates.keys[kept]).sum())
-    return total / len(found)
+    narrowed, total = search.model_copy(update={"top_k": cut.top_k}), 0
+    for candidates, nearness in by_question:
+        positions = _chosen(source, narrowed, cut, candidates, nearness).kept
+        total += int(source.tokens(candidates.keys[positions]).sum())
+    return total / len(by_question)
 
 
 def _chosen(

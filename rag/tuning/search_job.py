@@ -92,26 +92,26 @@ class Searches:
     @operation("viewer")
     def result(self, set_name: str) -> SearchResult | None:
         """Return the result of the last finished search on a set."""
-        found = self._jobs.result(self._base_id, JOB, {"set": set_name})
-        return None if found is None else _STORED.validate_python(found)
+        stored = self._jobs.result(self._base_id, JOB, {"set": set_name})
+        return None if stored is None else _STORED.validate_python(stored)
 
 
 def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "search-all"; taken up again, it starts over."""
-    asked = job.payload
+    payload = job.payload
     reporter.report(0, 0, "reading the index")
-    recipe, metric = Recipe.parse(asked["recipe"]), str(asked["metric"])
-    grid, held_out = Grid.parse(asked["grid"], recipe), bool(asked.get("held_out"))
-    measured_on = state(services, job.base_id, asked["set"], recipe)
+    recipe, metric = Recipe.parse(payload["recipe"]), str(payload["metric"])
+    grid, held_out = Grid.parse(payload["grid"], recipe), bool(payload.get("held_out"))
+    measured_on = state(services, job.base_id, payload["set"], recipe)
 
     def on_progress(done: int, total: int) -> None:
         reporter.report(done, total, f"{len(grid):,} combinations")
 
-    tuner = Tuner(services, job.base_id, asked["set"])
+    tuner = Tuner(services, job.base_id, payload["set"])
     best = tuner.search(
-        grid, Recipe.parse(asked["baseline"]), metric, on_progress, held_out=held_out
+        grid, Recipe.parse(payload["baseline"]), metric, on_progress, held_out=held_out
     )
-    found = SearchResult(
+    outcome = SearchResult(
         measured_on,
         best.recipe,
         best.baseline,
@@ -120,5 +120,5 @@ def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
         best.attempt,
         len(grid),
     )
-    reporter.result = _STORED.dump_python(found, mode="json")
+    reporter.result = _STORED.dump_python(outcome, mode="json")
     return f"{len(grid):,} combinations measured: {best.sweep.distinct:,} different recipes."

@@ -20,9 +20,9 @@ def state(services: Services, base_id: int, set_name: str, recipe: Recipe) -> st
     calibration = fitted(services, base_id, recipe.index)
     with services.database.read() as connection:
         base = bases.by_id(connection, base_id)
-        asked = question_rows.get_question_set(connection, base_id, set_name)
+        question_set = question_rows.get_question_set(connection, base_id, set_name)
         filtered = [
-            filter_digest(connection, base_id, each.search) for each in (recipe, base.recipe)
+            filter_digest(connection, base_id, side.search) for side in (recipe, base.recipe)
         ]
-    parts = (base_id, base.version, asked, calibration and calibration.created, filtered)
+    parts = (base_id, base.version, question_set, calibration and calibration.created, filtered)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

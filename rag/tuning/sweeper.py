@@ -145,9 +145,9 @@ class Sweeper:
         extra = [CONTEXT] if with_context else []
         alone = Grid.parse({}, grid.base)
         effort = WeightedProgress(on_progress, self.searches(alone) + self.searches(grid))
-        asked = Asked(tuple(names), as_shown, with_context, apart)
-        base, before = self._figures(alone, asked, effort)
-        figures, seconds = self._figures(grid, asked, effort)
+        request = Asked(tuple(names), as_shown, with_context, apart)
+        base, before = self._figures(alone, request, effort)
+        figures, seconds = self._figures(grid, request, effort)
         every = (*Arithmetic(self._questions, (), names).names, *extra)
         by_question = parted(self._questions, base, figures, len(every), apart)
         return Sweep(
@@ -200,34 +200,36 @@ class Sweeper:
 
     def tellable(self, metric: str, cutoffs: Sequence[int], grid: Grid) -> str | None:
         """The metric, where a sweep can tell it question by question; else None."""
-        known = {f"{name}@{k}" for name in MEASURES for k in cutoffs}
+        metrics = {f"{name}@{k}" for name in MEASURES for k in cutoffs}
         fits = can_be_judged(len(grid), len(self._questions))
-        return metric if fits and metric in known else None
+        return metric if fits and metric in metrics else None
 
     def searches(self, grid: Grid) -> float:
         """Return the cost of a grid in searches of a question; arithmetic costs a part of one."""
         searches = _searches(grid.base.search, grid.rankings)
         fetched = len(alike(searches, exact=True))
-        by_pipeline = sum(not is_arithmetic(each) for each in searches)
+        by_pipeline = sum(not is_arithmetic(search) for search in searches)
         passes = len(grid) * PER_RECIPE + len(grid.builds) * (1 + fetched + by_pipeline)
         return passes * len(self._questions)
 
     def _figures(
-        self, grid: Grid, asked: Asked, effort: WeightedProgress
+        self, grid: Grid, request: Asked, effort: WeightedProgress
     ) -> tuple[Floats, Seconds]:
         """Shape (recipes, names), and after these the questions whose figures are told apart."""
-        as_shown, with_context = asked.as_shown, asked.with_context
+        as_shown, with_context = request.as_shown, request.with_context
         seconds, results = Seconds(), []
         for build in grid.builds:
             recipe = grid.base.with_fields(build)
             with seconds.fetch(), effort.part(len(self._questions)) as on_progress:
                 source = self.source(recipe.index, on_progress)
             arithmetic = Arithmetic(
-                self._questions, source.ideals, asked.names, as_shown, asked.apart
+                self._questions, source.ideals, request.names, as_shown, request.apart
             )
             plain = _searches(recipe.search, grid.rankings)
             # What is shown goes no deeper than a search does.
-            searches = plain if as_shown else [deepened(each, arithmetic.depth) for each in plain]
+            searches = (
+                plain if as_shown else [deepened(search, arithmetic.depth) for search in plain]
+            )
             cuts = _Cuts(self._services, self._base_id, recipe, grid.selections)
             for search in searches:
                 cuts(search)  # a probability without a calibration is refused here
@@ -238,11 +240,13 @@ class Sweeper:
             for number, search in enumerate(searches):
                 if number not in parts:
                     with seconds.work(), effort.part(len(self._questions)) as on_progress:
-                        shown = plain[number] if with_context else None
+                        displayed = plain[number] if with_context else None
                         parts[number] = pipeline_figures(
-                            source, search, cuts(search), arithmetic, on_progress, shown
+                            source, search, cuts(search), arithmetic, on_progress, displayed
                         )
-            results += [asked.spread(parts[number], arithmetic) for number in range(len(searches))]
+            results += [
+                request.spread(parts[number], arithmetic) for number in range(len(searches))
+            ]
         return np.concatenate(results), seconds
 
     @property
@@ -271,7 +275,9 @@ class Sweeper:
                 index,
                 queries,
                 judge,
-                found.model if (found := fitted(self._services, self._base_id, recipe)) else None,
+                calibration.model
+                if (calibration := fitted(self._services, self._base_id, recipe))
+                else None,
             )
         return self._sources[recipe.hash]
 
@@ -284,7 +290,7 @@ class _Cuts:
     ) -> None:
         self._services, self._base_id, self._index = services, base_id, recipe.index
         changed = (recipe.search.model_copy(update=_plain(changes)) for changes in selections)
-        self._selected = [(each.threshold, each.top_k, each.refuse) for each in changed]
+        self._selected = [(search.threshold, search.top_k, search.refuse) for search in changed]
         self._known: dict[tuple[str, str], list[Cut]] = {}
 
     def __call__(self, search: SearchRecipe) -> Sequence[Cut]:

@@ -66,8 +66,8 @@ class BuildTables:
     @operation("viewer")
     def result(self, set_name: str, grid: Grid) -> StoredTable | None:
         """The last such table that came to its end."""
-        found = self._jobs.result(self._base_id, JOB, _about(set_name, grid))
-        return None if found is None else _STORED.validate_python(found)
+        stored = self._jobs.result(self._base_id, JOB, _about(set_name, grid))
+        return None if stored is None else _STORED.validate_python(stored)
 
 
 def _about(set_name: str, grid: Grid) -> dict[str, str]:
@@ -78,14 +78,14 @@ def _about(set_name: str, grid: Grid) -> dict[str, str]:
 
 def build_table(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "build-table"; taken up again, it starts over."""
-    asked, recipe = job.payload, Recipe.parse(job.payload["recipe"])
-    grid = Grid.parse(asked["grid"], recipe)
-    measured_on = state(services, job.base_id, asked["set"], recipe)
+    payload, recipe = job.payload, Recipe.parse(job.payload["recipe"])
+    grid = Grid.parse(payload["grid"], recipe)
+    measured_on = state(services, job.base_id, payload["set"], recipe)
 
     def on_progress(done: int, total: int) -> None:
         reporter.report(done, total, f"{done * len(grid) // total:,} of {len(grid):,} cuts")
 
     table = BuildTable(services, job.base_id)
-    rows = table.rows(asked["set"], grid, asked["cutoffs"], on_progress)
+    rows = table.rows(payload["set"], grid, payload["cutoffs"], on_progress)
     reporter.result = _STORED.dump_python(StoredTable(measured_on, tuple(rows)), mode="json")
     return f"{len(rows):,} cuts compared."

@@ -106,10 +106,10 @@ class Tuner:
         with self._lock:
             closeup = self._closeup(deepest, part, "tokens" in totals)
             cuts = self._cuts(recipes)
-            shown = [recipe.search for recipe in recipes]
-            searches = zip(shown if as_shown else map(_deeper, shown), cuts, strict=True)
+            displayed = [recipe.search for recipe in recipes]
+            searches = zip(displayed if as_shown else map(_deeper, displayed), cuts, strict=True)
             return closeup.figures(
-                list(searches), metrics, as_shown=as_shown, totals=totals, shown=shown
+                list(searches), metrics, as_shown=as_shown, totals=totals, displayed=displayed
             )
 
     def with_open_hits(
@@ -125,11 +125,11 @@ class Tuner:
         The result is the same as that of ``Calibrator.threshold_curve``, but from cached
         candidates: probabilities are measured on held-out questions. Raises InvalidInput.
         """
-        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
+        rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._lock:
             deep = self._deep(recipe)
-        part: QuestionPart = "all" if asked.calibration is None else "held-out"
-        return self._curve(deep, recipe, _relevance(deep, asked, recipe.search), part)
+        part: QuestionPart = "all" if rule.calibration is None else "held-out"
+        return self._curve(deep, recipe, _relevance(deep, rule, recipe.search), part)
 
     def promise_curves(self, recipe: Recipe) -> PromiseCurves:
         """The tuning questions to choose a threshold on, and the held-out ones to check it on.
@@ -138,12 +138,12 @@ class Tuner:
         that did not see the question. Raises NotEnoughLabels, and InvalidInput for a set that is
         too small to be split.
         """
-        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
+        rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         self._parts()
         with self._lock:
             deep = self._deep(recipe)
-        relevance = _relevance(deep, asked, recipe.search)
-        taught = asked.calibration is not None and self._taught(recipe.index)
+        relevance = _relevance(deep, rule, recipe.search)
+        taught = rule.calibration is not None and self._taught(recipe.index)
         unseen = self._cross_validated(deep, recipe) if taught else relevance
         return PromiseCurves(
             self._curve(deep, recipe, unseen, "tuning"),
@@ -156,14 +156,16 @@ class Tuner:
         questions, ids = self._sweeper.questions, self._ids(part)
         counts = np.array([ids is None or item.id in ids for item in questions])
         inside = deep.within(recipe.search.mode, recipe.search.candidates) & counts[deep.row]
-        asked = [item.id for item, has in zip(questions, counts.tolist(), strict=True) if has]
+        question_ids = [
+            item.id for item, has in zip(questions, counts.tolist(), strict=True) if has
+        ]
         return ThresholdCurve.of(
             relevance[inside],
             deep.grade[inside] > 0,
             (np.cumsum(counts) - 1)[deep.row[inside]],
             np.array([item.answerable for item in questions], np.bool_)[counts],
             np.array([OFF_TOPIC in item.tags for item in questions], np.bool_)[counts],
-            clusters_of(asked, self.groups),
+            clusters_of(question_ids, self.groups),
         )
 
     def topic_probabilities(self, recipe: Recipe) -> TopicProbabilities | None:
@@ -182,8 +184,8 @@ class Tuner:
 
     def _taught(self, index: IndexRecipe) -> bool:
         """Whether the calibration of a build was learned from this question set."""
-        found = fitted(self._services, self._base_id, index)
-        return found is not None and found.question_set == self._set_name
+        calibration = fitted(self._services, self._base_id, index)
+        return calibration is not None and calibration.question_set == self._set_name
 
     def _cross_validated(self, deep: Deep, recipe: Recipe) -> Floats:
         """Probabilities of tuning questions by fits that did not see them; 0 for the others."""
@@ -254,19 +256,19 @@ class Tuner:
             effort = WeightedProgress(
                 on_progress, sweeper.searches(grid) + len(sweeper.questions) + self.questions
             )
-            with effort.part(sweeper.searches(grid) + len(sweeper.questions)) as told:
-                sweep = sweeper.sweep(grid, (parse_metric(metric).k,), on_progress=told)
+            with effort.part(sweeper.searches(grid) + len(sweeper.questions)) as progress:
+                sweep = sweeper.sweep(grid, (parse_metric(metric).k,), on_progress=progress)
         recipe = plainest(sweep, metric, baseline)
-        with effort.part(self.questions) as told:
-            self.fetch(baseline, told)
-            self.fetch(recipe, told)
-        ours, theirs = (self.figures([each], [metric]) for each in (baseline, recipe))
+        with effort.part(self.questions) as progress:
+            self.fetch(baseline, progress)
+            self.fetch(recipe, progress)
+        ours, theirs = (self.figures([side], [metric]) for side in (baseline, recipe))
         scores = np.concatenate([ours.metrics[metric], theirs.metrics[metric]])
         look = look_at(metric, ours.labelled, scores, sweep, (recipe, baseline), self._divided)
         attempt = TrialLog(self._services.database, self._base_id).note(self._set_name, look)
         selection = choose(metric, scores, ours.labelled, 0, parts, self.groups, attempt.level)
-        found = {metric: selection.comparison}
-        (comparison,) = self.with_open_hits(found, recipe, baseline).values()
+        comparisons = {metric: selection.comparison}
+        (comparison,) = self.with_open_hits(comparisons, recipe, baseline).values()
         return Best(
             recipe=recipe if selection.row else baseline,
             baseline=baseline,
@@ -278,11 +280,11 @@ class Tuner:
     def _split(self) -> tuple[Divided, Split | None, dict[str, str]]:
         """The split of the whole set, of which not every question may count, and its groups."""
         with self._services.database.read() as connection:
-            found = question_rows.get_question_set(connection, self._base_id, self._set_name)
-            every = question_rows.usable(connection, self._base_id, found.id)
-        groups, divided = groups_of(every), (found.split_seed, found.split_share)
+            question_set = question_rows.get_question_set(connection, self._base_id, self._set_name)
+            every = question_rows.usable(connection, self._base_id, question_set.id)
+        groups, divided = groups_of(every), (question_set.split_seed, question_set.split_share)
         try:
-            parts = split_questions(every, found.split_share, found.split_seed)
+            parts = split_questions(every, question_set.split_share, question_set.split_seed)
             return divided, parts, groups
         except InvalidInput:
             return divided, None, groups
@@ -320,25 +322,25 @@ class Tuner:
         return self._closeups[place][1]
 
     def _cuts(self, recipes: Sequence[Recipe]) -> list[Cut]:
-        known: dict[tuple[object, ...], float | None] = {}
-        found = []
+        thresholds: dict[tuple[object, ...], float | None] = {}
+        cuts = []
         for recipe in recipes:
             search = recipe.search
             kind = search.mode, search.relevance, search.threshold
-            if kind not in known:
-                asked = threshold_rule(self._services, self._base_id, recipe.index, search)
-                known[kind] = asked.threshold
-            found.append(Cut(known[kind], search.top_k, search.refuse))
-        return found
+            if kind not in thresholds:
+                rule = threshold_rule(self._services, self._base_id, recipe.index, search)
+                thresholds[kind] = rule.threshold
+            cuts.append(Cut(thresholds[kind], search.top_k, search.refuse))
+        return cuts
 
 
-def _relevance(deep: Deep, asked: ThresholdRule, search: SearchRecipe) -> Floats:
+def _relevance(deep: Deep, rule: ThresholdRule, search: SearchRecipe) -> Floats:
     """Return the value of every candidate that a threshold is compared with."""
-    relevance = deep.cosine if asked.calibration is None else deep.probability
+    relevance = deep.cosine if rule.calibration is None else deep.probability
     if relevance is None:
         raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
     relevance = threshold_scores(relevance, deep.exact, search)
-    lifting = asked.calibration is None and may_lean(search)
+    lifting = rule.calibration is None and may_lean(search)
     return lift_to_certain(relevance, deep.unknown) if lifting else relevance
 
 

@@ -58,19 +58,21 @@ class WhatIf:
     def varied(self, changes: Sequence[Mapping[str, Any]]) -> list[Recipe]:
         """The recipe with some search fields changed, once for every change, and as it is, last."""
         search = self.recipe.search
-        changed = [search.model_copy(update=dict(each)) for each in (*changes, {})]
-        return [self.recipe.model_copy(update={"search": each}) for each in changed]
+        changed = [search.model_copy(update=dict(fields)) for fields in (*changes, {})]
+        return [self.recipe.model_copy(update={"search": search}) for search in changed]
 
     def against_threshold(self) -> Curve:
         """Return precision, recall, and the rates of answers and refusals by threshold."""
         x = tuple(step / _STEPS for step in range(_STEPS + 1))
         recall = f"recall@{self.recipe.search.top_k}"
         recipes = self.varied([{"threshold": value} for value in x])[:-1]
-        found = self.tuner.figures(recipes, [recall], self.part, as_shown=True, totals=["relevant"])
+        figures = self.tuner.figures(
+            recipes, [recall], self.part, as_shown=True, totals=["relevant"]
+        )
         names = ("shown_precision", recall, "answered", "correct_refusal")
-        means = {name: found.means(name) for name in names}
+        means = {name: figures.means(name) for name in names}
         # Where nothing comes back any more, nothing is left to see.
-        end = min(int(np.count_nonzero(found.above.any(axis=1))) + 2, len(x))
+        end = min(int(np.count_nonzero(figures.above.any(axis=1))) + 2, len(x))
         lines = {name: row[:end].tolist() for name, row in means.items() if row is not None}
         return Curve(x[:end], lines)
 
@@ -78,11 +80,11 @@ class WhatIf:
         """Metrics at every weight."""
         recipes = self.varied([{"dense_weight": value} for value in WEIGHTS])
         names = ("ndcg@10", "mrr@10", "recall@10")
-        found = self.tuner.figures(recipes, names, self.part)
-        means = {name: found.means(name) for name in names}
+        figures = self.tuner.figures(recipes, names, self.part)
+        means = {name: figures.means(name) for name in names}
         lines = {name: row[:-1].tolist() for name, row in means.items() if row is not None}
         peak = int(np.argmax(lines["ndcg@10"]))
-        compared = {"ndcg@10": found.compare("ndcg@10", peak, len(WEIGHTS), picked=True)}
+        compared = {"ndcg@10": figures.compare("ndcg@10", peak, len(WEIGHTS), picked=True)}
         best = self.tuner.with_open_hits(compared, recipes[peak], self.recipe)["ndcg@10"]
         return Curve(WEIGHTS, lines, best, WEIGHTS[peak])
 
@@ -91,27 +93,28 @@ class WhatIf:
         recipes = self.varied([{"top_k": k} for k in DEPTHS])[:-1]
         names = ("ndcg", "recall", "precision")
         at_k = [f"{name}@{k}" for name in names for k in DEPTHS]
-        found = self.tuner.figures(recipes, at_k, self.part, totals=["tokens"])
+        figures = self.tuner.figures(recipes, at_k, self.part, totals=["tokens"])
         lines = {
-            name: [float(found.metrics[f"{name}@{k}"][0].mean()) for k in DEPTHS] for name in names
+            name: [float(figures.metrics[f"{name}@{k}"][0].mean()) for k in DEPTHS]
+            for name in names
         }
-        tokens = found.means("context_tokens")
+        tokens = figures.means("context_tokens")
         return Curve(DEPTHS, {**lines, "tokens": [] if tokens is None else tokens.tolist()})
 
     def weight_and_threshold(self) -> ScoreMap:
         """A score that both matter for: nDCG@10, and a point for every right refusal."""
         weights, x = WEIGHTS[::2], tuple(step / 20 for step in range(17))
         recipes = self.varied([{"dense_weight": w, "threshold": t} for w in weights for t in x])
-        found = self.tuner.figures(recipes, ["ndcg@10"], self.part)
-        refused = found.by_question("correct_refusal")
-        parts = [found.metrics["ndcg@10"], *([] if refused is None else [refused])]
+        figures = self.tuner.figures(recipes, ["ndcg@10"], self.part)
+        refused = figures.by_question("correct_refusal")
+        parts = [figures.metrics["ndcg@10"], *([] if refused is None else [refused])]
         every = np.concatenate(parts, axis=1)
         scores = every.mean(axis=1)
-        asked = [*found.labelled, *(found.refusable if refused is not None else ())]
+        question_ids = [*figures.labelled, *(figures.refusable if refused is not None else ())]
         top, here = (
-            dict(zip(asked, every[place].tolist(), strict=True))
+            dict(zip(question_ids, every[place].tolist(), strict=True))
             for place in (int(np.argmax(scores[:-1])), -1)
         )
-        best = compare("score", top, here, groups=found.groups, picked_from=len(every) - 1)
+        best = compare("score", top, here, groups=figures.groups, picked_from=len(every) - 1)
         table = scores[:-1].reshape(len(weights), len(x)).tolist()
         return ScoreMap(weights, x, table, float(scores[-1]), refused is not None, best)

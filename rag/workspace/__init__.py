@@ -114,12 +114,15 @@ class Workspace:
     def bases(self, ids: Collection[int] | None = None) -> list[BaseInfo]:
         """Knowledge bases by name, all or some, with the size of their saved recipe's build."""
         with self._services.database.read() as connection:
-            held, passages = documents.counts(connection), builds.passages_by_cut(connection)
+            document_counts, passages = (
+                documents.counts(connection),
+                builds.passages_by_cut(connection),
+            )
             return [
                 BaseInfo(
                     base.id,
                     base.name,
-                    held.get(base.id, 0),
+                    document_counts.get(base.id, 0),
                     passages.get((base.id, base.recipe.index.cut), 0),
                     base.created,
                 )
@@ -179,11 +182,14 @@ class Workspace:
         for that base itself, InvalidRecipe for a bad value.
         """
         look_up = base_called or self.base
-        if any(each.name == name for each in also):
+        if any(further.name == name for further in also):
             raise InvalidInput(f"{name!r} is searched already.", "Name other knowledge bases.")
-        found = ((look_up(each.name), each) for each in {a.name: a for a in also}.values())
+        looked_up = (
+            (look_up(further.name), further) for further in {a.name: a for a in also}.values()
+        )
         return [
-            FederatedBase(base, each.recipe(base.recipe()), each.weight) for base, each in found
+            FederatedBase(base, further.recipe(base.recipe()), further.weight)
+            for base, further in looked_up
         ]
 
     def _knowledge_base(self, base: Base, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
@@ -216,9 +222,9 @@ class Workspace:
         there are both or none. Raises as ``create``."""
         source = self._look_up(base)
 
-        def queue(connection: Connection, made: int) -> int:
-            given, title = {"source": source.id}, f"Copying {source.name}"
-            return jobs.create(connection, made, copy_job.KIND, title, given)
+        def queue(connection: Connection, copy_id: int) -> int:
+            payload, title = {"source": source.id}, f"Copying {source.name}"
+            return jobs.create(connection, copy_id, copy_job.KIND, title, payload)
 
         return self._create_with_job(new, source.recipe(), queue, owner)
 
@@ -252,10 +258,10 @@ class Workspace:
         name = _checked(name)
         self._services.models.require(recipe.index)
         with self._services.database.write() as connection:
-            made = _create(connection, name, recipe, owner)
-            job = queue(connection, made.id)
+            info = _create(connection, name, recipe, owner)
+            job = queue(connection, info.id)
         self.jobs.wake()
-        return self._knowledge_base(made), job
+        return self._knowledge_base(info), job
 
     def _look_up(self, base: str | int) -> KnowledgeBase:
         """A knowledge base by name, or by the id that it keeps. Raises NotFound."""
@@ -264,9 +270,9 @@ class Workspace:
     def rename(self, base: str | int, new: str) -> None:
         """Gives a knowledge base, by name or id, another name. Raises NotFound, InvalidInput,
         AlreadyExists."""
-        held, new = self._look_up(base), _checked(new)
+        info, new = self._look_up(base), _checked(new)
         with self._services.database.write() as connection:
-            bases.rename(connection, held.id, new)
+            bases.rename(connection, info.id, new)
 
     def delete(self, base: str | int) -> None:
         """Deletes a knowledge base, by name or id, with documents, labels, runs and conversations.
@@ -274,11 +280,11 @@ class Workspace:
         All of it, or nothing: the files that a process killed meanwhile leaves behind are removed
         at the next start.
         """
-        held = self._look_up(base)
+        info = self._look_up(base)
         with self._services.database.write() as connection:
-            bases.remove(connection, held.id)
+            bases.remove(connection, info.id)
         self._services.files.discard()
-        self._services.forget_build(held.id)
+        self._services.forget_build(info.id)
 
     def check(self, *, repair: bool = False) -> list[Problem]:
         """Compares the database with the files, indexes and maps of this home.
@@ -321,22 +327,22 @@ class Workspace:
         AlreadyExists, UnreadableDocument, ProviderError.
         """
         with opened(path) as bundle:
-            wanted = _checked(name or bundle.results.knowledge_base)
-            base = self.create(self._name_until_done(wanted), bundle.recipe)
+            final_name = _checked(name or bundle.results.knowledge_base)
+            base = self.create(self._name_until_done(final_name), bundle.recipe)
             try:
-                found = Restorer(self._services, base.id, base.name, on_progress).restore(
+                reproduction = Restorer(self._services, base.id, base.name, on_progress).restore(
                     bundle, documents
                 )
-                self.rename(base.id, wanted)
+                self.rename(base.id, final_name)
             except BaseException:
                 self.delete(base.id)
                 raise
-        return replace(found, base=wanted)
+        return replace(reproduction, base=final_name)
 
     def _name_until_done(self, wanted: str) -> str:
         """Return a temporary name for a base during its import. Raises AlreadyExists."""
-        taken = {info.name for info in self.bases()}
-        if wanted in taken:
+        existing = {info.name for info in self.bases()}
+        if wanted in existing:
             raise AlreadyExists(
                 f"A knowledge base named {wanted!r} exists already.", "Choose another name."
             )
@@ -344,7 +350,7 @@ class Workspace:
             f"{wanted[:50]} (import not finished{f' {number}' if number > 1 else ''})"
             for number in itertools.count(1)
         )
-        return next(name for name in names if name not in taken)
+        return next(name for name in names if name not in existing)
 
     def warm_up(self) -> None:
         """Searches once, so that the first visitor does not wait for a model and an index.
@@ -429,12 +435,12 @@ class Workspace:
 
 def do_job() -> None:
     """Does the job that the process which started this one has claimed, or shares in it."""
-    asked = process.asked_of(sys.stdin.buffer)
-    workspace = Workspace(Settings.from_json(asked["settings"]))
-    if "share" in asked:
-        share(workspace._services, asked["share"], asked["owner"])
+    request = process.asked_of(sys.stdin.buffer)
+    workspace = Workspace(Settings.from_json(request["settings"]))
+    if "share" in request:
+        share(workspace._services, request["share"], request["owner"])
     else:
-        workspace.jobs.work_for(asked["owner"], asked["do"])
+        workspace.jobs.work_for(request["owner"], request["do"])
     workspace.close()
 
 

@@ -32,8 +32,8 @@ Note = Callable[[str, str, str], None]
 """Writes an audit entry from its kind, its path, and a detail."""
 Role = Callable[[], str | None]
 """Returns the current role of a principal; None for a stranger."""
-Use = Callable[[Recipe, str, Operation], None]
-"""Raises NotAllowed if a principal may not run an operation, by path, with a recipe."""
+Use = Callable[[Recipe, Operation], None]
+"""Raises NotAllowed if a principal may not run an operation with a recipe."""
 
 _LONGEST_DETAIL = 300
 _ROLE_SECONDS = 1.0  # reads may use a role of this age; changes look it up
@@ -78,7 +78,7 @@ class Authorization:
         if operation.models != "none" and not reaches(operation.role, "editor"):
             for argument in (*args, *kwargs.values()):
                 if isinstance(argument, Recipe):
-                    self._use(argument, path, operation)
+                    self._use(argument, operation)
         if operation.audit and _recorded_base.get() != self._base_id:
             result = self._record(path, operation, method, args, kwargs)
         else:  # a step of a recorded operation has no entry of its own

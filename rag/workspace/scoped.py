@@ -35,6 +35,7 @@ from rag.workspace.authorization import ASK, WHOLE_BASE, Authorization, Role, re
 from rag.workspace.principal import Principal
 from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
 
+_SEARCHES = ("search", "ask")  # the audited kinds of operations that search
 _LET_IN_SECONDS = 1.0  # how late it is noticed that a token was revoked
 
 
@@ -62,10 +63,10 @@ class ScopedWorkspace:
         principal = self.principal
         self._check_token()
         if principal.link is not None:
-            shown = principal.link.base_id == base_id and self._workspace.access.shows(
+            is_shared = principal.link.base_id == base_id and self._workspace.access.shows(
                 principal.link
             )
-            return GUEST if shown else None
+            return GUEST if is_shared else None
         if principal.local:
             return "owner"
         return self._workspace.access.people.role_in(base_id, principal.person.id)
@@ -161,7 +162,6 @@ class ScopedWorkspace:
         role: Role,
         saved: Callable[[], Recipe],
         recipe: Recipe,
-        path: str,
         operation: Operation,
     ) -> None:
         """Raises NotAllowed where a recipe opens a file of the server or costs money and is not as
@@ -176,15 +176,12 @@ class ScopedWorkspace:
         answers = operation.models == "answer"
         self._require_saved(saved, recipe, answers)
         link = self.principal.link
-        # Every search has this part, also one that answers.
-        searches = path == "part" and spending.costs(recipe, self.settings)
-        if link is not None and (answers or searches):
-            counted = link.id if answers else f"{link.id} searches"
-            seconds = self._workspace.access.guest_rates.wait(counted)
-            if seconds:
-                raise NotAllowed(
-                    "This link is asked too often.", f"Ask again in {ceil(seconds)} s."
-                )
+        if link is None:
+            return
+        searches = operation.audit in _SEARCHES and spending.costs(recipe, self.settings)
+        counted = [link.id] * answers + [f"{link.id} searches"] * searches
+        if seconds := max(map(self._workspace.access.guest_rates.wait, counted), default=0):
+            raise NotAllowed("This link is asked too often.", f"Ask again in {ceil(seconds)} s.")
 
     def _require_saved(self, saved: Callable[[], Recipe], recipe: Recipe, answers: bool) -> None:
         """Raises NotAllowed where a recipe costs what the saved one does not."""
@@ -213,9 +210,9 @@ class ScopedWorkspace:
     def create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
         """A new knowledge base, of the principal. Raises as ``Workspace.create``."""
         self._refuse_guests()
-        made = self._workspace.create(name, recipe, self.principal.person.id)
-        self.note("base", "create", base=made)
-        return self.base_with_id(made.id)
+        base = self._workspace.create(name, recipe, self.principal.person.id)
+        self.note("base", "create", base=base)
+        return self.base_with_id(base.id)
 
     def start_demo(self) -> tuple[KnowledgeBase, int]:
         """Queues the sample for the principal; returns its base and the job."""
@@ -225,15 +222,15 @@ class ScopedWorkspace:
         mine = next((info for info in self.bases() if info.name == SAMPLE), None)
         if mine is not None:
             self._require(mine, "documents.add_files")
-            made = self._workspace.base_with_id(mine.id)
-            job = self._workspace.add_demo(made)
+            base = self._workspace.base_with_id(mine.id)
+            job = self._workspace.add_demo(base)
         else:
-            taken = {info.name for info in self._workspace.bases()}
-            names = (SAMPLE, *(f"{SAMPLE} {number}" for number in range(2, 2 + len(taken))))
-            free = next(name for name in names if name not in taken)
-            made, job = self._workspace.start_demo(free, self.principal.person.id)
-        self.note("documents", "start_demo", base=made)
-        return self.base_with_id(made.id), job
+            existing = {info.name for info in self._workspace.bases()}
+            names = (SAMPLE, *(f"{SAMPLE} {number}" for number in range(2, 2 + len(existing))))
+            free = next(name for name in names if name not in existing)
+            base, job = self._workspace.start_demo(free, self.principal.person.id)
+        self.note("documents", "start_demo", base=base)
+        return self.base_with_id(base.id), job
 
     def duplicate(self, base: str | int, new: str) -> tuple[KnowledgeBase, int]:
         """Queue a copy that belongs to the principal alone; return it and the job.
@@ -242,12 +239,12 @@ class ScopedWorkspace:
         ``Workspace.duplicate``.
         """
         self._refuse_guests()
-        held = self._look_up(base)
-        self._require(held, "duplicate")
-        made, job = self._workspace.duplicate(held.id, new, self.principal.person.id)
-        self.note("base", "duplicate", made.name, held)
-        self.note("base", "create", base=made)
-        return self.base_with_id(made.id), job
+        source = self._look_up(base)
+        self._require(source, "duplicate")
+        copy, job = self._workspace.duplicate(source.id, new, self.principal.person.id)
+        self.note("base", "duplicate", copy.name, source)
+        self.note("base", "create", base=copy)
+        return self.base_with_id(copy.id), job
 
     def _look_up(self, base: str | int) -> KnowledgeBase:
         """A knowledge base by name, or by the id that it keeps. Raises NotFound.
@@ -258,17 +255,17 @@ class ScopedWorkspace:
 
     def rename(self, base: str | int, new: str) -> None:
         """Gives a knowledge base another name. Raises as ``Workspace.rename``."""
-        held = self._look_up(base)
-        self._require(held, "rename")
-        self._workspace.rename(held.id, new)
-        self.note("base", "rename", new, held)
+        target = self._look_up(base)
+        self._require(target, "rename")
+        self._workspace.rename(target.id, new)
+        self.note("base", "rename", new, target)
 
     def delete(self, base: str | int) -> None:
         """Deletes a knowledge base with all that it holds. Raises NotFound."""
-        held = self._look_up(base)
-        self._require(held, "delete")
-        self._workspace.delete(held.id)
-        self.note("base", "delete", base=held)
+        target = self._look_up(base)
+        self._require(target, "delete")
+        self._workspace.delete(target.id)
+        self.note("base", "delete", base=target)
 
     def leave(self, name: str) -> None:
         """Ends the principal's own membership. Raises NotFound, InvalidInput for the last owner."""
@@ -316,18 +313,18 @@ class ScopedWorkspace:
         ``People.forget``."""
         if person.id != self.principal.person.id or self.principal.link is not None:
             self._administer()
-        found = self._workspace.access.people.forget(person)
-        self.note("members", "forget", ", ".join(f"{n} {what}" for what, n in found.items()))
-        return found
+        removed = self._workspace.access.people.forget(person)
+        self.note("members", "forget", ", ".join(f"{n} {what}" for what, n in removed.items()))
+        return removed
 
-    def audit(self, **wanted: Any) -> list[AuditLine]:
+    def audit(self, **filters: Any) -> list[AuditLine]:
         """The audit log of the knowledge bases that the principal owns, filtered as by
         ``AuditLog.lines``; all of it for administrators."""
         owned = None
         if not self.principal.administrator:
             roles = self._workspace.access.people.roles(self.principal.person.id)
             owned = [base_id for base_id, role in roles.items() if role == "owner"]
-        return self._workspace.access.audit.lines(**wanted, of_bases=owned)
+        return self._workspace.access.audit.lines(**filters, of_bases=owned)
 
     def recipe_saver(self, base_id: int) -> str:
         """Return the address of the person who last saved the recipe of a knowledge base, or "".

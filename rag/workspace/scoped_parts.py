@@ -59,8 +59,8 @@ class ScopedJobs:
         self._note("jobs", "cancel", job.title)
 
     def _seen(self, jobs: list[JobRow]) -> list[JobRow]:
-        known = {base_id: self._role_in(base_id) for base_id in {job.base_id for job in jobs}}
-        return [job for job in jobs if known[job.base_id] not in (None, GUEST)]
+        roles = {base_id: self._role_in(base_id) for base_id in {job.base_id for job in jobs}}
+        return [job for job in jobs if roles[job.base_id] not in (None, GUEST)]
 
 
 class OwnTokens:
@@ -90,11 +90,11 @@ class OwnTokens:
 
     def revoke(self, token_id: str) -> None:
         """Lets nobody in by one of these tokens any more. Raises NotFound."""
-        found = next((row for row in self.every() if row.id == token_id), None)
-        if found is None:
+        token = next((row for row in self.every() if row.id == token_id), None)
+        if token is None:
             raise NotFound(f"There is no token {token_id!r}.")
         self._tokens.revoke(token_id)
-        self._note("tokens", "revoke", found.name)
+        self._note("tokens", "revoke", token.name)
 
 
 class OwnTools:

@@ -35,28 +35,28 @@ def opened(recipe: Recipe) -> str:
 
 
 def beyond(
-    asked: Recipe, saved: Callable[[], Recipe], variables: Variables, *, answers: bool
+    requested: Recipe, saved: Callable[[], Recipe], variables: Variables, *, answers: bool
 ) -> str:
     """The first field by which ``asked`` would cost what ``saved`` does not; "" for none.
 
     Who answers counts only where it ``answers``. Raises InvalidRecipe for a provider that nobody
     knows.
     """
-    costly = list(_costly(asked, variables, answers=answers))
-    calls = answers and _calls(asked)
-    if not (costly or asked.search.tools or calls):
+    costly = list(_costly(requested, variables, answers=answers))
+    calls = answers and _calls(requested)
+    if not (costly or requested.search.tools or calls):
         return ""
-    known = saved()
-    had = {each.field: each for each in _costly(known, variables, answers=answers)}
-    for each in costly:
-        allowed = had.get(each.field)
-        if allowed is None or allowed.who != each.who:
-            return each.field
-        if any(more > most for more, most in zip(each.amounts, allowed.amounts, strict=True)):
-            return each.field
-    if not set(asked.search.tools) <= set(known.search.tools):
+    saved_recipe = saved()
+    saved_costs = {cost.field: cost for cost in _costly(saved_recipe, variables, answers=answers)}
+    for cost in costly:
+        allowed = saved_costs.get(cost.field)
+        if allowed is None or allowed.who != cost.who:
+            return cost.field
+        if any(more > most for more, most in zip(cost.amounts, allowed.amounts, strict=True)):
+            return cost.field
+    if not set(requested.search.tools) <= set(saved_recipe.search.tools):
         return "search.tools"
-    return _calls_beyond(asked, known) if calls else ""
+    return _calls_beyond(requested, saved_recipe) if calls else ""
 
 
 def costs(recipe: Recipe, variables: Variables) -> bool:
@@ -111,12 +111,12 @@ def _calls(recipe: Recipe) -> bool:
     return bool(decides and named and answer.tool_calls)
 
 
-def _calls_beyond(asked: Recipe, saved: Recipe) -> str:
+def _calls_beyond(requested: Recipe, saved: Recipe) -> str:
     """The field by which a model could call tools, or more often, than by the saved recipe."""
-    answer, known = asked.answer, saved.answer
-    if known.mode != "auto" or answer.tool_calls > known.tool_calls:
+    answer, saved_answer = requested.answer, saved.answer
+    if saved_answer.mode != "auto" or answer.tool_calls > saved_answer.tool_calls:
         return "answer.tool_calls"
-    if known.tools is None:
+    if saved_answer.tools is None:
         return ""
-    every = {*known.tools, *saved.search.tools}
-    return "" if answer.tools is not None and set(answer.tools) <= every else "answer.tools"
+    allowed = {*saved_answer.tools, *saved.search.tools}
+    return "" if answer.tools is not None and set(answer.tools) <= allowed else "answer.tools"

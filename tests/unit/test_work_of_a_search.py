@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -9,17 +10,18 @@ from typing import Any
 
 import pytest
 
-import rag.knowledge_base
-from rag import KnowledgeBase, Workspace
+from rag import KnowledgeBase, Recipe, Workspace
 from rag.retrieval import fusion, hits, selection
+from rag.search import snapshot
 from rag.services import Models
+from rag.storage import Database
 from tests.runs import handbook
 
 QUESTION = "How many days of leave are there?"
-ACTIONS: dict[str, Callable[[KnowledgeBase], object]] = {
-    "search": lambda base: base.search(QUESTION, base.recipe()),
-    "ask": lambda base: "".join(base.ask(QUESTION, base.recipe())),
-    "explain": lambda base: base.explain(QUESTION, base.recipe()),
+ACTIONS: dict[str, Callable[[KnowledgeBase, Recipe], object]] = {
+    "search": lambda base, recipe: base.search(QUESTION, recipe),
+    "ask": lambda base, recipe: "".join(base.ask(QUESTION, recipe)),
+    "explain": lambda base, recipe: base.explain(QUESTION, recipe),
 }
 
 
@@ -42,12 +44,47 @@ def test_threshold_and_fusion_are_computed_once(
 
         return wrapped
 
-    rule = counted("rule", rag.knowledge_base.threshold_rule)
-    monkeypatch.setattr(rag.knowledge_base, "threshold_rule", rule)
+    monkeypatch.setattr(snapshot, "threshold_rule", counted("rule", snapshot.threshold_rule))
     monkeypatch.setattr(Models, "threshold", staticmethod(counted("read", Models.threshold)))
     fused = counted("fused", fusion.fused_scores)
     for module in (selection, hits):
         monkeypatch.setattr(module, "fused_scores", fused, raising=False)
-    ACTIONS[action](base)
+    ACTIONS[action](base, base.recipe())
     assert done == {"rule": 1, "read": 1, "fused": 1}
+    workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("action", "transactions"),
+    [
+        ("search", ["take_snapshot", "read"]),
+        ("ask", ["take_snapshot", "read", "_read", "_read"]),
+        ("explain", ["take_snapshot", "read"]),
+    ],
+)
+def test_the_state_is_read_in_one_transaction(
+    opened: tuple[Workspace, KnowledgeBase],
+    action: str,
+    transactions: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After the snapshot, only the passages and documents of the result are read."""
+    workspace, base = opened
+    readers: list[str] = []
+    read = Database.read
+
+    def recorded(database: Database) -> Any:
+        caller = sys._getframe(1)
+        while caller.f_globals["__name__"] in ("contextlib", "rag.storage.database"):
+            assert caller.f_back is not None
+            caller = caller.f_back
+        readers.append(caller.f_code.co_name)
+        return read(database)
+
+    recipe = base.recipe()
+    monkeypatch.setattr(Database, "read", recorded)
+    base.search("Anything to open the index?", recipe)
+    readers.clear()
+    ACTIONS[action](base, recipe)
+    assert readers == transactions
     workspace.close()

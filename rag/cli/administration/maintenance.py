@@ -21,11 +21,11 @@ def rename(args: argparse.Namespace) -> Output:
 def duplicate(args: argparse.Namespace) -> Output:
     """Copy a knowledge base with documents, recipes, prompts, question sets and labels."""
     workspace = inputs.workspace(args)
-    made, job = workspace.duplicate(args.kb, args.name)
+    copy, job = workspace.duplicate(args.kb, args.name)
     printing.follow(workspace.jobs, job)
-    number = len(made.documents.documents(made.recipe().index))
-    data = {"duplicated": args.kb, "name": made.name, "documents": number}
-    return Output(data, f"{made.name}: {counted(number, 'document')}, copied from {args.kb}")
+    number = len(copy.documents.documents(copy.recipe().index))
+    data = {"duplicated": args.kb, "name": copy.name, "documents": number}
+    return Output(data, f"{copy.name}: {counted(number, 'document')}, copied from {args.kb}")
 
 
 def schema(args: argparse.Namespace) -> Output:
@@ -37,12 +37,12 @@ def schema(args: argparse.Namespace) -> Output:
 def check(args: argparse.Namespace) -> Output:
     """Compare the database with files, indexes and maps; exit 1 on a problem."""
     problems = inputs.workspace(args).check(repair=args.repair)
-    left = [each for each in problems if not each.repaired]
-    data = {"problems": [asdict(each) for each in problems], "left": len(left)}
-    lines = [_line(each) for each in problems]
-    counts = Counter("repaired" if each.repaired else each.kind for each in problems)
-    found = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-    return Output(data, "\n".join([*lines, found or "nothing is wrong"]), not left)
+    unrepaired = [problem for problem in problems if not problem.repaired]
+    data = {"problems": [asdict(problem) for problem in problems], "left": len(unrepaired)}
+    lines = [_line(problem) for problem in problems]
+    counts = Counter("repaired" if problem.repaired else problem.kind for problem in problems)
+    summary = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
+    return Output(data, "\n".join([*lines, summary or "nothing is wrong"]), not unrepaired)
 
 
 def _line(problem: Problem) -> str:
@@ -53,33 +53,33 @@ def _line(problem: Problem) -> str:
 
 def backup(args: argparse.Namespace) -> Output:
     """Write all of a home into one file, also while it is in use."""
-    made = inputs.workspace(args).back_up(args.file)
+    backup = inputs.workspace(args).back_up(args.file)
     size = args.file.stat().st_size
-    data = {"file": str(args.file), "bytes": size, **_figures(made)}
-    return Output(data, f"{args.file}, {size / 1000:,.0f} kB\n{_told(made)}", not made.lost)
+    data = {"file": str(args.file), "bytes": size, **_figures(backup)}
+    return Output(data, f"{args.file}, {size / 1000:,.0f} kB\n{_told(backup)}", not backup.lost)
 
 
 def restore(args: argparse.Namespace) -> Output:
     """Fill a home from a backup."""
     settings = Settings.from_env(home=args.home)
-    made, aside = restore_backup(settings, args.file, force=args.force)
+    backup, aside = restore_backup(settings, args.file, force=args.force)
     moved = f"\nwhat was there is in {aside}" if aside else ""
-    data = {"home": str(settings.home), "set_aside": str(aside or "") or None, **_figures(made)}
-    return Output(data, f"{settings.home}\n{_told(made)}{moved}")
+    data = {"home": str(settings.home), "set_aside": str(aside or "") or None, **_figures(backup)}
+    return Output(data, f"{settings.home}\n{_told(backup)}{moved}")
 
 
-def _figures(made: Backup) -> dict[str, object]:
+def _figures(backup: Backup) -> dict[str, object]:
     return {
-        "knowledge_bases": made.knowledge_bases,
-        "documents": made.documents,
-        "files": len(made.files),
-        "lost": list(made.lost),
+        "knowledge_bases": backup.knowledge_bases,
+        "documents": backup.documents,
+        "files": len(backup.files),
+        "lost": list(backup.lost),
     }
 
 
-def _told(made: Backup) -> str:
+def _told(backup: Backup) -> str:
     lines = [
-        f"{counted(made.knowledge_bases, 'knowledge base')}, "
-        f"{counted(made.documents, 'document')}, {counted(len(made.files), 'original')}"
+        f"{counted(backup.knowledge_bases, 'knowledge base')}, "
+        f"{counted(backup.documents, 'document')}, {counted(len(backup.files), 'original')}"
     ]
-    return "\n".join([*lines, *(f"missing or damaged: {name}" for name in made.lost)])
+    return "\n".join([*lines, *(f"missing or damaged: {name}" for name in backup.lost)])

@@ -13,32 +13,32 @@ from rag.cli.printing import Output
 
 def members(args: argparse.Namespace) -> Output:
     """List, add, change or remove the members of a knowledge base."""
-    held = inputs.workspace(args).base(args.kb).members
+    members = inputs.workspace(args).base(args.kb).members
     if args.action != "list":
         email = _needed(args.email, "Say who.", "Give the e-mail address after the action.")
         if args.action == "remove":
-            held.remove(email)
+            members.remove(email)
         elif args.action == "add":
-            held.add(email, args.role)
+            members.add(email, args.role)
         else:
-            held.change(email, args.role)
-    found = held.every()
-    rows = [{"email": each.person.email, "role": each.role} for each in found]
+            members.change(email, args.role)
+    listed = members.every()
+    rows = [{"email": member.person.email, "role": member.role} for member in listed]
     lines = [f"{row['email']:40} {row['role']}" for row in rows]
     return Output({"members": rows}, "\n".join(lines) or "No members: only the command line.")
 
 
 def people(args: argparse.Namespace) -> Output:
     """List who signed in or was invited, or delete somebody with what is theirs."""
-    held = inputs.workspace(args).access.people
+    accounts = inputs.workspace(args).access.people
     if args.action == "delete":
         email = _needed(args.email, "Say who.", "Give the e-mail address after delete.")
-        gone = held.forget(held.named(email))
-        told = ", ".join(f"{number} {what}" for what, number in gone.items())
-        return Output({"deleted": email, **gone}, f"deleted {email}: {told}")
+        removed = accounts.forget(accounts.named(email))
+        counts = ", ".join(f"{number} {what}" for what, number in removed.items())
+        return Output({"deleted": email, **removed}, f"deleted {email}: {counts}")
     rows = [
-        {"email": each.email, "name": each.name, "administrator": each.administrator}
-        for each in held.every()
+        {"email": person.email, "name": person.name, "administrator": person.administrator}
+        for person in accounts.every()
     ]
     lines = [
         f"{row['email']:40} {row['name']}" + ", administrator" * bool(row["administrator"])
@@ -49,16 +49,16 @@ def people(args: argparse.Namespace) -> Output:
 
 def link(args: argparse.Namespace) -> Output:
     """Make, list or revoke links that show one knowledge base to whoever has them."""
-    held = inputs.workspace(args).base(args.kb).links
+    links = inputs.workspace(args).base(args.kb).links
     if args.action == "create":
-        secret, row = held.create(args.name or "", args.days)
+        secret, row = links.create(args.name or "", args.days)
         text = f"/share/{secret}\n\nThis is shown once. {_link_line(row)}"
         return Output({"path": f"/share/{secret}", **_link(row)}, text)
     if args.action == "revoke":
-        held.revoke(_needed(args.name, "Say which link.", "Give its id: see link KB list."))
-    found = held.every()
-    lines = [_link_line(row) for row in found]
-    return Output({"links": [_link(row) for row in found]}, "\n".join(lines) or "No link yet.")
+        links.revoke(_needed(args.name, "Say which link.", "Give its id: see link KB list."))
+    rows = links.every()
+    lines = [_link_line(row) for row in rows]
+    return Output({"links": [_link(row) for row in rows]}, "\n".join(lines) or "No link yet.")
 
 
 def audit(args: argparse.Namespace) -> Output:
@@ -82,8 +82,8 @@ def _needed(value: str | None, message: str, hint: str) -> str:
 
 def _link(row: LinkRow) -> dict[str, Any]:
     moments = {name: getattr(row, name) for name in ("created", "expires", "revoked")}
-    told = {name: moment and moment.isoformat() for name, moment in moments.items()}
-    return {"id": row.id, "name": row.name, **told, "valid": row.valid}
+    dates = {name: moment and moment.isoformat() for name, moment in moments.items()}
+    return {"id": row.id, "name": row.name, **dates, "valid": row.valid}
 
 
 def _link_line(row: LinkRow) -> str:

@@ -13,21 +13,21 @@ from rag.cli.printing import Output
 def token(args: argparse.Namespace) -> Output:
     """Make, list or revoke tokens of the API."""
     access = inputs.workspace(args).access
-    held = access.tokens
+    tokens = access.tokens
     if args.action == "list":
-        found = held.every()
-        lines = [_line(row) for row in found]
-        return Output({"tokens": [_row(row) for row in found]}, "\n".join(lines) or "No token yet.")
+        rows = tokens.every()
+        lines = [_line(row) for row in rows]
+        return Output({"tokens": [_row(row) for row in rows]}, "\n".join(lines) or "No token yet.")
     if not args.name:
         raise InvalidInput(
             "Say which token.", "Give a name after create, or an id after revoke: see token list."
         )
     if args.action == "revoke":
-        held.revoke(args.name)
+        tokens.revoke(args.name)
         return Output({"revoked": args.name}, f"revoked {args.name}")
     days = None if args.forever else args.days
     owner = access.people.named(args.owner).id if args.owner else ""
-    secret, row = held.create(args.name, args.scope or ["read"], days, owner)
+    secret, row = tokens.create(args.name, args.scope or ["read"], days, owner)
     text = f"{secret}\n\nThis is shown once. {_line(row)}"
     return Output({"token": secret, **_row(row)}, text)
 

@@ -15,12 +15,12 @@ _PLACES = ("results", "text", "title", "link", "score")
 def tools(args: argparse.Namespace) -> Output:
     """List the HTTP tools that recipes may name in search.tools."""
     workspace = inputs.workspace(args)
-    every = workspace.tools.every()
-    rows = [_row(workspace, tool) for tool in every]
+    registered = workspace.tools.every()
+    rows = [_row(workspace, tool) for tool in registered]
     lines = [
         f"{tool.name:20} {tool.method} {tool.url}"
         + (f"  not set: {', '.join(row['unset'])}" if row["unset"] else "")
-        for tool, row in zip(every, rows, strict=True)
+        for tool, row in zip(registered, rows, strict=True)
     ]
     return Output({"tools": rows}, "\n".join(lines) or "There is no tool yet.")
 
@@ -28,11 +28,11 @@ def tools(args: argparse.Namespace) -> Output:
 def add_tool(args: argparse.Namespace) -> Output:
     """Add or change an HTTP tool."""
     workspace = inputs.workspace(args)
-    told = ("name", "url", "body", "description", "most", "seconds")
-    given = {name: getattr(args, name) for name in (*told, *_PLACES)}
-    given["method"] = "POST" if args.body else "GET"
-    given["headers"] = dict(_header(text) for text in args.header)
-    tool = HttpTool.parse(given)
+    fields = ("name", "url", "body", "description", "most", "seconds")
+    values = {name: getattr(args, name) for name in (*fields, *_PLACES)}
+    values["method"] = "POST" if args.body else "GET"
+    values["headers"] = dict(_header(text) for text in args.header)
+    tool = HttpTool.parse(values)
     workspace.tools.save(tool)
     row = _row(workspace, tool)
     use = f'use it with --set search.tools=["{tool.name}"]'
@@ -42,8 +42,8 @@ def add_tool(args: argparse.Namespace) -> Output:
 
 def test_tool(args: argparse.Namespace) -> Output:
     """Ask an HTTP tool, and print its results as they are understood."""
-    held = inputs.workspace(args).tools
-    outcome = held.ask(held.named(args.name), args.question)
+    registry = inputs.workspace(args).tools
+    outcome = registry.ask(registry.named(args.name), args.question)
     rows = [
         {"text": result.text, "title": result.title, "url": result.url, "score": result.score}
         for result in outcome.results

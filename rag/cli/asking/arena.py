@@ -24,13 +24,13 @@ def arena(args: argparse.Namespace) -> Output:
         return _ask(args)
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
     if args.action == "list":
-        found = base.arena.list_comparisons(_LISTED)
-        rows = [_row(base, each, told=bool(each.vote)) for each in found]
-        text = "\n".join(map(_line, found)) or "No pair of answers yet: arena KB ask."
+        pairs = base.arena.list_comparisons(_LISTED)
+        rows = [_row(base, pair, reveal=bool(pair.vote)) for pair in pairs]
+        text = "\n".join(map(_line, pairs)) or "No pair of answers yet: arena KB ask."
         return Output({"bouts": rows}, text)
     if args.action == "summary":
-        held = base.arena.summaries()
-        rows = [_summary(base, each) for each in held]
+        summaries = base.arena.summaries()
+        rows = [_summary(base, summary) for summary in summaries]
         return Output({"summaries": rows}, "\n".join(_said(row) for row in rows) or "No vote yet.")
     bout = inputs.number(args.value[0], "a pair of answers", "arena KB list shows them.")
     if args.action == "vote":
@@ -40,31 +40,37 @@ def arena(args: argparse.Namespace) -> Output:
 
 def _ask(args: argparse.Namespace) -> Output:
     base, recipe = asked.ready(args)
-    other = recipe.with_fields(dict(inputs.assignment(each) for each in args.against))
+    other = recipe.with_fields(dict(inputs.assignment(text) for text in args.against))
     if other.hash == recipe.hash:
         raise InvalidInput(
             "Both recipes are the same.", "Say with --against FIELD=VALUE what the other changes."
         )
     question = args.value[0]
-    mine, theirs = ((each, base.ask(question, each).answer) for each in (recipe, other))
+    mine, theirs = (
+        (candidate, base.ask(question, candidate).answer) for candidate in (recipe, other)
+    )
     return _shown(base, base.arena.get(base.arena.add(question, mine, theirs)))
 
 
 def _shown(base: KnowledgeBase, bout: ArenaComparison) -> Output:
     """Both answers; which recipe gave which is told after the vote."""
-    row = _row(base, bout, told=bool(bout.vote))
+    row = _row(base, bout, reveal=bool(bout.vote))
     lines = [f"{bout.id}  {bout.question}"]
     for name in ("left", "right"):
         recipe = f" ({row[name]['recipe']})" if row[name]["recipe"] else ""
         lines += ["", f"{name}{recipe}:", row[name]["answer"]]
-    said = f"vote: {bout.vote}" if bout.vote else "no vote yet: left, right, tie or 'both bad'"
-    return Output(row, "\n".join([*lines, "", said]))
+    vote = f"vote: {bout.vote}" if bout.vote else "no vote yet: left, right, tie or 'both bad'"
+    return Output(row, "\n".join([*lines, "", vote]))
 
 
-def _row(base: KnowledgeBase, bout: ArenaComparison, *, told: bool) -> dict[str, Any]:
-    def side(held: Side) -> dict[str, Any]:
-        name = base.recipe_names.of(held.recipe) if told else None
-        return {"recipe": name, "answer": held.answer["text"], "status": held.answer["status"]}
+def _row(base: KnowledgeBase, bout: ArenaComparison, *, reveal: bool) -> dict[str, Any]:
+    def side(answer_side: Side) -> dict[str, Any]:
+        name = base.recipe_names.of(answer_side.recipe) if reveal else None
+        return {
+            "recipe": name,
+            "answer": answer_side.answer["text"],
+            "status": answer_side.answer["status"],
+        }
 
     return {
         "id": bout.id,
@@ -80,19 +86,19 @@ def _line(bout: ArenaComparison) -> str:
     return f"{bout.id:5}  {bout.vote or '-':8}  {snippet(bout.question, 100)}"
 
 
-def _summary(base: KnowledgeBase, held: ArenaSummary) -> dict[str, Any]:
+def _summary(base: KnowledgeBase, summary: ArenaSummary) -> dict[str, Any]:
     return {
-        "first": base.recipe_names.of(held.first),
-        "second": base.recipe_names.of(held.second),
-        "votes": held.votes,
-        "questions": held.questions,
-        "wins": held.wins,
-        "losses": held.losses,
-        "ties": held.ties,
-        "both_bad": held.both_bad,
-        "rate": held.rate,
-        "interval": [held.low, held.high],
-        "decided": held.decided,
+        "first": base.recipe_names.of(summary.first),
+        "second": base.recipe_names.of(summary.second),
+        "votes": summary.votes,
+        "questions": summary.questions,
+        "wins": summary.wins,
+        "losses": summary.losses,
+        "ties": summary.ties,
+        "both_bad": summary.both_bad,
+        "rate": summary.rate,
+        "interval": [summary.low, summary.high],
+        "decided": summary.decided,
     }
 
 

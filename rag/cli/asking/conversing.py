@@ -40,7 +40,7 @@ def chat(args: argparse.Namespace) -> Output:
     """Ask one question after another, and read the answers as they come."""
     talk = _Talk(args)
     out = sys.stderr if args.json else sys.stdout
-    told = list[dict[str, Any]]()
+    turns = list[dict[str, Any]]()
 
     def say(piece: str) -> None:
         print(printing.harmless(piece), end="", file=out, flush=True)
@@ -55,20 +55,20 @@ def chat(args: argparse.Namespace) -> Output:
         except TouchstoneError as error:
             print(f"Error: {error.message} {error.hint}".strip(), file=sys.stderr)
             continue
-        shown = printing.answer(stream.answer, stream.error)
-        below = shown.text[len(stream.answer.text) :].strip()
+        output = printing.answer(stream.answer, stream.error)
+        below = output.text[len(stream.answer.text) :].strip()
         print(f"\n\n{printing.harmless(below)}\n", file=out, flush=True)
-        told.append({"question": question, **shown.data})
-    data = {"session": talk.id, "turns": told}
-    return Output(data, f"session {talk.id}, {counted(len(told), 'question')}")
+        turns.append({"question": question, **output.data})
+    data = {"session": talk.id, "turns": turns}
+    return Output(data, f"session {talk.id}, {counted(len(turns), 'question')}")
 
 
 def ask_in_session(args: argparse.Namespace) -> Output:
     """``ask``, as the next question of a conversation."""
     talk = _Talk(args)
     stream = talk.ask(args.question, lambda _piece: None)
-    shown = printing.answer(stream.answer, stream.error)
-    return Output({**shown.data, "session": talk.id}, shown.text, problem=shown.problem)
+    output = printing.answer(stream.answer, stream.error)
+    return Output({**output.data, "session": talk.id}, output.text, problem=output.problem)
 
 
 def sessions(args: argparse.Namespace) -> Output:
@@ -79,9 +79,9 @@ def sessions(args: argparse.Namespace) -> Output:
         return _listed(base, base.conversations.recent(_LISTED, args.search))
     if args.session is None:
         raise InvalidInput(f"sessions {args.action} needs a session.", "Give its id or name.")
-    found = base.conversations.named(args.session)
+    conversation = base.conversations.named(args.session)
     does = {"show": _show, "rename": _rename, "delete": _delete, "export": _export}
-    return does[args.action](base, found, args)
+    return does[args.action](base, conversation, args)
 
 
 def feedback(args: argparse.Namespace) -> Output:
@@ -109,17 +109,17 @@ class _Talk:
 
     def _begun(self, base: KnowledgeBase) -> Recipe:
         """The saved recipe with what the conversation keeps otherwise."""
-        recipe, wanted = base.recipe(), self._args.session
-        if wanted is not None:
+        recipe, session = base.recipe(), self._args.session
+        if session is not None:
             try:
-                self._found = base.conversations.named(wanted)
+                self._found = base.conversations.named(session)
             except NotFound:
-                if wanted.strip().isdecimal() or not wanted.strip():
+                if session.strip().isdecimal() or not session.strip():
                     raise
-        kept = (self._found.settings if self._found else None) or {}
-        self._args.also = self._args.also or list(kept.get("also", ()))
+        settings = (self._found.settings if self._found else None) or {}
+        self._args.also = self._args.also or list(settings.get("also", ()))
         try:
-            return recipe.with_fields(kept.get("recipe", {}))
+            return recipe.with_fields(settings.get("recipe", {}))
         except InvalidRecipe as error:
             print(f"Note: settings of the session were left out. {error.message}", file=sys.stderr)
             return recipe
@@ -130,28 +130,28 @@ class _Talk:
         Ctrl-C stops the answer; what was said so far is kept. Raises what the search raises.
         """
         talks, recipe = self.base.conversations, self._recipe
-        said = talks.history(self.id)
+        history = talks.history(self.id)
         also = list(self._args.also)
         turn = talks.ask(self.id, question, recipe, also, settings=self._settings(also))
-        asked = {"base": self.base.id, "question": question, "recipe": recipe}
-        with spanning("turn", {**asked, "session": self.id, "turn": turn}):
-            return self._answered(turn, question, said, on_progress)
+        labels = {"base": self.base.id, "question": question, "recipe": recipe}
+        with spanning("turn", {**labels, "session": self.id, "turn": turn}):
+            return self._answered(turn, question, history, on_progress)
 
     def _answered(
         self,
         turn: int,
         question: str,
-        said: Sequence[Message],
+        history: Sequence[Message],
         on_progress: Callable[[str], object],
     ) -> AnswerStream:
         talks, recipe = self.base.conversations, self._recipe
         try:
             if searches(recipe.answer):
-                trace = self.base.search(question, recipe, self._beside, said)
+                trace = self.base.search(question, recipe, self._beside, history)
             else:
                 trace = unsearched(question, recipe)
             examples = self.base.memory.examples(trace.question, recipe, turn=turn)
-            stream = self.base.answer(trace, recipe, examples, said)
+            stream = self.base.answer(trace, recipe, examples, history)
         except TouchstoneError as error:
             trace = Trace(question, recipe.hash, 0, None, (), (), 0.0)
             note = f"{error.message} {error.hint}".strip()
@@ -170,8 +170,8 @@ class _Talk:
     def _settings(self, also: Sequence[str]) -> dict[str, Any]:
         changes = self.base.recipe().differences(self._recipe)
         fields = {name: value for name, (_saved, value) in changes.items()}
-        kept = dict(self._found.settings or {}) if self._found else {}
-        stored = {**kept, "recipe": fields, "also": list(also)}
+        previous = dict(self._found.settings or {}) if self._found else {}
+        stored = {**previous, "recipe": fields, "also": list(also)}
         settings: dict[str, Any] = json.loads(json.dumps(stored, default=list))
         return settings
 
@@ -185,54 +185,60 @@ def _typed() -> str | None:
     return None if line in _END else line
 
 
-def _listed(base: KnowledgeBase, found: Sequence[ConversationRow]) -> Output:
+def _listed(base: KnowledgeBase, conversations: Sequence[ConversationRow]) -> Output:
     rows = [
         {
-            "id": each.id,
-            "name": each.name,
-            "question": each.question,
-            "questions": each.turns,
-            "asked": each.asked.isoformat(),
-            "visitor": each.visitor,
+            "id": conversation.id,
+            "name": conversation.name,
+            "question": conversation.question,
+            "questions": conversation.turns,
+            "asked": conversation.asked.isoformat(),
+            "visitor": conversation.visitor,
         }
-        for each in found
+        for conversation in conversations
     ]
     lines = [
-        f"{each.id:5}  {each.asked:%Y-%m-%d %H:%M}  {counted(each.turns, 'question'):>13}  "
-        f"{printing.snippet(each.title, 80)}"
-        for each in found
+        f"{conversation.id:5}  {conversation.asked:%Y-%m-%d %H:%M}  "
+        f"{counted(conversation.turns, 'question'):>13}  "
+        f"{printing.snippet(conversation.title, 80)}"
+        for conversation in conversations
     ]
     return Output({"knowledge_base": base.name, "sessions": rows}, "\n".join(lines) or "None yet.")
 
 
-def _show(base: KnowledgeBase, found: Conversation, _args: argparse.Namespace) -> Output:
-    data = json.loads(base.conversations.export(found.id, "json"))
-    return Output(data, base.conversations.export(found.id).rstrip())
+def _show(base: KnowledgeBase, conversation: Conversation, _args: argparse.Namespace) -> Output:
+    data = json.loads(base.conversations.export(conversation.id, "json"))
+    return Output(data, base.conversations.export(conversation.id).rstrip())
 
 
-def _rename(base: KnowledgeBase, found: Conversation, args: argparse.Namespace) -> Output:
+def _rename(base: KnowledgeBase, conversation: Conversation, args: argparse.Namespace) -> Output:
     if args.name is None:
         raise InvalidInput("sessions rename needs a name.", 'Like: sessions KB rename 3 "Leave".')
-    name = base.conversations.rename(found.id, args.name)
+    name = base.conversations.rename(conversation.id, args.name)
     return Output(
-        {"id": found.id, "name": name}, f"session {found.id} is called {name or 'no name'}"
+        {"id": conversation.id, "name": name},
+        f"session {conversation.id} is called {name or 'no name'}",
     )
 
 
-def _delete(base: KnowledgeBase, found: Conversation, args: argparse.Namespace) -> Output:
+def _delete(base: KnowledgeBase, conversation: Conversation, args: argparse.Namespace) -> Output:
     if not args.yes:
         if not sys.stdin.isatty():
             raise InvalidInput("Deleting a session asks first.", "Give --yes where nobody answers.")
-        print(f"Delete session {found.id} with all its answers? [y/N] ", end="", file=sys.stderr)
+        print(
+            f"Delete session {conversation.id} with all its answers? [y/N] ",
+            end="",
+            file=sys.stderr,
+        )
         if input().strip().lower() not in ("y", "yes"):
             return Output({"deleted": None}, "Nothing was deleted.")
-    base.conversations.delete(found.id)
-    return Output({"deleted": found.id}, f"session {found.id} is deleted")
+    base.conversations.delete(conversation.id)
+    return Output({"deleted": conversation.id}, f"session {conversation.id} is deleted")
 
 
-def _export(base: KnowledgeBase, found: Conversation, args: argparse.Namespace) -> Output:
+def _export(base: KnowledgeBase, conversation: Conversation, args: argparse.Namespace) -> Output:
     as_json = args.output is not None and args.output.suffix.lower() == ".json"
-    content = base.conversations.export(found.id, "json" if as_json else "markdown")
+    content = base.conversations.export(conversation.id, "json" if as_json else "markdown")
     if args.output:
         inputs.write(args.output, content.encode("utf-8", "replace"))
     return printing.exported(content, args.output)

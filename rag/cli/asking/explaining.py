@@ -41,23 +41,23 @@ def explain(
         return _beside(base, args.question, recipe, start.with_fields(changes))
     explainer = base.explain(args.question, recipe)
     if args.chunk:
-        found = _passage(explainer, passage_key(args.chunk), args.attribution)
+        output = _passage(explainer, passage_key(args.chunk), args.attribution)
     elif args.find:
-        found = _found(explainer, explainer.find(args.find))
+        output = _found(explainer, explainer.find(args.find))
     elif args.document:
-        found = _found(explainer, explainer.in_document(_document(base, recipe, args.document)))
+        output = _found(explainer, explainer.in_document(_document(base, recipe, args.document)))
     else:
         raise InvalidInput(
             "Say what to explain.", "Use --chunk ID, --find TEXT, --document NAME or --against F=V."
         )
-    return _with_vectors(found, base.documents.vector_index(recipe.index))
+    return _with_vectors(output, base.documents.vector_index(recipe.index))
 
 
-def _with_vectors(found: Output, choice: VectorChoice) -> Output:
+def _with_vectors(output: Output, choice: VectorChoice) -> Output:
     """Add the vector index to the output, in words only if its search is approximate."""
-    told = "" if choice.kind == "flat" else f"\n\nVectors, {choice.kind}: {choice.why}"
-    data = {**found.data, "vectors": vectors_data(choice)}
-    return replace(found, data=data, text=found.text + told)
+    line = "" if choice.kind == "flat" else f"\n\nVectors, {choice.kind}: {choice.why}"
+    data = {**output.data, "vectors": vectors_data(choice)}
+    return replace(output, data=data, text=output.text + line)
 
 
 def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -> Output:
@@ -72,9 +72,9 @@ def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -
 def _set_with(base: KnowledgeBase, question: str) -> str | None:
     """The first question set that has the question."""
     index = base.recipe().index
-    for each in base.questions.every():
-        if base.passage_labels.of(each.name, question, index).question_id is not None:
-            return each.name
+    for question_set in base.questions.every():
+        if base.passage_labels.of(question_set.name, question, index).question_id is not None:
+            return question_set.name
     return None
 
 
@@ -89,35 +89,39 @@ def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
     standing, changes = explainer.standing(key), explainer.changes(key)
     attribution = explainer.attribution(key, progress) if attributed else None
     lines = [*_standing_lines(standing), "", "What would change it, each alone:"]
-    lines += [f"  {each.words}" for each in changes]
+    lines += [f"  {change.words}" for change in changes]
     lines += ["", *_attribution_lines(attribution)] if attribution else []
     data = passage_data(explainer, standing, changes, attribution)
     return Output(data, "\n".join(lines))
 
 
 def _found(explainer: Explainer, findings: Sequence[Finding]) -> Output:
-    changes = [explainer.changes(each.standing.chunk.key) for each in findings]
+    changes = [explainer.changes(finding.standing.chunk.key) for finding in findings]
     lines = []
-    for each, found in zip(findings, changes, strict=True):
-        lines += [f"{each.match} match", *_standing_lines(each.standing), *_gap_lines(each)]
-        lines += [*(f"  {change.words}" for change in found), ""]
+    for finding, finding_changes in zip(findings, changes, strict=True):
+        lines += [
+            f"{finding.match} match",
+            *_standing_lines(finding.standing),
+            *_gap_lines(finding),
+        ]
+        lines += [*(f"  {change.words}" for change in finding_changes), ""]
     data = findings_data(explainer, findings, changes)
     return Output(data, "\n".join(lines).rstrip() or "The document has no passage.")
 
 
-def _standing_lines(found: Standing) -> Iterator[str]:
-    yield f"{found.chunk.id}  {located(found.document, found.chunk)}"
-    yield f"  {snippet(found.chunk.text, _SNIPPET)}"
-    yield from indexed_with(found.chunk, _SNIPPET)
-    yield f"  {found.summary}"
-    for step in found.steps:
+def _standing_lines(standing: Standing) -> Iterator[str]:
+    yield f"{standing.chunk.id}  {located(standing.document, standing.chunk)}"
+    yield f"  {snippet(standing.chunk.text, _SNIPPET)}"
+    yield from indexed_with(standing.chunk, _SNIPPET)
+    yield f"  {standing.summary}"
+    for step in standing.steps:
         yield f"    {stage_title(step.stage):12} {step.outcome:10} {step.words}"
-    if found.figures.lacking:
-        yield f"    lacks: {', '.join(found.figures.lacking)}"
+    if standing.figures.lacking:
+        yield f"    lacks: {', '.join(standing.figures.lacking)}"
 
 
-def _gap_lines(each: Finding) -> Iterator[str]:
-    gap = each.gap
+def _gap_lines(finding: Finding) -> Iterator[str]:
+    gap = finding.gap
     if gap is None:
         return
     parts = [f"cosine {signed(gap.dense)}"]
@@ -126,24 +130,25 @@ def _gap_lines(each: Finding) -> Iterator[str]:
     yield f"  the last shown ({gap.last.document}) is ahead by: {', '.join(parts)}"
 
 
-def _attribution_lines(found: Attribution) -> Iterator[str]:
-    yield f"What carries the cosine of {found.cosine:.3f} (its loss without each part):"
-    for part in (*found.words, *found.sentences):
+def _attribution_lines(attribution: Attribution) -> Iterator[str]:
+    yield f"What carries the cosine of {attribution.cosine:.3f} (its loss without each part):"
+    for part in (*attribution.words, *attribution.sentences):
         yield f"  {signed(part.change)}  {snippet(part.text, _SNIPPET)}"
-    if found.context:
-        around = " · ".join(found.context.text.splitlines())
-        yield f"  {signed(found.context.change)}  {snippet(around, _SNIPPET)} (indexed with it)"
+    if attribution.context:
+        around = " · ".join(attribution.context.text.splitlines())
+        change = signed(attribution.context.change)
+        yield f"  {change}  {snippet(around, _SNIPPET)} (indexed with it)"
 
 
-def _compared(found: RetrievalComparison) -> Output:
-    before, after = found.shown_labels()
-    lines = [f"rank-biased overlap {found.overlap:.3f}", "", "as it is"]
-    lines += list(map(_line, found.sides.before)) or ["  nothing"]
+def _compared(comparison: RetrievalComparison) -> Output:
+    before, after = comparison.shown_labels()
+    lines = [f"rank-biased overlap {comparison.overlap:.3f}", "", "as it is"]
+    lines += list(map(_line, comparison.sides.before)) or ["  nothing"]
     lines += ["", "changed"]
-    lines += list(map(_line, found.sides.after)) or ["  nothing"]
-    if found.labels:
-        lines += ["", f"labels found: {before} and {after} of {len(found.labels)}"]
-    return Output(compared_data(found), "\n".join(lines))
+    lines += list(map(_line, comparison.sides.after)) or ["  nothing"]
+    if comparison.labels:
+        lines += ["", f"labels found: {before} and {after} of {len(comparison.labels)}"]
+    return Output(compared_data(comparison), "\n".join(lines))
 
 
 def _line(place: RankedPassage) -> str:

@@ -37,8 +37,8 @@ def memory(args: argparse.Namespace) -> Output:
         return _listed(base.memory.every(args.limit), base.memory.count())
     if args.action == "search":
         _expect(args, 1, "TEXT")
-        found = base.memory.search(args.value[0], base.recipe(), args.limit)
-        return _listed(found, base.memory.count())
+        matches = base.memory.search(args.value[0], base.recipe(), args.limit)
+        return _listed(matches, base.memory.count())
     _expect(args, 1, "ID")
     turn = inputs.number(args.value[0], "an interaction", "memory KB list shows them.")
     if args.action == "delete":
@@ -46,8 +46,10 @@ def memory(args: argparse.Namespace) -> Output:
         return Output({"deleted": turn}, f"forgot {turn}; its turn stays in its conversation")
     if args.action == "correct":
         _correct(base, turn, args)
-    held = base.memory.get(turn)
-    return Output(_row(held), "\n".join([_line(held), "", held.interaction.answer]))
+    remembered = base.memory.get(turn)
+    return Output(
+        _row(remembered), "\n".join([_line(remembered), "", remembered.interaction.answer])
+    )
 
 
 def operations(args: argparse.Namespace) -> Output:
@@ -58,8 +60,8 @@ def operations(args: argparse.Namespace) -> Output:
         "days": args.days,
         **_figures(whole),
         "periods": [
-            {"start": each.start.isoformat(), **_figures(each.figures)}
-            for each in operation_periods(turns)
+            {"start": period.start.isoformat(), **_figures(period.figures)}
+            for period in operation_periods(turns)
         ],
         "slowest": [_turn(turn) for turn in slowest_turns(turns)],
         "worst": [{**_turn(turn), "fault": wrong} for turn, wrong in bad],
@@ -91,38 +93,39 @@ def _correct(base: KnowledgeBase, turn: int, args: argparse.Namespace) -> None:
     base.memory.correct(turn, question=args.question, answer=args.answer)
 
 
-def _listed(found: list[Remembered], total: int) -> Output:
-    data = {"held": total, "interactions": [_row(each) for each in found]}
-    return Output(data, "\n".join(map(_line, found)) or "The memory holds nothing.")
+def _listed(remembered: list[Remembered], total: int) -> Output:
+    data = {"held": total, "interactions": [_row(item) for item in remembered]}
+    return Output(data, "\n".join(map(_line, remembered)) or "The memory holds nothing.")
 
 
-def _row(held: Remembered) -> dict[str, Any]:
-    kept = held.interaction
+def _row(remembered: Remembered) -> dict[str, Any]:
+    interaction = remembered.interaction
     return {
-        "id": kept.turn,
-        "question": kept.question,
-        "answer": kept.answer,
-        "outcome": kept.outcome,
-        "follow_up": kept.follow_up,
-        "thumb": kept.thumb,
-        "corrected": kept.corrected,
-        "asked": kept.asked.isoformat(),
-        "standing": held.standing,
-        "changed_documents": list(held.gone),
-        "cosine": held.similarity,
-        "sources": [asdict(source) for source in kept.sources],
+        "id": interaction.turn,
+        "question": interaction.question,
+        "answer": interaction.answer,
+        "outcome": interaction.outcome,
+        "follow_up": interaction.follow_up,
+        "thumb": interaction.thumb,
+        "corrected": interaction.corrected,
+        "asked": interaction.asked.isoformat(),
+        "standing": remembered.standing,
+        "changed_documents": list(remembered.gone),
+        "cosine": remembered.similarity,
+        "sources": [asdict(source) for source in interaction.sources],
     }
 
 
-def _line(held: Remembered) -> str:
-    kept = held.interaction
-    alike = "" if held.similarity is None else f"{held.similarity:.3f}  "
-    return f"{kept.turn:5}  {alike}{held.standing:12}  {snippet(kept.question, 100)}"
+def _line(remembered: Remembered) -> str:
+    interaction = remembered.interaction
+    alike = "" if remembered.similarity is None else f"{remembered.similarity:.3f}  "
+    question = snippet(interaction.question, 100)
+    return f"{interaction.turn:5}  {alike}{remembered.standing:12}  {question}"
 
 
-def _figures(found: OperationFigures) -> dict[str, Any]:
-    known = asdict(found) | {"costs": told_cost(found.costs)}
-    return {**known, "refused_share": found.refused_share}
+def _figures(figures: OperationFigures) -> dict[str, Any]:
+    data = asdict(figures) | {"costs": told_cost(figures.costs)}
+    return {**data, "refused_share": figures.refused_share}
 
 
 def _turn(turn: TurnRow) -> dict[str, Any]:

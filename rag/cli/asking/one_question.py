@@ -27,5 +27,5 @@ def ask(args: argparse.Namespace) -> Output:
 def explain(args: argparse.Namespace) -> Output:
     """Explain why a passage is found or not, and what would change it."""
     base, recipe = asked.ready(args)
-    changes = dict(inputs.assignment(each) for each in args.against)
+    changes = dict(inputs.assignment(text) for text in args.against)
     return explaining.explain(base, recipe, args, changes)

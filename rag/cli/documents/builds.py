@@ -23,21 +23,21 @@ def remove_build(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb)
     build = _named(base, args.build)
     base.documents.delete_build(build.hash)
-    said = f"deleted build {build.hash}: {build.recipe.cut} with {build.recipe.embedder}"
-    return Output({"removed": build.hash}, said)
+    message = f"deleted build {build.hash}: {build.recipe.cut} with {build.recipe.embedder}"
+    return Output({"removed": build.hash}, message)
 
 
 def _named(base: KnowledgeBase, beginning: str) -> BuildRow:
     """The build whose hash begins so. Raises NotFound, and InvalidInput where several do."""
-    every = base.documents.builds()
-    fitting = [build for build in every if beginning and build.hash.startswith(beginning)]
-    known = ", ".join(build.hash for build in fitting or every)
+    builds = base.documents.builds()
+    fitting = [build for build in builds if beginning and build.hash.startswith(beginning)]
+    hashes = ", ".join(build.hash for build in fitting or builds)
     if not fitting:
         raise NotFound(
-            f"No build of {base.name!r} begins with {beginning!r}.", f"There are: {known}."
+            f"No build of {base.name!r} begins with {beginning!r}.", f"There are: {hashes}."
         )
     if len(fitting) > 1:
-        raise InvalidInput(f"Several builds begin with {beginning!r}.", f"Say which: {known}.")
+        raise InvalidInput(f"Several builds begin with {beginning!r}.", f"Say which: {hashes}.")
     return fitting[0]
 
 

@@ -36,8 +36,8 @@ def demo(args: argparse.Namespace) -> Output:
 def ingest(args: argparse.Namespace) -> Output:
     """Add files, folders and web addresses."""
     workspace = inputs.workspace(args)
-    urls = [each for each in args.source if each.lower().startswith(("http://", "https://"))]
-    paths = [inputs.existing(each) for each in args.source if each not in urls]
+    urls = [source for source in args.source if source.lower().startswith(("http://", "https://"))]
+    paths = [inputs.existing(source) for source in args.source if source not in urls]
     tried = passwords.given(args.password_file)
 
     def done(job: int) -> list[JobItem]:
@@ -89,7 +89,7 @@ def import_questions(args: argparse.Namespace) -> Output:
             name, args.file, args.split, skip_bad=skip, existing=args.existing
         )
     else:
-        columns = dict(inputs.column(each) for each in args.column)
+        columns = dict(inputs.column(text) for text in args.column)
         content = inputs.bytes_in(args.file)
         came = base.exchange.import_file(
             name,
@@ -117,12 +117,12 @@ def question_versions(args: argparse.Namespace) -> Output:
         "set": args.set_name,
         "version": questions.named(args.set_name).version,
         "restored": args.restore,
-        "versions": [kept_version_data(each) for each in versions],
+        "versions": [kept_version_data(version) for version in versions],
     }
     lines += [
-        f"{each.version:4}  replaced {each.replaced:%Y-%m-%d %H:%M}  "
-        f"{counted(each.questions, 'question')}, {counted(each.labels, 'label')}"
-        for each in versions
+        f"{version.version:4}  replaced {version.replaced:%Y-%m-%d %H:%M}  "
+        f"{counted(version.questions, 'question')}, {counted(version.labels, 'label')}"
+        for version in versions
     ]
     return Output(data, "\n".join(lines) or f"No version of {args.set_name!r} was replaced.")
 
@@ -200,21 +200,23 @@ def _kept_if_filled(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -
             workspace.delete(base.id)
 
 
-def _imported(base: KnowledgeBase, found: QuestionSet, came: Imported | None = None) -> Output:
-    lost = base.questions.lost_labels(found.name)
+def _imported(
+    base: KnowledgeBase, question_set: QuestionSet, came: Imported | None = None
+) -> Output:
+    lost = base.questions.lost_labels(question_set.name)
     number = len(base.documents.documents(base.recipe().index))
     data = {
         "knowledge_base": base.name,
         "documents": number,
-        "set": found.name,
-        "questions": found.questions,
+        "set": question_set.name,
+        "questions": question_set.questions,
         "lost_labels": lost_data(lost),
         "skipped": list(came.skipped) if came else [],
         "unused_columns": list(came.unused) if came else [],
         "replaced_version": came.replaced if came else None,
     }
-    asked = counted(found.questions, "question")
-    text = f"{asked} in {found.name!r}, {counted(number, 'document')}"
+    questions = counted(question_set.questions, "question")
+    text = f"{questions} in {question_set.name!r}, {counted(number, 'document')}"
     lines = [text, *lost_lines(lost)]
     if came and came.skipped:
         lines += [f"skipped {counted(len(came.skipped), 'line')}:"]
@@ -222,5 +224,5 @@ def _imported(base: KnowledgeBase, found: QuestionSet, came: Imported | None = N
     if came and came.unused:
         lines.append(f"columns that are not used: {', '.join(came.unused)}")
     if came and came.replaced is not None:
-        lines.append(_kept(base.name, found.name, came.replaced))
+        lines.append(_kept(base.name, question_set.name, came.replaced))
     return Output(data, "\n".join(lines))

@@ -38,13 +38,13 @@ def _span(base: KnowledgeBase, document: str, quote: str) -> tuple[int, int]:
 def _listed(document: str, edits: list[StoredEdit], lost: list[StoredEdit]) -> Output:
     data = {
         "document": document,
-        "edits": [_data(each) for each in edits],
-        "lost": [{**_data(each), "document": each.document_name} for each in lost],
+        "edits": [_data(edit) for edit in edits],
+        "lost": [{**_data(edit), "document": edit.document_name} for edit in lost],
     }
-    lines = [_line(each) for each in edits] or [f"No edit of {document}."]
+    lines = [_line(edit) for edit in edits] or [f"No edit of {document}."]
     if lost:
         lines.append(f"{counted(len(lost), 'edit')} without the text here that they are about:")
-        lines += [f"{_line(each)}  in {each.document_name}" for each in lost]
+        lines += [f"{_line(edit)}  in {edit.document_name}" for edit in lost]
     return Output(data, "\n".join(lines))
 
 

@@ -49,7 +49,10 @@ def opened(
     ``read`` does the job of one file. A wrong password is tried without a word; the last one's
     reason is the item's.
     """
-    locked = {(each.job_id, each.position): each for each in base.locked_files.list_waiting()}
+    locked = {
+        (locked_file.job_id, locked_file.position): locked_file
+        for locked_file in base.locked_files.list_waiting()
+    }
     return [
         _opened(base, item, locked[item.job_id, item.position], passwords, read)
         if (item.job_id, item.position) in locked

@@ -42,27 +42,27 @@ def answered(
         without_users=args.without_users,
     )
     printing.follow(jobs, job)
-    done = jobs.get(job)
-    run_id = str(done.payload["run"])
-    given = base.answer_evaluations.answers(run_id)
+    job_state = jobs.get(job)
+    run_id = str(job_state.payload["run"])
+    answers_by_id = base.answer_evaluations.answers(run_id)
     try:
-        found = Evaluation(base.runs.get(run_id), tuple(base.runs.results(run_id)))
+        evaluation = Evaluation(base.runs.get(run_id), tuple(base.runs.results(run_id)))
     except NotFound:
-        paused = {"run": None, "answers": len(given), "paused": done.message}
-        return Output(paused, done.message, passed=False)
+        paused = {"run": None, "answers": len(answers_by_id), "paused": job_state.message}
+        return Output(paused, job_state.message, passed=False)
     leading = f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     output = printing.evaluation(
-        found,
+        evaluation,
         base.run_figures.intervals(run_id),
         base.run_figures.unjudged(run_id),
         base.run_figures.by_tag(run_id, [leading, "groundedness"]),
         base.questions.lost_labels(args.set_name),
         base.run_figures.plan(args.set_name, leading),
     )
-    answers = {name: asdict(each) for name, each in given.items()}
-    spent = answers_spent_data(given.values())
+    answers = {name: asdict(stored_answer) for name, stored_answer in answers_by_id.items()}
+    spent = answers_spent_data(answers_by_id.values())
     data: dict[str, Any] = {**output.data, "answers": answers, "answers_spent": spent}
-    return Output(data, f"{output.text}\nanswers: {found.run.environment.get('answers', '')}")
+    return Output(data, f"{output.text}\nanswers: {evaluation.run.environment.get('answers', '')}")
 
 
 def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
@@ -78,10 +78,10 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
         return _preferred(workspace, base, run_id, args)
     job = base.judgements.start(run_id, args.judge, repeat=args.repeat, budget=_budget(args))
     printing.follow(workspace.jobs, job)
-    found = base.estimates.open_hits(run_id, judge=args.judge)
+    open_hits = base.estimates.open_hits(run_id, judge=args.judge)
     data: dict[str, Any] = {"run": run_id, "judged": workspace.jobs.get(job).message}
-    data["open_hits"] = asdict(found)
-    return Output(data, "\n".join([str(data["judged"]), *found.sentences]))
+    data["open_hits"] = asdict(open_hits)
+    return Output(data, "\n".join([str(data["judged"]), *open_hits.sentences]))
 
 
 def _preferred(
@@ -90,11 +90,14 @@ def _preferred(
     """Lets a model compare the answers of two runs."""
     job = base.preferences.start(run_id, args.against, args.judge, budget=_budget(args))
     printing.follow(workspace.jobs, job)
-    found = base.preferences.between(run_id, args.against, args.judge)
+    preference = base.preferences.between(run_id, args.against, args.judge)
     message = workspace.jobs.get(job).message
-    data = {"judged": message, "preference": {**asdict(found), "sentence": found.sentence}}
-    spent = f"{found.tokens:,} tokens, {found.cost}" if found.tokens else ""
-    return Output(data, "\n".join(filter(None, [message, found.sentence, spent])))
+    data = {
+        "judged": message,
+        "preference": {**asdict(preference), "sentence": preference.sentence},
+    }
+    spent = f"{preference.tokens:,} tokens, {preference.cost}" if preference.tokens else ""
+    return Output(data, "\n".join(filter(None, [message, preference.sentence, spent])))
 
 
 def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Output:
@@ -104,31 +107,34 @@ def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Ou
     jobs = trials.start(name, recipe, judge=judge, budget=_budget(args))
     for job in jobs:
         printing.follow(workspace.jobs, job)
-    found = trials.effect(name, recipe, judge)
-    if found is None:
+    effect = trials.effect(name, recipe, judge)
+    if effect is None:
         message = "\n".join(workspace.jobs.get(job).message for job in jobs)
         return Output({"set": name, "memory": None, "paused": message}, message, passed=False)
-    figures = {found.figures.metric: found.figures, **found.others}
+    figures = {effect.figures.metric: effect.figures, **effect.others}
     data = {
-        "run": found.run,
-        "without": found.without,
-        "questions": found.questions,
-        "with_examples": found.shown,
-        "verdict": found.figures.verdict,
-        "decided_by": found.figures.metric,
-        "sentence": found.sentence,
+        "run": effect.run,
+        "without": effect.without,
+        "questions": effect.questions,
+        "with_examples": effect.shown,
+        "verdict": effect.figures.verdict,
+        "decided_by": effect.figures.metric,
+        "sentence": effect.sentence,
         "measures": {
             metric: {
-                "with": each.mean,
-                "without": each.baseline,
-                "difference": each.difference,
-                "interval": list(each.interval),
-                "p": each.p,
+                "with": comparison.mean,
+                "without": comparison.baseline,
+                "difference": comparison.difference,
+                "interval": list(comparison.interval),
+                "p": comparison.p,
             }
-            for metric, each in figures.items()
+            for metric, comparison in figures.items()
         },
     }
-    lines = [found.sentence, *(f"  {each.sentence}" for each in found.others.values())]
+    lines = [
+        effect.sentence,
+        *(f"  {comparison.sentence}" for comparison in effect.others.values()),
+    ]
     return Output({"set": name, "memory": data}, "\n".join(lines))
 
 

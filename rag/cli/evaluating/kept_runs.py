@@ -18,7 +18,7 @@ from rag.cli import printing
 from rag.cli.printing import Output
 
 
-def listed(found: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
+def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
     """``boards`` has each run as its question set's leaderboard has it, by id."""
     rows = [
         {
@@ -34,14 +34,14 @@ def listed(found: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output
             "seconds": run.seconds,
             "prompts": run.prompts,
         }
-        for run in found
+        for run in runs
     ]
     lines = [
         f"{run.id}  {run.created:%Y-%m-%d %H:%M}  {run.question_set:20} recipe {run.recipe.hash}"
         f"  {_leading(run)}  {boards[run.id].name}"
         + (f"  (other {' and '.join(boards[run.id].differs)})" if boards[run.id].differs else "")
         + (f"  prompts {run.prompts}" if run.prompts else "")
-        for run in found
+        for run in runs
     ]
     return Output({"runs": rows}, "\n".join(lines) or "No run yet: `python -m rag evaluate`.")
 
@@ -54,52 +54,53 @@ def _leading(run: Run) -> str:
     return "nDCG@10 –"
 
 
-def gate(found: GateResult) -> Output:
-    run = found.evaluation.run
+def gate(result: GateResult) -> Output:
+    run = result.evaluation.run
     data = {
-        "passed": found.passed,
+        "passed": result.passed,
         **measured_data(run),
         "failures": [
             {
-                "metric": each.metric,
-                "value": each.value,
-                "required": each.required,
-                "of": "baseline" if each.baseline else "min",
+                "metric": failure.metric,
+                "value": failure.value,
+                "required": failure.required,
+                "of": "baseline" if failure.baseline else "min",
             }
-            for each in found.failures
+            for failure in result.failures
         ],
         "regressions": {
-            metric: [_regression(row) for row in rows] for metric, rows in found.regressions.items()
+            metric: [_regression(row) for row in rows]
+            for metric, rows in result.regressions.items()
         },
-        "comparable": found.differences.comparable if found.differences else None,
-        "differences": found.differences.phrase if found.differences else None,
-        "outcome": found.outcome,
-        "paired": {metric: _paired(each) for metric, each in found.paired.items()},
+        "comparable": result.differences.comparable if result.differences else None,
+        "differences": result.differences.phrase if result.differences else None,
+        "outcome": result.outcome,
+        "paired": {metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
     }
     lines = [printing.headline(run)]
-    if found.differences:
-        lines.append(f"against the baseline: {found.differences.phrase}")
-    for each in found.paired.values():
-        said = each.sentence
-        if each.outcome == "incomparable":
-            said = f"{said}; measure the baseline again"
-        lines.append(said)
+    if result.differences:
+        lines.append(f"against the baseline: {result.differences.phrase}")
+    for paired_gate in result.paired.values():
+        sentence = paired_gate.sentence
+        if paired_gate.outcome == "incomparable":
+            sentence = f"{sentence}; measure the baseline again"
+        lines.append(sentence)
     lines += [
-        f"FAILED {each.metric} {each.value:.4f}, "
+        f"FAILED {failure.metric} {failure.value:.4f}, "
         + (
-            f"the baseline has {each.required:.4f}"
-            if each.baseline
-            else f"at least {each.required}"
+            f"the baseline has {failure.required:.4f}"
+            if failure.baseline
+            else f"at least {failure.required}"
         )
-        for each in found.failures
+        for failure in result.failures
     ]
-    for metric, rows in found.regressions.items():
+    for metric, rows in result.regressions.items():
         lines.append(f"{counted(len(rows), 'question')} with a lower {metric} than the baseline")
-        shown = rows[:_LOST]
-        lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in shown]
+        lost_rows = rows[:_LOST]
+        lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in lost_rows]
         lines += [f"  {len(rows) - _LOST:,} more"] if len(rows) > _LOST else []
-    lines.append(_ENDINGS[found.outcome])
-    return Output(data, "\n".join(lines), found.passed, _FAILING.get(found.outcome, 1))
+    lines.append(_ENDINGS[result.outcome])
+    return Output(data, "\n".join(lines), result.passed, _FAILING.get(result.outcome, 1))
 
 
 _LOST = 10  # questions that are printed; JSON has all
@@ -113,16 +114,16 @@ _ENDINGS = {
 _FAILING = {"failed": 1, "undecided": 3, "incomparable": 4, "unjudged": 5}
 
 
-def _paired(found: PairedGate) -> dict[str, Any]:
-    figures = found.comparison
+def _paired(paired_gate: PairedGate) -> dict[str, Any]:
+    figures = paired_gate.comparison
     return {
-        "outcome": found.outcome,
+        "outcome": paired_gate.outcome,
         "difference": figures.difference,
         "interval": list(figures.interval),
         "p": figures.p,
         "questions": len(figures.differences),
         "left_out": figures.left_out,
-        "tolerance": found.tolerance,
+        "tolerance": paired_gate.tolerance,
         "unjudged": list(figures.open_hits.shares) if figures.open_hits else None,
     }
 

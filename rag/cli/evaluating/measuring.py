@@ -18,7 +18,7 @@ def evaluate(args: argparse.Namespace) -> Output:
         return kept_answers.memory(inputs.workspace(args), recipe, args)
     if args.answers:
         return kept_answers.answered(inputs.workspace(args).jobs, base, recipe, cutoffs, args)
-    found = base.evaluator.evaluate(
+    evaluation = base.evaluator.evaluate(
         args.set_name,
         recipe,
         cutoffs,
@@ -27,10 +27,10 @@ def evaluate(args: argparse.Namespace) -> Output:
         ignore_identical=args.ignore_identical_ids,
         without_users=args.without_users,
     )
-    run, leading = found.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
+    run, leading = evaluation.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     tags = base.run_figures.by_tag(run, [leading, "correct_refusal"])
     return printing.evaluation(
-        found,
+        evaluation,
         base.run_figures.intervals(run),
         base.run_figures.unjudged(run),
         tags,
@@ -55,13 +55,13 @@ def sweep(args: argparse.Namespace) -> Output:
             "--by-tokens measures ways to cut, and this sweep compares none.",
             f"Give a grid with index fields, of up to {MOST_ROWS} recipes, without --as-shown.",
         )
-    needed = [each.index for each in (*grid.indexes(), grid.base)]
+    needed = [recipe.index for recipe in (*grid.indexes(), grid.base)]
     job = base.documents.build_several(needed)
     if job is not None:
         printing.follow(workspace.jobs, job)
     sweeper = base.tuning.sweeper(args.set_name)
     by = args.by or ("ndcg@10" if 10 in cutoffs else f"ndcg@{cutoffs[-1]}")
-    found = sweeper.sweep(
+    result = sweeper.sweep(
         grid,
         cutoffs,
         as_shown=args.as_shown,
@@ -69,44 +69,44 @@ def sweep(args: argparse.Namespace) -> Output:
         apart=None if args.held_out else sweeper.tellable(by, cutoffs, grid),
         on_progress=printing.progress,
     )
-    if by not in found.names:
-        raise InvalidInput(f"{by!r} was not measured.", "There are: " + ", ".join(found.names))
-    best = base.tuning.judged(found, sweeper, by, held_out=args.held_out)
+    if by not in result.names:
+        raise InvalidInput(f"{by!r} was not measured.", "There are: " + ", ".join(result.names))
+    best = base.tuning.judged(result, sweeper, by, held_out=args.held_out)
     rows = (
         base.tuning.build_table.rows(args.set_name, grid, cutoffs, by_tokens=args.by_tokens)
         if compared
         else []
     )
     if args.verify < 1:
-        return tuning.sweep(found, best, (), None, by, rows)
-    mismatches = sweeper.verify(found, args.verify, on_progress=printing.progress)
-    return tuning.sweep(found, best, mismatches, min(args.verify, len(grid)), by, rows)
+        return tuning.sweep(result, best, (), None, by, rows)
+    mismatches = sweeper.verify(result, args.verify, on_progress=printing.progress)
+    return tuning.sweep(result, best, mismatches, min(args.verify, len(grid)), by, rows)
 
 
 def calibrate(args: argparse.Namespace) -> Output:
     """Learn P(relevant) from labels, and the threshold that promises a precision."""
-    wanted = inputs.precision(args.precision)
+    precision = inputs.precision(args.precision)
     base, recipe = asked.ready(args)
-    found, _ = base.tuning.calibrator.fit(args.set_name, recipe)
+    fitted, _ = base.tuning.calibrator.fit(args.set_name, recipe)
     learned = recipe.with_fields({"search.relevance": "probability"})
     tuner = base.tuning.tuner(args.set_name)
     topics = tuner.topic_probabilities(recipe)
     refusal = None if topics is None else topics.chosen(tuning.REFUSAL_COST)
-    return tuning.calibration(found, tuner.promise_curves(learned).promise(wanted), refusal)
+    return tuning.calibration(fitted, tuner.promise_curves(learned).promise(precision), refusal)
 
 
 def threshold(args: argparse.Namespace) -> Output:
     """Say what a threshold does, and which one promises a precision."""
-    wanted = inputs.precision(args.precision)
+    precision = inputs.precision(args.precision)
     base, recipe = asked.ready(args)
     tuner = base.tuning.tuner(args.set_name)
     curves = tuner.threshold_curve(recipe), tuner.promise_curves(recipe)
-    return tuning.threshold(base.threshold(recipe), *curves, wanted)
+    return tuning.threshold(base.threshold(recipe), *curves, precision)
 
 
 def gate(args: argparse.Namespace) -> Output:
     """Exit 1 when a recipe falls short of demands or of a former run."""
-    least = dict(inputs.least(each) for each in args.min)
+    least = dict(inputs.least(text) for text in args.min)
     base, recipe = asked.ready(args)
     return kept_runs.gate(
         base.gate.check(
@@ -117,8 +117,8 @@ def gate(args: argparse.Namespace) -> Output:
 
 def runs(args: argparse.Namespace) -> Output:
     """List kept runs."""
-    kept = inputs.workspace(args).base(args.kb).runs
-    found = kept.every()
-    sets = dict.fromkeys(run.question_set for run in found)
-    rows = {row.run.id: row for name in sets for row in kept.leaderboard(name)}
-    return kept_runs.listed(found, rows)
+    store = inputs.workspace(args).base(args.kb).runs
+    stored = store.every()
+    sets = dict.fromkeys(run.question_set for run in stored)
+    rows = {row.run.id: row for name in sets for row in store.leaderboard(name)}
+    return kept_runs.listed(stored, rows)

@@ -52,29 +52,31 @@ def _written(path: Path, **about: str) -> Output:
     return Output(data, f"{path}, {size / 1000:,.0f} kB")
 
 
-def _reproduction(found: Reproduction) -> Output:
+def _reproduction(reproduction: Reproduction) -> Output:
     data = {
-        "knowledge_base": found.base,
-        "set": found.question_set,
-        "run": found.run,
-        "reproduced": found.exact,
-        "figures": found.figures,
-        "deviations": [asdict(each) for each in found.deviations],
-        "rankings": found.rankings,
-        "rankings_changed": found.rankings_changed,
-        "largest_score_gap": found.largest_score_gap,
-        "missing": list(found.missing),
-        "read_differently": list(found.read_differently),
-        "environment": {name: list(pair) for name, pair in found.environment.items()},
+        "knowledge_base": reproduction.base,
+        "set": reproduction.question_set,
+        "run": reproduction.run,
+        "reproduced": reproduction.exact,
+        "figures": reproduction.figures,
+        "deviations": [asdict(deviation) for deviation in reproduction.deviations],
+        "rankings": reproduction.rankings,
+        "rankings_changed": reproduction.rankings_changed,
+        "largest_score_gap": reproduction.largest_score_gap,
+        "missing": list(reproduction.missing),
+        "read_differently": list(reproduction.read_differently),
+        "environment": {name: list(pair) for name, pair in reproduction.environment.items()},
     }
-    lines = [f"run {found.run} in {found.base!r}: {found.sentence}"]
-    lines += [f"missing: {name}" for name in found.missing]
-    lines += [f"read differently: {name}" for name in found.read_differently]
+    lines = [f"run {reproduction.run} in {reproduction.base!r}: {reproduction.sentence}"]
+    lines += [f"missing: {name}" for name in reproduction.missing]
+    lines += [f"read differently: {name}" for name in reproduction.read_differently]
     lines += [
-        f"{each.question or 'mean'} {each.metric}: {each.expected} there, {each.found} here"
-        for each in found.deviations[:_SHOWN]
+        f"{deviation.question or 'mean'} {deviation.metric}: "
+        f"{deviation.expected} there, {deviation.found} here"
+        for deviation in reproduction.deviations[:_SHOWN]
     ]
     lines += [
-        f"{name}: {a or '-'} there, {b or '-'} here" for name, (a, b) in found.environment.items()
+        f"{name}: {a or '-'} there, {b or '-'} here"
+        for name, (a, b) in reproduction.environment.items()
     ]
-    return Output(data, "\n".join(lines), found.exact)
+    return Output(data, "\n".join(lines), reproduction.exact)

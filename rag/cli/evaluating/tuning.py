@@ -33,7 +33,7 @@ _SPANS = [f"{unit}_{measure}" for unit in ("span", "token") for measure in _MEAS
 
 
 def sweep(
-    found: Sweep,
+    result: Sweep,
     best: Best | None,
     mismatches: Sequence[Mismatch],
     verified: int | None,
@@ -45,35 +45,35 @@ def sweep(
     ``rows`` has the recipes again by ordinary evaluation, where they differ in their index.
     """
     data = {
-        "set": found.set_name,
-        "recipes": len(found.grid),
-        "distinct": found.distinct,
-        "questions": found.questions,
-        "seconds": found.seconds,
-        "recipes_per_second": found.recipes_per_second,
-        "fetch_seconds": found.fetch_seconds,
-        "processor_seconds": found.processor_seconds,
+        "set": result.set_name,
+        "recipes": len(result.grid),
+        "distinct": result.distinct,
+        "questions": result.questions,
+        "seconds": result.seconds,
+        "recipes_per_second": result.recipes_per_second,
+        "fetch_seconds": result.fetch_seconds,
+        "processor_seconds": result.processor_seconds,
         "verified": verified,
         "mismatches": [
             {
-                "recipe": each.recipe.hash,
-                "metric": each.name,
-                "swept": each.swept,
-                "evaluated": each.evaluated,
+                "recipe": mismatch.recipe.hash,
+                "metric": mismatch.name,
+                "swept": mismatch.swept,
+                "evaluated": mismatch.evaluated,
             }
-            for each in mismatches
+            for mismatch in mismatches
         ],
-        "base": {"recipe": found.grid.base.hash, "metrics": dict(found.base)},
+        "base": {"recipe": result.grid.base.hash, "metrics": dict(result.base)},
         "best": None if best is None else _best(best),
-        "skipped": [*found.grid.skipped, *found.grid.repeated],
-        "results": _build_results(rows) if rows else _results(found),
+        "skipped": [*result.grid.skipped, *result.grid.repeated],
+        "results": _build_results(rows) if rows else _results(result),
     }
-    lines = _sweep_lines(found, mismatches, verified, by)
+    lines = _sweep_lines(result, mismatches, verified, by)
     if best is not None:
         lines += _best_lines(best)
     if rows:
-        lines += ["", *_build_lines(rows, found.cutoffs)]
-    return Output(data, "\n".join([*lines, *_skipped(found.grid)]), not mismatches)
+        lines += ["", *_build_lines(rows, result.cutoffs)]
+    return Output(data, "\n".join([*lines, *_skipped(result.grid)]), not mismatches)
 
 
 def _best(best: Best) -> dict[str, Any]:
@@ -81,12 +81,12 @@ def _best(best: Best) -> dict[str, Any]:
 
     ``attempt`` is its number in the ledger of the question set.
     """
-    found, compared = best.selection, best.selection.comparison
+    selection, compared = best.selection, best.selection.comparison
     data = {
         "recipe": best.recipe.hash,
-        "by": "held-out questions" if isinstance(found, SplitSelection) else "cross-validation",
+        "by": "held-out questions" if isinstance(selection, SplitSelection) else "cross-validation",
         "metric": compared.metric,
-        "tried": found.tried,
+        "tried": selection.tried,
         "verdict": compared.verdict,
         "gain": compared.difference,
         "interval": list(compared.interval),
@@ -95,9 +95,9 @@ def _best(best: Best) -> dict[str, Any]:
         "attempt": best.attempt.number,
         "split": best.attempt.split,
     }
-    if isinstance(found, SplitSelection):
-        return {**data, "lead": found.tuning_lead}
-    return {**data, "lead": found.lead, "agreement": found.agreement}
+    if isinstance(selection, SplitSelection):
+        return {**data, "lead": selection.tuning_lead}
+    return {**data, "lead": selection.lead, "agreement": selection.agreement}
 
 
 def _best_lines(best: Best) -> list[str]:
@@ -107,37 +107,37 @@ def _best_lines(best: Best) -> list[str]:
     return [*lines, *([best.attempt.sentence] if best.attempt.sentence else [])]
 
 
-def _results(found: Sweep) -> list[dict[str, Any]]:
+def _results(result: Sweep) -> list[dict[str, Any]]:
     return [
         {
-            "recipe": found.grid.recipe(number).hash,
-            "set": found.grid.changes(number),
-            "metrics": found.metrics(number),
+            "recipe": result.grid.recipe(number).hash,
+            "set": result.grid.changes(number),
+            "metrics": result.metrics(number),
         }
-        for number in range(len(found.grid))
+        for number in range(len(result.grid))
     ]
 
 
 def _sweep_lines(
-    found: Sweep, mismatches: Sequence[Mismatch], verified: int | None, by: str
+    result: Sweep, mismatches: Sequence[Mismatch], verified: int | None, by: str
 ) -> list[str]:
-    count = len(found.grid)
+    count = len(result.grid)
     lines = [
-        f"{counted(count, 'combination')} on {counted(found.questions, 'question')} of "
-        f"{found.set_name!r}: candidates in "
-        f"{found.fetch_seconds:.1f} s, then {found.seconds:.2f} s "
-        f"({found.recipes_per_second:,.0f} a second); "
-        f"{counted(found.distinct, 'different recipe')}",
+        f"{counted(count, 'combination')} on {counted(result.questions, 'question')} of "
+        f"{result.set_name!r}: candidates in "
+        f"{result.fetch_seconds:.1f} s, then {result.seconds:.2f} s "
+        f"({result.recipes_per_second:,.0f} a second); "
+        f"{counted(result.distinct, 'different recipe')}",
         f"{by:>10}  recipe",
     ]
     lines += [
-        f"{found.metrics(number)[by]:10.4f}  "
-        + (_assignments(found.grid.changes(number)) or "as it is")
-        for number in found.best(by, _BEST)
+        f"{result.metrics(number)[by]:10.4f}  "
+        + (_assignments(result.grid.changes(number)) or "as it is")
+        for number in result.best(by, _BEST)
     ]
-    place = found.place(by)
+    place = result.place(by)
     standing = f"place {place:,} of {count:,}" if place <= count else "behind all of them"
-    lines.append(f"{found.base[by]:10.4f}  the recipe as it is, {standing}")
+    lines.append(f"{result.base[by]:10.4f}  the recipe as it is, {standing}")
     if verified is not None:
         lines.append(
             f"{counted(verified, 'recipe')} verified by ordinary evaluations: "
@@ -148,9 +148,9 @@ def _sweep_lines(
             )
         )
     lines += [
-        f"  recipe {each.recipe.hash} {each.name}: swept {each.swept!r}, "
-        f"evaluated {each.evaluated!r}"
-        for each in mismatches[:_BEST]
+        f"  recipe {mismatch.recipe.hash} {mismatch.name}: swept {mismatch.swept!r}, "
+        f"evaluated {mismatch.evaluated!r}"
+        for mismatch in mismatches[:_BEST]
     ]
     return lines
 
@@ -176,7 +176,7 @@ def _build_lines(rows: Sequence[BuildFigures], cutoffs: Sequence[int]) -> list[s
     """A line a recipe: the fields that differ, the passages, and how well they do."""
     k = 5 if 5 in cutoffs else cutoffs[0]
     deep = 10 if 10 in cutoffs else cutoffs[-1]
-    names = [name for name in (f"{each}@{k}" for each in _SPANS) if name in rows[0].metrics]
+    names = [name for name in (f"{span}@{k}" for span in _SPANS) if name in rows[0].metrics]
     names.append(f"ndcg@{deep}")
     fields = [
         name
@@ -191,10 +191,10 @@ def _build_lines(rows: Sequence[BuildFigures], cutoffs: Sequence[int]) -> list[s
 
 def _cells(row: BuildFigures, fields: Sequence[str], names: Sequence[str]) -> list[str]:
     values = [row.changes[name] for name in fields]
-    shown = [value if isinstance(value, str) else json.dumps(value) for value in values]
+    cells = [value if isinstance(value, str) else json.dumps(value) for value in values]
     shares = [f"{row.metrics[name]:.1%}" for name in names[:-1]]
     ndcg = f"{row.metrics[names[-1]]:.4f}"
-    return [*shown, f"{row.passages:,}", f"{row.mean_tokens:.1f}", *shares, ndcg]
+    return [*cells, f"{row.passages:,}", f"{row.mean_tokens:.1f}", *shares, ndcg]
 
 
 def _skipped(grid: Grid) -> list[str]:
@@ -211,27 +211,27 @@ def _skipped(grid: Grid) -> list[str]:
 
 
 def calibration(
-    found: FittedCalibration, promise: ThresholdPromise, refusal: RefusalLimit | None
+    fitted: FittedCalibration, promise: ThresholdPromise, refusal: RefusalLimit | None
 ) -> Output:
     """Return the output of a calibration, with the threshold that promises a precision.
 
     ``refusal`` is the limit chosen by the labels, None if there are too few or nothing to choose.
     """
-    quality = found.quality
+    quality = fitted.quality
     data: dict[str, Any] = {
-        "set": found.question_set,
-        "set_version": found.set_version,
-        "questions": found.questions,
-        "weights": dict(found.model.weights),
-        "intercept": found.model.intercept,
+        "set": fitted.question_set,
+        "set_version": fitted.set_version,
+        "questions": fitted.questions,
+        "weights": dict(fitted.model.weights),
+        "intercept": fitted.model.intercept,
         "quality": {**asdict(quality), "useful": quality.useful},
-        "reliability": [asdict(each) for each in found.bins],
-        "auto": found.threshold,
+        "reliability": [asdict(bin_) for bin_ in fitted.bins],
+        "auto": fitted.threshold,
         **_promised(promise),
         "refuse": asdict(refusal) if refusal else None,
     }
     lines = [
-        f"fitted on {found.questions:,} tuning questions of {found.question_set!r}: Brier score "
+        f"fitted on {fitted.questions:,} tuning questions of {fitted.question_set!r}: Brier score "
         f"{quality.brier:.4f}, of the base rate {quality.base_brier:.4f}",
         *_promise_lines(promise),
     ]
@@ -248,16 +248,16 @@ def calibration(
 
 
 def threshold(
-    limit: float | None, curve: ThresholdCurve, curves: PromiseCurves, wanted: float
+    limit: float | None, curve: ThresholdCurve, curves: PromiseCurves, precision: float
 ) -> Output:
     """Return the output for a threshold, and the threshold that promises the wanted precision.
 
     ``limit`` None means that the threshold is off.
     """
-    now, promise = None if limit is None else curve.at(limit), curves.promise(wanted)
+    now, promise = None if limit is None else curve.at(limit), curves.promise(precision)
     data = {"now": now.figures() if now else None, **_promised(promise)}
-    told = "off" if now is None else f"{now.threshold:.3f}: {now.sentence}"
-    lines = [f"threshold now {told}", *_promise_lines(promise)]
+    current = "off" if now is None else f"{now.threshold:.3f}: {now.sentence}"
+    lines = [f"threshold now {current}", *_promise_lines(promise)]
     if promise.point:
         lines.append(f"use it with --set search.threshold={_rounded_down(promise.point)}")
     return Output(data, "\n".join(lines))

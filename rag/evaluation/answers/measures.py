@@ -32,19 +32,19 @@ def measured(question: Question, answer: Answer, embedder: Embedder) -> dict[str
     refused = answer.status == "refused"
     if not question.answerable:
         return {"refusal_correctness": float(refused)}
-    said = "" if refused else plain_answer(answer.text)
-    found = {
+    answer_text = "" if refused else plain_answer(answer.text)
+    values = {
         "refusal_correctness": float(not refused),
         "groundedness": 0.0 if refused else groundedness(answer.sentences),
-        "answer_relevance": relevance(question.text, said, embedder),
+        "answer_relevance": relevance(question.text, answer_text, embedder),
     }
-    if any(each.grade > 0 for each in question.evidence):
-        found |= citation_figures(question, () if refused else answer.citations)
+    if any(label.grade > 0 for label in question.evidence):
+        values |= citation_figures(question, () if refused else answer.citations)
     if question.answer:
-        found["exact_match"] = exact_match(said, question.answer)
-        found["token_f1"] = token_f1(said, question.answer)
-        found["rouge_l"] = rouge_l(said, question.answer)
-    return found
+        values["exact_match"] = exact_match(answer_text, question.answer)
+        values["token_f1"] = token_f1(answer_text, question.answer)
+        values["rouge_l"] = rouge_l(answer_text, question.answer)
+    return values
 
 
 def plain_answer(text: str) -> str:
@@ -56,20 +56,20 @@ def groundedness(sentences: Sequence[SentenceCheck]) -> float:
     """The share of claims that their sources bear out; 0 where nothing is claimed."""
     if not sentences:
         return 0.0
-    return sum(each.borne_out for each in sentences) / len(sentences)
+    return sum(sentence.borne_out for sentence in sentences) / len(sentences)
 
 
-def relevance(question: str, said: str, embedder: Embedder) -> float:
+def relevance(question: str, answer: str, embedder: Embedder) -> float:
     """Return the cosine similarity of an answer and its question, with negative values as 0.
 
     Use it to compare answers to one question. Its absolute value means little because embedders
     differ. Counting shared words would not separate right answers from wrong answers any better.
     """
-    if not said:
+    if not answer:
         return 0.0
-    (asked,) = embedder.embed([question], "query")
-    (vector,) = embedder.embed([said], "document")
-    return min(max(float(asked @ vector), 0.0), 1.0)
+    (query_vector,) = embedder.embed([question], "query")
+    (vector,) = embedder.embed([answer], "document")
+    return min(max(float(query_vector @ vector), 0.0), 1.0)
 
 
 def citation_figures(question: Question, citations: Sequence[Citation]) -> dict[str, float]:
@@ -78,13 +78,13 @@ def citation_figures(question: Question, citations: Sequence[Citation]) -> dict[
     Labels of several documents that say the same are all wanted: recall is what a single right
     citation rarely reaches.
     """
-    labels = [each for each in question.evidence if each.grade > 0]
+    labels = [label for label in question.evidence if label.grade > 0]
     by_document = judged_by_document(question)
     holding = [any(_holds(one, label, by_document) for label in labels) for one in citations]
-    found = [any(_holds(one, label, by_document) for one in citations) for label in labels]
+    cited = [any(_holds(one, label, by_document) for one in citations) for label in labels]
     return {
         "citation_precision": sum(holding) / len(holding) if holding else 0.0,
-        "citation_recall": sum(found) / len(found),
+        "citation_recall": sum(cited) / len(cited),
     }
 
 

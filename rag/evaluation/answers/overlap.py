@@ -30,19 +30,19 @@ def exact_match(answer: str, expected: str) -> float:
 
 def token_f1(answer: str, expected: str) -> float:
     """The harmonic mean of the shares of words that either has of the other; 0 to 1."""
-    said, wanted = normalised(answer).split(), normalised(expected).split()
-    if not said or not wanted:
-        return float(said == wanted)
-    shared = sum((Counter(said) & Counter(wanted)).values())
-    return _f1(shared, len(said), len(wanted))
+    answer_words, expected_words = normalised(answer).split(), normalised(expected).split()
+    if not answer_words or not expected_words:
+        return float(answer_words == expected_words)
+    shared = sum((Counter(answer_words) & Counter(expected_words)).values())
+    return _f1(shared, len(answer_words), len(expected_words))
 
 
 def rouge_l(answer: str, expected: str) -> float:
     """F1 of the longest sequence of words that stands in both in the same order; 0 to 1."""
-    said, wanted = _words(answer), _words(expected)
-    if not said or not wanted:
+    answer_words, expected_words = _words(answer), _words(expected)
+    if not answer_words or not expected_words:
         return 0.0
-    return _f1(_common(said, wanted), len(said), len(wanted))
+    return _f1(_common(answer_words, expected_words), len(answer_words), len(expected_words))
 
 
 def _words(text: str) -> list[str]:
@@ -54,12 +54,12 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     best = [0] * (len(other) + 1)
     for word in one:
         before = 0
-        for place, each in enumerate(other, start=1):
-            kept = best[place]
-            best[place] = before + 1 if word == each else max(best[place], best[place - 1])
-            before = kept
+        for place, other_word in enumerate(other, start=1):
+            previous = best[place]
+            best[place] = before + 1 if word == other_word else max(best[place], best[place - 1])
+            before = previous
     return best[-1]
 
 
-def _f1(shared: int, said: int, wanted: int) -> float:
-    return 2 * shared / (said + wanted) if shared else 0.0
+def _f1(shared: int, answer_length: int, expected_length: int) -> float:
+    return 2 * shared / (answer_length + expected_length) if shared else 0.0

@@ -131,21 +131,21 @@ def read_questions(
 def _queries(
     path: Traversable, notes: ReadingNotes
 ) -> dict[str, tuple[str, bool, tuple[str, ...]]]:
-    found = {}
+    queries = {}
     for place, row in json_rows(_text(path), notes, path.name):
         with notes.line():
-            found[str(row.get("_id"))] = _query_of(place, row)
-    return found
+            queries[str(row.get("_id"))] = _query_of(place, row)
+    return queries
 
 
 def _only_split(folder: Traversable) -> str:
     qrels = folder.joinpath("qrels")
-    files = [each.name for each in qrels.iterdir()] if qrels.is_dir() else []
+    files = [path.name for path in qrels.iterdir()] if qrels.is_dir() else []
     names = sorted(name.removesuffix(".tsv") for name in files if name.endswith(".tsv"))
     if "test" in names or len(names) == 1:
         return "test" if "test" in names else names[0]
-    found = ", ".join(names) or "none"
-    raise InvalidFile("It is open which qrels are meant.", f"There are: {found}. Name a split.")
+    splits = ", ".join(names) or "none"
+    raise InvalidFile("It is open which qrels are meant.", f"There are: {splits}. Name a split.")
 
 
 def _query_of(place: str, row: Mapping[str, Any]) -> tuple[str, bool, tuple[str, ...]]:
@@ -163,10 +163,10 @@ def _query_of(place: str, row: Mapping[str, Any]) -> tuple[str, bool, tuple[str,
 
 def _labels(grades: Mapping[str, int], spans: Mapping[str, Sequence[_Span]]) -> Iterator[FileLabel]:
     for document, grade in grades.items():
-        found = spans.get(document)
-        if not found:
+        quotes = spans.get(document)
+        if not quotes:
             yield FileLabel(document, grade=grade)
-        for start, end, quote, own in found or ():
+        for start, end, quote, own in quotes or ():
             yield FileLabel(document, quote, start, end, grade if own is None else own)
 
 
@@ -195,14 +195,14 @@ def _judgement(place: str, cells: Sequence[str]) -> tuple[str, str, int]:
 
 def _spans(path: Traversable, notes: ReadingNotes) -> dict[str, dict[str, list[_Span]]]:
     """Answer spans by question and document, as offsets into the row's ``text``."""
-    found: dict[str, dict[str, list[_Span]]] = {}
+    spans_by_question: dict[str, dict[str, list[_Span]]] = {}
     if not path.is_file():
-        return found
+        return spans_by_question
     for place, row in json_rows(_text(path), notes, path.name):
         with notes.line():
             question, document, spans = _answer_spans(place, row)
-            found.setdefault(question, {}).setdefault(document, []).extend(spans)
-    return found
+            spans_by_question.setdefault(question, {}).setdefault(document, []).extend(spans)
+    return spans_by_question
 
 
 def _answer_spans(place: str, row: Mapping[str, Any]) -> tuple[str, str, list[_Span]]:
@@ -246,12 +246,17 @@ def write_zip(
     """
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("queries.jsonl", "".join(_line(_query(each)) for each in questions))
+        archive.writestr(
+            "queries.jsonl", "".join(_line(_query(question)) for question in questions)
+        )
         archive.writestr(f"qrels/{split}.tsv", "".join(_judgements(questions)))
-        spans = "".join(_line(row) for each in questions for row in _answers(each))
+        spans = "".join(_line(row) for question in questions for row in _answers(question))
         if spans:
             archive.writestr("spans.jsonl", spans)
-        rows = (_line({"_id": each.name, "title": "", "text": each.text}) for each in documents)
+        rows = (
+            _line({"_id": document.name, "title": "", "text": document.text})
+            for document in documents
+        )
         first = next(rows, None)
         if first is not None:
             with archive.open("corpus.jsonl", "w") as corpus:

@@ -40,8 +40,8 @@ def likely_field(name: str, fields: Collection[str]) -> str:
 def guesses(names: Sequence[str], fields: Collection[str]) -> str:
     """Return a sentence that suggests a field for each unknown name; "" if no field is similar."""
     pairs = [(name, likely_field(name, fields)) for name in names]
-    said = [f"{_shown(name)} looks like {_shown(field)}" for name, field in pairs if field]
-    return f"{', '.join(said)}. " if said else ""
+    sentences = [f"{_shown(name)} looks like {_shown(field)}" for name, field in pairs if field]
+    return f"{', '.join(sentences)}. " if sentences else ""
 
 
 class ReadingNotes:
@@ -82,21 +82,21 @@ class ReadingNotes:
         )
 
 
-def check_keys(row: Mapping[str, Any], known: Collection[str], place: str) -> None:
+def check_keys(row: Mapping[str, Any], known_keys: Collection[str], place: str) -> None:
     """Raises InvalidFile for a key that means nothing here: it would be lost without a word."""
-    unknown = [key for key in row if key not in known]
+    unknown = [key for key in row if key not in known_keys]
     if unknown:
         listed = ", ".join(map(_shown, unknown))
-        free = [key for key in known if key not in row]
+        free = [key for key in known_keys if key not in row]
         raise InvalidFile(
             f"{place}: unknown {'key' if len(unknown) == 1 else 'keys'} {listed}.",
-            f"{guesses(unknown, free)}Known keys are: {', '.join(known)}.",
+            f"{guesses(unknown, free)}Known keys are: {', '.join(known_keys)}.",
         )
 
 
-def check_storable(given: Any, place: str) -> None:
+def check_storable(value: Any, place: str) -> None:
     """Raises InvalidFile for text or a number that no door takes in."""
-    if fault := find_fault(given):
+    if fault := find_fault(value):
         raise InvalidFile(f"{place}: {fault}.", "Write it again, or leave the line out.")
 
 

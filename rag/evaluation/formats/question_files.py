@@ -82,16 +82,16 @@ def parse(
         return from_lines(name, question_tables.csv_lines(content), columns, notes)
     if kind == "txt":
         return from_lines(name, question_tables.list_lines(content), columns, notes)
-    found: dict[str, FileQuestion] = {}
+    questions: dict[str, FileQuestion] = {}
     for place, row in json_rows(content, notes):
         with notes.line():
             question = _question(place, row)
-            if question.id in found:
+            if question.id in questions:
                 raise InvalidFile(
                     f"{place}: the id {question.id!r} occurs twice.", "Ids are unique."
                 )
-            found[question.id] = question
-    return _checked(name, found, notes)
+            questions[question.id] = question
+    return _checked(name, questions, notes)
 
 
 def from_lines(
@@ -108,18 +108,18 @@ def from_lines(
     lines, unless ``notes`` skip them.
     """
     notes = notes or ReadingNotes()
-    found: dict[str, FileQuestion] = {}
+    questions: dict[str, FileQuestion] = {}
     ids: dict[str, str] = {}  # of the questions by their texts
     rows = question_tables.rows_by_field(name, lines, columns, notes, ignored) if lines else ()
     for order, (number, cells) in enumerate(rows, 1):
         row = {field: unguard_cell(value) for field, value in cells.items() if value}
         text = folded(row.get("question", ""))
-        key = ids.get(text) or row.get("id") or _free_id(order, found)
+        key = ids.get(text) or row.get("id") or _free_id(order, questions)
         with notes.line():
             check_storable(row, f"Line {number}")
-            found[key] = _with_row(found.get(key), f"Line {number}", row | {"id": key})
-            ids[folded(found[key].text)] = key
-    return _checked(name, found, notes)
+            questions[key] = _with_row(questions.get(key), f"Line {number}", row | {"id": key})
+            ids[folded(questions[key].text)] = key
+    return _checked(name, questions, notes)
 
 
 def folded(text: str) -> str:
@@ -127,35 +127,39 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _free_id(order: int, taken: Collection[str]) -> str:
+def _free_id(order: int, taken_ids: Collection[str]) -> str:
     name = f"q{order}"
-    while name in taken:
+    while name in taken_ids:
         name += "a"
     return name
 
 
 def _checked(
-    name: str, found: Mapping[str, FileQuestion], notes: ReadingNotes
+    name: str, questions: Mapping[str, FileQuestion], notes: ReadingNotes
 ) -> list[FileQuestion]:
     notes.check()
-    if not found:
+    if not questions:
         raise InvalidFile(f"{name} holds no question.", "Write one question a line.")
-    return list(found.values())
+    return list(questions.values())
 
 
-def _with_row(held: FileQuestion | None, place: str, row: Mapping[str, str]) -> FileQuestion:
+def _with_row(previous: FileQuestion | None, place: str, row: Mapping[str, str]) -> FileQuestion:
     """A question with what one more row of a table says of it."""
     about: dict[str, Any] = {
         key: row[key] for key in ("id", "question", "answerable", "group", "answer") if key in row
     }
-    if held is not None:
-        if folded(row.get("question", held.text)) != folded(held.text):
+    if previous is not None:
+        if folded(row.get("question", previous.text)) != folded(previous.text):
             raise InvalidFile(
-                f"{place}: the id {held.id!r} has another question in a line above.",
+                f"{place}: the id {previous.id!r} has another question in a line above.",
                 "Give each question an id of its own.",
             )
-        said = {"answerable": held.answerable, "group": held.group, "answer": held.answer}
-        about = {**said, **about, "text": held.text}
+        inherited = {
+            "answerable": previous.answerable,
+            "group": previous.group,
+            "answer": previous.answer,
+        }
+        about = {**inherited, **about, "text": previous.text}
     if "document" in row:
         about["evidence"] = [{key: row[key] for key in _LABEL_KEYS if key in row}]
     elif "quote" in row or "page" in row or "end" in row:
@@ -163,10 +167,10 @@ def _with_row(held: FileQuestion | None, place: str, row: Mapping[str, str]) -> 
             f"{place}: a quote or page without a document.", "Name the document that it is in."
         )
     tags = [tag for tag in row.get("tags", "").split(";") if tag]
-    if held is not None:
-        tags = list(dict.fromkeys((*held.tags, *tags)))
-    found = _question(place, about | {"tags": tags})
-    return replace(found, labels=held.labels + found.labels) if held else found
+    if previous is not None:
+        tags = list(dict.fromkeys((*previous.tags, *tags)))
+    question = _question(place, about | {"tags": tags})
+    return replace(question, labels=previous.labels + question.labels) if previous else question
 
 
 def _question(place: str, row: Mapping[str, Any]) -> FileQuestion:

@@ -41,8 +41,10 @@ def csv_lines(content: str) -> list[Row]:
     """The rows of comma, semicolon, tab or bar separated text. Raises InvalidFile."""
     content = content.removeprefix("\ufeff")
     first = content.partition("\n")[0]
-    told = first.startswith("sep=")  # Excel's own way to name the separator
-    separator = first[4:5] if told else max(_SEPARATORS, key=lambda sign: _cells(first, sign))
+    names_separator = first.startswith("sep=")  # Excel's own way to name the separator
+    separator = (
+        first[4:5] if names_separator else max(_SEPARATORS, key=lambda sign: _cells(first, sign))
+    )
     reader = csv.reader(io.StringIO(content, newline=""), delimiter=separator or ",")
     rows: list[Row] = []
     read = 0
@@ -51,7 +53,7 @@ def csv_lines(content: str) -> list[Row]:
             if max(map(len, row), default=0) > _LONGEST_CELL:
                 raise csv.Error(f"field larger than {_LONGEST_CELL:,} characters")
             read = reader.line_num
-            if any(cell.strip() for cell in row) and not (told and reader.line_num == 1):
+            if any(cell.strip() for cell in row) and not (names_separator and reader.line_num == 1):
                 rows.append((reader.line_num, row))
     except csv.Error as error:
         raise InvalidFile(
@@ -71,10 +73,10 @@ def list_lines(content: str) -> list[Row]:
     return [(number, [line.strip()]) for number, line in enumerate(lines, 1) if line.strip()]
 
 
-def table(lines: Sequence[Row], given: Mapping[str, str]) -> QuestionTable:
-    """Parse a table; ``given`` maps fields to columns and has priority over column names."""
+def table(lines: Sequence[Row], columns: Mapping[str, str]) -> QuestionTable:
+    """Parse a table; ``columns`` maps fields to columns and has priority over column names."""
     header = [cell.strip() for cell in lines[0][1]] if lines else []
-    fields = _fields(header, given)
+    fields = _fields(header, columns)
     if "question" not in fields and len(header) == 1:  # a list without a header
         return QuestionTable(("question",), _first(lines), {"question": "question"})
     return QuestionTable(tuple(header), _first(lines[1:]), fields)
@@ -87,7 +89,7 @@ def _first(lines: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
 def rows_by_field(
     name: str,
     lines: Sequence[Row],
-    given: Mapping[str, str],
+    columns: Mapping[str, str],
     notes: ReadingNotes,
     ignored: Collection[str] = (),
 ) -> Iterator[tuple[int, dict[str, str]]]:
@@ -96,31 +98,31 @@ def rows_by_field(
     Raises InvalidFile where no column holds questions, one that is given is not there, or one that
     is neither a field nor ``ignored`` holds anything: it would be lost without a word.
     """
-    found = table(lines, given)
-    listed = "; ".join(found.columns)
-    for field, column in given.items():
-        if field not in FIELDS or column.casefold() not in map(str.casefold, found.columns):
+    parsed = table(lines, columns)
+    listed = "; ".join(parsed.columns)
+    for field, column in columns.items():
+        if field not in FIELDS or column.casefold() not in map(str.casefold, parsed.columns):
             raise InvalidFile(
                 f"{name} has no column {column!r} for {field!r}.",
                 f"Its columns are: {listed}. Fields are: {', '.join(FIELDS)}.",
             )
-    if "question" not in found.fields:
+    if "question" not in parsed.fields:
         raise InvalidFile(
             f"No column of {name} is called question.",
             f"Its columns are: {listed}. Say which one holds the questions: pick it on the page, "
             "or give --column question=NAME.",
         )
-    places = {field: found.columns.index(column) for field, column in found.fields.items()}
-    notes.unused = tuple(name for name in found.columns if name not in found.fields.values())
-    headless = lines[0][1] == list(found.rows[0]) if found.rows else False
-    _check_columns(name, found, lines[1:], set(places.values()), ignored)
+    places = {field: parsed.columns.index(column) for field, column in parsed.fields.items()}
+    notes.unused = tuple(name for name in parsed.columns if name not in parsed.fields.values())
+    headless = lines[0][1] == list(parsed.rows[0]) if parsed.rows else False
+    _check_columns(name, parsed, lines[1:], set(places.values()), ignored)
     for number, cells in lines if headless else lines[1:]:
         yield number, {field: cells[place] for field, place in places.items() if place < len(cells)}
 
 
 def _check_columns(
     name: str,
-    found: QuestionTable,
+    parsed: QuestionTable,
     lines: Sequence[Row],
     used: Collection[int],
     ignored: Collection[str],
@@ -130,12 +132,12 @@ def _check_columns(
     filled = {at for _, cells in lines for at, cell in enumerate(cells) if cell.strip()}
     unknown = [
         column
-        for at, column in enumerate(found.columns)
+        for at, column in enumerate(parsed.columns)
         if at in filled and at not in used and column.casefold() not in left_out
     ]
     if not unknown:
         return
-    free = [field for field in FIELDS if field not in found.fields]
+    free = [field for field in FIELDS if field not in parsed.fields]
     first = unknown[0]
     field = likely_field(first, free) or "FIELD"
     raise InvalidFile(
@@ -145,14 +147,14 @@ def _check_columns(
     )
 
 
-def _fields(header: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+def _fields(header: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
     by_name = {column.casefold(): column for column in reversed(header)}
     fields: dict[str, str] = {}
     for column in header:
         name = _ALSO.get(column.casefold(), column.casefold())
         if name in FIELDS:
             fields.setdefault(name, column)
-    for field, column in given.items():
+    for field, column in columns.items():
         if column.casefold() in by_name:
             fields[field] = by_name[column.casefold()]
     return fields

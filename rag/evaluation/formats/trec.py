@@ -28,16 +28,16 @@ def read_qrels(
     InvalidFile, naming all bad lines, unless ``notes`` skip them.
     """
     notes = notes or ReadingNotes()
-    found: dict[str, dict[str, FileLabel]] = {}
+    qrels: dict[str, dict[str, FileLabel]] = {}
     for number, line in lines(content):
         with notes.line():
             check_storable(line, place := f"{name}, line {number}")
             question, label = _judgement(place, line)
-            found.setdefault(question, {})[label.document] = label
+            qrels.setdefault(question, {})[label.document] = label
     notes.check()
-    if not found:
+    if not qrels:
         raise InvalidFile(f"{name} holds no judgement.", 'Lines are like "q1 0 handbook.pdf 2".')
-    return {question: tuple(labels.values()) for question, labels in found.items()}
+    return {question: tuple(labels.values()) for question, labels in qrels.items()}
 
 
 def _judgement(place: str, line: str) -> tuple[str, FileLabel]:
@@ -82,4 +82,4 @@ def _falling(ranking: Iterable[tuple[str, float]]) -> Iterable[tuple[str, float]
 
 def cell(name: str) -> str:
     """A name without white space."""
-    return _UNSAFE.sub(lambda found: quote(found.group()), name)
+    return _UNSAFE.sub(lambda match: quote(match.group()), name)

@@ -99,21 +99,21 @@ def parse_reply(text: str) -> Reply:
     Thoughts between ``<think>`` marks are left out. What is missing is empty.
     """
     text = _THOUGHTS.sub("", text)
-    for found in objects(text):
-        if isinstance(found.get("question"), str):
-            return Reply(_one_line(found["question"]), tuple(_quotes(found)))
+    for reply in objects(text):
+        if isinstance(reply.get("question"), str):
+            return Reply(_one_line(reply["question"]), tuple(_quotes(reply)))
     lines = [(name.lower(), value) for name, _, value in _FIELD.findall(text)]
     question = next((value for name, value in lines if name == "question"), "")
     quotes = (value for name, value in lines if name != "question")
     return Reply(_one_line(question).strip(_MARKS), tuple(quote.strip(_MARKS) for quote in quotes))
 
 
-def _quotes(found: Mapping[str, Any]) -> Iterator[str]:
+def _quotes(reply: Mapping[str, Any]) -> Iterator[str]:
     """Quotes under any of the names that models give them."""
-    for name, value in found.items():
+    for name, value in reply.items():
         if name.lower().startswith("quote"):
             values = value if isinstance(value, list) else [value]
-            yield from (str(each).strip(_MARKS).removesuffix("...") for each in values if each)
+            yield from (str(quote).strip(_MARKS).removesuffix("...") for quote in values if quote)
 
 
 def _checked(kind: ModelKind, reply: Reply, passages: Sequence[Chunk], rarity: Rarity) -> Draft:
@@ -124,10 +124,10 @@ def _checked(kind: ModelKind, reply: Reply, passages: Sequence[Chunk], rarity: R
     if _POINTS_AT_PASSAGE.search(reply.question):
         raise _Unusable("the question speaks of the passage, which its reader has not seen")
     spans = _spans(reply.quotes, passages[: _QUOTES.get(kind, 1)])
-    made = draft(kind, reply.question, passages, spans, rarity)
-    if kind == "paraphrase" and made.leak > MOST_SHARED:
+    proposal = draft(kind, reply.question, passages, spans, rarity)
+    if kind == "paraphrase" and proposal.leak > MOST_SHARED:
         raise _Unusable("the question repeats the words of the passage")
-    return made
+    return proposal
 
 
 def _spans(quotes: Sequence[str], passages: Sequence[Chunk]) -> list[tuple[int, int]]:
@@ -135,8 +135,8 @@ def _spans(quotes: Sequence[str], passages: Sequence[Chunk]) -> list[tuple[int, 
     spans = []
     for number, passage in enumerate(passages, start=1):
         text = Haystack(passage.text)
-        found = [text.find(quote, similar=False) for quote in quotes if _is_long(quote)]
-        span = next(filter(None, found), None)
+        matches = [text.find(quote, similar=False) for quote in quotes if _is_long(quote)]
+        span = next(filter(None, matches), None)
         if span is None:
             which = f"passage {number}" if len(passages) > 1 else "the passage"
             raise _Unusable(f"no quote is copied word for word from {which}")

@@ -17,14 +17,14 @@ def sample(spans: Spans, number: int, seed: int) -> list[int]:
 
     The same seed takes the same passages on every machine.
     """
-    long = {name: _long(held) for name, held in spans.items()}
+    long = {name: _long(chunks) for name, chunks in spans.items()}
     if not any(long.values()):
-        long = {name: [key for key, _, _ in held] for name, held in spans.items()}
+        long = {name: [key for key, _, _ in chunks] for name, chunks in spans.items()}
     return list(islice(_in_turn(long, seed), number))
 
 
-def _long(held: Sequence[tuple[int, int, int]]) -> list[int]:
-    return [key for key, start, end in held if end - start >= LONG_ENOUGH]
+def _long(chunks: Sequence[tuple[int, int, int]]) -> list[int]:
+    return [key for key, start, end in chunks if end - start >= LONG_ENOUGH]
 
 
 def _in_turn(keys: Mapping[str, Sequence[int]], seed: int) -> Iterator[int]:

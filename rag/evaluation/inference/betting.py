@@ -40,12 +40,12 @@ def watched_mean(figures: Floats) -> Watched:
     tried = np.linspace(-_EDGE, _EDGE, _POINTS)
     tried[_POINTS // 2] = 0.0
     different, counts = np.unique(values, return_counts=True)
-    left = tried[capital(different, tried, counts.astype(np.float64)) < _limit()]
+    remaining = tried[capital(different, tried, counts.astype(np.float64)) < _limit()]
     mean = float(values.mean())
-    if not len(left):  # a mean at the very edge, with many figures
-        left = np.array([np.clip(mean, -_EDGE, _EDGE)])
-    low = -1.0 if left[0] == tried[0] else float(left[0])
-    high = 1.0 if left[-1] == tried[-1] else float(left[-1])
+    if not len(remaining):  # a mean at the very edge, with many figures
+        remaining = np.array([np.clip(mean, -_EDGE, _EDGE)])
+    low = -1.0 if remaining[0] == tried[0] else float(remaining[0])
+    high = 1.0 if remaining[-1] == tried[-1] else float(remaining[-1])
     return Watched(mean, min(low, mean), max(high, mean), decided=not low <= 0.0 <= high)
 
 
@@ -61,8 +61,8 @@ def capital(figures: Floats, against: Floats, counts: Floats | None = None) -> F
     gained = np.log1p(stakes.transpose(0, 2, 1) * (values - means))
     gains = gained.sum(axis=2) if counts is None else gained @ counts
     most = gains.max(axis=1, keepdims=True)
-    made: Floats = most[:, 0] + np.log(np.exp(gains - most).mean(axis=1))
-    return made
+    log_capital: Floats = most[:, 0] + np.log(np.exp(gains - most).mean(axis=1))
+    return log_capital
 
 
 def _limit() -> float:

@@ -30,10 +30,10 @@ def lower_bounds(rows: Floats, worst: float | Floats, miss: float) -> Floats:
     value, or one per row. To get upper bounds, negate the values and the result.
     """
     values = _with(rows, worst)
-    found = np.asarray(values.min(axis=1), np.float64)
+    bounds = np.asarray(values.min(axis=1), np.float64)
     vary = np.ptp(values, axis=1) > _CONSTANT
     if not vary.any():
-        return found
+        return bounds
     centred = values[vary]
     centre = centred.mean(axis=1, keepdims=True)
     centred = centred - centre
@@ -43,8 +43,8 @@ def lower_bounds(rows: Floats, worst: float | Floats, miss: float) -> Floats:
         mean, probability = _tilted(centred, middle)
         less = probability < miss
         low, high = np.where(less, middle, low), np.where(less, high, middle)
-    found[vary] = mean + centre[:, 0]
-    return found
+    bounds[vary] = mean + centre[:, 0]
+    return bounds
 
 
 def tails(rows: Floats, worst: float | Floats) -> Floats:
@@ -53,7 +53,7 @@ def tails(rows: Floats, worst: float | Floats) -> Floats:
     It is the error probability at which ``lower_bounds`` are 0.
     """
     values = _with(rows, worst)
-    found: Floats = np.where(values.max(axis=1) > 0, 0.0, 1.0)
+    p_values: Floats = np.where(values.max(axis=1) > 0, 0.0, 1.0)
     both = (values.max(axis=1) > 0) & (values.min(axis=1) < 0)
     if both.any():
         values = values[both]
@@ -62,8 +62,8 @@ def tails(rows: Floats, worst: float | Floats) -> Floats:
             middle = (low + high) / 2
             short = (values / (1.0 - middle[:, None] * values)).sum(axis=1) < 0
             low, high = np.where(short, middle, low), np.where(short, high, middle)
-        found[both] = _probability(values, middle)
-    return found
+        p_values[both] = _probability(values, middle)
+    return p_values
 
 
 def _with(rows: Floats, worst: float | Floats) -> Floats:

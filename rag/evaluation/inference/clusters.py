@@ -66,11 +66,11 @@ class Clusters:
         The share is 1 if the questions of a cluster move as one, and if each cluster is one
         question.
         """
-        each = len(self) / len(self.codes)
-        if each == 1.0:
+        per_question = len(self) / len(self.codes)
+        if per_question == 1.0:
             return np.ones(len(rows))
         effects = [self.design_effect(row) if np.ptp(row) > 1e-12 else np.inf for row in rows]
-        return np.clip(np.array(effects) * each, each, 1.0)
+        return np.clip(np.array(effects) * per_question, per_question, 1.0)
 
     def design_effect(self, values: Floats) -> float:
         """Return the ratio of the variance of the mean to that of as many independent questions.
@@ -82,5 +82,5 @@ class Clusters:
         alone = float(values.var(ddof=1)) / questions if questions > 1 else 0.0
         if clusters < 2 or clusters == questions or alone <= 1e-12:
             return 1.0
-        said = self.pseudo_values(self.sums(values[None]), self.sizes)[0]
-        return float(said.var(ddof=1)) / clusters / alone
+        pseudo = self.pseudo_values(self.sums(values[None]), self.sizes)[0]
+        return float(pseudo.var(ddof=1)) / clusters / alone

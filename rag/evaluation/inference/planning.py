@@ -43,17 +43,17 @@ class Plan:
     @property
     def sentence(self) -> str:
         """The plan in plain English."""
-        asked = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
+        count = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
         if self.smallest is None or self.smallest > 1.0:
-            return f"{asked} cannot show which of two recipes is better"
-        given = (
+            return f"{count} cannot show which of two recipes is better"
+        assumption = (
             f"going by how the {'runs' if self.pairs > 1 else 'two runs'} so far differ"
             if self.pairs
             else "if recipes differ as much as they usually do"
         )
         return (
-            f"{asked} show a difference of {self.smallest:.2f} or more "
-            f"in {POWER:.0%} of the cases, {given}"
+            f"{count} show a difference of {self.smallest:.2f} or more "
+            f"in {POWER:.0%} of the cases, {assumption}"
         )
 
 

@@ -59,13 +59,13 @@ def posterior(
     ``clusters`` tells which questions belong together: their weight is drawn as one.
     """
     groups = clusters or {}
-    held: dict[Hashable, list[float]] = {}
+    by_group: dict[Hashable, list[float]] = {}
     for question, difference in sorted(differences.items()):
-        held.setdefault(groups.get(question, ("alone", question)), []).append(difference)
-    if len(held) < FEWEST:
+        by_group.setdefault(groups.get(question, ("alone", question)), []).append(difference)
+    if len(by_group) < FEWEST:
         return None
-    sums = np.array([sum(each) for each in held.values()])
-    counts = np.array([len(each) for each in held.values()], np.float64)
+    sums = np.array([sum(group) for group in by_group.values()])
+    counts = np.array([len(group) for group in by_group.values()], np.float64)
     means = _draws(sums, counts, seed)
     better, worse = float((means > equivalent).mean()), float((means < -equivalent).mean())
     return Posterior(better, max(0.0, 1.0 - better - worse), worse, equivalent)

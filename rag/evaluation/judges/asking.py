@@ -44,24 +44,24 @@ def ask(rubric: Rubric, chat: ChatModel, parts: Mapping[str, str]) -> Judgement:
     second reply is no grade either, and ProviderError.
     """
     fence = mark(rubric.name, *parts.values())
-    told = "\n\n".join(
+    sections = "\n\n".join(
         f"{name}:\n{fenced(f'passage-{fence}', text)}" for name, text in parts.items()
     )
-    messages = [Message("system", rubric.text), Message("user", told)]
+    messages = [Message("system", rubric.text), Message("user", sections)]
     spent = Usage()
     for _ in range(2):
-        said, usage = _reply(chat, messages)
+        reply, usage = _reply(chat, messages)
         spent += usage
-        found = _grade(said, rubric.highest)
-        if found is not None:
-            return Judgement(found[0], found[1], rubric.name, spent)
+        graded = _grade(reply, rubric.highest)
+        if graded is not None:
+            return Judgement(graded[0], graded[1], rubric.name, spent)
         again = (
             f'That is no grade. Reply with {{"reason": "...", "grade": N}}, N being a whole number '
             f"from 0 to {rubric.highest}, and nothing else."
         )
-        messages += [Message("assistant", said), Message("user", again)]
+        messages += [Message("assistant", reply), Message("user", again)]
     raise NoGrade(
-        f"The judge gave no grade in two tries: {said[:80]!r}.", "Try a larger model.", spent
+        f"The judge gave no grade in two tries: {reply[:80]!r}.", "Try a larger model.", spent
     )
 
 
@@ -83,11 +83,11 @@ def prefer(chat: ChatModel, question: str, first: str, second: str, passages: st
     for one, other, sign in ((first, second, 1), (second, first, -1)):
         parts = {"question": question, "passages": passages, "first": one, "second": other}
         try:
-            found = ask(RUBRICS["preference"], chat, parts)
+            judgement = ask(RUBRICS["preference"], chat, parts)
         except NoGrade as error:
             raise NoGrade(error.message, error.hint, spent + error.usage) from error
-        votes.append(sign * {0: 0, 1: 1, 2: -1}[found.grade])
-        spent += found.usage
+        votes.append(sign * {0: 0, 1: 1, 2: -1}[judgement.grade])
+        spent += judgement.usage
     return Preferred(fmean(votes), spent)
 
 
@@ -99,10 +99,10 @@ def _reply(chat: ChatModel, messages: list[Message]) -> tuple[str, Usage]:
     return text, usage
 
 
-def _grade(said: str, highest: int) -> tuple[int, str] | None:
+def _grade(reply: str, highest: int) -> tuple[int, str] | None:
     """Grade and reason of the first JSON object in a reply that has a valid one."""
-    for found in objects(_THOUGHTS.sub("", said)):
-        grade = found.get("grade")
+    for answer in objects(_THOUGHTS.sub("", reply)):
+        grade = answer.get("grade")
         if isinstance(grade, int) and not isinstance(grade, bool) and 0 <= grade <= highest:
-            return grade, " ".join(str(found.get("reason") or "").split())[:_LONGEST_REASON]
+            return grade, " ".join(str(answer.get("reason") or "").split())[:_LONGEST_REASON]
     return None

@@ -49,11 +49,11 @@ class OpenPair:
 
     def weights(self) -> dict[str, float]:
         """Return the weight of each hit, open or not, in the DCG@k difference, per grade."""
-        found = dict.fromkeys([*self.first[: self.k], *self.second[: self.k]], 0.0)
+        gains = dict.fromkeys([*self.first[: self.k], *self.second[: self.k]], 0.0)
         for sign, ids in ((1.0, self.first), (-1.0, self.second)):
             for item, discount in zip(ids[: self.k], _discounts(self.k), strict=False):
-                found[item] += sign * float(discount)
-        return found
+                gains[item] += sign * float(discount)
+        return gains
 
     def ideal(self) -> float:
         """The ideal DCG@k of what is known to be relevant."""
@@ -69,9 +69,9 @@ class OpenPair:
         and the lead smaller; where it cannot, so many are that its arrears are least.
         """
         weights = self.weights()
-        known = sum(max(self.grades.get(item, 0), 0) * each for item, each in weights.items())
-        gains = [each for item, each in weights.items() if item not in self.grades and each > 0]
-        best = known + self.highest * sum(gains)
+        judged_gain = sum(max(self.grades.get(item, 0), 0) * gain for item, gain in weights.items())
+        gains = [gain for item, gain in weights.items() if item not in self.grades and gain > 0]
+        best = judged_gain + self.highest * sum(gains)
         if best <= 0.0:
             return best / (self.highest * float(_discounts(self.k).sum()))
         if comb(len(gains) + self.highest, self.highest) > _MOST_PATTERNS:
@@ -83,14 +83,14 @@ class OpenPair:
             [np.broadcast_to(relevant, (len(patterns), len(relevant))), patterns], 1
         )
         ideal_of = _ideal(every, self.k)
-        lead = known + patterns @ -np.sort(-np.array(gains, np.float64))
+        lead = judged_gain + patterns @ -np.sort(-np.array(gains, np.float64))
         return float(np.divide(lead, ideal_of, out=np.zeros(len(lead)), where=ideal_of > 0).max())
 
     def highest_share(self, of: int | None) -> float:
         """The highest difference in relevant hits, divided by ``of``, or by all relevant ones."""
-        ahead, known = self._ahead()
+        ahead, judged_share = self._ahead()
         relevant = sum(grade > 0 for grade in self.grades.values())
-        best = ahead + known
+        best = ahead + judged_share
         if of is not None:
             return best / of
         if best <= 0:

@@ -28,11 +28,11 @@ def bpref(ids: Sequence[str], grades: Mapping[str, int]) -> float:
     """
     relevant = sum(grade > 0 for grade in grades.values())
     least = min(relevant, len(grades) - relevant)
-    found = above = 0.0
+    total = above = 0.0
     for item in ids:
         grade = grades.get(item)
         if grade is not None and grade > 0:
-            found += 1.0 - (min(above, least) / least if least else 0.0)
+            total += 1.0 - (min(above, least) / least if least else 0.0)
         elif grade is not None:
             above += 1
-    return found / relevant if relevant else 0.0
+    return total / relevant if relevant else 0.0

@@ -34,17 +34,18 @@ def with_open_hits(
     that do not compare, stay as they are.
     """
     together: dict[tuple[str, ...], list[str]] = {}
-    for metric, found in comparisons.items():
-        if metric.partition("@")[0] in MEASURES and not found.obstacle:
-            asked = tuple(name for name in judged if name in found.differences)
-            together.setdefault(asked, []).append(metric)
+    for metric, comparison in comparisons.items():
+        if metric.partition("@")[0] in MEASURES and not comparison.obstacle:
+            question_ids = tuple(name for name in judged if name in comparison.differences)
+            together.setdefault(question_ids, []).append(metric)
     hits: dict[str, OpenHits | None] = {}
-    for asked, metrics in together.items():
-        if asked:
-            rankings = {name: judged[name] for name in asked}
+    for question_ids, metrics in together.items():
+        if question_ids:
+            rankings = {name: judged[name] for name in question_ids}
             hits |= open_hits(metrics, rankings, groups, same_cut=same_cut)
     return dict(comparisons) | {
-        metric: replace(comparisons[metric], open_hits=found) for metric, found in hits.items()
+        metric: replace(comparisons[metric], open_hits=open_hits)
+        for metric, open_hits in hits.items()
     }
 
 
@@ -66,7 +67,7 @@ def open_hits(
     by_depth: dict[int, list[str]] = {}
     for metric in metrics:
         by_depth.setdefault(parse_metric(metric).k, []).append(metric)
-    found: dict[str, OpenHits | None] = dict.fromkeys(metrics)
+    by_metric: dict[str, OpenHits | None] = dict.fromkeys(metrics)
     for k, names in by_depth.items():
         shares = open_shares(rows, k)
         if not any(shares):
@@ -78,8 +79,8 @@ def open_hits(
                 dict(zip(rankings, second.tolist(), strict=True)),
                 groups=groups,
             )
-            found[name] = OpenHits(k, shares, compared.difference, compared.interval)
-    return found
+            by_metric[name] = OpenHits(k, shares, compared.difference, compared.interval)
+    return by_metric
 
 
 def _means(
@@ -98,11 +99,11 @@ def _means(
         figures, others = (evaluate(side.ranked, metrics) for side in (filled, other))
         for name in metrics:
             drawn[name].append((figures[name], others[name]))
-    found = {}
+    means = {}
     for name, pairs in drawn.items():
         of_less, of_more = (np.stack(figures).mean(axis=0) for figures in zip(*pairs, strict=True))
-        found[name] = (of_more, of_less) if turned else (of_less, of_more)
-    return found
+        means[name] = (of_more, of_less) if turned else (of_less, of_more)
+    return means
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +160,12 @@ def _shared(rows: Sequence[JudgedRankings], k: int, turned: bool) -> Mask:
 
     These hits count for both runs and stay open. The shape is (rows, k).
     """
-    found = np.zeros((len(rows), k), np.bool_)
+    shared = np.zeros((len(rows), k), np.bool_)
     for number, row in enumerate(rows):
         mine, theirs = (row.second, row.first) if turned else (row.first, row.second)
         both = set(theirs[:k])
-        found[number, : len(mine[:k])] = [item in both for item in mine[:k]]
-    return found
+        shared[number, : len(mine[:k])] = [item in both for item in mine[:k]]
+    return shared
 
 
 def _draws(less: _Side, more: _Side, free: Mask) -> Iterator[Integers]:
@@ -180,7 +181,7 @@ def _draws(less: _Side, more: _Side, free: Mask) -> Iterator[Integers]:
         grades = np.zeros_like(less.gains)
         for number, places in enumerate(ranks):
             if share and len(places):
-                taken = dice.random(len(places)) < share
+                relevant = dice.random(len(places)) < share
                 like = dice.integers(len(ranks), size=len(places))
-                grades[number, places] = np.where(taken, more.gains[like, places], 0)
+                grades[number, places] = np.where(relevant, more.gains[like, places], 0)
         yield grades

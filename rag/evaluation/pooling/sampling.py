@@ -63,20 +63,20 @@ def sampled_mean(
             f"{count} hits of the random sample are judged, and an interval takes {FEWEST}.",
             "Judge more of the sample.",
         )
-    left = 1.0 - count / pool
+    open_share = 1.0 - count / pool
     mean = float(judged.mean())
-    if not left:
+    if not open_share:
         whole = Interval(mean, mean)
         return SampledMean(mean, whole, whole, 0.0, count, pool)
-    alone = count / left - 1.0
-    people = _interval(mean, left * float(judged.var(ddof=1)) / count, count, alone)
+    alone = count / open_share - 1.0
+    people = _interval(mean, open_share * float(judged.var(ddof=1)) / count, count, alone)
     if proxy is None or proxy_of_pool is None or not float(proxy.var()):
         return SampledMean(mean, people, people, 0.0, count, pool)
     power = float(np.cov(judged, proxy)[0, 1] / proxy.var(ddof=1))
     rest = judged - power * proxy
     spread = max(_spread(rest, proxy), _least_spread(count))
     corrected = min(max(float(rest.mean() + power * proxy_of_pool.mean()), 0.0), 1.0)
-    interval = _interval(corrected, left * spread / count, count - 1, alone)
+    interval = _interval(corrected, open_share * spread / count, count - 1, alone)
     if interval.high - interval.low >= people.high - people.low:
         return SampledMean(mean, people, people, 0.0, count, pool)
     return SampledMean(corrected, interval, people, power, count, pool)

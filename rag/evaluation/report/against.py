@@ -28,7 +28,7 @@ def against_baseline(report: RunReport) -> Markup | None:
             class_="lead",
         ),
         element("ul", *chips, class_="chips") if chips else None,
-        *(element("p", each, class_="note") for each in baseline.caveats),
+        *(element("p", caveat, class_="note") for caveat in baseline.caveats),
         *(() if figures.obstacle else _evidence(baseline)),
     )
 
@@ -80,12 +80,12 @@ def _test(baseline: Baseline) -> str:
     )
 
 
-def _moved(baseline: Baseline, sign: int, said: str) -> Markup | None:
+def _moved(baseline: Baseline, sign: int, title: str) -> Markup | None:
     """The questions with the largest differences of one sign."""
-    rows = [each for each in baseline.figures.differences.items() if each[1] * sign > 0]
+    rows = [item for item in baseline.figures.differences.items() if item[1] * sign > 0]
     if not rows:
         return None
-    rows.sort(key=lambda each: -abs(each[1]))
+    rows.sort(key=lambda item: -abs(item[1]))
     body = [
         element(
             "tr",
@@ -99,7 +99,7 @@ def _moved(baseline: Baseline, sign: int, said: str) -> Markup | None:
     rest = len(rows) - _SHOWN
     return element(
         "div",
-        heading(said),
+        heading(title),
         element("div", element("table", element("tbody", *body)), class_="scroll"),
         element("p", f"and {rest:,} more", class_="note") if rest > 0 else None,
     )

@@ -34,8 +34,8 @@ def against_k(
     y = _linear(0.0, 1.0, bottom, _TOP)
     parts = [_grid(y, bottom), _ticks(cutoffs, x, bottom)]
     if band:
-        upper = [(x[i], y(each.high)) for i, each in enumerate(band)]
-        lower = [(x[i], y(each.low)) for i, each in enumerate(band)]
+        upper = [(x[i], y(interval.high)) for i, interval in enumerate(band)]
+        lower = [(x[i], y(interval.low)) for i, interval in enumerate(band)]
         first = next(iter(lines))
         parts.append(
             element("polygon", points=_points(upper + lower[::-1]), class_=f"band {first}")
@@ -58,12 +58,12 @@ def against_k(
 
 def histogram(bars: Sequence[tuple[str, int, str]], title: str) -> Markup:
     """Bars from (label, count, class)."""
-    height, bottom, left = 280, 236, 14
+    height, bottom, margin = 280, 236, 14
     most = max((count for _, count, _ in bars), default=0) or 1
-    step = (WIDTH - 2 * left) / max(len(bars), 1)
-    parts = [element("line", x1=left, x2=WIDTH - left, y1=bottom, y2=bottom, class_="axis")]
+    step = (WIDTH - 2 * margin) / max(len(bars), 1)
+    parts = [element("line", x1=margin, x2=WIDTH - margin, y1=bottom, y2=bottom, class_="axis")]
     for place, (label, count, name) in enumerate(bars):
-        middle = left + step * (place + 0.5)
+        middle = margin + step * (place + 0.5)
         size = (bottom - 36) * count / most
         if count:
             parts.append(_bar(middle - step * 0.38, bottom - size, step * 0.76, size, name))

@@ -94,7 +94,7 @@ class RunReport:
     def unit(self) -> str:
         """The ranked and judged unit: passages or whole documents."""
         ids = (entry[0] for item in self.judged for entry in item.ranking[:1])
-        return "document" if any(len(each) == _DOCUMENT_ID for each in ids) else "passage"
+        return "document" if any(len(key) == _DOCUMENT_ID for key in ids) else "passage"
 
     @property
     def cutoffs(self) -> list[int]:

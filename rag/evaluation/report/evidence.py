@@ -30,16 +30,16 @@ def misses(report: RunReport) -> Markup | None:
 def _miss(miss: Miss, report: RunReport) -> Markup:
     result = miss.result
     rank = result.first_relevant
-    found = "nothing relevant came back" if rank is None else f"first relevant at rank {rank}"
+    outcome = "nothing relevant came back" if rank is None else f"first relevant at rank {rank}"
     count = f"{result.found:,} of {result.relevant:,} relevant found"
-    came = [_retrieved(each) for each in miss.retrieved]
+    came = [_retrieved(retrieved) for retrieved in miss.retrieved]
     return element(
         "article",
         element("p", result.text, class_="question user", dir="auto"),
         element(
             "div",
             f"{metric_title(report.metric)} {result.metrics[report.metric]:.3f} · "
-            f"{found} · {count}",
+            f"{outcome} · {count}",
             class_="note",
         ),
         columns(
@@ -167,5 +167,5 @@ def _fields(report: RunReport) -> Markup:
 
 def closing(report: RunReport) -> Markup:
     """Return the footer with the origin of the page."""
-    made = f"Made with Touchstone {report.run.code_version or '(unknown version)'}. "
-    return element("footer", made, "This file needs no network and holds no script.")
+    imprint = f"Made with Touchstone {report.run.code_version or '(unknown version)'}. "
+    return element("footer", imprint, "This file needs no network and holds no script.")

@@ -20,14 +20,14 @@ def element(name: str, *children: str | None, **attributes: str | float | None) 
     A trailing underscore of an attribute is dropped (``class_``), others become hyphens. None
     leaves a child or an attribute out.
     """
-    shown = "".join(
+    rendered = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(_text(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
     if name in _VOID:
-        return Markup(f"<{name}{shown}>")
-    return Markup(f"<{name}{shown}>{join(*children)}</{name}>")
+        return Markup(f"<{name}{rendered}>")
+    return Markup(f"<{name}{rendered}>{join(*children)}</{name}>")
 
 
 def section(title: str, *children: str | None) -> Markup:

@@ -64,11 +64,11 @@ def cards(report: RunReport) -> Markup:
 
 def on_cards(run: Run) -> list[str]:
     """The metrics of a run that have a card."""
-    wanted = [name for name in _CARDS if name in run.metrics]
-    if len(wanted) < 3:
+    names = [name for name in _CARDS if name in run.metrics]
+    if len(names) < 3:
         depths = (int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@"))
-        wanted = [f"{name}@{max(depths, default=1)}" for name in _LINES]
-    return wanted
+        names = [f"{name}@{max(depths, default=1)}" for name in _LINES]
+    return names
 
 
 def _card(report: RunReport, metric: str) -> Markup:
@@ -104,36 +104,36 @@ def _change(metric: str, value: float, before: float | None, report: RunReport) 
     if abs(change) < _NO_CHANGE:
         return element("div", "same as baseline", class_="small")
     percent = metric.endswith("refusal")
-    shown = f"{signed(change * 100, 0)} points" if percent else signed(change)
+    amount = f"{signed(change * 100, 0)} points" if percent else signed(change)
     compared = report.baseline.cards.get(metric)
     colours = {"better": "small up", "worse": "small down"}
     name = colours.get(compared.verdict, "small") if compared else "small"
-    return element("div", f"{shown} vs. baseline", class_=name)
+    return element("div", f"{amount} vs. baseline", class_=name)
 
 
 def setting(report: RunReport) -> Markup:
     """Return the section on the questions, the documents and the retrieval steps."""
     run = report.run
     unanswerable = sum(not item.answerable for item in report.results)
-    asked = (
+    question_note = (
         f"{counted(run.questions, 'question')} of the set “{run.question_set}”, version "
         f"{run.set_version}. For {len(report.judged):,} of them the relevant {report.unit}s are "
         f"known" + (f"; {unanswerable:,} have no answer in the documents." if unanswerable else ".")
     )
-    held = (
+    data_note = (
         f"{counted(run.documents, 'document')} of the knowledge base “{report.base}”, cut into "
         f"{counted(report.passages, 'passage')}."
     )
-    steps = (element("li", each) for each in recipe_sentences(run.recipe, report.threshold))
+    steps = (element("li", sentence) for sentence in recipe_sentences(run.recipe, report.threshold))
     return section(
         "What was measured",
         columns(
             element(
                 "div",
                 element("h3", "Questions"),
-                element("p", asked, class_="user"),
+                element("p", question_note, class_="user"),
                 element("h3", "Documents"),
-                element("p", held, class_="user"),
+                element("p", data_note, class_="user"),
                 *(element("p", note, class_="note") for note in report.notes),
             ),
             element("div", element("h3", "Recipe"), element("ol", *steps, class_="steps")),
@@ -164,9 +164,9 @@ def pictures(report: RunReport) -> Markup:
 
 def _depth(report: RunReport) -> str:
     metrics = report.run.metrics
-    shown = [k for k in (5, 10, *report.cutoffs) if f"recall@{k}" in metrics][:2]
-    held = " and ".join(f"{metrics[f'recall@{k}']:.0%} in the first {k}" for k in shown)
-    return f"Of what is relevant: {held}. The shade is the 95% interval of nDCG."
+    cutoffs = [k for k in (5, 10, *report.cutoffs) if f"recall@{k}" in metrics][:2]
+    recalls = " and ".join(f"{metrics[f'recall@{k}']:.0%} in the first {k}" for k in cutoffs)
+    return f"Of what is relevant: {recalls}. The shade is the 95% interval of nDCG."
 
 
 def _ranks_in_words(report: RunReport) -> str:
@@ -186,8 +186,8 @@ def _against_k(report: RunReport) -> Markup:
     before = None
     if report.baseline:
         old = [report.baseline.run.metrics.get(f"ndcg@{k}") for k in ks]
-        known = [value for value in old if value is not None]
-        before = ("baseline", known) if len(known) == len(ks) else None
+        values = [value for value in old if value is not None]
+        before = ("baseline", values) if len(values) == len(ks) else None
     return charts.against_k(ks, lines, [report.interval(f"ndcg@{k}") for k in ks], before)
 
 
@@ -238,16 +238,16 @@ def _by_tag(report: RunReport) -> Markup | None:
     if not tagged:
         return None
     numbers = ("Questions", metric_title(report.metric), "95% interval")
-    head = [element("th", "Tag"), *(element("th", each, class_="number") for each in numbers)]
+    head = [element("th", "Tag"), *(element("th", number, class_="number") for number in numbers)]
     rows = [
         element(
             "tr",
-            element("td", element("span", held.tag, class_="user")),
-            element("td", f"{held.questions:,}", class_="number"),
-            _number(held.means[report.metric]),
-            element("td", _range(held.intervals[report.metric], False), class_="number"),
+            element("td", element("span", tag_figures.tag, class_="user")),
+            element("td", f"{tag_figures.questions:,}", class_="number"),
+            _number(tag_figures.means[report.metric]),
+            element("td", _range(tag_figures.intervals[report.metric], False), class_="number"),
         )
-        for held in tagged[:_MOST_TAGS]
+        for tag_figures in tagged[:_MOST_TAGS]
     ]
     rest = len(tagged) - _MOST_TAGS
     return join(

@@ -19,22 +19,22 @@ def trust(report: RunReport) -> Markup | None:
 
 
 def _unjudged(report: RunReport) -> Markup | None:
-    found = report.unjudged
-    if found is None:
+    share = report.unjudged
+    if share is None:
         return None
     units = f"{report.unit}s"
-    if not found.unjudged:
-        said = f"Somebody has judged all {units} among the first {found.k}: nothing is open."
-        return element("p", said)
-    said = (
-        f"Of {found.hits:,} {units} among the first {found.k}, {found.unjudged:,} "
-        f"({found.share:.0%}) are judged by nobody and count as not relevant. Whatever they turn "
-        f"out to be (grades up to {found.highest}), and however many relevant {units} were not "
-        f"retrieved, nDCG@{found.k} lies between {_range(found.ndcg)} and precision@{found.k} "
-        f"between {_range(found.precision)} on these questions."
+    if not share.unjudged:
+        sentence = f"Somebody has judged all {units} among the first {share.k}: nothing is open."
+        return element("p", sentence)
+    sentence = (
+        f"Of {share.hits:,} {units} among the first {share.k}, {share.unjudged:,} "
+        f"({share.share:.0%}) are judged by nobody and count as not relevant. Whatever they turn "
+        f"out to be (grades up to {share.highest}), and however many relevant {units} were not "
+        f"retrieved, nDCG@{share.k} lies between {_range(share.ndcg)} and precision@{share.k} "
+        f"between {_range(share.precision)} on these questions."
     )
-    later = None if found.current else "By the labels of today, not those of the run."
-    return join(element("p", said), element("p", later, class_="note") if later else None)
+    later = None if share.current else "By the labels of today, not those of the run."
+    return join(element("p", sentence), element("p", later, class_="note") if later else None)
 
 
 def _range(interval: Interval) -> str:
@@ -42,8 +42,8 @@ def _range(interval: Interval) -> str:
 
 
 def _calibration(report: RunReport) -> Markup | None:
-    found = report.calibrated
-    if found is None:
+    calibration = report.calibrated
+    if calibration is None:
         return None
     head = [
         element("th", "Said"),
@@ -54,26 +54,31 @@ def _calibration(report: RunReport) -> Markup | None:
     ]
     return join(
         heading("Do probabilities come true?"),
-        element("p", _in_words(found), class_="user"),
-        table(head, map(_row, found.bins)),
+        element("p", _in_words(calibration), class_="user"),
+        table(head, map(_row, calibration.bins)),
         element("p", "The mark is what was said, the dot what came true.", class_="note"),
     )
 
 
-def _row(each: ReliabilityBin) -> Markup:
+def _row(reliability: ReliabilityBin) -> Markup:
+    observed, interval = reliability.observed, reliability.interval
+    strip = charts.interval_strip(observed, interval, reliability.predicted)
     return element(
         "tr",
-        element("td", f"{each.predicted:.0%}"),
-        element("td", f"{each.observed:.0%}", class_="number"),
-        element("td", f"{each.interval.low:.0%}–{each.interval.high:.0%}"),
-        element("td", charts.interval_strip(each.observed, each.interval, each.predicted)),
-        element("td", f"{each.count:,}", class_="number"),
+        element("td", f"{reliability.predicted:.0%}"),
+        element("td", f"{reliability.observed:.0%}", class_="number"),
+        element("td", f"{reliability.interval.low:.0%}–{reliability.interval.high:.0%}"),
+        element("td", strip),
+        element("td", f"{reliability.count:,}", class_="number"),
     )
 
 
-def _in_words(found: CalibrationNote) -> str:
-    scores = found.quality
-    inside = sum(each.interval.low <= each.predicted <= each.interval.high for each in found.bins)
+def _in_words(calibration: CalibrationNote) -> str:
+    scores = calibration.quality
+    inside = sum(
+        reliability.interval.low <= reliability.predicted <= reliability.interval.high
+        for reliability in calibration.bins
+    )
     better = 1 - scores.brier / scores.base_brier if scores.base_brier else 0.0
     use = (
         f"Its errors (Brier score) are {better:.0%} smaller than those of always saying the base "
@@ -83,11 +88,12 @@ def _in_words(found: CalibrationNote) -> str:
     )
     return (
         f"The probability of being relevant was learned from the labels of "
-        f"{counted(found.questions, 'question')} of “{found.question_set}”. In cross-validation "
-        f"{inside:,} of {counted(len(found.bins), 'group')} came true within their interval. {use} "
+        f"{counted(calibration.questions, 'question')} of “{calibration.question_set}”. "
+        f"In cross-validation {inside:,} of {counted(len(calibration.bins), 'group')} came true "
+        f"within their interval. {use} "
         + (
             "The threshold of this run is compared with it."
-            if found.used
+            if calibration.used
             else "This run compares its threshold with the cosine instead."
         )
     )

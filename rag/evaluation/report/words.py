@@ -26,13 +26,15 @@ def setting(value: Any) -> str:
 
 def headline(report: RunReport) -> str:
     """Return the most important result for a stakeholder, as one sentence."""
-    asked, unit = len(report.judged), report.unit
+    questions, unit = len(report.judged), report.unit
     near = min(10, max(report.cutoffs, default=10))
     first, within = report.first_within(1), report.first_within(near)
-    shown = [str(each) if asked < 20 else f"{each / asked:.0%}" for each in (first, within)]
+    counts = [
+        str(count) if questions < 20 else f"{count / questions:.0%}" for count in (first, within)
+    ]
     return (
-        f"A right {unit} comes first for {shown[0]} of {counted(asked, 'question')}, and is among "
-        f"the first {near} for {shown[1]}."
+        f"A right {unit} comes first for {counts[0]} of {counted(questions, 'question')}, "
+        f"and is among the first {near} for {counts[1]}."
     )
 
 

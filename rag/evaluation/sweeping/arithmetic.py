@@ -76,11 +76,11 @@ class Arithmetic:
         units = layout.unit_rows
         if id(units) not in self._known:
             labelled = Labelled.of(self.ideals)
-            found = Units(labelled.number[units], layout.unit_slots, layout.unit_grades)
+            found_units = Units(labelled.number[units], layout.unit_slots, layout.unit_grades)
             self._known.clear()
             self._known[id(units)] = (
                 units,
-                Means(self.metrics, self.depth, found, labelled, self.apart),
+                Means(self.metrics, self.depth, found_units, labelled, self.apart),
             )
         return self._known[id(units)][1]
 
@@ -90,13 +90,13 @@ class Arithmetic:
         rankings: Sequence[SearchRecipe],
         cuts: Cuts,
         tokens: Integers | None = None,
-        shown: Sequence[SearchRecipe] | None = None,
+        displayed: Sequence[SearchRecipe] | None = None,
     ) -> Floats:
         """Means, shape (rankings, cuts, names and columns).
 
         ``cuts`` tells how a ranking is cut: as many for every one. ``tokens`` (candidates,) adds,
         as the last of the names, the mean tokens of the passages shown: by the rankings, or by what
-        stands for each of them in ``shown``, where those go deeper than a search.
+        stands for each of them in ``displayed``, where those go deeper than a search.
         """
         deepest = [cut.top_k for cut in cuts(rankings[0])]
         width = len(self.names) + (tokens is not None) + len(self.columns)
@@ -117,7 +117,7 @@ class Arithmetic:
             means.finish()
         if tokens is None:
             return result
-        for family, by_weight in by_family(shown or rankings).items():
+        for family, by_weight in by_family(displayed or rankings).items():
             visible = pool(prepared.layout(family.by), family, family.kept(seen))
             in_view = Shown(visible, cuts(_one_of(rankings, by_weight)))
             for weight, numbers in by_weight.items():

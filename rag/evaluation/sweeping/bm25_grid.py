@@ -57,9 +57,9 @@ class Bm25Grid:
             for begin, end in zip(self._starts[:-1], self._starts[1:], strict=True)
         ]
         self._dense_rank = np.full(len(postings.keys), NOT_FOUND, np.int32)
-        for begin, held, found in zip(self._starts, parts, near, strict=False):
-            self._dense_rank[begin + np.searchsorted(held, found)] = np.arange(len(found))
-        graded = [judge.graded(item, held) for item, held in zip(questions, parts, strict=True)]
+        for begin, keys, nearest in zip(self._starts, parts, near, strict=False):
+            self._dense_rank[begin + np.searchsorted(keys, nearest)] = np.arange(len(nearest))
+        graded = [judge.graded(item, keys) for item, keys in zip(questions, parts, strict=True)]
         self._unit = np.concatenate([units for units, _ in graded])
         self._grade = np.concatenate([grades for _, grades in graded])
         self._cosine = np.full(len(postings.keys), np.nan)  # until it is asked for
@@ -73,21 +73,21 @@ class Bm25Grid:
         k1, b = ((min(values), max(values)) for values in zip(*pairs, strict=True))
         low, high = self._postings.bounds(k1, b)
         by_words = (high > 0) & (high >= self._bars(low, depth)[self._postings.rows])
-        kept = by_words | (self._dense_rank < depth)
-        self._know_cosines(kept)
-        dense_rank = self._dense_rank[kept]
-        postings = self._postings.only(kept)
+        candidates = by_words | (self._dense_rank < depth)
+        self._know_cosines(candidates)
+        dense_rank = self._dense_rank[candidates]
+        postings = self._postings.only(candidates)
         deep = Deep(
             questions=postings.queries,
             row=postings.rows,
             keys=postings.keys,
-            cosine=self._cosine[kept],
+            cosine=self._cosine[candidates],
             bm25=np.zeros(len(dense_rank)),
             dense_rank=np.where(dense_rank < depth, dense_rank, NOT_FOUND).astype(np.int32),
             lexical_rank=np.full(len(dense_rank), NOT_FOUND, np.int32),
-            unit=self._unit[kept],
-            grade=self._grade[kept],
-            exact=None if self._exact is None else self._exact[kept],
+            unit=self._unit[candidates],
+            grade=self._grade[candidates],
+            exact=None if self._exact is None else self._exact[candidates],
             topics=self._topics,
             lacking=self._lacking,
         )
@@ -101,8 +101,8 @@ class Bm25Grid:
                 bars[row] = np.partition(scores[begin:end], last)[last]
         return bars
 
-    def _know_cosines(self, kept: np.ndarray) -> None:
-        new = np.flatnonzero(kept & np.isnan(self._cosine))
+    def _know_cosines(self, candidates: np.ndarray) -> None:
+        new = np.flatnonzero(candidates & np.isnan(self._cosine))
         self._cosine[new] = self._cosines(self._postings.rows[new], self._postings.keys[new])
 
 
@@ -182,8 +182,8 @@ def _ranks(places: _Table, scores: Scores, depth: int) -> Ranks:
     near = _Table.of(places.rows[first], len(table))
     order = _ordered(near.filled(losses[first]))
     number = np.empty(order.shape, np.int32)
-    shown = np.broadcast_to(np.arange(order.shape[1], dtype=np.int32), order.shape)
-    np.put_along_axis(number, order, shown, axis=1)
+    positions = np.broadcast_to(np.arange(order.shape[1], dtype=np.int32), order.shape)
+    np.put_along_axis(number, order, positions, axis=1)
     columns = number[near.rows, near.columns]
     ranks = np.full(len(scores), NOT_FOUND, np.int32)
     ranks[first] = np.where(columns < depth, columns, NOT_FOUND)

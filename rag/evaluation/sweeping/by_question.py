@@ -58,9 +58,9 @@ class QuestionFigures:
         if name == "shown_precision":
             if self.relevant is None:
                 return None
-            shown = self.shown.sum(axis=1)
-            shares: Floats = np.full(len(shown), np.nan)
-            np.divide(self.relevant.sum(axis=1), shown, out=shares, where=shown > 0)
+            totals = self.shown.sum(axis=1)
+            shares: Floats = np.full(len(totals), np.nan)
+            np.divide(self.relevant.sum(axis=1), totals, out=shares, where=totals > 0)
             return shares
         values = self.by_question(name)
         return None if values is None else np.asarray(values.mean(axis=1))
@@ -105,13 +105,13 @@ class QuestionFigures:
 
     def intervals(self, names: Iterable[str]) -> dict[str, Interval]:
         """The 95% intervals of means of the first recipe, for figures in [0, 1] that it has."""
-        found = {}
+        by_name = {}
         for name in names:
             values = self.by_question(name)
             if values is not None:
                 clusters = clusters_of(self._ids(name), self.groups)
-                found[name] = Interval(*mean_intervals(values[0], clusters).tolist())
-        return found
+                by_name[name] = Interval(*mean_intervals(values[0], clusters).tolist())
+        return by_name
 
     def changes(self, names: Iterable[str], other: QuestionFigures) -> dict[str, Comparison]:
         """From the first recipe of ``other``, of the same questions, to the first of these.
@@ -124,8 +124,10 @@ class QuestionFigures:
             if (ours := self._of(name, 0)) is not None
             and (theirs := other._of(name, 0)) is not None
         ]
-        found = compare_pairs(pairs, groups=self.groups)
-        return {name: each for (name, _, _), each in zip(pairs, found, strict=True)}
+        comparisons = compare_pairs(pairs, groups=self.groups)
+        return {
+            name: comparison for (name, _, _), comparison in zip(pairs, comparisons, strict=True)
+        }
 
     def compare(self, name: str, recipe: int, other: int, *, picked: bool = False) -> Comparison:
         """Two of the recipes in one metric, question by question.
@@ -179,12 +181,12 @@ class Closeup:
         *,
         as_shown: bool = False,
         totals: Sequence[Total] = (),
-        shown: Sequence[SearchRecipe] | None = None,
+        displayed: Sequence[SearchRecipe] | None = None,
     ) -> QuestionFigures:
         """Figures of recipes that share their BM25; ``totals`` tells what of the shown is counted.
 
         Metrics look down the ranking above the threshold; ``as_shown`` cuts it at top-k before.
-        ``shown`` are the recipes as they search, where metrics look deeper than that.
+        ``displayed`` are the recipes as they search, where metrics look deeper than that.
         """
         shape = len(recipes), len(self._material.questions)
         tables = {name: np.empty((len(recipes), len(self._labelled))) for name in metrics}
@@ -199,7 +201,7 @@ class Closeup:
                     tables[name][numbers] = values
                 above[numbers] = laid_out.above([cut.limit for cut in cuts])
         visible, counted = above.copy(), [self._values(total) for total in totals]
-        for family, by_weight in by_family(shown or [one for one, _ in recipes]).items():
+        for family, by_weight in by_family(displayed or [one for one, _ in recipes]).items():
             laid_out = self._pool(family)
             for weight, numbers in by_weight.items():
                 cuts = [recipes[number][1] for number in numbers]

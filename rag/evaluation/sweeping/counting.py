@@ -119,9 +119,9 @@ class Shown:
         order = np.argsort(-scores, axis=1, kind="stable")  # equal scores by key
         columns = np.take_along_axis(self._by_key, order, axis=1)
         tables = []
-        for each in values:
+        for row in values:
             tables.append(np.zeros(columns.shape))
-            tables[-1][self._inside] = each[self._pool.places]
+            tables[-1][self._inside] = row[self._pool.places]
         deepest = max(cut.top_k for cut in self._cuts)
         running = {
             limit: _running(columns, above, tables, deepest) for limit, above in self._above.items()
@@ -145,9 +145,9 @@ def _running(
     columns, slots = order[rows, ranks], rank[rows, ranks]
     sums = []
     for table in values:
-        shown = np.zeros((len(order), deepest + 1))
-        shown[rows, slots] = table[rows, columns]
-        sums.append(np.cumsum(shown, axis=1))
+        ranked = np.zeros((len(order), deepest + 1))
+        ranked[rows, slots] = table[rows, columns]
+        sums.append(np.cumsum(ranked, axis=1))
     return sums
 
 

@@ -63,18 +63,18 @@ class Deep:
 
     def candidates(self, mode: Mode, depth: int) -> list[Candidates]:
         """The candidates of each question that a recipe of that mode finds ``depth`` deep."""
-        found = self.at(np.flatnonzero(self.within(mode, depth)))
-        ends = np.searchsorted(found.row, np.arange(self.questions + 1))
+        candidates = self.at(np.flatnonzero(self.within(mode, depth)))
+        ends = np.searchsorted(candidates.row, np.arange(self.questions + 1))
         return [
             Candidates(
-                keys=found.keys[at],
-                cosine=found.cosine[at],
-                bm25=found.bm25[at],
-                dense_rank=_at_most(found.dense_rank[at], depth),
-                lexical_rank=_at_most(found.lexical_rank[at], depth),
-                exact=None if found.exact is None else found.exact[at],
-                topic=found.topics[number] if found.topics else None,
-                lacking=found.lacking[number] if found.lacking else "",
+                keys=candidates.keys[at],
+                cosine=candidates.cosine[at],
+                bm25=candidates.bm25[at],
+                dense_rank=_at_most(candidates.dense_rank[at], depth),
+                lexical_rank=_at_most(candidates.lexical_rank[at], depth),
+                exact=None if candidates.exact is None else candidates.exact[at],
+                topic=candidates.topics[number] if candidates.topics else None,
+                lacking=candidates.lacking[number] if candidates.lacking else "",
             )
             for number, at in enumerate(map(slice, ends[:-1], ends[1:]))
         ]
@@ -82,20 +82,20 @@ class Deep:
     def only(self, chosen: npt.NDArray[np.bool_]) -> Deep:
         """The candidates of some questions; ``chosen`` has shape (questions,)."""
         rows = (np.cumsum(chosen) - 1)[self.row]
-        kept = replace(
+        narrowed = replace(
             self,
             questions=int(np.count_nonzero(chosen)),
             row=rows,
             topics=tuple(compress(self.topics, chosen)),
             lacking=tuple(compress(self.lacking, chosen)),
         )
-        return kept.at(np.flatnonzero(chosen[self.row]))
+        return narrowed.at(np.flatnonzero(chosen[self.row]))
 
     def at(self, inside: Integers) -> Deep:
         """Some of the candidates, by rising place."""
-        held: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        del held["questions"], held["topics"], held["lacking"]
-        arrays = {name: each[inside] for name, each in held.items() if each is not None}
+        columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        del columns["questions"], columns["topics"], columns["lacking"]
+        arrays = {name: column[inside] for name, column in columns.items() if column is not None}
         return replace(self, **arrays)
 
 
@@ -107,26 +107,26 @@ def flattened(
 ) -> Deep:
     """The candidates of all questions (one or more) with their grades, as one table."""
     graded = [
-        judge.graded(question, found.keys)
-        for question, found in zip(questions, candidates, strict=True)
+        judge.graded(question, candidate.keys)
+        for question, candidate in zip(questions, candidates, strict=True)
     ]
-    sizes = [len(found) for found in candidates]
+    sizes = [len(candidate) for candidate in candidates]
     return Deep(
         questions=len(questions),
         row=np.repeat(np.arange(len(sizes)), sizes),
-        keys=np.concatenate([found.keys for found in candidates]),
-        cosine=np.concatenate([found.cosine for found in candidates]),
-        bm25=np.concatenate([found.bm25 for found in candidates]),
-        dense_rank=np.concatenate([found.dense_rank for found in candidates]),
-        lexical_rank=np.concatenate([found.lexical_rank for found in candidates]),
+        keys=np.concatenate([candidate.keys for candidate in candidates]),
+        cosine=np.concatenate([candidate.cosine for candidate in candidates]),
+        bm25=np.concatenate([candidate.bm25 for candidate in candidates]),
+        dense_rank=np.concatenate([candidate.dense_rank for candidate in candidates]),
+        lexical_rank=np.concatenate([candidate.lexical_rank for candidate in candidates]),
         unit=np.concatenate([units for units, _ in graded]),
         grade=np.concatenate([grades for _, grades in graded]),
         probability=None
         if calibration is None
-        else np.concatenate([calibration.probabilities(found) for found in candidates]),
+        else np.concatenate([calibration.probabilities(candidate) for candidate in candidates]),
         exact=_exact(candidates),
-        topics=tuple(found.topic for found in candidates),
-        lacking=tuple(found.lacking for found in candidates),
+        topics=tuple(candidate.topic for candidate in candidates),
+        lacking=tuple(candidate.lacking for candidate in candidates),
     )
 
 
@@ -135,8 +135,10 @@ def _at_most(ranks: Ranks, depth: int) -> Ranks:
 
 
 def _exact(candidates: Sequence[Candidates]) -> Mask | None:
-    if all(found.exact is None for found in candidates):
+    if all(candidate.exact is None for candidate in candidates):
         return None
-    none = (np.zeros(len(found), np.bool_) for found in candidates)
+    none = (np.zeros(len(candidate), np.bool_) for candidate in candidates)
     pairs = zip(candidates, none, strict=True)
-    return np.concatenate([empty if found.exact is None else found.exact for found, empty in pairs])
+    return np.concatenate(
+        [empty if candidate.exact is None else candidate.exact for candidate, empty in pairs]
+    )

@@ -48,7 +48,7 @@ class Grid:
         """
         if not isinstance(data, Mapping):
             raise InvalidFile("A grid is a JSON object of field name to list of values.", _EXAMPLE)
-        fields = {name: _values(name, given, base) for name, given in data.items()}
+        fields = {name: _values(name, values, base) for name, values in data.items()}
         number = math.prod(len(values) for values in fields.values())
         if number > MOST_RECIPES:
             raise InvalidInput(
@@ -84,18 +84,18 @@ class Grid:
         return (self.base.with_fields(changes) for changes in self.builds)
 
 
-def _values(name: str, given: Any, base: Recipe) -> list[Any]:
+def _values(name: str, values: Any, base: Recipe) -> list[Any]:
     """The values of a field as recipes hold them."""
     if name.startswith("answer."):
         raise InvalidRecipe(
             f"{name} cannot be swept: it does not change what is found.",
             "Sweep fields of search and index.",
         )
-    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+    if not isinstance(values, Sequence) or isinstance(values, str) or not values:
         raise InvalidRecipe(f"The grid has no list of values for {name!r}.", _EXAMPLE)
     if name.startswith("index."):  # overlap and size fit or not together, see _checked
-        return _distinct(list(given))
-    return _distinct([base.with_fields({name: value}).fields()[name] for value in given])
+        return _distinct(list(values))
+    return _distinct([base.with_fields({name: value}).fields()[name] for value in values])
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:

@@ -147,15 +147,15 @@ class Pool:
         )
 
 
-def pool(layout: Layout, family: Family, kept: Mask | None = None) -> Pool:
+def pool(layout: Layout, family: Family, mask: Mask | None = None) -> Pool:
     """Lays out the first ``family.candidates`` of each retriever's list.
 
-    ``kept`` (candidates,) restricts them to those that matter.
+    ``mask`` (candidates,) restricts them to those that matter.
     """
     deep = layout.deep
     mode = family.kind if family.kind in ("dense", "lexical") else "hybrid"
     chosen = deep.within(mode, family.candidates)
-    inside = chosen if kept is None else chosen & kept
+    inside = chosen if mask is None else chosen & mask
     places = layout.order[inside[layout.order]]
     rows = deep.row[places]
     sizes = np.bincount(rows, minlength=deep.questions)

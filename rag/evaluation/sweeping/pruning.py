@@ -84,8 +84,8 @@ def _leading(
     counts = np.zeros(near.own.shape, np.uint8)  # there are not more rivals than fit
     for first, second in rivals:
         counts += ((first < near.ahead) & (second < words.ahead)).view(np.uint8)
-    kept: Mask = counts[at] < limit
-    return kept
+    leading: Mask = counts[at] < limit
+    return leading
 
 
 class _Places(NamedTuple):

@@ -137,18 +137,18 @@ class ThresholdCurve:
         ``relevance`` is whatever the threshold is compared with: a cosine or a probability.
         """
         order = np.argsort(-relevance, kind="stable")
-        known = clusters or Clusters.single(len(answerable))
+        units = clusters or Clusters.single(len(answerable))
         best = np.full(len(answerable), -np.inf)
         np.maximum.at(best, question, relevance)
         away = np.zeros(len(answerable), np.bool_) if off_topic is None else off_topic & ~answerable
         return cls(
             values=relevance[order],
             hits=np.concatenate([[0.0], np.cumsum(relevant[order], dtype=np.float64)]),
-            unit=np.asarray(known.codes[question[order]], np.int64),
+            unit=np.asarray(units.codes[question[order]], np.int64),
             answerable=np.sort(best[answerable]),
             unanswerable=np.sort(best[~answerable & ~away]),
             off_topic=np.sort(best[away]),
-            units=len(known),
+            units=len(units),
         )
 
     @property
@@ -161,8 +161,8 @@ class ThresholdCurve:
         count = int(np.searchsorted(-self.values, -threshold, side="right"))
         hits, relevant = int(self.hits[count]), int(self.hits[-1])
         below = [
-            int(np.searchsorted(each, threshold))
-            for each in (self.answerable, self.unanswerable, self.off_topic)
+            int(np.searchsorted(relevance, threshold))
+            for relevance in (self.answerable, self.unanswerable, self.off_topic)
         ]
         return ThresholdPoint(
             threshold=threshold,

@@ -94,8 +94,8 @@ class ThresholdPromise:
         if self.checked is None:
             return ""
         shares = self.checked.answering, self.checked.refusing, self.checked.turning_away
-        asked = counted(sum(share.whole for share in shares), "other question")
-        return f"on {asked}, where nothing was chosen: {self.checked.sentence}"
+        count = counted(sum(share.whole for share in shares), "other question")
+        return f"on {count}, where nothing was chosen: {self.checked.sentence}"
 
 
 def _refusal(promise: ThresholdPromise, times: str) -> str:
@@ -106,12 +106,11 @@ def _refusal(promise: ThresholdPromise, times: str) -> str:
         else f"on {_counted(promise)} no threshold leaves passages that are "
         f"pure enough, on enough {_units(promise)} (at least {promise.needed:,})"
     )
-    told = f"no threshold can promise precision {promise.wanted:.2f}: {few}"
+    refusal = f"no threshold can promise precision {promise.wanted:.2f}: {few}"
     if promise.possible is None or promise.possible < 0.005:
-        return f"{told}; nothing can be promised here"
-    return (
-        f"{told}; what can be promised, {times}, is {math.floor(promise.possible * 100) / 100:.2f}"
-    )
+        return f"{refusal}; nothing can be promised here"
+    possible = math.floor(promise.possible * 100) / 100
+    return f"{refusal}; what can be promised, {times}, is {possible:.2f}"
 
 
 def _units(promise: ThresholdPromise) -> str:
@@ -119,8 +118,8 @@ def _units(promise: ThresholdPromise) -> str:
 
 
 def _counted(promise: ThresholdPromise) -> str:
-    said = counted(promise.questions, "question")
-    return said if promise.units == promise.questions else f"{said} in {promise.units:,} groups"
+    count = counted(promise.questions, "question")
+    return count if promise.units == promise.questions else f"{count} in {promise.units:,} groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +132,15 @@ class PromiseCurves:
     choosing: ThresholdCurve
     checking: ThresholdCurve | None = None
 
-    def promise(self, wanted: float, confidence: float = CONFIDENCE) -> ThresholdPromise:
+    def promise(self, precision: float, confidence: float = CONFIDENCE) -> ThresholdPromise:
         """The lowest threshold that promises a precision, in (0, 1), with this confidence."""
         ladder = _Ladder.of(self.choosing, confidence)
-        step = ladder.lowest(wanted)
+        step = ladder.lowest(precision)
         point = None
         if step is not None:
             point = self.choosing.at(float(self.choosing.values[ladder.steps[step]]))
         return ThresholdPromise(
-            wanted=wanted,
+            wanted=precision,
             confidence=confidence,
             questions=self.choosing.questions,
             units=self.choosing.units,
@@ -174,18 +173,20 @@ class _Ladder:
         squares = _squares(curve)[steps]
         return cls(steps, curve.hits[steps + 1], _reached(curve)[steps], squares, confidence)
 
-    def lowest(self, wanted: float) -> int | None:
+    def lowest(self, precision: float) -> int | None:
         """The step of the lowest threshold that passed, going down from each of the starts."""
-        needed = questions_needed(wanted, self.confidence)
+        needed = questions_needed(precision, self.confidence)
         most = int(self.reached[-1]) if len(self.reached) else 0
         starts = min(math.ceil(_FIRST * needed), max(needed, most)), max(needed, most // 2)
-        passed = [step for start in starts for step in self._passing(wanted, start)]
+        passed = [step for start in starts for step in self._passing(precision, start)]
         return max(passed, default=None)
 
     def possible(self) -> float | None:
         """The highest precision, in hundredths, that would be promised if it was asked for."""
-        asked = (hundredths / 100 for hundredths in range(99, 0, -1))
-        return next((each for each in asked if self.lowest(each) is not None), None)
+        precisions = (hundredths / 100 for hundredths in range(99, 0, -1))
+        return next(
+            (precision for precision in precisions if self.lowest(precision) is not None), None
+        )
 
     def bound(self, step: int) -> float:
         """The lower bound of the precision of what reaches a step, on as many questions."""
@@ -201,13 +202,13 @@ class _Ladder:
             self.bounds[step] = float(bounds[0])
         return self.bounds[step]
 
-    def _passing(self, wanted: float, questions: int) -> Iterator[int]:
+    def _passing(self, precision: float, questions: int) -> Iterator[int]:
         """Steps that pass, from the first that so many questions reach, down to one that fails.
 
         Relevance decides on what is tested, labels do not.
         """
         at = int(np.searchsorted(self.reached, questions))
-        while at < len(self.steps) and self.bound(at) >= wanted:
+        while at < len(self.steps) and self.bound(at) >= precision:
             yield at
             further = np.searchsorted(self.steps, (self.steps[at] + 1) * _STEP - 1)
             at = max(at + 1, int(further))
@@ -233,8 +234,8 @@ def _bounds(count: Floats, hits: Floats, reached: Floats, squares: Floats, level
             np.maximum(reached - 1, 1), level
         )
     effective = np.minimum(effective, count) * np.minimum(freedom, 1.0) ** 2 / 2.0
-    found = np.maximum(share * effective, 1e-12)
-    lower = betaincinv(found, effective - share * effective + 1.0, level)
+    successes = np.maximum(share * effective, 1e-12)
+    lower = betaincinv(successes, effective - share * effective + 1.0, level)
     return np.where(hits > 0, lower, 0.0)
 
 

@@ -155,12 +155,14 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     with services.database.read() as connection:
         if runs.run_exists(connection, run_id):
             return f"Run {run_id} is stored."
-        held = rows.of_run(connection, job.base_id, run_id)
-    todo = [item for item in questions if _open(held.get(item.id))]
-    again = bool(todo) and all(item.id in held for item in todo)
+        answers = rows.of_run(connection, job.base_id, run_id)
+    todo = [item for item in questions if _open(answers.get(item.id))]
+    again = bool(todo) and all(item.id in answers for item in todo)
     work = _Work(services, job, run_id, recipe, opened)
     going = _Going()
-    earlier = sum(each.searched + each.seconds for each in held.values() if not _open(each))
+    earlier = sum(
+        answer.searched + answer.seconds for answer in answers.values() if not _open(answer)
+    )
     for item, answer in _answered(todo, work, Budget.of(payload), going):
         _count(going, answer)
         done = len(questions) - len(todo) + going.answers
@@ -168,18 +170,18 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     if going.answers < len(todo) or (going.failed and not again):
         return _paused(len(questions), len(todo), going)
     with services.database.read() as connection:
-        held = rows.of_run(connection, job.base_id, run_id)
-    given = [held[item.id] for item in questions if item.id in held]
+        answers = rows.of_run(connection, job.base_id, run_id)
+    stored = [answers[item.id] for item in questions if item.id in answers]
     evaluator.evaluate(
         str(payload["set"]),
         recipe,
-        [int(each) for each in payload.get("cutoffs") or DEFAULT_CUTOFFS],
+        [int(cutoff) for cutoff in payload.get("cutoffs") or DEFAULT_CUTOFFS],
         run_id=run_id,
         by_tokens=bool(payload.get("by_tokens")),
         ignore_identical=bool(payload.get("ignore_identical")),
         without_users=without_users,
-        beside={each.question_id: each.metrics for each in given if each.status in _TRIED},
-        about={"answers": described(given), **_prompts(given)},
+        beside={answer.question_id: answer.metrics for answer in stored if answer.status in _TRIED},
+        about={"answers": described(stored), **_prompts(stored)},
         spent=earlier + perf_counter() - started,
     )
     return f"Run {run_id} is stored."
@@ -203,20 +205,20 @@ class _Work:
 
     def do(self, question: Question) -> RunAnswer:
         answer = self._base.ask(question.text, self._recipe, without=[question.text]).answer
-        figures, said = dict[str, float](), Judged()
+        figures, judged_values = dict[str, float](), Judged()
         if answer.status in _TRIED:
             embedder = self._services.remembering(self._recipe.index.embedder)
             figures = measured(question, answer, embedder)
             if self._judge is not None and answer.status == "complete":
-                said = judged(question, answer, self._judge)
-        held = rows.RunAnswer(
+                judged_values = judged(question, answer, self._judge)
+        run_answer = rows.RunAnswer(
             question_id=question.id,
             status=answer.status,
             mode=answer.mode,
             text=answer.text,
             note=answer.note,
-            sentences=[asdict(each) for each in answer.sentences],
-            metrics={**figures, **said.figures},
+            sentences=[asdict(sentence) for sentence in answer.sentences],
+            metrics={**figures, **judged_values.figures},
             searched=answer.trace.seconds,
             first_token=answer.first_token,
             seconds=answer.seconds,
@@ -225,13 +227,13 @@ class _Work:
             examples=len(answer.examples),
             prompt_version=answer.prompt_version,
             cost=answer.cost.amount if answer.cost else None,
-            currency=(answer.cost or said.cost or Cost(0, "")).currency,
-            judge_tokens=said.usage.tokens,
-            judge_cost=said.cost.amount if said.cost else None,
+            currency=(answer.cost or judged_values.cost or Cost(0, "")).currency,
+            judge_tokens=judged_values.usage.tokens,
+            judge_cost=judged_values.cost.amount if judged_values.cost else None,
         )
         with self._services.database.write() as connection:
-            rows.store(connection, self._job.base_id, self._run_id, held)
-        return held
+            rows.store(connection, self._job.base_id, self._run_id, run_answer)
+        return run_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,62 +250,62 @@ def judged(question: Question, answer: Answer, judge: NamedJudge) -> Judged:
 
     A metric without a grade from the judge is absent. Raises ProviderError.
     """
-    by_number = {each.n: each.hit.chunk.text for each in answer.citations}
-    found, grades, spent = dict[str, float](), list[int](), Usage()
+    by_number = {citation.n: citation.hit.chunk.text for citation in answer.citations}
+    values, grades, spent = dict[str, float](), list[int](), Usage()
     try:
         for check in answer.sentences:
             passages = "\n\n".join(by_number[n] for n in check.cited if n in by_number)
-            said = answer.text[check.start : check.end]
-            parts = {"statement": said, "passages": passages or "(none is cited)"}
-            made = judge.grade("groundedness", parts)
-            grades.append(made.grade)
-            spent += made.usage
+            statement = answer.text[check.start : check.end]
+            parts = {"statement": statement, "passages": passages or "(none is cited)"}
+            judgement = judge.grade("groundedness", parts)
+            grades.append(judgement.grade)
+            spent += judgement.usage
         if grades:
-            found["judged_groundedness"] = fmean(grades)
+            values["judged_groundedness"] = fmean(grades)
         if question.answer:
             parts = {"question": question.text, "expected": question.answer}
             parts["answer"] = plain_answer(answer.text)
-            made = judge.grade("correctness", parts)
-            found["judged_correctness"] = made.grade / RUBRICS["correctness"].highest
-            spent += made.usage
+            judgement = judge.grade("correctness", parts)
+            values["judged_correctness"] = judgement.grade / RUBRICS["correctness"].highest
+            spent += judgement.usage
     except NoGrade as error:
         spent += error.usage
-    return Judged(found, spent, judge.cost(spent))
+    return Judged(values, spent, judge.cost(spent))
 
 
-def described(given: Sequence[RunAnswer]) -> str:
+def described(answers: Sequence[RunAnswer]) -> str:
     """Summarize the answers of a run: their number, duration and cost."""
-    tried = [each for each in given if each.status in _TRIED]
-    failed = len(given) - len(tried)
-    refused = sum(each.status == "refused" for each in tried)
+    tried = [answer for answer in answers if answer.status in _TRIED]
+    failed = len(answers) - len(tried)
+    refused = sum(answer.status == "refused" for answer in tried)
     others = {"refused": refused, "failed": failed}
     counts = [f"{len(tried) - refused} answered", *(f"{n} {how}" for how, n in others.items() if n)]
-    said = [", ".join(counts)]
+    parts = [", ".join(counts)]
     if tried:
-        firsts = [each.first_token for each in tried if each.first_token is not None]
-        said.append(f"search {fmean(each.searched for each in tried):.2f} s")
-        said += [f"first token {fmean(firsts):.2f} s"] if firsts else []
-        said.append(f"text {fmean(each.seconds for each in tried):.2f} s")
-        tokens = sum(each.tokens for each in tried)
+        firsts = [answer.first_token for answer in tried if answer.first_token is not None]
+        parts.append(f"search {fmean(answer.searched for answer in tried):.2f} s")
+        parts += [f"first token {fmean(firsts):.2f} s"] if firsts else []
+        parts.append(f"text {fmean(answer.seconds for answer in tried):.2f} s")
+        tokens = sum(answer.tokens for answer in tried)
         if tokens:
-            said.append(f"{tokens / len(tried):,.0f} tokens each, {tokens:,} in all")
-            said.append(told_cost(each.price for each in tried if each.tokens))
-        judging = [each for each in tried if each.judge_tokens]
+            parts.append(f"{tokens / len(tried):,.0f} tokens each, {tokens:,} in all")
+            parts.append(told_cost(answer.price for answer in tried if answer.tokens))
+        judging = [answer for answer in tried if answer.judge_tokens]
         if judging:
-            spent = sum(each.judge_tokens for each in judging)
-            price = told_cost(each.judge_price for each in judging)
-            said.append(f"judge {spent:,} tokens, {price}")
-    return "; ".join(said)
+            spent = sum(answer.judge_tokens for answer in judging)
+            price = told_cost(answer.judge_price for answer in judging)
+            parts.append(f"judge {spent:,} tokens, {price}")
+    return "; ".join(parts)
 
 
-def _prompts(given: Sequence[RunAnswer]) -> dict[str, str]:
+def _prompts(answers: Sequence[RunAnswer]) -> dict[str, str]:
     """The versions of the prompts that answers were asked with; nothing for quotes alone."""
-    names = {name for each in given for name in each.prompt_version.split()}
+    names = {name for answer in answers for name in answer.prompt_version.split()}
     return {PROMPTS: " ".join(sorted(names))} if names else {}
 
 
-def _open(held: RunAnswer | None) -> bool:
-    return held is None or held.status not in _TRIED
+def _open(answer: RunAnswer | None) -> bool:
+    return answer is None or answer.status not in _TRIED
 
 
 def _answered(
@@ -335,6 +337,6 @@ def _count(going: _Going, answer: RunAnswer) -> None:
 
 
 def _paused(questions: int, todo: int, going: _Going) -> str:
-    given = questions - todo + going.answers - going.failed
+    answered = questions - todo + going.answers - going.failed
     why = f" {going.failed} failed: {going.problem}" if going.failed else ""
-    return f"Paused: {given:,} of {questions:,} are answered.{why} Evaluate again to go on."
+    return f"Paused: {answered:,} of {questions:,} are answered.{why} Evaluate again to go on."

@@ -75,7 +75,7 @@ class OpenHits:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The estimates in plain English, one statement each."""
-        said = [
+        parts = [
             f"{counted(self.pool, 'hit')} among the first ten had no label; people judged "
             f"{self.sampled:,} of them at random."
         ]
@@ -86,25 +86,25 @@ class OpenHits:
                 if self.relevant.power
                 else ""
             )
-            said.append(
+            parts.append(
                 f"Relevant among them: {mean:.1%}, 95% interval {low:.1%} to {high:.1%}{narrower}."
             )
         if self.more_precision is not None:
             more, (low, high) = self.more_precision
-            said.append(
+            parts.append(
                 f"So precision@{CUTOFF} is higher by {more:.3f} ({low:.3f} to {high:.3f}) than the "
                 "labels say."
             )
         if self.judge:
-            said.append(f"{self.judge} has graded {self.graded:,} of them.")
+            parts.append(f"{self.judge} has graded {self.graded:,} of them.")
         if self.agreement is not None and self.agreement.kappa is not None:
             ends = self.agreement.interval
             spread = f", 95% interval {ends.low:.2f} to {ends.high:.2f}" if ends else ""
             kappa = self.agreement.kappa
-            said.append(f"Agreement of people and judge: kappa {kappa:.2f}{spread}.")
+            parts.append(f"Agreement of people and judge: kappa {kappa:.2f}{spread}.")
         if self.spread is not None:
-            said.append(f"Spread of the judge's repeated verdicts: {self.spread:.3f}.")
-        return tuple(said)
+            parts.append(f"Spread of the judge's repeated verdicts: {self.spread:.3f}.")
+        return tuple(parts)
 
 
 class Estimates:
@@ -125,53 +125,53 @@ class Estimates:
         InvalidInput in the same cases as ``JudgingQueue.ordered``.
         """
         open_now = self._queue.ordered(run_id, other_id, limit=_ALL, sampled=True)
-        wanted = [run_id] if other_id is None else [run_id, other_id]
+        run_ids = [run_id] if other_id is None else [run_id, other_id]
         with self._database.read() as connection:
-            places = self._places(connection, wanted)
-            people = self._sample(connection, wanted, places)
-            name, verdicts = _verdicts(connection, wanted, judge)
-            asked = self._asked(connection, run_id) if other_id is None else 0
+            places = self._places(connection, run_ids)
+            people = self._sample(connection, run_ids, places)
+            name, verdicts = _verdicts(connection, run_ids, judge)
+            answerable = self._asked(connection, run_id) if other_id is None else 0
         rest = [
             (
-                each.question_id,
-                places.get((each.document_id, each.start, each.end), each.document_id),
+                hit.question_id,
+                places.get((hit.document_id, hit.start, hit.end), hit.document_id),
             )
-            for each in open_now
+            for hit in open_now
         ]
         pool = list(dict.fromkeys([*people, *rest]))
-        return replace(_estimated(people, pool, name, verdicts), questions=asked)
+        return replace(_estimated(people, pool, name, verdicts), questions=answerable)
 
     def _asked(self, connection: Connection, run_id: str) -> int:
         """Count the answerable questions that a run was asked."""
         run = runs.get(connection, self._base_id, run_id)
-        held = question_rows.get_question_set(connection, self._base_id, run.question_set)
-        usable = question_rows.usable(connection, self._base_id, held.id)
-        answerable = {each.id for each in usable if each.answerable}
-        return sum(each.question_id in answerable for each in runs.results(connection, run_id))
+        question_set = question_rows.get_question_set(connection, self._base_id, run.question_set)
+        usable = question_rows.usable(connection, self._base_id, question_set.id)
+        answerable = {question.id for question in usable if question.answerable}
+        return sum(result.question_id in answerable for result in runs.results(connection, run_id))
 
-    def _places(self, connection: Connection, wanted: list[str]) -> dict[Place, str]:
+    def _places(self, connection: Connection, run_ids: list[str]) -> dict[Place, str]:
         """Ids of ranked passages by document and span."""
-        found: dict[Place, str] = {}
-        for each in wanted:
-            run = runs.get(connection, self._base_id, each)
-            ids = {key for item in runs.results(connection, each) for key, *_ in item.ranking}
+        places: dict[Place, str] = {}
+        for run_id in run_ids:
+            run = runs.get(connection, self._base_id, run_id)
+            ids = {key for item in runs.results(connection, run_id) for key, *_ in item.ranking}
             chunks = passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
             for key, chunk in chunks.items():
-                found[chunk.document_id, chunk.start, chunk.end] = key
-        return found
+                places[chunk.document_id, chunk.start, chunk.end] = key
+        return places
 
     def _sample(
         self,
         connection: Connection,
-        wanted: list[str],
+        run_ids: list[str],
         places: dict[Place, str],
     ) -> dict[Hit, float]:
         """Return the human judgements of the random sample by hit: 1 relevant, 0 not."""
-        run = runs.get(connection, self._base_id, wanted[0])
-        found = question_rows.get_question_set(connection, self._base_id, run.question_set)
-        origin = SAMPLED + origin_of(wanted)
+        run = runs.get(connection, self._base_id, run_ids[0])
+        question_set = question_rows.get_question_set(connection, self._base_id, run.question_set)
+        origin = SAMPLED + origin_of(run_ids)
         people: dict[Hit, float] = {}
-        for question in question_rows.list_labelled_questions(connection, found.id):
+        for question in question_rows.list_labelled_questions(connection, question_set.id):
             for label in question.labels:
                 if label.origin == origin and label.document_id is not None:
                     place = label.document_id, label.start, label.end
@@ -181,24 +181,26 @@ class Estimates:
 
 
 def _verdicts(
-    connection: Connection, wanted: list[str], judge: str | None
+    connection: Connection, run_ids: list[str], judge: str | None
 ) -> tuple[str, dict[Hit, list[float]]]:
     """The judge, and its verdicts by hit: 1 relevant, one for every repetition."""
     rubric = RUBRICS["relevance"].name
-    known = [name for each in wanted for name, by in rows.judges(connection, each) if by == rubric]
-    name = judge if judge is not None else next(iter(known), "")
-    found: dict[Hit, list[float]] = defaultdict(list)
-    for run_id in wanted:
-        for each in rows.of_run(connection, run_id, name, rubric):
-            found[each.question_id, each.item].append(float(each.grade >= RELEVANT))
-    return (name if found else ""), dict(found)
+    judges = [
+        name for run_id in run_ids for name, by in rows.judges(connection, run_id) if by == rubric
+    ]
+    name = judge if judge is not None else next(iter(judges), "")
+    votes: dict[Hit, list[float]] = defaultdict(list)
+    for run_id in run_ids:
+        for judgement in rows.of_run(connection, run_id, name, rubric):
+            votes[judgement.question_id, judgement.item].append(float(judgement.grade >= RELEVANT))
+    return (name if votes else ""), dict(votes)
 
 
 def _estimated(
     people: dict[Hit, float], pool: list[Hit], judge: str, verdicts: dict[Hit, list[float]]
 ) -> OpenHits:
     graded = sum(hit in verdicts for hit in pool)
-    said = np.array(list(people.values()))
+    grades = np.array(list(people.values()))
     both = [hit for hit in people if hit in verdicts]
     agreed = (
         agreement(
@@ -208,19 +210,19 @@ def _estimated(
         if both
         else None
     )
-    spreads = [pstdev(each) for each in verdicts.values() if len(each) > 1]
+    spreads = [pstdev(grades) for grades in verdicts.values() if len(grades) > 1]
     estimate = None
     if len(people) >= FEWEST:
         whole = judge and graded == len(pool)
         estimate = (
             sampled_mean(
-                said,
+                grades,
                 len(pool),
                 np.array([fmean(verdicts[hit]) for hit in people]),
                 np.array([fmean(verdicts[hit]) for hit in pool]),
             )
             if whole
-            else sampled_mean(said, len(pool))
+            else sampled_mean(grades, len(pool))
         )
     return OpenHits(
         pool=len(pool),

@@ -71,47 +71,49 @@ class _Hit:
 def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "judge"; grades that an earlier process stored stay."""
     run_id, judge = str(job.payload["run"]), str(job.payload["judge"])
-    asked, rubric = judge_named(services, judge), RUBRICS["relevance"]
-    todo, held = _todo(services, job, run_id, judge, rubric.name)
+    judge_model, rubric = judge_named(services, judge), RUBRICS["relevance"]
+    todo, judged = _todo(services, job, run_id, judge, rubric.name)
     budget, spent = Budget.of(job.payload), Spent()
     made_now = 0
 
     def grade(hit: _Hit) -> _Reply:
         try:
-            return asked.grade("relevance", {"question": hit.question, "passage": hit.text})
+            return judge_model.grade("relevance", {"question": hit.question, "passage": hit.text})
         except NoGrade as error:
             return error.usage
 
     some = todo if budget.calls is None else todo[: budget.calls]
     graded = _graded(some, grade, lambda: spent.reached(budget))
-    for done, (hit, made) in enumerate(graded, start=1):
-        usage = made.usage if isinstance(made, Judgement) else made
-        spent.add(usage, cost := asked.cost(usage))
-        if isinstance(made, Judgement):
+    for done, (hit, outcome) in enumerate(graded, start=1):
+        usage = outcome.usage if isinstance(outcome, Judgement) else outcome
+        spent.add(usage, cost := judge_model.cost(usage))
+        if isinstance(outcome, Judgement):
             made_now += 1
             stored = StoredJudgement(
                 question_id=hit.question_id,
                 item=hit.item,
                 judge=judge,
                 version=code_version(),
-                rubric=made.rubric,
+                rubric=outcome.rubric,
                 repetition=hit.repetition,
-                grade=made.grade,
-                reason=made.reason,
-                tokens=made.usage.tokens,
+                grade=outcome.grade,
+                reason=outcome.reason,
+                tokens=outcome.usage.tokens,
                 probability=1.0,
                 cost=cost.amount if cost else None,
                 currency=cost.currency if cost else "",
             )
             with services.database.write() as connection:
                 rows.add(connection, run_id, stored)
-        reporter.report(held + done, held + len(todo), f"{held + done:,} of {held + len(todo):,}")
-    left = len(todo) - made_now
-    said = f"{held + made_now:,} hits are judged"
-    if not left:
-        return f"{said}."
+        reporter.report(
+            judged + done, judged + len(todo), f"{judged + done:,} of {judged + len(todo):,}"
+        )
+    remaining = len(todo) - made_now
+    summary = f"{judged + made_now:,} hits are judged"
+    if not remaining:
+        return f"{summary}."
     paused = "Paused at the budget: " if spent.reached(budget) else ""
-    return f"{paused}{said}, {left:,} are not. Judge again to go on."
+    return f"{paused}{summary}, {remaining:,} are not. Judge again to go on."
 
 
 def _todo(
@@ -122,24 +124,24 @@ def _todo(
     with services.database.read() as connection:
         run = runs.get(connection, job.base_id, run_id)
         results = runs.results(connection, run_id)
-        known = {
-            (each.question_id, each.item, each.repetition)
-            for each in rows.of_run(connection, run_id, judge, rubric)
+        judged = {
+            (judgement.question_id, judgement.item, judgement.repetition)
+            for judgement in rows.of_run(connection, run_id, judge, rubric)
         }
-        ids = {key for each in results for key, *_ in each.ranking[:CUTOFF]}
+        ids = {key for result in results for key, *_ in result.ranking[:CUTOFF]}
         chunks = passages.passages_by_id(connection, job.base_id, run.recipe.index.cut, ids)
         texts = {key: chunk.text for key, chunk in chunks.items()}
         present = set(documents.ids_by_name(connection, job.base_id).values())
         for key in sorted(ids & present):
             texts[key] = documents.text(connection, job.base_id, key)[:_SHOWN]
     todo = [
-        _Hit(each.question_id, each.text, key, texts[key], repetition)
+        _Hit(result.question_id, result.text, key, texts[key], repetition)
         for repetition in range(repeat)
-        for each in results
-        for key, *_ in each.ranking[:CUTOFF]
-        if key in texts and (each.question_id, key, repetition) not in known
+        for result in results
+        for key, *_ in result.ranking[:CUTOFF]
+        if key in texts and (result.question_id, key, repetition) not in judged
     ]
-    return todo, len(known)
+    return todo, len(judged)
 
 
 def _graded(

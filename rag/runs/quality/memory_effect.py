@@ -47,24 +47,24 @@ class MemoryEffect:
     @property
     def sentence(self) -> str:
         """The result in plain English, to be quoted as it is."""
-        asked = counted(self.questions, "question")
+        questions = counted(self.questions, "question")
         if not self.shown:
-            return f"Memory changed nothing: it had no example for any of {asked}."
-        found, title = self.figures, _TITLES[self.figures.metric]
-        low, high = found.interval
-        amount = f"{abs(found.difference):.3f} (95% interval {signed(low)} to {signed(high)})"
-        had = f"{asked}, {self.shown:,} of them with examples"
-        match found.verdict:
+            return f"Memory changed nothing: it had no example for any of {questions}."
+        comparison, title = self.figures, _TITLES[self.figures.metric]
+        low, high = comparison.interval
+        amount = f"{abs(comparison.difference):.3f} (95% interval {signed(low)} to {signed(high)})"
+        sample = f"{questions}, {self.shown:,} of them with examples"
+        match comparison.verdict:
             case "better":
-                return f"Memory helps: {title} is higher by {amount}, {had}."
+                return f"Memory helps: {title} is higher by {amount}, {sample}."
             case "worse":
-                return f"Memory makes answers worse: {title} is lower by {amount}, {had}."
+                return f"Memory makes answers worse: {title} is lower by {amount}, {sample}."
             case "incomparable":
-                return f"Memory cannot be judged, as {found.obstacle}. Measure both again."
-        way = "higher" if found.difference > 0 else "lower"
-        if not found.won and not found.lost:
-            return f"Memory changed nothing: {title} is the same on every one of {had}."
-        return f"Not shown that memory helps or harms: {title} is {way} by {amount}, {had}."
+                return f"Memory cannot be judged, as {comparison.obstacle}. Measure both again."
+        way = "higher" if comparison.difference > 0 else "lower"
+        if not comparison.won and not comparison.lost:
+            return f"Memory changed nothing: {title} is the same on every one of {sample}."
+        return f"Not shown that memory helps or harms: {title} is {way} by {amount}, {sample}."
 
 
 class MemoryTrials:
@@ -85,39 +85,39 @@ class MemoryTrials:
         """
         before, after = both(recipe)
         queued = [
-            self._answers.start(set_name, each, judge=judge, budget=budget)
-            for each in (before, after)
+            self._answers.start(set_name, variant, judge=judge, budget=budget)
+            for variant in (before, after)
         ]
         return queued[0], queued[1]
 
     @operation("viewer")
     def jobs(self, set_name: str, recipe: Recipe, judge: str = "") -> list[JobRow]:
         """The last two such evaluations, as far as there are any: without memory, with it."""
-        found = (self._answers.latest(set_name, each, judge) for each in both(recipe))
-        return [job for job in found if job is not None]
+        latest = (self._answers.latest(set_name, variant, judge) for variant in both(recipe))
+        return [job for job in latest if job is not None]
 
     @operation("viewer")
     def effect(self, set_name: str, recipe: Recipe, judge: str = "") -> MemoryEffect | None:
         """Return the effect in the last two runs; None if one is missing, running or paused."""
         jobs = self.jobs(set_name, recipe, judge)
-        kept = {run.id: run for run in self._history.every(set_name)}
+        runs = {run.id: run for run in self._history.every(set_name)}
         ids = [str(job.payload["run"]) for job in jobs]
-        if len(ids) < 2 or any(each not in kept for each in ids):
+        if len(ids) < 2 or any(run_id not in runs for run_id in ids):
             return None
         without, run = ids
-        measured = kept[run].metrics.keys() & kept[without].metrics.keys()
+        measured = runs[run].metrics.keys() & runs[without].metrics.keys()
         leading = next((name for name in LEADING if name in measured), None)
         if leading is None:
             return None
         rest = [name for name in LEADING if name != leading]
-        given = self._answers.answers(run)
+        answers = self._answers.answers(run)
         return MemoryEffect(
             run,
             without,
             self._history.changes(run, without, [leading])[leading],
             self._history.changes(run, without, rest),
-            len(given),
-            sum(each.examples > 0 for each in given.values()),
+            len(answers),
+            sum(answer.examples > 0 for answer in answers.values()),
         )
 
 

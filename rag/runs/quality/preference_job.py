@@ -77,12 +77,14 @@ class Preferences:
         alike = ""
         if self.design_effect > CONSIDERABLE:
             alike = f"; they form {self.groups:,} groups, of which each counts once"
-        said = (
+        sentence = (
             f"{head}: win rate {self.rate:.0%} (95% interval {low:.0%} to {high:.0%}), "
             f"{counted(self.questions, 'question')}, {self.wins:,} better, {self.losses:,} worse, "
             f"{self.ties:,} tied{alike}."
         )
-        return said + (f" {counted(self.open, 'question')} not judged yet." if self.open else "")
+        return sentence + (
+            f" {counted(self.open, 'question')} not judged yet." if self.open else ""
+        )
 
 
 class PairwiseComparisons:
@@ -120,30 +122,32 @@ class PairwiseComparisons:
         """Return a judge's preferences so far. Raises the same errors as ``start``."""
         with self._services.database.read() as connection:
             pair = _Pair.read(connection, self._base_id, run_id, other_id)
-            told = rows.between(connection, run_id, other_id, judge, _RUBRIC)
+            preferences = rows.between(connection, run_id, other_id, judge, _RUBRIC)
             groups = groups_of_set(connection, self._base_id, pair.run.question_set)
-        votes = {key: each.vote for key, each in told.items() if key in pair.texts}
+        votes = {
+            key: preference.vote for key, preference in preferences.items() if key in pair.texts
+        }
         rates = {key: (1 + vote) / 2 for key, vote in votes.items()}
-        found = compare("preference", rates, dict.fromkeys(rates, 0.5), groups=groups)
-        low, high = found.interval
-        spent = [each for each in told.values() if each.tokens]
+        comparison = compare("preference", rates, dict.fromkeys(rates, 0.5), groups=groups)
+        low, high = comparison.interval
+        spent = [preference for preference in preferences.values() if preference.tokens]
         prices = [None if one.cost is None else Cost(one.cost, one.currency) for one in spent]
         return Preferences(
             run_id,
             other_id,
             judge,
             questions=len(rates),
-            wins=found.won,
-            losses=found.lost,
-            ties=found.tied,
+            wins=comparison.won,
+            losses=comparison.lost,
+            ties=comparison.tied,
             open=len(pair.texts) - len(rates),
-            rate=found.mean,
+            rate=comparison.mean,
             interval=Interval(max(low + 0.5, 0.0), min(high + 0.5, 1.0)),
-            p=found.p,
-            verdict=found.verdict,
-            groups=found.clusters,
-            design_effect=found.design_effect,
-            tokens=sum(each.tokens for each in spent),
+            p=comparison.p,
+            verdict=comparison.verdict,
+            groups=comparison.clusters,
+            design_effect=comparison.design_effect,
+            tokens=sum(preference.tokens for preference in spent),
             cost=told_cost(prices),
         )
 
@@ -160,18 +164,18 @@ class _Pair:
 
     @classmethod
     def read(cls, connection: Connection, base_id: int, run_id: str, other_id: str) -> _Pair:
-        run, other = (runs.get(connection, base_id, each) for each in (run_id, other_id))
+        run, other = (runs.get(connection, base_id, key) for key in (run_id, other_id))
         if run.question_set != other.question_set or run.id == other.id:
             raise InvalidInput(
                 "Answers are compared between two runs of one question set.", "Choose two of one."
             )
-        one, two = (answer_rows.of_run(connection, base_id, each.id) for each in (run, other))
+        one, two = (answer_rows.of_run(connection, base_id, side.id) for side in (run, other))
         if not one or not two:
             raise InvalidInput(
                 f"Run {other.id if one else run.id} has no answers.",
                 "Evaluate with answers: `evaluate --answers`, or Answers too on Metrics.",
             )
-        first, second = (runs.results(connection, each.id) for each in (run, other))
+        first, second = (runs.results(connection, side.id) for side in (run, other))
         texts = {
             key: (one[key].text, two[key].text)
             for key in one
@@ -180,8 +184,10 @@ class _Pair:
         ranked: dict[str, list[QuestionResult]] = {}
         for result in (*first, *second):
             ranked.setdefault(result.question_id, []).append(result)
-        asked = {each.question_id: each.text for each in first}
-        return cls(run, other, asked, {k: v for k, v in texts.items() if k in asked}, ranked)
+        texts_by_id = {result.question_id: result.text for result in first}
+        return cls(
+            run, other, texts_by_id, {k: v for k, v in texts.items() if k in texts_by_id}, ranked
+        )
 
 
 def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -191,49 +197,53 @@ def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
     budget, spent = Budget.of(job.payload), Spent()
     with services.database.read() as connection:
         pair = _Pair.read(connection, job.base_id, run_id, other_id)
-        held = rows.between(connection, run_id, other_id, judge.name, _RUBRIC)
-        shown = _passages(connection, job.base_id, pair)
+        stored = rows.between(connection, run_id, other_id, judge.name, _RUBRIC)
+        passages = _passages(connection, job.base_id, pair)
 
     def asked(key: str) -> _Told:
         one, two = pair.texts[key]
         if one == two:
             return Preferred(0.0)  # nobody need be asked
         try:
-            return prefer(judge.chat, pair.asked[key], one, two, shown[key])
+            return prefer(judge.chat, pair.asked[key], one, two, passages[key])
         except NoGrade as error:
             return error.usage
 
-    todo = [key for key in pair.texts if key not in held]
+    todo = [key for key in pair.texts if key not in stored]
     now = todo if budget.calls is None else todo[: budget.calls]
-    made = 0
+    compared = 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
         told_of = _answered(pool, now, telemetry.carry_context(asked), spent, budget)
-        for done, (key, told) in enumerate(told_of, start=1):
-            reporter.report(len(held) + done, len(pair.texts), f"{len(held) + done:,} questions")
-            usage = told.usage if isinstance(told, Preferred) else told
+        for done, (key, outcome) in enumerate(told_of, start=1):
+            reporter.report(
+                len(stored) + done, len(pair.texts), f"{len(stored) + done:,} questions"
+            )
+            usage = outcome.usage if isinstance(outcome, Preferred) else outcome
             spent.add(usage, cost := judge.cost(usage))
-            if not isinstance(told, Preferred):
+            if not isinstance(outcome, Preferred):
                 continue
-            made += 1
+            compared += 1
             row = StoredPreference(
                 question_id=key,
                 judge=judge.name,
                 version=code_version(),
                 rubric=_RUBRIC,
-                vote=told.vote,
-                tokens=told.usage.tokens,
+                vote=outcome.vote,
+                tokens=outcome.usage.tokens,
                 cost=cost.amount if cost else None,
                 currency=cost.currency if cost else "",
             )
             with services.database.write() as connection:
                 rows.add(connection, run_id, other_id, row)
-    left = len(todo) - made
-    said = f"{counted(len(held) + made, 'pair')} of answers compared"
-    return f"{said}, {left:,} are not. Compare again to go on." if left else f"{said}."
+    remaining = len(todo) - compared
+    summary = f"{counted(len(stored) + compared, 'pair')} of answers compared"
+    return (
+        f"{summary}, {remaining:,} are not. Compare again to go on." if remaining else f"{summary}."
+    )
 
 
 def _answered(
-    pool: ThreadPoolExecutor, keys: Sequence[str], asked: _Asked, spent: Spent, budget: Budget
+    pool: ThreadPoolExecutor, keys: Sequence[str], ask: _Asked, spent: Spent, budget: Budget
 ) -> Iterator[tuple[str, _Told]]:
     """Questions with preferences as they come in, as far as the budget lets."""
     waiting, pending = list(keys)[::-1], dict[Future[_Told], str]()
@@ -242,7 +252,7 @@ def _answered(
             waiting.clear()
         while waiting and len(pending) < AT_ONCE:
             key = waiting.pop()
-            pending[pool.submit(asked, key)] = key
+            pending[pool.submit(ask, key)] = key
         if not pending:
             return
         for future in wait(pending, return_when=FIRST_COMPLETED).done:
@@ -251,16 +261,16 @@ def _answered(
 
 def _passages(connection: Connection, base_id: int, pair: _Pair) -> dict[str, str]:
     """The first passages of both runs by question id, each once."""
-    wanted = {
-        key: list(dict.fromkeys(item for each in found for item, *_ in each.ranking[:SHOWN]))
-        for key, found in pair.rankings.items()
+    items_by_question = {
+        key: list(dict.fromkeys(item for result in results for item, *_ in result.ranking[:SHOWN]))
+        for key, results in pair.rankings.items()
     }
     texts: dict[str, str] = {}
     for run in (pair.run, pair.other):
-        ids = {item for items in wanted.values() for item in items}
-        found = passages.passages_by_id(connection, base_id, run.recipe.index.cut, ids)
-        texts |= {key: chunk.text for key, chunk in found.items()}
+        ids = {item for items in items_by_question.values() for item in items}
+        chunks = passages.passages_by_id(connection, base_id, run.recipe.index.cut, ids)
+        texts |= {key: chunk.text for key, chunk in chunks.items()}
     return {
         key: "\n\n".join(dict.fromkeys(texts[item] for item in items if item in texts)) or "(none)"
-        for key, items in wanted.items()
+        for key, items in items_by_question.items()
     }

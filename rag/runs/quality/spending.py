@@ -25,7 +25,7 @@ class Budget:
 
     def require(self) -> None:
         """Raises InvalidInput for a limit that is not above 0."""
-        if any(each is not None and each <= 0 for each in (self.calls, self.tokens, self.money)):
+        if any(limit is not None and limit <= 0 for limit in (self.calls, self.tokens, self.money)):
             raise InvalidInput("A budget is more than nothing.", "Leave it out, or give more.")
 
     def as_data(self) -> dict[str, float | None]:
@@ -35,7 +35,9 @@ class Budget:
     @classmethod
     def of(cls, payload: Mapping[str, object]) -> Budget:
         """The reverse of ``as_data``."""
-        calls, tokens, money = (payload.get(f"most{each}") for each in ("", "_tokens", "_money"))
+        calls, tokens, money = (
+            payload.get(f"most{suffix}") for suffix in ("", "_tokens", "_money")
+        )
         return cls(
             None if calls is None else int(str(calls)),
             None if tokens is None else int(str(tokens)),
@@ -81,15 +83,15 @@ def told_bills(bills: Sequence[Bill]) -> str:
 
 def told_cost(costs: Iterable[Cost | None]) -> str:
     """Describe the total cost of answers and the number of unknown costs; "" for none."""
-    held = list(costs)
-    known = [each for each in held if each is not None]
-    if not held:
+    prices = list(costs)
+    known_prices = [price for price in prices if price is not None]
+    if not prices:
         return ""
-    if not known:
+    if not known_prices:
         return "cost not known"
     totals: dict[str, float] = {}
-    for each in known:
-        totals[each.currency] = totals.get(each.currency, 0.0) + each.amount
-    said = " and ".join(money(amount, currency) for currency, amount in sorted(totals.items()))
-    missing = len(held) - len(known)
-    return f"{said}, not known for {missing:,}" if missing else said
+    for price in known_prices:
+        totals[price.currency] = totals.get(price.currency, 0.0) + price.amount
+    amounts = " and ".join(money(amount, currency) for currency, amount in sorted(totals.items()))
+    missing = len(prices) - len(known_prices)
+    return f"{amounts}, not known for {missing:,}" if missing else amounts
