@@ -41,11 +41,11 @@ def main() -> None:
         return
     pair, blind = _pair(base)
     slot = st.container()
-    asked = st.chat_input("Ask both", key="arena_question")
-    held: dict[int, int] = st.session_state.setdefault(_BOUT, {})
-    if asked and asked.strip() and pair:
-        held[base.id] = _answered(base, asked.strip(), pair, slot)
-    bout = base.arena.find(held[base.id]) if base.id in held else None
+    question = st.chat_input("Ask both", key="arena_question")
+    comparison_ids: dict[int, int] = st.session_state.setdefault(_BOUT, {})
+    if question and question.strip() and pair:
+        comparison_ids[base.id] = _answered(base, question.strip(), pair, slot)
+    bout = base.arena.find(comparison_ids[base.id]) if base.id in comparison_ids else None
     if bout is not None:
         with slot:
             arena.bout(base, bout, blind=blind)
@@ -93,8 +93,12 @@ def _answered(
 def _answer(base: KnowledgeBase, question: str, recipe: Recipe) -> Answer:
     """One answer; what fails is one too, and says why."""
     try:
-        asked = searches(recipe.answer)
-        trace = retrieval.search(base, question, recipe) if asked else unsearched(question, recipe)
+        needs_search = searches(recipe.answer)
+        trace = (
+            retrieval.search(base, question, recipe)
+            if needs_search
+            else unsearched(question, recipe)
+        )
         return base.answer(trace, recipe).answer
     except TouchstoneError as error:
         nothing = Trace(question, recipe.hash, 0, None, (), (), 0.0)

@@ -87,16 +87,16 @@ def main() -> None:
             turn_view.stored_turn(base, turn)
     new = st.container()  # where the next run has it as a stored one: nothing is drawn twice
     welcome = st.empty()
-    if kept := st.session_state.pop(KEPT, None):
-        st.session_state[QUESTION] = kept  # to be sent again, or not
-    asked = st.chat_input("Ask your documents", key=QUESTION, submit_mode="stop")
-    asked = st.session_state.get(follow_up.RETRY) or asked
-    if not turns and not asked:
+    if unsent := st.session_state.pop(KEPT, None):
+        st.session_state[QUESTION] = unsent  # to be sent again, or not
+    question = st.chat_input("Ask your documents", key=QUESTION, submit_mode="stop")
+    question = st.session_state.get(follow_up.RETRY) or question
+    if not turns and not question:
         with welcome.container():
             _welcome(base, empty=empty)
-    if asked and asked.strip():
+    if question and question.strip():
         with new:
-            text = asked.strip()
+            text = question.strip()
             _answer(base, conversation_id, text, again or for_question(base, text, recipe), also)
 
 
@@ -111,9 +111,9 @@ def _heading(base: KnowledgeBase, talk: Conversation | None) -> None:
 
 def _conversation(base: KnowledgeBase) -> Conversation | None:
     """The conversation that the URL names, else the one that this visitor had here last."""
-    wanted = st.query_params.get(CONVERSATION, "")
-    talk = current(base, wanted)
-    if talk is None and wanted and st.session_state.get(_BASE) in (None, base.id):
+    conversation_parameter = st.query_params.get(CONVERSATION, "")
+    talk = current(base, conversation_parameter)
+    if talk is None and conversation_parameter and st.session_state.get(_BASE) in (None, base.id):
         st.warning(
             "The conversation of this link is not in this knowledge base.",
             icon=":material/speaker_notes_off:",
@@ -178,7 +178,7 @@ def _answer(
     """
     again = by if isinstance(by, Again) else None
     recipe = by.recipe if isinstance(by, Again) else by
-    said = again.history(base) if again else follow_up.history(base, conversation_id)
+    history = again.history(base) if again else follow_up.history(base, conversation_id)
     conversation_id = base.conversations.open(conversation_id)
     st.query_params[CONVERSATION] = str(remember(base, conversation_id))
     turn_view.open_source("")  # it belongs to an earlier question
@@ -207,9 +207,9 @@ def _answer(
         turn_view.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
             above, text = st.empty(), st.empty()
-            asked = {"base": base.id, "question": question, "recipe": recipe}
-            with spanning("turn", {**asked, "session": conversation_id, "turn": turn}):
-                _generate(base, turn, question, recipe, also, said, (above, text), goes_on)
+            request = {"base": base.id, "question": question, "recipe": recipe}
+            with spanning("turn", {**request, "session": conversation_id, "turn": turn}):
+                _generate(base, turn, question, recipe, also, history, (above, text), goes_on)
             stored = base.conversations.turns(conversation_id)[-1]
             if quick and stored.id == turn and turn_view.finished_turn(base, stored, above, text):
                 return
@@ -242,7 +242,7 @@ def _generate(
     question: str,
     recipe: Recipe,
     also: Sequence[FurtherBase],
-    said: Sequence[Message],
+    history: Sequence[Message],
     slots: tuple[DeltaGenerator, DeltaGenerator],
     goes_on: Turn | None = None,
 ) -> None:
@@ -255,11 +255,11 @@ def _generate(
     status = above.status(":shimmer[Searching]", type="compact")
     try:
         if searches(recipe.answer):
-            trace = retrieval.search(base, question, recipe, also, said, anew=True)
+            trace = retrieval.search(base, question, recipe, also, history, anew=True)
         else:
             trace = unsearched(question, recipe)
         examples = base.memory.examples(trace.question, recipe, turn=turn)
-        stream = base.answer(trace, recipe, examples, said, goes_on)
+        stream = base.answer(trace, recipe, examples, history, goes_on)
     except TouchstoneError as error:
         if goes_on is not None:  # what it had said stays
             later(partial(show_error, error.message, error.hint))
@@ -297,8 +297,8 @@ def _show(
         waited = time.monotonic() - began
         status.update(label=f":shimmer[{_progress(waited, begun=bool(text))}]")
         if slot is not None and text:
-            said = text if quoted else in_order(text, passages)
-            slot.markdown(answer_text(said, quoted=quoted))
+            answer = text if quoted else in_order(text, passages)
+            slot.markdown(answer_text(answer, quoted=quoted))
 
 
 def _progress(waited: float, *, begun: bool) -> str:

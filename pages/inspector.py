@@ -57,10 +57,10 @@ def main() -> None:
         return
     with guard():
         trace = search(recipe)
-        asked = for_question(base, question, recipe)
-        if asked != recipe:
+        question_recipe = for_question(base, question, recipe)
+        if question_recipe != recipe:
             st.caption(":material/info: Searched all the same: refusing is off for this question.")
-        _evidence(HitSources(base, asked, trace, also), trace, asked)
+        _evidence(HitSources(base, question_recipe, trace, also), trace, question_recipe)
 
 
 def _meaning(question: str, search: Callable[[], Trace]) -> str:
@@ -109,8 +109,8 @@ def _ask(text: str) -> None:
 
     All in one step, as each is an entry of the browser's history.
     """
-    left: dict[str, str | list[str]] = {name: [] for name in _OF_A_QUESTION}
-    st.query_params.update(left | ({QUESTION: text} if text else {}))
+    parameters: dict[str, str | list[str]] = {name: [] for name in _OF_A_QUESTION}
+    st.query_params.update(parameters | ({QUESTION: text} if text else {}))
 
 
 def _welcome(base: KnowledgeBase) -> None:
@@ -131,8 +131,8 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
         _welcome(base)
         return
     selected = _selected(base, trace, recipe, every)
-    wanted = st.query_params.get(PASSAGE, "")
-    if wanted and (selected is None or selected.chunk.id != wanted):
+    parameter = st.query_params.get(PASSAGE, "")
+    if parameter and (selected is None or selected.chunk.id != parameter):
         st.warning(
             "The passage of this address is not in this index: its document was cut in another "
             "way, changed or deleted, or the link is of another knowledge base.",
@@ -157,7 +157,7 @@ def _cards_and_source(
     origins: HitSources,
     grading: Grading,
     trace: Trace,
-    shown: Sequence[Candidate],
+    listed: Sequence[Candidate],
     selected: Hit | None,
 ) -> None:
     base = grading.base
@@ -173,7 +173,7 @@ def _cards_and_source(
     )
     cards, source = st.columns(2, gap="medium")
     with cards.container(height=HEIGHT, border=False):
-        hit_cards(shown, evidence)
+        hit_cards(listed, evidence)
     if selected is not None:
         with source, guard():
             _source(origins, grading, selected)
@@ -201,19 +201,19 @@ def _selected(
 ) -> Hit | None:
     """The passage of the point that was clicked last, else the one in the URL, else the best."""
     _follow_click()
-    wanted = st.query_params.get(PASSAGE, "")
+    parameter = st.query_params.get(PASSAGE, "")
     for candidate in every:
-        if candidate.hit.chunk.id == wanted:
+        if candidate.hit.chunk.id == parameter:
             return candidate.hit
-    return _beyond(base, trace, recipe, wanted) or (every[0].hit if every else None)
+    return _beyond(base, trace, recipe, parameter) or (every[0].hit if every else None)
 
 
-def _beyond(base: KnowledgeBase, trace: Trace, recipe: Recipe, wanted: str) -> Hit | None:
+def _beyond(base: KnowledgeBase, trace: Trace, recipe: Recipe, parameter: str) -> Hit | None:
     """A passage that was no candidate; None where the address names none at all."""
-    if not PASSAGE_ID.fullmatch(wanted):
+    if not PASSAGE_ID.fullmatch(parameter):
         return None
     try:
-        return base.unranked(int(wanted, 16), trace.question, recipe)
+        return base.unranked(int(parameter, 16), trace.question, recipe)
     except TouchstoneError:
         return None
 

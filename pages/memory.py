@@ -54,21 +54,21 @@ def _use(base: KnowledgeBase) -> None:
     recipe = working_recipe.working(base)
     answer = recipe.answer
     if answer.provider == "extractive":
-        said = (
+        note = (
             "Answers are quotes, made without a language model: memory cannot change them. Choose "
             "a provider under Answers, beside the chat, to use it."
         )
     elif not answer.memory:
-        said = (
+        note = (
             "The recipe shows none of these to the model. Set *Past interactions as examples* "
             "under Answers, beside the chat."
         )
     else:
-        said = (
+        note = (
             f"The recipe shows the model up to {counted(answer.memory, 'interaction')} that "
             "were answered, are similar enough, and whose sources are unchanged."
         )
-    st.caption(f":material/psychology: {said}")
+    st.caption(f":material/psychology: {note}")
     benefit(base, recipe)
 
 

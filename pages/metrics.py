@@ -101,16 +101,16 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
 
 def _plan(base: KnowledgeBase, chosen: QuestionSet) -> Plan:
     """Return the power analysis of a question set, based on its latest runs."""
-    made = tuple(run.id for run in base.runs.every(chosen.name))
-    return readings.plan(base, chosen.name, made, readings.version_of(chosen))
+    run_ids = tuple(run.id for run in base.runs.every(chosen.name))
+    return readings.plan(base, chosen.name, run_ids, readings.version_of(chosen))
 
 
 def _size(chosen: QuestionSet) -> str:
     unanswerable = chosen.questions - chosen.answerable
-    said = counted(chosen.questions, "question")
+    size = counted(chosen.questions, "question")
     if not unanswerable:
-        return said
-    return f"{said}, {unanswerable:,} of them without an answer in the documents"
+        return size
+    return f"{size}, {unanswerable:,} of them without an answer in the documents"
 
 
 def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
@@ -177,7 +177,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     _stale(base, chosen, run, recipe)
     version = readings.version_of(chosen)
     between = readings.between(base, run.id, before.id, version) if before else None
-    metrics = tuple(each.metric for each in (*CARDS, *ANSWER_CARDS))
+    metrics = tuple(card.metric for card in (*CARDS, *ANSWER_CARDS))
     changes = readings.changes(base, run.id, before.id, metrics, version) if before else {}
     intervals = readings.intervals(base, run.id, version)
     cards(run, before, intervals, changes)
@@ -210,14 +210,14 @@ def _about(base: KnowledgeBase, run: Run) -> str:
     )
 
 
-def _open_judgements(found: UnjudgedShare | None) -> None:
+def _open_judgements(unjudged: UnjudgedShare | None) -> None:
     """Draw the share of unjudged passages in the first hits, and the resulting bounds of nDCG."""
-    if found is not None and found.unjudged:
-        low, high = found.ndcg
+    if unjudged is not None and unjudged.unjudged:
+        low, high = unjudged.ndcg
         st.caption(
-            f"{found.share:.0%} of the passages in the first {found.k} are not "
-            f"judged. Whatever they turn out to be (grades up to {found.highest}), and however "
-            f"many relevant ones were not retrieved, nDCG@{found.k} lies between {low:.3f} and "
+            f"{unjudged.share:.0%} of the passages in the first {unjudged.k} are not "
+            f"judged. Whatever they turn out to be (grades up to {unjudged.highest}), and however "
+            f"many relevant ones were not retrieved, nDCG@{unjudged.k} lies between {low:.3f} and "
             f"{high:.3f} on these questions."
         )
 

@@ -29,7 +29,7 @@ def main() -> None:
 def _figures(figures: FeedbackFigures) -> None:
     """Draw the counts of ratings, refusals and other feedback."""
     with st.container(horizontal=True):
-        for label, count, told in (
+        for label, count, caption in (
             ("Thumbs up", figures.up, "Answers with a thumb up."),
             ("Thumbs down", figures.down, "Answers with a thumb down."),
             ("Refused", figures.refused, "Questions that were refused."),
@@ -37,7 +37,7 @@ def _figures(figures: FeedbackFigures) -> None:
             ("Followed up", figures.followed, "Questions after which another one was asked."),
             ("Citations opened", figures.opened, "Answers of which a citation was opened."),
         ):
-            note = f"{told} {share(count, figures.turns)}"
+            note = f"{caption} {share(count, figures.turns)}"
             st.metric(label, f"{count:,}", help=note, border=True, width=150)
     st.caption(
         f"Of {counted(figures.turns, 'question')} so far, whoever asked. Whoever gives a thumb is "

@@ -58,10 +58,10 @@ def _no_runs(base: KnowledgeBase) -> None:
     )
     if guest():
         return
-    known = bool(base.questions.every())
+    has_questions = bool(base.questions.every())
     st.page_link(
         "metrics.py",
-        label="Evaluate a recipe" if known else "Get questions, then evaluate",
+        label="Evaluate a recipe" if has_questions else "Get questions, then evaluate",
         icon=":material/monitoring:",
     )
 

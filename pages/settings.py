@@ -34,8 +34,8 @@ def _caches() -> None:
     st.caption("What is asked again is answered from memory, until the documents change.")
     with st.grid(2, min_column_width=320):
         for cache in workspace().caches():
-            asked = cache.hits + cache.misses
-            rate = f"{cache.rate:.0%} of {asked:,} from memory" if asked else "nobody asked yet"
+            lookups = cache.hits + cache.misses
+            rate = f"{cache.rate:.0%} of {lookups:,} from memory" if lookups else "nobody asked yet"
             _tile(cache.name, rate, f"{cache.held:,} held, each for an hour at most")
 
 

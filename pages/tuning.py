@@ -46,13 +46,13 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
             base, explain=lambda recipe: _meaning(base, chosen, recipe, part, place)
         )
     with guard():
-        found = bench(base, chosen, recipe, part, place)
-        if isinstance(found, Missing):
-            follow(found)
+        opened = bench(base, chosen, recipe, part, place)
+        if isinstance(opened, Missing):
+            follow(opened)
             return
         for section in (cards, curves, search_all, threshold_panel, indexes):
             with guard():
-                section(found)
+                section(opened)
 
 
 def _meaning(
@@ -64,8 +64,8 @@ def _meaning(
 ) -> str:
     """The threshold in terms of the questions; what fails says so below them."""
     try:
-        found = bench(base, chosen, recipe, part, place)
-        return "" if isinstance(found, Missing) else meaning(found)
+        opened = bench(base, chosen, recipe, part, place)
+        return "" if isinstance(opened, Missing) else meaning(opened)
     except TouchstoneError:
         return ""
 

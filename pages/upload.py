@@ -27,14 +27,14 @@ def _or_the_sample() -> None:
         sample_button()
 
 
-def _documents(held: KnowledgeBase) -> None:
-    recipe = held.recipe().index
-    picked = documents_table(held, recipe)
+def _documents(base: KnowledgeBase) -> None:
+    recipe = base.recipe().index
+    picked = documents_table(base, recipe)
     if picked is not None:
         with guard():
-            chunk_preview(held, picked)
+            chunk_preview(base, picked)
     with guard():
-        builds_view(held)
+        builds_view(base)
 
 
 st.title("Documents")

@@ -81,15 +81,15 @@ def answer_text(
     """
     for mark in (*_SIGNS, "\r"):  # which ends a line in Markdown, and none here
         text = text.replace(mark, " ")
-    for check in sorted(checks, key=lambda each: -each.end):
+    for check in sorted(checks, key=lambda verdict: -verdict.end):
         if not check.borne_out:
-            said = text[: check.end].rstrip("| ")  # within the last cell of a row
-            gap = "\n" if said.endswith(_FENCES) else " "
-            text = f"{said}{gap}{_MARKS[check.verdict]}{text[len(said) :]}"
-    shown = "".join(_blocks(text, lambda words: _inline(words, link, quoted=quoted)))
+            before = text[: check.end].rstrip("| ")  # within the last cell of a row
+            gap = "\n" if before.endswith(_FENCES) else " "
+            text = f"{before}{gap}{_MARKS[check.verdict]}{text[len(before) :]}"
+    html = "".join(_blocks(text, lambda words: _inline(words, link, quoted=quoted)))
     for mark, sign in _SIGNS.items():
-        shown = shown.replace(mark, sign)
-    return shown
+        html = html.replace(mark, sign)
+    return html
 
 
 def _blocks(text: str, inline: Callable[[str], str]) -> Iterator[str]:
@@ -131,8 +131,8 @@ def _line(kind: str, line: str, match: re.Match[str] | None, inline: Callable[[s
         return match.group("mark") + inline(match.group("words"))
     if not kind:
         return "\n"
-    said = general_statement(line)
-    return inline(line) if said is None else f"{_GENERAL} {inline(said)}"
+    statement = general_statement(line)
+    return inline(line) if statement is None else f"{_GENERAL} {inline(statement)}"
 
 
 def _inline(text: str, link: Link | None, *, quoted: bool) -> str:

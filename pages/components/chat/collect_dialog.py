@@ -184,19 +184,19 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
     collect = partial(base.passage_labels.collect, name, text, origin=FROM_USERS)
     if st.session_state[_unanswerable(turn)]:
         collect(answerable=False)
-        told = "as a question without an answer"
+        outcome = "as a question without an answer"
     else:
-        given = ((each, st.session_state.get(_grade_key(turn, each))) for each in passages)
+        passage_grades = ((hit, st.session_state.get(_grade_key(turn, hit))) for hit in passages)
         grades = [
             PassageGrade(passage.document_id, passage.start, passage.end, int(grade))
-            for passage, grade in given
+            for passage, grade in passage_grades
             if grade is not None
         ]
         collect(grades, answer=str(st.session_state.get(_expected(turn)) or ""))
-        known = base.passage_labels.of(name, text, turn.recipe.index)
-        told = f"which has {labels_in_words(known)} for it"
+        labels = base.passage_labels.of(name, text, turn.recipe.index)
+        outcome = f"which has {labels_in_words(labels)} for it"
     base.reviews.labelled(turn.id)
-    st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}, {told}."
+    st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}, {outcome}."
 
 
 def _span(citation: StoredCitation) -> tuple[int, int]:

@@ -25,15 +25,15 @@ _DIGITS = 9  # more than any conversation has, and few enough for an integer of 
 _LONGEST = 70  # characters of a question in the list
 
 
-def current(base: KnowledgeBase, wanted: str) -> Conversation | None:
+def current(base: KnowledgeBase, parameter: str) -> Conversation | None:
     """The conversation that ``wanted`` numbers; else the one that this visitor had here last."""
-    held = _held().get(base.id)
-    named = int(wanted) if wanted.isdecimal() and len(wanted) <= _DIGITS else None
-    for conversation_id in dict.fromkeys((named, held)):
-        found = None if conversation_id is None else base.conversations.find(conversation_id)
-        if found is not None:
-            remember(base, found.id)
-            return found
+    last_opened = _held().get(base.id)
+    named = int(parameter) if parameter.isdecimal() and len(parameter) <= _DIGITS else None
+    for conversation_id in dict.fromkeys((named, last_opened)):
+        conversation = None if conversation_id is None else base.conversations.find(conversation_id)
+        if conversation is not None:
+            remember(base, conversation.id)
+            return conversation
     return None
 
 
@@ -121,16 +121,18 @@ def _others(base: KnowledgeBase, talk: Conversation | None) -> None:
         icon=":material/search:",
         placeholder="in names, questions and answers",
     )
-    found = base.conversations.recent(_LISTED + 1, words)
-    others = [each for each in found if talk is None or each.id != talk.id]
+    recent = base.conversations.recent(_LISTED + 1, words)
+    others = [conversation for conversation in recent if talk is None or conversation.id != talk.id]
     if not others:
         st.caption("No other conversation has these words." if words else "No other yet.")
-    for each in others[:_LISTED]:
-        short = clipped(each.title, _LONGEST)
-        size = f"{counted(each.turns, 'question')} · " if each.turns > 1 else ""
-        label = f"{plain(short)} :gray[· {size}{ago(each.asked)}]"
-        action_button(label, f"chat_talk_{each.id}", "", _open, base, each.id, type="tertiary")
-    if len(found) > _LISTED:
+    for conversation in others[:_LISTED]:
+        short = clipped(conversation.title, _LONGEST)
+        size = f"{counted(conversation.turns, 'question')} · " if conversation.turns > 1 else ""
+        label = f"{plain(short)} :gray[· {size}{ago(conversation.asked)}]"
+        action_button(
+            label, f"chat_talk_{conversation.id}", "", _open, base, conversation.id, type="tertiary"
+        )
+    if len(recent) > _LISTED:
         st.caption(f"The last {_LISTED} are listed. Search finds the others.")
 
 
@@ -167,5 +169,5 @@ def forget_address() -> None:
 
 
 def _held() -> dict[int, int]:
-    held: dict[int, int] = st.session_state.setdefault(_HELD, {})
-    return held
+    last_opened: dict[int, int] = st.session_state.setdefault(_HELD, {})
+    return last_opened

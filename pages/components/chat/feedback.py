@@ -59,12 +59,12 @@ def told(turn: Turn) -> str:
     """The reason and the correction of a failed answer, as Markdown; empty without both."""
     reason = f":orange-badge[{plain(turn.reason)}]" if turn.reason else ""
     right = f"Right would be: {plain(turn.correction)}" if turn.correction else ""
-    return "  \n".join(each for each in (reason, right) if each)
+    return "  \n".join(line for line in (reason, right) if line)
 
 
 def _explain(base: KnowledgeBase, turn_id: int, reason: str, correction: str) -> None:
-    said = st.session_state
-    base.reviews.explain(turn_id, said.get(reason) or "", said.get(correction) or "")
+    state = st.session_state
+    base.reviews.explain(turn_id, state.get(reason) or "", state.get(correction) or "")
     st.toast("Kept. It waits on the page Review.", icon=":material/rate_review:")
 
 

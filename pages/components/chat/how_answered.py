@@ -18,24 +18,24 @@ def how_answered(turn: Turn) -> None:
 
     Draw nothing if there are none, as for an answer that only quotes.
     """
-    told = turn.details
-    rows = [_decision(each) for each in told.decisions]
-    if told.suspicious:
+    details = turn.details
+    rows = [_decision(decision) for decision in details.decisions]
+    if details.suspicious:
         rows.append(
-            f":orange[:material/gpp_maybe:] {counted(told.suspicious, 'passage')} with what reads "
-            "like instructions; models are told to take it as text"
+            f":orange[:material/gpp_maybe:] {counted(details.suspicious, 'passage')} with what "
+            "reads like instructions; models are told to take it as text"
         )
-    if told.budget:
-        rows += budget_lines(told.budget)
+    if details.budget:
+        rows += budget_lines(details.budget)
     rows += [
-        f":green[:material/psychology: example] {plain(shortened(each.question, 90))} "
-        f":gray[· asked before, cosine {each.similarity:.2f}]"
-        for each in turn.examples
+        f":green[:material/psychology: example] {plain(shortened(example.question, 90))} "
+        f":gray[· asked before, cosine {example.similarity:.2f}]"
+        for example in turn.examples
     ]
     if spent := _spent(turn.metrics):
         rows.append(f":gray[{plain(spent)}]")
-    if told.prompt_version:
-        rows.append(f":gray[prompt {plain(told.prompt_version)}]")
+    if details.prompt_version:
+        rows.append(f":gray[prompt {plain(details.prompt_version)}]")
     if rows:
         st.caption("  \n".join(rows))
 
@@ -66,10 +66,10 @@ def _quote(quote: StoredCitation) -> str:
     return f"- “{plain(quote.quote or quote.text)}” :gray[{where}]"
 
 
-def _decision(made: Decision) -> str:
-    icon = ":orange[:material/warning:]" if made.failed else ":material/alt_route:"
-    why = f": {plain(made.why)}" if made.why else ""
-    return f"{icon} {_STEPS[made.step]}**{plain(made.chosen)}**{why}"
+def _decision(decision: Decision) -> str:
+    icon = ":orange[:material/warning:]" if decision.failed else ":material/alt_route:"
+    why = f": {plain(decision.why)}" if decision.why else ""
+    return f"{icon} {_STEPS[decision.step]}**{plain(decision.chosen)}**{why}"
 
 
 _STEPS = {

@@ -28,17 +28,19 @@ def queue(base: KnowledgeBase) -> None:
     kind = st.segmented_control(
         "Which", _KINDS, default=_KINDS[0], required=True, key="review_kind", bind="query-params"
     )
-    found = [each for each in base.reviews.waiting() if _is(each, kind)]
-    if not found:
+    waiting = [
+        feedback_item for feedback_item in base.reviews.waiting() if _is(feedback_item, kind)
+    ]
+    if not waiting:
         st.caption("None of this kind waits.")
-    for each in found[:_SHOWN]:
-        _card(base, each)
-    if len(found) > _SHOWN:
+    for feedback_item in waiting[:_SHOWN]:
+        _card(base, feedback_item)
+    if len(waiting) > _SHOWN:
         st.caption(f"The newest {_SHOWN} are shown; the next come when these are settled.")
 
 
-def _is(found: Feedback, kind: str) -> bool:
-    turn = found.turn
+def _is(item: Feedback, kind: str) -> bool:
+    turn = item.turn
     kinds = {
         "Thumbs down": turn.thumb < 0,
         "Refused": turn.status == "refused",
@@ -48,35 +50,35 @@ def _is(found: Feedback, kind: str) -> bool:
 
 
 def _unsupported(turn: Turn) -> bool:
-    return any(not each.borne_out for each in turn.sentences)
+    return any(not check.borne_out for check in turn.sentences)
 
 
-def _card(base: KnowledgeBase, found: Feedback) -> None:
-    turn = found.turn
+def _card(base: KnowledgeBase, item: Feedback) -> None:
+    turn = item.turn
     with st.container(border=True, key=f"review_turn_{turn.id}"):
         why = [":red-badge[:material/thumb_down: thumb down]"] if turn.thumb < 0 else []
         why += [":orange-badge[:material/block: refused]"] if turn.status == "refused" else []
         why += [":orange-badge[:material/warning: unsupported]"] if _unsupported(turn) else []
-        why += [] if found.own else [":gray-badge[:material/person: asked by another visitor]"]
+        why += [] if item.own else [":gray-badge[:material/person: asked by another visitor]"]
         when = f":gray[{ago(turn.created)}]" if turn.created else ""
         st.markdown(" ".join([*why, when]))
         st.markdown(f"**{plain(turn.complete)}**")
         if turn.answer:
             st.markdown(lines(clipped(turn.answer, _LONGEST)))
         sentence_notes(turn)
-        if said := feedback.told(turn):
-            st.markdown(said)
+        if comments := feedback.told(turn):
+            st.markdown(comments)
         with st.container(horizontal=True, gap="small"):
             collect_button(base, turn, lambda: turn_view.retrieved(base, turn))
             turn_view.inspect_button(base, turn)
-            if found.own and st.button(
+            if item.own and st.button(
                 "Open in the chat",
                 key=f"review_open_{turn.id}",
                 icon=":material/forum:",
                 type="tertiary",
             ):
-                base.conversations.show(found.conversation, turn.id)
-                st.switch_page("chat.py", query_params={turn_view.TALK: str(found.conversation)})
+                base.conversations.show(item.conversation, turn.id)
+                st.switch_page("chat.py", query_params={turn_view.TALK: str(item.conversation)})
             key, act = f"review_dismiss_{turn.id}", base.reviews.dismiss
             options = offered(base, "reviews.dismiss", type="tertiary")
             action_button("Dismiss", key, "close", act, turn.id, **options)

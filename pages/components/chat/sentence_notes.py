@@ -15,18 +15,18 @@ _LONGEST = 140  # characters of a sentence
 def sentence_notes(turn: Turn) -> None:
     """Names the sentences without support or source, each with its reasons; nothing where all is
     borne out."""
-    doubted = [each for each in turn.sentences if not each.borne_out]
+    doubted = [check for check in turn.sentences if not check.borne_out]
     if not doubted:
         return
     checked = counted(len(turn.sentences), "sentence")
     st.caption(
         f":orange[:material/warning:] **{len(doubted)} of {checked} "
         f"{'is' if len(doubted) == 1 else 'are'} not borne out by what is cited:**\n"
-        + "\n".join(_line(turn, each) for each in doubted[:_SHOWN])
+        + "\n".join(_line(turn, check) for check in doubted[:_SHOWN])
         + (f"\n- and {len(doubted) - _SHOWN} more" if len(doubted) > _SHOWN else "")
     )
 
 
 def _line(turn: Turn, check: SentenceCheck) -> str:
-    said = shortened(" ".join(turn.answer[check.start : check.end].split()), _LONGEST)
-    return f"- “{plain(said)}”: {plain('; '.join(check.reasons))}"
+    sentence = shortened(" ".join(turn.answer[check.start : check.end].split()), _LONGEST)
+    return f"- “{plain(sentence)}”: {plain('; '.join(check.reasons))}"

@@ -23,7 +23,7 @@ def of_page(base: KnowledgeBase, also: Sequence[FurtherBase]) -> dict[str, Any]:
     changes = working_recipe.differences(base)
     settings = {
         "recipe": {name: value for name, (_saved, value) in changes.items()},
-        "also": [str(each) for each in also],
+        "also": [str(base_name) for base_name in also],
         "sources": shows_sources(),
     }
     stored: dict[str, Any] = json.loads(json.dumps(settings, default=list))
@@ -112,5 +112,5 @@ def _in_address() -> bool:
 
 
 def _opened() -> dict[int, int]:
-    held: dict[int, int] = st.session_state.setdefault(_OPENED, {})
-    return held
+    opened: dict[int, int] = st.session_state.setdefault(_OPENED, {})
+    return opened

@@ -55,8 +55,8 @@ def question(text: str) -> None:
 
 def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
     """A turn as it was stored; the source that is open stands beside it."""
-    left, beside = st.columns([3, 2], gap="medium")
-    with left:
+    answer_column, beside = st.columns([3, 2], gap="medium")
+    with answer_column:
         question(turn.question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
             follow_up.understood(turn)
@@ -110,12 +110,12 @@ def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:
     number without a citation.
     """
     cited = {citation.n for citation in turn.citations}
-    kept = {BASE: base.name, TALK: st.query_params.get(TALK, "")}
+    parameters = {BASE: base.name, TALK: st.query_params.get(TALK, "")}
 
     def address(number: int) -> str:
         if number not in cited:
             return ""
-        return f"?{urlencode({**kept, OPEN: f'{turn.id}.{number}'})}"
+        return f"?{urlencode({**parameters, OPEN: f'{turn.id}.{number}'})}"
 
     return address
 
@@ -165,8 +165,8 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
         also = federation.known(turn.also)
         trace = retrieval.search(base, turn.complete, _usable(base, turn.recipe), also)
         search_notes(trace)
-        if (told := trace.stage("refuse")) is not None and told.dropped and not trace.hits:
-            _of_another_topic(base, turn, told)
+        if (refusal := trace.stage("refuse")) is not None and refusal.dropped and not trace.hits:
+            _of_another_topic(base, turn, refusal)
             return
         stage = trace.stage("threshold")
         misses = sorted(stage.dropped if stage else (), key=lambda drop: -drop.hit.relevance)
@@ -202,8 +202,8 @@ def _place(drop: Dropped) -> str:
 
 
 def _miss(drop: Dropped, name: str) -> str:
-    shown = math.floor(drop.hit.relevance * 1000) / 1000  # never up to the threshold
-    return f"{_place(drop)} :gray[· {name} {shown:.3f}]"
+    rounded = math.floor(drop.hit.relevance * 1000) / 1000  # never up to the threshold
+    return f"{_place(drop)} :gray[· {name} {rounded:.3f}]"
 
 
 def _ask_with(base: KnowledgeBase, text: str, changes: Mapping[str, Any]) -> None:
@@ -275,8 +275,8 @@ def open_source(source: str) -> None:
 
 def _opened(turn: Turn) -> StoredCitation | None:
     """The citation that is open, if it is one of this turn."""
-    wanted = st.query_params.get(OPEN, "")
-    return next((cited for cited in turn.citations if f"{turn.id}.{cited.n}" == wanted), None)
+    parameter = st.query_params.get(OPEN, "")
+    return next((cited for cited in turn.citations if f"{turn.id}.{cited.n}" == parameter), None)
 
 
 @guard()

@@ -84,7 +84,7 @@ _TYPES = "PDF, Word, PowerPoint, Excel, Markdown, HTML, plain text, CSV, TSV, JS
 
 def _addresses(base: KnowledgeBase) -> None:
     with st.form("documents_addresses", border=False):
-        given = st.text_area(
+        addresses = st.text_area(
             "Web addresses, one per line",
             key=_named("documents_urls"),
             placeholder="https://example.org/handbook.html",
@@ -92,7 +92,7 @@ def _addresses(base: KnowledgeBase) -> None:
         )
         submitted = st.form_submit_button("Fetch", icon=":material/download:")
     if submitted:
-        _follow(base.id, base.documents.add_urls(given.split()))
+        _follow(base.id, base.documents.add_urls(addresses.split()))
 
 
 def _text(base: KnowledgeBase) -> None:
@@ -169,7 +169,7 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
     with st.container(border=True):
         icon = ":green[:material/check_circle:]" if good else ":orange[:material/warning:]"
         st.markdown(f"{icon} **{plain(job_progress.summary(job, items))}**")
-        waiting = {(each.job_id, each.position) for each in base.locked_files.list_waiting()}
+        waiting = {(file.job_id, file.position) for file in base.locked_files.list_waiting()}
         for item in failed:
             if (item.job_id, item.position) in waiting:
                 continue  # has a row of its own below

@@ -25,7 +25,7 @@ def bases_view() -> None:
         new_base_button("documents_new")
         return
     every, chosen = workspace().overview(), base().name
-    number = next((at for at, each in enumerate(every) if each.name == chosen), 0)
+    number = next((at for at, overview in enumerate(every) if overview.name == chosen), 0)
     with st.expander(
         f"{counted(len(every), 'knowledge base')}: {plain(chosen)} is open",
         icon=":material/database:",
@@ -33,39 +33,41 @@ def bases_view() -> None:
         key="documents_bases",
     ):
         picked = _table(every) if len(every) > 1 else None
-        held = every[number if picked is None else picked]
+        overview = every[number if picked is None else picked]
         with st.container(horizontal=True, gap="small"):
-            if held.name != chosen:
-                name = plain(held.name)
-                action_button(f"Open {name}", "documents_open", "folder_open", choose, held.name)
-            options = offered(held, "rename", key="documents_rename", icon=":material/edit:")
+            if overview.name != chosen:
+                name = plain(overview.name)
+                action_button(
+                    f"Open {name}", "documents_open", "folder_open", choose, overview.name
+                )
+            options = offered(overview, "rename", key="documents_rename", icon=":material/edit:")
             if st.button("Rename", **options):
-                _rename(held)
+                _rename(overview)
             icon = ":material/content_copy:"
-            options = offered(held, "duplicate", key="documents_duplicate", icon=icon)
+            options = offered(overview, "duplicate", key="documents_duplicate", icon=icon)
             if st.button("Duplicate", **options):
-                _duplicate(held)
+                _duplicate(overview)
             icon = ":material/delete:"
-            options = offered(held, "delete", key="documents_delete_base", icon=icon)
+            options = offered(overview, "delete", key="documents_delete_base", icon=icon)
             if st.button("Delete", **options):
-                _confirm_delete(held)
+                _confirm_delete(overview)
             new_base_button("documents_new")
-        st.caption(f"Rename, Duplicate and Delete are about **{plain(held.name)}**.")
+        st.caption(f"Rename, Duplicate and Delete are about **{plain(overview.name)}**.")
 
 
 def _table(every: Sequence[BaseOverview]) -> int | None:
     """Draws the table; returns the picked row."""
     rows = [
         {
-            "Name": each.name,
-            "Documents": each.documents,
-            "Passages": each.passages,
-            "Questions": each.questions,
-            "Last run": each.last_run,
+            "Name": overview.name,
+            "Documents": overview.documents,
+            "Passages": overview.passages,
+            "Questions": overview.questions,
+            "Last run": overview.last_run,
         }
-        for each in every
+        for overview in every
     ]
-    names = "|".join(each.name for each in every)
+    names = "|".join(overview.name for overview in every)
     picked = pick_rows(
         rows,
         f"documents_bases_{hash(names)}",
@@ -82,31 +84,33 @@ def _table(every: Sequence[BaseOverview]) -> int | None:
 
 
 @st.dialog("Rename the knowledge base", icon=":material/edit:")
-def _rename(held: BaseOverview) -> None:
+def _rename(overview: BaseOverview) -> None:
     st.caption("Links that name it lead to another one afterwards.")
     with st.form("documents_rename_form", border=False):
-        st.text_input("Name", held.name, key="documents_new_name", max_chars=80)
+        st.text_input("Name", overview.name, key="documents_new_name", max_chars=80)
         key, draw = "documents_rename_go", st.form_submit_button
-        confirm_button("Rename", key, _renamed, held, draw=draw)
+        confirm_button("Rename", key, _renamed, overview, draw=draw)
 
 
-def _renamed(held: BaseOverview) -> None:
-    name, was_chosen = st.session_state["documents_new_name"].strip(), base().id == held.id
-    workspace().rename(held.id, name)
+def _renamed(overview: BaseOverview) -> None:
+    name, was_chosen = st.session_state["documents_new_name"].strip(), base().id == overview.id
+    workspace().rename(overview.id, name)
     if was_chosen:
         choose(name)
 
 
 @st.dialog("Duplicate the knowledge base", icon=":material/content_copy:")
-def _duplicate(held: BaseOverview) -> None:
+def _duplicate(overview: BaseOverview) -> None:
     st.caption(
         "The copy has its documents, recipes, prompts, question sets and labels, and none of its "
         "runs, members and conversations."
     )
     with st.form("documents_duplicate_form", border=False):
-        st.text_input("Name of the copy", f"{held.name} 2", key="documents_copy_name", max_chars=80)
+        st.text_input(
+            "Name of the copy", f"{overview.name} 2", key="documents_copy_name", max_chars=80
+        )
         key, draw = "documents_duplicate_go", st.form_submit_button
-        confirm_button("Duplicate", key, _duplicated, held.id, draw=draw)
+        confirm_button("Duplicate", key, _duplicated, overview.id, draw=draw)
 
 
 def _duplicated(base_id: int) -> None:
@@ -115,12 +119,12 @@ def _duplicated(base_id: int) -> None:
 
 
 @st.dialog("Delete this knowledge base?", icon=":material/delete:")
-def _confirm_delete(held: BaseOverview) -> None:
-    name = held.name
+def _confirm_delete(overview: BaseOverview) -> None:
+    name = overview.name
     notices()
-    if not any(info.id == held.id for info in workspace().bases()):
+    if not any(info.id == overview.id for info in workspace().bases()):
         st.rerun()  # deleted: by the button below, or in another tab
-    sizes = _held(workspace().base_with_id(held.id))
+    sizes = _held(workspace().base_with_id(overview.id))
     st.markdown(
         f"**{plain(name)}** goes with everything in it, for good: {sizes}, all labels and "
         "conversations."
@@ -131,7 +135,7 @@ def _confirm_delete(held: BaseOverview) -> None:
         key="documents_delete_really",
         disabled=typed.strip() != name,
         on_click=_delete,
-        args=(held.id,),
+        args=(overview.id,),
     )
 
 
@@ -149,6 +153,6 @@ def _delete(base_id: int) -> None:
     with guard(in_dialog=True):
         was_chosen = base().id == base_id
         workspace().delete(base_id)
-        left = workspace().bases()
-        if was_chosen and left:
-            choose(oldest(left))
+        remaining = workspace().bases()
+        if was_chosen and remaining:
+            choose(oldest(remaining))

@@ -202,9 +202,9 @@ def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
 
 def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
     """The number of passages of a build, and whether that number is exact."""
-    known = [build for build in base.documents.builds() if build.recipe.cut == recipe.cut]
-    if known and not base.documents.missing(known[0].recipe):
-        return known[0].passages, True
+    builds = [build for build in base.documents.builds() if build.recipe.cut == recipe.cut]
+    if builds and not base.documents.missing(builds[0].recipe):
+        return builds[0].passages, True
     return expected_passages(base, recipe)
 
 

@@ -37,16 +37,16 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     passage_edits(base, info)
     left, right = st.columns([3, 2], gap="large")
     with right:
-        wanted = cut_controls(stored)
-        proposed = _chunks(base, info.id, wanted)
+        proposal = cut_controls(stored)
+        proposed = _chunks(base, info.id, proposal)
         present = base.documents.chunks(info.id, stored)
-        _sizes(base, document, wanted, proposed, present)
-        if wanted.cut != stored.cut:
-            build_button(base, wanted, "documents_build_cut")
+        _sizes(base, document, proposal, proposed, present)
+        if proposal.cut != stored.cut:
+            build_button(base, proposal, "documents_build_cut")
             label, key = "Back to the stored cut", "documents_cut_reset"
             action_button(label, key, "", _follow, stored, type="tertiary")
     with left:
-        st.caption(_caption(wanted, stored))
+        st.caption(_caption(proposal, stored))
         draw_passages(document.text, proposed, f"documents_window_{info.id[:12]}")
 
 
@@ -116,30 +116,30 @@ def _chunks(base: KnowledgeBase, document_id: str, recipe: IndexRecipe) -> list[
     return list(base.documents.preview(base.documents.document(document_id), recipe))
 
 
-def _caption(wanted: IndexRecipe, stored: IndexRecipe) -> str:
-    if wanted.cut == stored.cut:
+def _caption(proposal: IndexRecipe, stored: IndexRecipe) -> str:
+    if proposal.cut == stored.cut:
         return f"The stored cut: {cut(stored)}."
-    return f"Preview: {cut(wanted)}. Stored: {cut(stored)}."
+    return f"Preview: {cut(proposal)}. Stored: {cut(stored)}."
 
 
 def _sizes(
     base: KnowledgeBase,
     document: Document,
-    wanted: IndexRecipe,
+    proposal: IndexRecipe,
     proposed: Sequence[Chunk],
     present: Sequence[Chunk],
 ) -> None:
-    lengths = base.documents.sizes(document, proposed, wanted)
-    is_other = wanted.cut != base.recipe().index.cut
-    before = base.documents.sizes(document, present, wanted) if is_other else []
+    lengths = base.documents.sizes(document, proposed, proposal)
+    is_other = proposal.cut != base.recipe().index.cut
+    before = base.documents.sizes(document, present, proposal) if is_other else []
     if not lengths:
         st.caption("This document has no text to cut.")
         return
-    st.markdown(_takeaway(lengths, before, wanted.unit))
+    st.markdown(_takeaway(lengths, before, proposal.unit))
     draw_chart(
-        _histogram(lengths, before, wanted.unit),
+        _histogram(lengths, before, proposal.unit),
         "documents_sizes",
-        f"Histogram of passage sizes in {wanted.unit}. {_summary(lengths)}.",
+        f"Histogram of passage sizes in {proposal.unit}. {_summary(lengths)}.",
     )
 
 

@@ -42,11 +42,11 @@ def _decision(
 ) -> bool:
     names = counted(len(uploads), "file")
     st.markdown(f"**{names} to add.** {_costs(base, uploads, index)}")
-    wanted = _choice(base, uploads, index) if first else index
+    chosen = _choice(base, uploads, index) if first else index
     if not filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:"):
         return False
-    if wanted != index:
-        working_recipe.save_index(base, wanted, weighed=True)
+    if chosen != index:
+        working_recipe.save_index(base, chosen, weighed=True)
     return True
 
 
@@ -54,13 +54,13 @@ def _costs(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -
     """``About 15 min with minilm, 30 s with wordllama.``, as far as it is known."""
     amounts = _amounts(base, uploads)
     names = list(dict.fromkeys([index.embedder, *workspace().embedders()]))
-    known = {name: base.additions.seconds(amounts, name) for name in names}
-    told = [
+    estimates = {name: base.additions.seconds(amounts, name) for name in names}
+    durations = [
         f"{duration(seconds)} with {plain(name)}"
-        for name, seconds in known.items()
+        for name, seconds in estimates.items()
         if seconds is not None
     ]
-    return f"About {', '.join(told)}." if told else "How long it takes is not known yet."
+    return f"About {', '.join(durations)}." if durations else "How long it takes is not known yet."
 
 
 def _choice(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> IndexRecipe:
@@ -71,42 +71,46 @@ def _choice(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) 
         embedder = st.selectbox(
             "Embedder", names, key="documents_first_embedder", help=_EMBEDDER_HELP
         )
-        wanted = cut_controls(index).model_copy(update={"embedder": embedder})
+        chosen = cut_controls(index).model_copy(update={"embedder": embedder})
     with left, guard():
-        _preview(base, uploads, wanted)
-    return wanted
+        _preview(base, uploads, chosen)
+    return chosen
 
 
 _EMBEDDER_HELP = "Makes the vectors. It can be another one later: that builds a second index."
 
 
-def _preview(base: KnowledgeBase, uploads: Sequence[Upload], wanted: IndexRecipe) -> None:
+def _preview(base: KnowledgeBase, uploads: Sequence[Upload], chosen: IndexRecipe) -> None:
     small = {file.name: file for file in uploads if _size(file) <= _MOST_PREVIEWED}
     if not small:
         st.caption("These files are too large for a preview.")
         return
     name = st.selectbox("Preview", list(small), key="documents_first_file")
-    text, chunks, more = _cut(base, _identity(small[name]), wanted, _upload=small[name])
+    text, chunks, more = _cut(base, _identity(small[name]), chosen, _upload=small[name])
     cut_into = f"{counted(len(chunks), 'passage')}{' and more' if more else ''}"
-    st.caption(f"{cut(wanted)}: {cut_into}.")
+    st.caption(f"{cut(chosen)}: {cut_into}.")
     draw_passages(text, chunks, "documents_first_window")
 
 
 @cache_data(32, show_spinner="Reading …")
 def _cut(
-    base: KnowledgeBase, identity: str, wanted: IndexRecipe, _upload: Upload
+    base: KnowledgeBase, identity: str, chosen: IndexRecipe, _upload: Upload
 ) -> tuple[str, list[Chunk], bool]:
     """The text of a file up to the last passage that is shown, those passages, and if more come."""
     document = base.additions.document(_upload)
-    chunks = list(islice(base.documents.preview(document, wanted), _PASSAGES + 1))
-    shown = chunks[:_PASSAGES]
-    return document.text[: shown[-1].end if shown else 0], shown, len(chunks) > _PASSAGES
+    chunks = list(islice(base.documents.preview(document, chosen), _PASSAGES + 1))
+    first_chunks = chunks[:_PASSAGES]
+    return (
+        document.text[: first_chunks[-1].end if first_chunks else 0],
+        first_chunks,
+        len(chunks) > _PASSAGES,
+    )
 
 
 def _amounts(base: KnowledgeBase, uploads: Sequence[Upload]) -> list[Amount]:
     looked = [_amount(base, _identity(file), _upload=file) for file in list(uploads)[:_LOOKED_AT]]
     share = len(uploads) / len(looked)
-    return [Amount(each.pages * share, each.characters * share) for each in looked]
+    return [Amount(amount.pages * share, amount.characters * share) for amount in looked]
 
 
 @cache_data(1024)

@@ -17,22 +17,22 @@ Follow = Callable[[int], None]
 
 def reading_again(base: KnowledgeBase, follow: Follow) -> None:
     """Says which documents an earlier version has read, where there are any."""
-    found = base.documents.again.outdated()
-    kept = [each for each in found if each.kept]
-    if kept:
+    outdated = base.documents.again.outdated()
+    with_file = [document for document in outdated if document.kept]
+    if with_file:
         with st.container(border=True):
             st.markdown(
-                f":orange[:material/update:] {counted(len(kept), 'document')} can be read better "
-                "now than when they were added, with their tables for example. Labels look for "
-                "their words in the new text; those that are lost are listed."
+                f":orange[:material/update:] {counted(len(with_file), 'document')} can be read "
+                "better now than when they were added, with their tables for example. Labels look "
+                "for their words in the new text; those that are lost are listed."
             )
             options = offered(base, "documents.add_files")
             read = partial(_read, base, follow)
             action_button("Read again", "documents_read_again", "refresh", read, **options)
-    if len(found) > len(kept):
+    if len(outdated) > len(with_file):
         st.caption(
-            f"{counted(len(found) - len(kept), 'document')} of an earlier version came without "
-            "a file: add it again to have it read by the present readers."
+            f"{counted(len(outdated) - len(with_file), 'document')} of an earlier version "
+            "came without a file: add it again to have it read by the present readers."
         )
 
 

@@ -24,9 +24,9 @@ def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | 
     """Draws the table; returns the one document that is picked, if it is one."""
     infos = base.documents.documents(recipe)
     by_words = set(base.documents.by_words(recipe))
-    wanted = st.query_params.get(_DOCUMENT, "")
-    named = [row for row, info in enumerate(infos) if wanted and info.id.startswith(wanted)]
-    _gone_note(base, gone=bool(wanted) and not named)
+    parameter = st.query_params.get(_DOCUMENT, "")
+    named = [row for row, info in enumerate(infos) if parameter and info.id.startswith(parameter)]
+    _gone_note(base, gone=bool(parameter) and not named)
     tagged = any(info.tags for info in infos)
     rows = pick_rows(
         [_row(info, by_words) | ({"Tags": list(info.tags)} if tagged else {}) for info in infos],
@@ -68,7 +68,7 @@ def _columns() -> dict[str, object]:
     }
 
 
-def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], known: list[str]) -> None:
+def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], tags: list[str]) -> None:
     if not picked:
         ticked = (
             "" if refusal(base, "documents.delete_documents") else " Tick documents to delete them."
@@ -87,14 +87,14 @@ def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], known: list[str]) 
         ):
             _confirm_delete(base, picked)
         if len(picked) == 1:
-            _tags(base, picked[0], known)
+            _tags(base, picked[0], tags)
 
 
-def _tags(base: KnowledgeBase, info: DocumentInfo, known: list[str]) -> None:
+def _tags(base: KnowledgeBase, info: DocumentInfo, tags: list[str]) -> None:
     key = f"documents_tags_{info.id}_{','.join(info.tags)}"
     st.multiselect(
         "Tags",
-        known,
+        tags,
         list(info.tags),
         key=key,
         accept_new_options=True,

@@ -24,20 +24,20 @@ _SYMBOLS = {"dense": "circle", "lexical": "diamond", "both": "square", "tool": "
 
 
 def candidate_chart(
-    trace: Trace, shown: Sequence[Candidate], selected: int | None, grades: Mapping[int, int]
+    trace: Trace, listed: Sequence[Candidate], selected: int | None, grades: Mapping[int, int]
 ) -> None:
     """Draws the picture; a click on a point selects its passage (see ``clicked``).
 
     Points of passages with a grade above 0 (by key) are filled.
     """
     draw_chart(
-        figure(trace, shown, selected, palette(), grades),
+        figure(trace, listed, selected, palette(), grades),
         CHART,
-        f"{takeaway(trace, shown)} Each point is a candidate: rank against relevance.",
+        f"{takeaway(trace, listed)} Each point is a candidate: rank against relevance.",
         on_select="rerun",
         selection_mode="points",
     )
-    st.caption(f"{takeaway(trace, shown)} {labelled(shown, grades)}")
+    st.caption(f"{takeaway(trace, listed)} {labelled(listed, grades)}")
 
 
 def clicked() -> int | None:
@@ -46,36 +46,38 @@ def clicked() -> int | None:
     return int(str(point["customdata"][0]), 16) if point else None
 
 
-def takeaway(trace: Trace, shown: Sequence[Candidate]) -> str:
+def takeaway(trace: Trace, listed: Sequence[Candidate]) -> str:
     """The picture in one sentence."""
-    if not shown:
+    if not listed:
         return "No candidates."
-    best = max(candidate.hit.relevance for candidate in shown)
-    kept = len(trace.hits)
-    if all(candidate.group == "refuse" for candidate in shown):
-        none = f"None of {counted(len(shown), 'candidate')} comes back"
+    best = max(candidate.hit.relevance for candidate in listed)
+    returned = len(trace.hits)
+    if all(candidate.group == "refuse" for candidate in listed):
+        none = f"None of {counted(len(listed), 'candidate')} comes back"
         return f"{none}: the documents do not speak of this (the best has {best:.2f})."
     if trace.threshold is None:
-        return f"{kept} of {counted(len(shown), 'candidate')} come back; there is no threshold."
-    passing = sum(candidate.group != "threshold" for candidate in shown)
+        return (
+            f"{returned} of {counted(len(listed), 'candidate')} come back; there is no threshold."
+        )
+    passing = sum(candidate.group != "threshold" for candidate in listed)
     return (
-        f"{passing} of {counted(len(shown), 'candidate')} reach {relevance(trace)} "
-        f"{trace.threshold:.2f} (the best has {best:.2f}); {kept} come back."
+        f"{passing} of {counted(len(listed), 'candidate')} reach {relevance(trace)} "
+        f"{trace.threshold:.2f} (the best has {best:.2f}); {returned} come back."
     )
 
 
-def labelled(shown: Sequence[Candidate], grades: Mapping[int, int]) -> str:
+def labelled(listed: Sequence[Candidate], grades: Mapping[int, int]) -> str:
     """The number of candidates that are labelled relevant, in words; empty without labels."""
-    keys = {candidate.hit.chunk.key for candidate in shown}
-    known = [grade for key, grade in grades.items() if key in keys]
-    if not known:
+    keys = {candidate.hit.chunk.key for candidate in listed}
+    listed_grades = [grade for key, grade in grades.items() if key in keys]
+    if not listed_grades:
         return ""
-    return f"Filled: {sum(grade > 0 for grade in known)} labelled relevant."
+    return f"Filled: {sum(grade > 0 for grade in listed_grades)} labelled relevant."
 
 
 def figure(
     trace: Trace,
-    shown: Sequence[Candidate],
+    listed: Sequence[Candidate],
     selected: int | None,
     colours: Palette,
     grades: Mapping[int, int],
@@ -88,9 +90,9 @@ def figure(
             *(
                 _points(points, origin, label, tone, grades)
                 for (origin, label), tone in zip(FOUND_BY.items(), tones, strict=True)
-                if (points := [point for point in shown if point.origin == origin])
+                if (points := [point for point in listed if point.origin == origin])
             ),
-            *(_ring(point, colours) for point in shown if point.hit.chunk.key == selected),
+            *(_ring(point, colours) for point in listed if point.hit.chunk.key == selected),
         ],
         height=HEIGHT,
         clickmode="event+select",

@@ -39,14 +39,14 @@ class Candidate:
 
 def candidates(trace: Trace) -> list[Candidate]:
     """All candidates: first what is in the prompt, then what each later cut dropped."""
-    shown = [Candidate(hit, "prompt") for hit in trace.in_prompt]
+    in_prompt = [Candidate(hit, "prompt") for hit in trace.in_prompt]
     dropped = [
         Candidate(drop.hit, stage.name, drop.reason)
         for name in cuts()
         if (stage := trace.stage(name))
         for drop in stage.dropped
     ]
-    return shown + dropped
+    return in_prompt + dropped
 
 
 def cuts() -> list[StageName]:
@@ -54,12 +54,12 @@ def cuts() -> list[StageName]:
     return [row.name for row in reversed(stage_rows()) if row.dropped]
 
 
-def at_step(shown: Sequence[Candidate], step: str) -> list[Candidate]:
+def at_step(listed: Sequence[Candidate], step: str) -> list[Candidate]:
     """The candidates that a step of the funnel points at; all of them for no step."""
     if step == "tool":
-        return [each for each in shown if each.origin == step]
+        return [candidate for candidate in listed if candidate.origin == step]
     if step in ("dense", "lexical"):
-        return [each for each in shown if each.origin in (step, "both")]
+        return [candidate for candidate in listed if candidate.origin in (step, "both")]
     if step in cuts():
-        return [each for each in shown if each.group == step]
-    return list(shown)
+        return [candidate for candidate in listed if candidate.group == step]
+    return list(listed)

@@ -48,18 +48,18 @@ def attribution(
     Return None if it is neither cached nor wanted. A rerun interrupts the computation. Raises
     TouchstoneError.
     """
-    held: dict[object, Attribution] = st.session_state.setdefault(_ATTRIBUTIONS, {})
-    asked = _build(base, recipe), trace.question, key
-    if asked not in held and wanted:
+    attributions: dict[object, Attribution] = st.session_state.setdefault(_ATTRIBUTIONS, {})
+    attribution_key = _build(base, recipe), trace.question, key
+    if attribution_key not in attributions and wanted:
         bar = st.progress(0.0, "Leaving out one part at a time …")
         computed = explainer(base, trace, recipe).attribution(
             key, lambda done, total: bar.progress(done / total, f"{done} of {total} texts embedded")
         )
         bar.empty()
-        while len(held) >= _MOST_ATTRIBUTIONS:
-            held.pop(next(iter(held)))
-        held[asked] = computed
-    return held.get(asked)
+        while len(attributions) >= _MOST_ATTRIBUTIONS:
+            attributions.pop(next(iter(attributions)))
+        attributions[attribution_key] = computed
+    return attributions.get(attribution_key)
 
 
 def _build(base: KnowledgeBase, recipe: Recipe) -> str:

@@ -58,10 +58,10 @@ class CardContext:
         return max((share.dense + share.lexical for share in self.shares.values()), default=1.0)
 
 
-def hit_cards(shown: Sequence[Candidate], evidence: CardContext) -> None:
+def hit_cards(listed: Sequence[Candidate], evidence: CardContext) -> None:
     """Cards in groups, a cut line before each group that was dropped."""
     for group in ("prompt", *cuts()):
-        members = [candidate for candidate in shown if candidate.group == group]
+        members = [candidate for candidate in listed if candidate.group == group]
         if members:
             _cut_line(group, len(members), evidence.trace)
             _group(group, members, evidence)
@@ -79,17 +79,17 @@ def _cut_line(group: Group, dropped: int, trace: Trace) -> None:
 
 def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) -> None:
     key = f"inspector_more_{group}"
-    shown = int(st.session_state.get(key, FIRST if group == "prompt" else FIRST_DROPPED))
-    for candidate in members[:shown]:
+    limit = int(st.session_state.get(key, FIRST if group == "prompt" else FIRST_DROPPED))
+    for candidate in members[:limit]:
         _card(candidate, evidence)
-    if len(members) > shown:
-        label, more = f"Show more ({len(members) - shown:,} left)", {key: shown + MORE}
+    if len(members) > limit:
+        label, more = f"Show more ({len(members) - limit:,} left)", {key: limit + MORE}
         show = st.session_state.update
         action_button(label, f"{key}_button", "expand_more", show, more, type="tertiary")
 
 
 def _card(candidate: Candidate, evidence: CardContext) -> None:
-    hit, kept = candidate.hit, candidate.group == "prompt"
+    hit, in_prompt = candidate.hit, candidate.group == "prompt"
     is_selected, where = hit.chunk.key == evidence.selected, evidence.place(hit)
     with st.container(border=True, gap="xsmall"):
         with st.container(
@@ -103,13 +103,13 @@ def _card(candidate: Candidate, evidence: CardContext) -> None:
                 "radio_button_checked" if is_selected else "",
             )
             options = {"type": "tertiary", "help": "Open in its document"}
-            title = _title(hit, where.page, kept=kept)
+            title = _title(hit, where.page, kept=in_prompt)
             action_button(title, key, icon, open_passage, hit.chunk.id, **options)
             if hit.base in ("", evidence.labelled):
                 evidence.grade(hit.chunk)
             else:
                 st.markdown(origin_badge(hit))
-        st.markdown(_body(candidate, evidence, where, kept=kept))
+        st.markdown(_body(candidate, evidence, where, kept=in_prompt))
 
 
 def origin_badge(hit: Hit) -> str:
@@ -142,9 +142,9 @@ def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bo
 
 
 def _suspicious(hit: Hit) -> str:
-    found = suspicions(hit.chunk.text)
-    reads = f"reads like instructions to a language model: {', '.join(found)}"
-    return f":small[:orange[:material/gpp_maybe: {reads}]]" if found else ""
+    reasons = suspicions(hit.chunk.text)
+    reads = f"reads like instructions to a language model: {', '.join(reasons)}"
+    return f":small[:orange[:material/gpp_maybe: {reads}]]" if reasons else ""
 
 
 def indexed_with(context: str, spans: Sequence[Span] = ()) -> str:
@@ -173,12 +173,12 @@ def bar(share: ScoreContribution | None, best: float) -> str:
 def figures(hit: Hit) -> str:
     """All raw parts of a score, each with the rank that its retriever gave."""
     parts = hit.parts
-    told = [
+    scores = [
         f"{label} {parts[name]:.2f}" + (f" (#{parts[rank]:.0f})" if rank in parts else "")
         for name, label, rank in _SCORES
         if name in parts and not (name == "dense" and "by_words" in parts)
     ]
-    return " · ".join([*told, *(words for name, words in _MARKS.items() if name in parts)])
+    return " · ".join([*scores, *(words for name, words in _MARKS.items() if name in parts)])
 
 
 _MARKS = {"exact": "has a rare code of the question", "by_words": "its vector is not in yet"}

@@ -83,21 +83,21 @@ Group = tuple[Keys, Style]  # places in the map, and how their points are drawn
 
 def _documents(drawing: Drawing, colours: Palette) -> list[Group]:
     """The documents of the hits, then the largest; all others in grey, below them."""
-    shown = drawing.shown
+    passage_map = drawing.shown
     at_hits = drawing.at([hit.chunk.key for hit in drawing.hits])
-    wanted = Counter({int(document): 10**9 for document in shown.document[at_hits]})
-    wanted.update(dict(enumerate(np.bincount(shown.document, minlength=1).tolist())))
-    chosen = [number for number, _ in wanted.most_common(NAMED)]
+    weights = Counter({int(document): 10**9 for document in passage_map.document[at_hits]})
+    weights.update(dict(enumerate(np.bincount(passage_map.document, minlength=1).tolist())))
+    chosen = [number for number, _ in weights.most_common(NAMED)]
     tones = (colours.dense, colours.lexical, colours.fused, colours.relevant, colours.rerank)
     groups = [
         (
-            np.flatnonzero(shown.document == number),
-            _style(tone, symbol, _short(shown.names[number]), drawing.size + 1),
+            np.flatnonzero(passage_map.document == number),
+            _style(tone, symbol, _short(passage_map.names[number]), drawing.size + 1),
         )
         for number, tone, symbol in zip(chosen, tones, SYMBOLS, strict=False)
     ]
-    rest = np.flatnonzero(~np.isin(shown.document, chosen))
-    others = len(shown.names) - len(chosen)
+    rest = np.flatnonzero(~np.isin(passage_map.document, chosen))
+    others = len(passage_map.names) - len(chosen)
     name = f"{others:,} other documents" if others > 1 else "another document"
     return [(rest, _style(colours.not_relevant, "circle", name, drawing.size - 1, 0.4)), *groups]
 
@@ -132,9 +132,14 @@ def _style(colour: str, symbol: str, name: str, size: float, opacity: float = 0.
 
 def _light(places: Keys, style: Style) -> Group:
     """Only the group has words to show, so that many points stay light; a click fades none."""
-    shown = {"marker": {"opacity": style["marker"].get("opacity", 0.85)}}
+    selection_style = {"marker": {"opacity": style["marker"].get("opacity", 0.85)}}
     words = "%{fullData.name}<extra></extra>"
-    drawn = {"type": "scattergl", "hovertemplate": words, "selected": shown, "unselected": shown}
+    drawn = {
+        "type": "scattergl",
+        "hovertemplate": words,
+        "selected": selection_style,
+        "unselected": selection_style,
+    }
     return places, drawn | style
 
 

@@ -32,14 +32,14 @@ class Move:
 def moves(compared: RetrievalComparison) -> list[Move]:
     """Every passage that either list shows, once; ranks beyond a list count as not shown."""
     before, after = listed(compared)
-    shown = [Move(_name(right), right.other, right.rank, right.grade) for right in after]
-    kept = {move.before for move in shown}
+    moved = [Move(_name(right), right.other, right.rank, right.grade) for right in after]
+    ranks_before = {move.before for move in moved}
     gone = [
-        Move(_name(left), left.rank, left.other, left.grade)
-        for left in before
-        if left.rank not in kept
+        Move(_name(hit), hit.rank, hit.other, hit.grade)
+        for hit in before
+        if hit.rank not in ranks_before
     ]
-    return [*shown, *gone]
+    return [*moved, *gone]
 
 
 def listed(compared: RetrievalComparison) -> tuple[list[RankedPassage], list[RankedPassage]]:

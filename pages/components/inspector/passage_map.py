@@ -47,17 +47,19 @@ def passage_map(
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         method = _method(base)
-        shown = base.maps.current(recipe.index, method)
-        colouring = COLOURS[0] if shown is None else switch("Colour by", COLOURS, "map_colour")
-    if shown is None or not len(shown.keys):
+        current_map = base.maps.current(recipe.index, method)
+        colouring = (
+            COLOURS[0] if current_map is None else switch("Colour by", COLOURS, "map_colour")
+        )
+    if current_map is None or not len(current_map.keys):
         if base.maps.drawing(recipe.index, method) is None:
             st.markdown("The map shows all passages by likeness, with the question among them.")
         _redraw(base, recipe, method, "It is drawn once, in the background, and kept.")
         return
-    state = (method, len(shown.keys), float(shown.points.sum()))
-    placed = _placed(base, recipe.index, shown, trace.question, state)
+    state = (method, len(current_map.keys), float(current_map.points.sum()))
+    placed = _placed(base, recipe.index, current_map, trace.question, state)
     drawing = Drawing(
-        shown,
+        current_map,
         placed,
         trace.hits,
         grades,
@@ -65,12 +67,12 @@ def passage_map(
         cast(Colouring, colouring),
     )
     picture, keys = figure(drawing, palette())
-    said = takeaway(shown, placed)
-    alt = f"{said} Each point is a passage."
+    summary = takeaway(current_map, placed)
+    alt = f"{summary} Each point is a passage."
     draw_chart(picture, CHART, alt, zoom=True, on_select="rerun", selection_mode="points")
-    st.caption(f"{said} {note(shown)}".strip())
-    if shown.outdated:
-        _redraw(base, recipe, method, f"{shown.changed:.0%} of the passages changed since.")
+    st.caption(f"{summary} {note(current_map)}".strip())
+    if current_map.outdated:
+        _redraw(base, recipe, method, f"{current_map.changed:.0%} of the passages changed since.")
     _follow(keys, select)
 
 
@@ -118,13 +120,13 @@ def _placed(
     return base.maps.place(index, _shown, question)
 
 
-def takeaway(shown: PassageMap, placed: Placed) -> str:
+def takeaway(drawn_map: PassageMap, placed: Placed) -> str:
     """The map in a sentence: whom the question stands among, and whether that is the truth."""
-    count = min(NEAREST, len(shown.keys))
-    apart = ((shown.points - placed.point) ** 2).sum(axis=1)
+    count = min(NEAREST, len(drawn_map.keys))
+    apart = ((drawn_map.points - placed.point) ** 2).sum(axis=1)
     around = np.argsort(apart, kind="stable")[:count]
     true = np.argsort(-placed.cosines, kind="stable")[:count]
-    names = Counter(shown.names[number] for number in shown.document[around])
+    names = Counter(drawn_map.names[number] for number in drawn_map.document[around])
     most = [f"{plain(name)} ({number})" for name, number in names.most_common(2) if number > 1]
     listed = ", ".join(most) or f"{counted(len(names), 'document')} without a pattern"
     both = len(set(around.tolist()) & set(true.tolist()))
@@ -134,15 +136,15 @@ def takeaway(shown: PassageMap, placed: Placed) -> str:
     )
 
 
-def note(shown: PassageMap) -> str:
+def note(drawn_map: PassageMap) -> str:
     """Return a note on the accuracy of the map."""
-    if shown.method == "umap":
+    if drawn_map.method == "umap":
         return (
             "UMAP keeps neighbours together; distances between groups mean little, and the "
             "question stands among its five nearest passages."
         )
     return (
-        f"{shown.explained:.0%} of the variance is shown: what is near here may be far apart "
+        f"{drawn_map.explained:.0%} of the variance is shown: what is near here may be far apart "
         "in the other dimensions."
     )
 

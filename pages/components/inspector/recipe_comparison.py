@@ -92,14 +92,14 @@ def fields(text: str) -> dict[str, Any]:
 
 
 def _told(differences: dict[str, tuple[Any, Any]]) -> str:
-    shown = [
+    parts = [
         f"{name} {json.dumps(one)} → {json.dumps(other)}"
         for name, (one, other) in differences.items()
     ]
-    return plain(" · ".join(shown))
+    return plain(" · ".join(parts))
 
 
-def _figures(compared: RetrievalComparison, kept: int) -> None:
+def _figures(compared: RetrievalComparison, common: int) -> None:
     before, after = compared.shown_labels()
     one, two, three = st.columns(3)
     one.metric(
@@ -108,7 +108,7 @@ def _figures(compared: RetrievalComparison, kept: int) -> None:
         help="1: the same list, 0: nothing in common; first places count most "
         "(Webber, Moffat, Zobel 2010, p = 0.9, extrapolated).",
     )
-    two.metric("Shown by both", f"{kept} of {len(compared.sides.after)}")
+    two.metric("Shown by both", f"{common} of {len(compared.sides.after)}")
     if compared.labels:
         three.metric(
             "Labels found",

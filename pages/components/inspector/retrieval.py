@@ -33,13 +33,13 @@ def search(
     """
     beside = workspace().beside(base.name, also)
     said = tuple(said) if recipe.search.rewrite else ()
-    asked = base.state(recipe, beside), question, said
+    request = base.state(recipe, beside), question, said
     failed = st.session_state.get(_FAILED)
-    if failed is not None and not anew and failed.answers(asked):
+    if failed is not None and not anew and failed.answers(request):
         return failed.trace
     trace = base.search(question, recipe, beside, said)
     if trace.failures:
-        st.session_state[_FAILED] = _Failed(asked, time.monotonic() + PATIENCE, trace)
+        st.session_state[_FAILED] = _Failed(request, time.monotonic() + PATIENCE, trace)
     return trace
 
 
@@ -51,8 +51,8 @@ class _Failed:
     until: float
     trace: Trace
 
-    def answers(self, asked: tuple[object, ...]) -> bool:
-        return asked == self.asked and time.monotonic() < self.until
+    def answers(self, request: tuple[object, ...]) -> bool:
+        return request == self.asked and time.monotonic() < self.until
 
 
 def is_empty(base: KnowledgeBase) -> bool:
@@ -62,7 +62,9 @@ def is_empty(base: KnowledgeBase) -> bool:
 
 def suggestions(base: KnowledgeBase) -> list[str]:
     """A few questions worth asking: those tagged so, else the first of any set."""
-    sets = tuple((found.name, str(found.changed)) for found in question_sets(base))
+    sets = tuple(
+        (question_set.name, str(question_set.changed)) for question_set in question_sets(base)
+    )
     return _suggestions(base, sets)
 
 

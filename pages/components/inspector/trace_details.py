@@ -50,8 +50,8 @@ def trace_details(
             return
         if origin is not origins.own:
             st.caption(f"As {plain(origin.base.name)} finds it by its saved recipe.")
-        found = origin.hit(selected.chunk.key) if selected else None
-        _explained(view, origin, found or selected)
+        hit = origin.hit(selected.chunk.key) if selected else None
+        _explained(view, origin, hit or selected)
 
 
 def _explained(view: str, origin: HitSource, selected: Hit | None) -> None:
@@ -95,17 +95,17 @@ def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | No
     if selected is None:
         st.caption("Select a passage to see which words of the question it has.")
         return
-    found = base.explain_words(selected.chunk.key, trace, recipe)
-    asked = base.spelled(trace.words or trace.question, recipe)
+    explanation = base.explain_words(selected.chunk.key, trace, recipe)
+    spellings = base.spelled(trace.words or trace.question, recipe)
     there = base.spelled(selected.chunk.text, recipe)
-    stems = any(word.casefold() != term for term, word in asked.items())
+    stems = any(word.casefold() != term for term, word in spellings.items())
     st.markdown(
-        f"{plain(selected.document)}, {placed(selected)}: BM25 **{found.score:.2f}**"
+        f"{plain(selected.document)}, {placed(selected)}: BM25 **{explanation.score:.2f}**"
         + ("" if recipe.search.mode != "dense" else " :gray[· not used: the mode is dense]")
     )
     around = base.spelled(selected.chunk.context, recipe)
     st.dataframe(
-        _term_rows(found, asked, there, around),
+        _term_rows(explanation, spellings, there, around),
         hide_index=True,
         placeholder="–",
         column_config={
@@ -113,16 +113,17 @@ def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | No
                 "adds to the score",
                 format="%.2f",
                 min_value=0.0,
-                max_value=max((match.contribution for match in found.matches), default=1.0),
+                max_value=max((match.contribution for match in explanation.matches), default=1.0),
             ),
             "rarity": st.column_config.NumberColumn(
                 "rarity (idf)", format="%.2f", help="Words that few passages have count more."
             ),
         },
     )
-    words = f"{found.length} words of {found.average_length:.0f} on average"
+    words = f"{explanation.length} words of {explanation.average_length:.0f} on average"
     st.caption(
-        f"{words}: lengths count {found.length_factor:.2f}-fold (k1 {found.k1}, b {found.b})."
+        f"{words}: lengths count {explanation.length_factor:.2f}-fold "
+        f"(k1 {explanation.k1}, b {explanation.b})."
         + (" Words count by their stems, so other endings match too." if stems else "")
     )
     if selected.chunk.context:
@@ -132,8 +133,8 @@ def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | No
 
 
 def _term_rows(
-    found: Explanation,
-    asked: Mapping[str, str],
+    explanation: Explanation,
+    spellings: Mapping[str, str],
     there: Mapping[str, str],
     around: Mapping[str, str],
 ) -> list[dict[str, object]]:
@@ -144,7 +145,7 @@ def _term_rows(
     """
     matched = [
         {
-            "word": asked.get(match.term, match.term),
+            "word": spellings.get(match.term, match.term),
             "in the passage": _place(match, there, around),
             "match": match.kind,
             "times": match.tf,
@@ -153,11 +154,14 @@ def _term_rows(
             "rarity": match.idf,
             "contribution": match.contribution,
         }
-        for match in sorted(found.matches, key=lambda match: -match.contribution)
+        for match in sorted(explanation.matches, key=lambda match: -match.contribution)
     ]
     lacking = {"in the passage": None, "match": "missing", "times": 0, "in the context": 0}
     lacking |= {"passages with it": None, "rarity": None, "contribution": 0.0}
-    rows = [*matched, *({"word": asked.get(word, word)} | lacking for word in found.unmatched)]
+    rows = [
+        *matched,
+        *({"word": spellings.get(word, word)} | lacking for word in explanation.unmatched),
+    ]
     if not around:
         for row in rows:
             del row["in the context"]
@@ -174,11 +178,11 @@ def _place(match: TermMatch, there: Mapping[str, str], around: Mapping[str, str]
 def _prompt(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     prompt = base.prompt(trace, recipe)
     tokens = base.count_tokens(prompt.text, recipe)
-    said = [
+    summary_lines = [
         f"{tokens:,} tokens of a budget of {recipe.answer.context_tokens:,}. "
         "A language model gets exactly this, and the conversation; quotes need no prompt."
     ]
     if prompt.spending is not None:
-        said += budget_lines(prompt.spending.parts)
-    st.caption("  \n".join(said))
+        summary_lines += budget_lines(prompt.spending.parts)
+    st.caption("  \n".join(summary_lines))
     st.code(prompt.text, language=None, wrap_lines=True, height=420)

@@ -75,12 +75,12 @@ class Grading:
         )
 
     def _graded(self, chunk: Chunk, key: str) -> None:
-        wanted = st.session_state[key]
+        choice = st.session_state[key]
         with guard():
-            if wanted is None:
+            if choice is None:
                 self._remove(chunk)
             else:
-                self._grade(chunk, int(wanted))
+                self._grade(chunk, int(choice))
 
     def _grade(self, chunk: Chunk, grade: int) -> None:
         span = (chunk.document_id, chunk.start, chunk.end)
@@ -92,8 +92,8 @@ class Grading:
                 icon=":material/info:",
             )
         else:
-            told = f"{NAMES[grade]}. {plain(self.set_name)} has {labels_in_words(now)} for this."
-            st.toast(told, icon=":material/label:")
+            message = f"{NAMES[grade]}. {plain(self.set_name)} has {labels_in_words(now)} for this."
+            st.toast(message, icon=":material/label:")
 
     def _remove(self, chunk: Chunk) -> None:
         span = (chunk.document_id, chunk.start, chunk.end)
@@ -129,20 +129,20 @@ def grading_bar(base: KnowledgeBase, question: str, recipe: Recipe) -> Grading:
     return grading
 
 
-def state(known: QuestionLabels) -> str:
+def state(labels: QuestionLabels) -> str:
     """A badge with the labels of a question in a question set."""
-    if known.question_id is None:
+    if labels.question_id is None:
         return ":gray-badge[not in this set yet]"
-    if not known.answerable:
+    if not labels.answerable:
         return ":orange-badge[:material/block: no answer in the documents]"
-    colour = "green" if known.relevant else "gray"
-    return f":{colour}-badge[:material/label: {labels_in_words(known)}]"
+    colour = "green" if labels.relevant else "gray"
+    return f":{colour}-badge[:material/label: {labels_in_words(labels)}]"
 
 
-def labels_in_words(known: QuestionLabels) -> str:
+def labels_in_words(labels: QuestionLabels) -> str:
     """The number of labels of a question in words, for all pages."""
-    words = counted(known.relevant, "label") if known.relevant else "no label yet"
-    rest = len(known.labels) - known.relevant
+    words = counted(labels.relevant, "label") if labels.relevant else "no label yet"
+    rest = len(labels.labels) - labels.relevant
     return f"{words}, {rest:,} not relevant" if rest else words
 
 

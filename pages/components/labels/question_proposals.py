@@ -60,7 +60,7 @@ def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
 
 
 def _request(base: KnowledgeBase, recipe: Recipe) -> None:
-    name, kinds, number = (st.session_state[f"{_ASKED}_{each}"] for each in _FIELDS)
+    name, kinds, number = (st.session_state[f"{_ASKED}_{field}"] for field in _FIELDS)
     base.proposals.request(name, kinds, int(number), recipe)
     later(partial(st.toast, "They come in as they are made.", icon=":material/auto_awesome:"))
 

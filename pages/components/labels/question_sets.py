@@ -129,16 +129,16 @@ def column_pickers(table: QuestionTable | None) -> dict[str, str]:
     none, picked = "(none)", {}
     with st.container(horizontal=True):
         for field in _PICKED:
-            known = table.fields.get(field, none)
-            names = [*([none] if known == none else []), *table.columns]
+            current = table.fields.get(field, none)
+            names = [*([none] if current == none else []), *table.columns]
             chosen = st.selectbox(
                 field.capitalize(),
                 names,
-                names.index(known),
+                names.index(current),
                 key=f"metrics_column_{field}_{'|'.join(table.columns)}",
                 width=150,
             )
-            if chosen not in (none, known):
+            if chosen not in (none, current):
                 picked[field] = chosen
     return picked
 
@@ -183,8 +183,10 @@ def _import(
     )
     judged = base.exchange.holds_judgements(file.name, content)
     what = "judgement" if judged else "question"
-    kept = f" {_kept(came.replaced)}" if came.replaced is not None else ""
-    st.session_state[_IMPORTED] = f"{counted(came.number, what)} imported into {name}.{kept}"
+    version_note = f" {_kept(came.replaced)}" if came.replaced is not None else ""
+    st.session_state[_IMPORTED] = (
+        f"{counted(came.number, what)} imported into {name}.{version_note}"
+    )
     if came.skipped:
         later(partial(_skipped, file.name, came.skipped))
     choose_set(name)
@@ -215,9 +217,9 @@ def settle_set(names: list[str]) -> None:
         st.session_state[SET] = chosen
     elif st.session_state.get(SET) not in (None, *names):
         del st.session_state[SET]
-    said = st.session_state.pop(_IMPORTED, None)
-    if said:
-        st.toast(plain(said), icon=":material/check:")
+    message = st.session_state.pop(_IMPORTED, None)
+    if message:
+        st.toast(plain(message), icon=":material/check:")
 
 
 def export_buttons(base: KnowledgeBase, name: str) -> None:
@@ -261,8 +263,8 @@ def manage_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
 
 @st.dialog("Rename or delete", icon=":material/edit_note:")
 def _manage(base: KnowledgeBase, chosen: QuestionSet) -> None:
-    given = st.text_input("Name of the set", chosen.name, max_chars=80, key="set_name")
-    name = (given or "").strip()
+    new_name = st.text_input("Name of the set", chosen.name, max_chars=80, key="set_name")
+    name = (new_name or "").strip()
     if st.button("Rename", key="set_rename", disabled=name in ("", chosen.name)):
         with guard():
             base.question_edits.rename_set(chosen.name, name)
@@ -309,5 +311,5 @@ def _described(version: KeptVersion) -> str:
 
 def _restore(base: KnowledgeBase, name: str, version: int) -> None:
     replaced = base.questions.restore_version(name, version)
-    kept = f" {_kept(replaced)}" if replaced is not None else ""
-    st.session_state[_IMPORTED] = f"Version {version} of {name} is back.{kept}"
+    version_note = f" {_kept(replaced)}" if replaced is not None else ""
+    st.session_state[_IMPORTED] = f"Version {version} of {name} is back.{version_note}"

@@ -29,7 +29,7 @@ def benefit(base: KnowledgeBase, recipe: Recipe) -> None:
 
 
 def _benefit(base: KnowledgeBase, recipe: Recipe) -> None:
-    sets = {each.name: each for each in question_sets(base)}
+    sets = {question_set.name: question_set for question_set in question_sets(base)}
     if not sets:
         st.caption("That is measured with a question set, and there is none yet.")
         return
@@ -57,15 +57,15 @@ def _benefit(base: KnowledgeBase, recipe: Recipe) -> None:
             follow(job.id, f"memory_{job.id}")
             return
         failure(job)
-    found = base.memory_trials.effect(name, recipe)
-    if found is not None:
-        _told(found)
+    effect = base.memory_trials.effect(name, recipe)
+    if effect is not None:
+        _told(effect)
     elif len(jobs) > 1:  # one of them paused
         st.caption(f":material/pause_circle: {plain(jobs[-1].message)}")
 
 
-def _told(found: MemoryEffect) -> None:
-    icon = _ICONS.get(found.figures.verdict, "drag_handle")
-    st.markdown(f":material/{icon}: **{plain(found.sentence)}**")
-    for each in found.others.values():
-        st.caption(plain(each.sentence))
+def _told(effect: MemoryEffect) -> None:
+    icon = _ICONS.get(effect.figures.verdict, "drag_handle")
+    st.markdown(f":material/{icon}: **{plain(effect.sentence)}**")
+    for other in effect.others.values():
+        st.caption(plain(other.sentence))

@@ -25,52 +25,54 @@ _STANDINGS: Mapping[str, str] = {
 }
 
 
-def interactions(base: KnowledgeBase, held: Sequence[Remembered]) -> None:
+def interactions(base: KnowledgeBase, entries: Sequence[Remembered]) -> None:
     """A card for each."""
-    for each in held:
+    for entry in entries:
         with st.container(border=True, gap="xsmall"):
-            _card(base, each)
+            _card(base, entry)
 
 
-def _card(base: KnowledgeBase, held: Remembered) -> None:
-    kept = held.interaction
-    st.markdown(f"**{plain(clipped(kept.question, LONGEST))}**")
-    st.markdown(" ".join(_badges(held)))
-    if held.gone:
-        names = ", ".join(map(plain, held.gone))
+def _card(base: KnowledgeBase, entry: Remembered) -> None:
+    interaction = entry.interaction
+    st.markdown(f"**{plain(clipped(interaction.question, LONGEST))}**")
+    st.markdown(" ".join(_badges(entry)))
+    if entry.gone:
+        names = ", ".join(map(plain, entry.gone))
         st.caption(f"Changed or deleted since: {names}. It is not used.")
-    with st.expander("Answer", key=f"memory_answer_{kept.turn}", on_change="rerun") as answer:
+    with st.expander(
+        "Answer", key=f"memory_answer_{interaction.turn}", on_change="rerun"
+    ) as answer:
         if answer.open:
-            st.markdown(lines(clipped(kept.answer, LONGEST_ANSWER)) or "*No words came.*")
-            sources = dict.fromkeys(source.document for source in kept.sources)
+            st.markdown(lines(clipped(interaction.answer, LONGEST_ANSWER)) or "*No words came.*")
+            sources = dict.fromkeys(source.document for source in interaction.sources)
             if sources:
                 st.caption(f"Cites {', '.join(map(plain, sources))}")
     with st.container(horizontal=True, gap="small"):
-        act = partial(_button, kept.turn)
+        act = partial(_button, interaction.turn)
         if act("Inspect this", "inspect", "troubleshoot"):
-            found = base.conversations.turns(kept.conversation, kept.turn)
-            if found:
-                turn_view.inspect(base, found[-1])
+            turns = base.conversations.turns(interaction.conversation, interaction.turn)
+            if turns:
+                turn_view.inspect(base, turns[-1])
         if act("Correct", "correct", "edit"):
-            _correct(base, held)
+            _correct(base, entry)
         if act("Forget", "forget", "delete"):
-            _forget(base, held)
+            _forget(base, entry)
 
 
-def _badges(held: Remembered) -> list[str]:
-    kept = held.interaction
-    badges = [_STANDINGS[held.standing]]
-    if held.similarity is not None:
-        badges.append(f":blue-badge[cosine {held.similarity:.2f}]")
-    if held.standing == "not answered":
-        badges.append(f":gray-badge[{kept.outcome}]")
-    if kept.follow_up:
+def _badges(entry: Remembered) -> list[str]:
+    interaction = entry.interaction
+    badges = [_STANDINGS[entry.standing]]
+    if entry.similarity is not None:
+        badges.append(f":blue-badge[cosine {entry.similarity:.2f}]")
+    if entry.standing == "not answered":
+        badges.append(f":gray-badge[{interaction.outcome}]")
+    if interaction.follow_up:
         badges.append(":gray-badge[follow-up]")
-    if kept.thumb > 0:
+    if interaction.thumb > 0:
         badges.append(":green-badge[:material/thumb_up: thumb up]")
-    if kept.corrected:
+    if interaction.corrected:
         badges.append(":blue-badge[corrected]")
-    return [*badges, f":gray[{ago(kept.asked)}]"]
+    return [*badges, f":gray[{ago(interaction.asked)}]"]
 
 
 def _button(turn: int, label: str, name: str, icon: str) -> bool:
@@ -78,14 +80,14 @@ def _button(turn: int, label: str, name: str, icon: str) -> bool:
 
 
 @st.dialog("Correct what is remembered", icon=":material/edit:", width="large", dismissible=False)
-def _correct(base: KnowledgeBase, held: Remembered) -> None:
-    kept = held.interaction
+def _correct(base: KnowledgeBase, entry: Remembered) -> None:
+    interaction = entry.interaction
     st.caption("The conversation stays as it was. A corrected interaction counts as answered.")
-    question, answer = f"memory_question_{kept.turn}", f"memory_words_{kept.turn}"
-    st.text_area("Question", kept.question, key=question, max_chars=2000, height=80)
-    st.text_area("Answer", kept.answer, key=answer, max_chars=20_000, height=240)
-    key = f"memory_keep_{kept.turn}"
-    confirm_button("Keep", key, _keep, base, kept.turn, question, answer, cancel=True)
+    question, answer = f"memory_question_{interaction.turn}", f"memory_words_{interaction.turn}"
+    st.text_area("Question", interaction.question, key=question, max_chars=2000, height=80)
+    st.text_area("Answer", interaction.answer, key=answer, max_chars=20_000, height=240)
+    key = f"memory_keep_{interaction.turn}"
+    confirm_button("Keep", key, _keep, base, interaction.turn, question, answer, cancel=True)
 
 
 def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
@@ -94,8 +96,8 @@ def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
 
 
 @st.dialog("Forget this interaction?", icon=":material/delete:")
-def _forget(base: KnowledgeBase, held: Remembered) -> None:
-    st.markdown(f"**{plain(clipped(held.interaction.question, LONGEST))}**")
+def _forget(base: KnowledgeBase, entry: Remembered) -> None:
+    st.markdown(f"**{plain(clipped(entry.interaction.question, LONGEST))}**")
     st.caption("It will not be an example any more. Its turn stays in the conversation.")
-    turn = held.interaction.turn
+    turn = entry.interaction.turn
     confirm_button("Forget", f"memory_forgotten_{turn}", base.memory.delete, turn)

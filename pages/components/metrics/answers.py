@@ -38,7 +38,7 @@ def answer_cards(
     """Nothing where the run only measured retrieval."""
     if any(card.metric in run.metrics for card in ANSWER_CARDS):
         card_grid(ANSWER_CARDS, run, before, intervals, changes)
-        if said := run.environment.get("answers"):
-            st.caption(f":material/payments: Answers: {plain(said)}.")
+        if answer_cost := run.environment.get("answers"):
+            st.caption(f":material/payments: Answers: {plain(answer_cost)}.")
         if run.prompts:
             st.caption(f":material/edit_note: Prompts: {plain(run.prompts)}")

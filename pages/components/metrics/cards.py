@@ -68,8 +68,8 @@ def card_grid(
     with st.grid(len(shown_cards), min_column_width=150):
         for card in shown_cards:
             with st.container(border=True, height="stretch", gap="small"):
-                known = before.metrics if before else {}
-                _card(card, run.metrics, known, changes.get(card.metric))
+                earlier = before.metrics if before else {}
+                _card(card, run.metrics, earlier, changes.get(card.metric))
                 if card.metric in intervals:
                     st.caption(_spread(intervals[card.metric], card))
 
@@ -153,8 +153,8 @@ def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bo
     if before is None or between is None:
         return "The first run of this set: the next one shows what changed."
     which = "the baseline, the run" if pinned else "the run"
-    said = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
+    change = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
     if between.comparable:
-        return f"{said} Coloured only where the difference is more than chance."
+        return f"{change} Coloured only where the difference is more than chance."
     why = plain(capitalised(between.obstacle))
-    return f"{said} **{why} So the figures do not compare**: neither run is better or worse."
+    return f"{change} **{why} So the figures do not compare**: neither run is better or worse."

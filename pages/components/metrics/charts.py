@@ -21,9 +21,9 @@ NOT_FOUND = "not found"
 def against_k(run: Run) -> None:
     """Measures by how many passages are looked at."""
     st.markdown("**How deep must one look?**")
-    said = depth_takeaway(run)
-    st.caption(said)
-    alt = f"Lines of nDCG, recall, MRR and precision against k. {said}"
+    summary = depth_takeaway(run)
+    st.caption(summary)
+    alt = f"Lines of nDCG, recall, MRR and precision against k. {summary}"
     draw_chart(_lines(run), "metrics_against_k", alt)
 
 
@@ -61,9 +61,9 @@ def first_ranks(results: Sequence[QuestionResult]) -> None:
     """Draw a histogram of the rank of the first relevant passage of each question."""
     counts = rank_counts(results)
     st.markdown("**Where is the first relevant passage?**")
-    said = rank_takeaway(counts)
-    st.caption(said)
-    alt = f"Histogram of the rank of the first relevant passage. {said}"
+    summary = rank_takeaway(counts)
+    st.caption(summary)
+    alt = f"Histogram of the rank of the first relevant passage. {summary}"
     draw_chart(_bars(counts), "metrics_first_ranks", alt)
 
 

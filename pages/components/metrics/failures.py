@@ -21,11 +21,11 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
     """The questions as a table with a filter; the one that is clicked opens in the inspector."""
     st.header("Questions, failures first", divider="gray")
     st.caption("Click a question to see in the inspector why it went like that.")
-    shown, ks = worst_first(_filtered(results)), cutoffs(run)
+    worst, ks = worst_first(_filtered(results)), cutoffs(run)
     event = st.dataframe(
-        [_row(ks, result) for result in shown],
+        [_row(ks, result) for result in worst],
         key=f"metrics_questions_{run.id}",
-        height=460 if len(shown) > 10 else "auto",
+        height=460 if len(worst) > 10 else "auto",
         hide_index=True,
         on_select=_click,
         selection_mode=("single-row", "single-cell"),
@@ -36,7 +36,7 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
     # Only a click opens: the table may have its selection still when the visitor comes back.
     clicked = st.session_state.pop(_CLICKED, False)
     for row in picked_rows(event)[:1] if clicked else ():
-        st.switch_page("inspector.py", query_params=address(base, run, shown[row]))
+        st.switch_page("inspector.py", query_params=address(base, run, worst[row]))
 
 
 def _click() -> None:
@@ -59,10 +59,10 @@ def _filtered(results: Sequence[QuestionResult]) -> list[QuestionResult]:
     tags = sorted({tag for result in results for tag in result.tags})
     if not tags:
         return list(results)
-    wanted = st.pills(
+    chosen_tags = st.pills(
         "Tags", tags, selection_mode="multi", format_func=_tag, key="tag", bind="query-params"
     )
-    return [result for result in results if not wanted or set(wanted) & set(result.tags)]
+    return [result for result in results if not chosen_tags or set(chosen_tags) & set(result.tags)]
 
 
 def _tag(tag: str) -> str:
@@ -114,10 +114,10 @@ def address(base: KnowledgeBase, run: Run, result: QuestionResult) -> dict[str, 
     """
     labels = base.passage_labels.of(run.question_set, result.text, run.recipe.index)
     results = base.runs.results(run.id)
-    ranking = next(each.ranking for each in results if each.question_id == result.question_id)
-    shown = [int(name, 16) for name, *_ in ranking[: run.recipe.search.top_k]]
-    missed = labels.missed(shown)
-    asked = {"q": result.text}
+    ranking = next(other.ranking for other in results if other.question_id == result.question_id)
+    chunk_keys = [int(name, 16) for name, *_ in ranking[: run.recipe.search.top_k]]
+    missed = labels.missed(chunk_keys)
+    parameters = {"q": result.text}
     if missed is None:
-        return asked
-    return {**asked, "view": "What if", "passage": f"{missed:016x}"}
+        return parameters
+    return {**parameters, "view": "What if", "passage": f"{missed:016x}"}

@@ -15,10 +15,10 @@ _MIDDLE = HEIGHT / 2
 
 def scale(intervals: Sequence[Interval | None]) -> tuple[float, float]:
     """The least and the greatest end of all intervals; (0, 1) without any."""
-    known = [each for each in intervals if each is not None]
-    if not known:
+    present = [interval for interval in intervals if interval is not None]
+    if not present:
         return 0.0, 1.0
-    return min(each.low for each in known), max(each.high for each in known)
+    return min(interval.low for interval in present), max(interval.high for interval in present)
 
 
 def interval_picture(

@@ -55,6 +55,6 @@ def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
             judge,
             **offered(base, "judgements.start", disabled=not judge),
         )
-    found = base.estimates.open_hits(run.id, judge=judge or None)
-    for sentence in found.sentences:
+    judgements = base.estimates.open_hits(run.id, judge=judge or None)
+    for sentence in judgements.sentences:
         st.markdown(plain(sentence))

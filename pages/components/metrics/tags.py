@@ -18,13 +18,13 @@ def tag_table(base: KnowledgeBase, run: Run, version: Version) -> None:
     k = _PREFERRED if _PREFERRED in cutoffs(run) else cutoffs(run)[-1]
     names = {f"{measure}@{k}": metric_title(f"{measure}@{k}") for measure in _MEASURES}
     leading = next(iter(names))
-    found = by_tag(base, run.id, (*names, _REFUSED), version)
-    if not found:
+    rows = by_tag(base, run.id, (*names, _REFUSED), version)
+    if not rows:
         return
     with st.expander("Figures by tag", icon=":material/sell:"):
         st.caption(f"The interval is that of {names[leading]}: a tag of few questions says little.")
         st.dataframe(
-            [_row(each, names, leading) for each in found],
+            [_row(row, names, leading) for row in rows],
             key="metrics_by_tag",
             hide_index=True,
             column_config={
@@ -40,12 +40,12 @@ def tag_table(base: KnowledgeBase, run: Run, version: Version) -> None:
         )
 
 
-def _row(found: TagFigures, names: dict[str, str], leading: str) -> dict[str, object]:
-    low, high = found.intervals.get(leading, (None, None))
+def _row(row: TagFigures, names: dict[str, str], leading: str) -> dict[str, object]:
+    low, high = row.intervals.get(leading, (None, None))
     return {
-        "Tag": found.tag,
-        "Questions": found.questions,
-        **{label: found.means.get(name) for name, label in names.items()},
+        "Tag": row.tag,
+        "Questions": row.questions,
+        **{label: row.means.get(name) for name, label in names.items()},
         "95% interval": "–" if low is None else f"{low:.3f} to {high:.3f}",
-        "Refused rightly": found.means.get(_REFUSED),
+        "Refused rightly": row.means.get(_REFUSED),
     }

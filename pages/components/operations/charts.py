@@ -20,11 +20,11 @@ Values = Sequence[float | None]
 def charts(periods: Sequence[OperationPeriod]) -> None:
     """A sentence each on five figures, and under it the chart, unless that would be empty."""
     colours = palette()
-    moments = [each.start for each in periods]
-    found = [each.figures for each in periods]
+    moments = [period.start for period in periods]
+    figures = [period.figures for period in periods]
     by = takeaways.unit(periods)
     with st.grid(2, min_column_width=340, gap="medium"):
-        answered = [each.questions - each.refused - each.failed for each in found]
+        answered = [point.questions - point.refused - point.failed for point in figures]
         _drawn(
             "questions",
             takeaways.questions(periods),
@@ -32,8 +32,8 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
                 moments,
                 {
                     "answered": (answered, colours.accent),
-                    "refused": ([each.refused for each in found], colours.not_relevant),
-                    "failed": ([each.failed for each in found], colours.lexical),
+                    "refused": ([point.refused for point in figures], colours.not_relevant),
+                    "failed": ([point.failed for point in figures], colours.lexical),
                 },
                 f"questions per {by}",
             ),
@@ -43,7 +43,7 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
             takeaways.refusals(periods),
             _lines(
                 moments,
-                {"refused": ([each.refused_share for each in found], colours.not_relevant)},
+                {"refused": ([point.refused_share for point in figures], colours.not_relevant)},
                 "share of the questions",
                 ".0%",
             ),
@@ -54,8 +54,8 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
             _lines(
                 moments,
                 {
-                    "median": ([each.p50 for each in found], colours.dense),
-                    "95%": ([each.p95 for each in found], colours.fused),
+                    "median": ([point.p50 for point in figures], colours.dense),
+                    "95%": ([point.p95 for point in figures], colours.fused),
                 },
                 "seconds to the end of the answer",
             ),
@@ -66,8 +66,8 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
             _bars(
                 moments,
                 {
-                    "prompts": ([each.prompt_tokens for each in found], colours.dense),
-                    "answers": ([each.completion_tokens for each in found], colours.lexical),
+                    "prompts": ([point.prompt_tokens for point in figures], colours.dense),
+                    "answers": ([point.completion_tokens for point in figures], colours.lexical),
                 },
                 f"tokens per {by}",
             ),
@@ -78,19 +78,19 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
             _bars(
                 moments,
                 {
-                    "up": ([each.thumbs_up for each in found], colours.relevant),
-                    "down": ([-each.thumbs_down for each in found], colours.lexical),
+                    "up": ([point.thumbs_up for point in figures], colours.relevant),
+                    "down": ([-point.thumbs_down for point in figures], colours.lexical),
                 },
                 f"thumbs per {by}",
             ),
         )
 
 
-def _drawn(name: str, said: str, figure: Figure) -> None:
+def _drawn(name: str, summary: str, figure: Figure) -> None:
     with st.container(border=True, height="stretch", gap="small"):
-        st.markdown(f"**{said}**")
+        st.markdown(f"**{summary}**")
         if figure.data:  # axes alone say nothing, and plotly numbers them from 0 to 6
-            draw_chart(figure, f"operations_{name}", f"Over time. {said}")
+            draw_chart(figure, f"operations_{name}", f"Over time. {summary}")
 
 
 def _bars(
@@ -111,8 +111,8 @@ def _lines(
     form: str = "",
 ) -> Figure:
     figure = _over_time(moments, title)
-    shown = {name: line for name, line in series.items() if any(line[0])}
-    for name, (values, ink) in shown.items():
+    non_empty = {name: line for name, line in series.items() if any(line[0])}
+    for name, (values, ink) in non_empty.items():
         figure.add_scatter(
             x=moments,
             y=values,
@@ -122,7 +122,7 @@ def _lines(
             hovertemplate=_HOVER,
         )
     figure.update_layout(
-        yaxis={"rangemode": "tozero", "tickformat": form}, showlegend=len(shown) > 1
+        yaxis={"rangemode": "tozero", "tickformat": form}, showlegend=len(non_empty) > 1
     )
     return figure
 

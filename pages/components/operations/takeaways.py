@@ -17,8 +17,8 @@ def unit(periods: Sequence[OperationPeriod]) -> str:
 
 def questions(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the number of questions, with the busiest period."""
-    most = max(periods, key=lambda each: each.figures.questions)
-    total = sum(each.figures.questions for each in periods)
+    most = max(periods, key=lambda period: period.figures.questions)
+    total = sum(period.figures.questions for period in periods)
     if len(periods) == 1:
         return f"{counted(total, 'question')}, all in one {unit(periods)}"
     return f"{counted(total, 'question')}; most, {most.figures.questions:,}, {_when(most, periods)}"
@@ -26,11 +26,11 @@ def questions(periods: Sequence[OperationPeriod]) -> str:
 
 def refusals(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the share of refusals, with the period that has most of them."""
-    refused = sum(each.figures.refused for each in periods)
-    total = sum(each.figures.questions for each in periods)
+    refused = sum(period.figures.refused for period in periods)
+    total = sum(period.figures.questions for period in periods)
     if not refused:
         return "Nothing was refused"
-    worst = max(periods, key=lambda each: each.figures.refused)
+    worst = max(periods, key=lambda period: period.figures.refused)
     return (
         f"{refused / total:.0%} were refused; most, {worst.figures.refused:,}, "
         f"{_when(worst, periods)}"
@@ -39,10 +39,10 @@ def refusals(periods: Sequence[OperationPeriod]) -> str:
 
 def times(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the answer time of the slowest period, as the 95th percentile."""
-    timed = [each for each in periods if each.figures.p95 is not None]
+    timed = [period for period in periods if period.figures.p95 is not None]
     if not timed:
         return "No answer was timed"
-    slowest = max(timed, key=lambda each: each.figures.p95 or 0.0)
+    slowest = max(timed, key=lambda period: period.figures.p95 or 0.0)
     return (
         f"At the slowest, {_when(slowest, periods)}, 95% of the answers came within "
         f"{seconds(slowest.figures.p95)}"
@@ -51,8 +51,8 @@ def times(periods: Sequence[OperationPeriod]) -> str:
 
 def tokens(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the tokens of prompts and answers."""
-    prompts = sum(each.figures.prompt_tokens for each in periods)
-    answers = sum(each.figures.completion_tokens for each in periods)
+    prompts = sum(period.figures.prompt_tokens for period in periods)
+    answers = sum(period.figures.completion_tokens for period in periods)
     if not prompts + answers:
         return "No tokens were reported: quotes need no language model"
     return f"{prompts:,} tokens in prompts, {answers:,} in answers"
@@ -60,8 +60,8 @@ def tokens(periods: Sequence[OperationPeriod]) -> str:
 
 def thumbs(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the ratings of readers."""
-    up = sum(each.figures.thumbs_up for each in periods)
-    down = sum(each.figures.thumbs_down for each in periods)
+    up = sum(period.figures.thumbs_up for period in periods)
+    down = sum(period.figures.thumbs_down for period in periods)
     return f"{counted(up, 'thumb')} up, {down:,} down" if up + down else "Nobody rated an answer"
 
 

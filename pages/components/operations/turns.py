@@ -45,10 +45,10 @@ def turn_lists(base: KnowledgeBase, turns: Sequence[TurnRow]) -> None:
             _row(base, turn, "slow", f":blue-badge[{seconds(total_seconds(turn))}]")
     with bad:
         st.subheader("Worst")
-        found = worst_turns(turns, LISTED)
-        if not found:
+        worst = worst_turns(turns, LISTED)
+        if not worst:
             st.caption("No thumb down, no fault, no refusal.")
-        for turn, wrong in found:
+        for turn, wrong in worst:
             _row(base, turn, "bad", f":orange-badge[{_FAULTS[wrong]}]")
 
 
@@ -67,31 +67,31 @@ def _row(base: KnowledgeBase, turn: TurnRow, where: str, badge: str) -> None:
             type="tertiary",
             help="Why these passages, and not others?",
         ):
-            found = base.conversations.turns(turn.conversation_id, turn.id)
-            if found:
-                turn_view.inspect(base, found[-1])
+            stored = base.conversations.turns(turn.conversation_id, turn.id)
+            if stored:
+                turn_view.inspect(base, stored[-1])
 
 
 def _told(turn: TurnRow) -> str:
     """The metrics of a turn in one line, without those that are unknown."""
-    known = turn.metrics
-    if not known:
+    metrics = turn.metrics
+    if not metrics:
         return "From before turns were timed."
     parts = [
-        f"search {seconds(known.get('retrieval_seconds'))}",
-        f"first words {seconds(known.get('first_token_seconds'))}",
-        f"{known.get('retrieved', 0)} found",
-        f"{known.get('cited', 0)} cited",
+        f"search {seconds(metrics.get('retrieval_seconds'))}",
+        f"first words {seconds(metrics.get('first_token_seconds'))}",
+        f"{metrics.get('retrieved', 0)} found",
+        f"{metrics.get('cited', 0)} cited",
     ]
     if wrong := unsupported_sentences(turn):
         parts.append(counted(wrong, "unsupported sentence"))
-    share = known.get("budget_share")
+    share = metrics.get("budget_share")
     if share is not None:
         parts.append(f"{share:.0%} of the budget")
-    if known.get("from_cache"):
+    if metrics.get("from_cache"):
         parts.append("search known before")
-    if known.get("completion_tokens"):
-        parts.append(f"{known['prompt_tokens']:,} + {known['completion_tokens']:,} tokens")
+    if metrics.get("completion_tokens"):
+        parts.append(f"{metrics['prompt_tokens']:,} + {metrics['completion_tokens']:,} tokens")
         cost = cost_of(turn)
         parts.append(money(cost.amount, cost.currency) if cost else "cost not known")
     return " · ".join(parts)

@@ -16,58 +16,58 @@ from pages.components.shell.text import plain
 from rag import KnowledgeBase, Recipe
 
 
-def recipe_chip(held: KnowledgeBase) -> None:
+def recipe_chip(base: KnowledgeBase) -> None:
     """The name of the working recipe; a click shows what it changes, and names it."""
-    working_recipe.settle(held)
-    recipe, changes = working_recipe.working(held), working_recipe.differences(held)
-    name = held.recipe_names.of(recipe)
+    working_recipe.settle(base)
+    recipe, changes = working_recipe.working(base), working_recipe.differences(base)
+    name = base.recipe_names.of(recipe)
     label = f"Recipe: {plain(name)}" + (" :orange-badge[modified]" if changes else "")
     with st.popover(label, icon=":material/tune:", type="tertiary", key="frame_recipe"):
         if changes:
             st.markdown("**Changed, not saved**")
             st.markdown("\n".join(_change(name, *pair) for name, pair in changes.items()))
-            _conflict(held)
+            _conflict(base)
         else:
-            st.caption(f"The saved recipe of {plain(held.name)}. Every page uses it.")
-        _chip_buttons(held, changed=bool(changes))
-        _name_field(held, recipe, name)
+            st.caption(f"The saved recipe of {plain(base.name)}. Every page uses it.")
+        _chip_buttons(base, changed=bool(changes))
+        _name_field(base, recipe, name)
         with st.expander("As JSON", icon=":material/data_object:"):
             st.code(_as_json(recipe), language="json", height=240)
 
 
-def _conflict(held: KnowledgeBase) -> None:
+def _conflict(base: KnowledgeBase) -> None:
     """Asks which value stays of fields that somebody else changed too, and saved."""
-    names = sorted(working_recipe.contested(held))
+    names = sorted(working_recipe.contested(base))
     if not names:
         return
-    who = workspace().recipe_saver(held.id) or "Someone"
+    who = workspace().recipe_saver(base.id) or "Someone"
     st.warning(
         f"{plain(who)} saved other values meanwhile: {plain(', '.join(names))}. *Save* replaces "
         "them with yours; *Take theirs* keeps your other changes.",
         icon=":material/merge_type:",
     )
     take = working_recipe.take_theirs
-    action_button("Take theirs", "frame_recipe_theirs", "call_merge", take, held)
+    action_button("Take theirs", "frame_recipe_theirs", "call_merge", take, base)
 
 
 _NAMED = "What the recipe is called on all pages. Empty: what is particular about it."
 
 
-def _name_field(held: KnowledgeBase, recipe: Recipe, name: str) -> None:
-    key = f"frame_recipe_name_{held.id}_{recipe.hash}"
+def _name_field(base: KnowledgeBase, recipe: Recipe, name: str) -> None:
+    key = f"frame_recipe_name_{base.id}_{recipe.hash}"
     show(key, name)
     st.text_input(
         "Name",
         key=key,
         max_chars=80,
         on_change=guard(in_dialog=True)(_give_name),
-        args=(held, recipe, key),
-        **offered(held, "recipe_names.give", help=_NAMED),
+        args=(base, recipe, key),
+        **offered(base, "recipe_names.give", help=_NAMED),
     )
 
 
-def _give_name(held: KnowledgeBase, recipe: Recipe, key: str) -> None:
-    held.recipe_names.give(recipe, st.session_state[key])
+def _give_name(base: KnowledgeBase, recipe: Recipe, key: str) -> None:
+    base.recipe_names.give(recipe, st.session_state[key])
 
 
 def recipe_download(label: str, recipe: Recipe, key: str, **options: Any) -> None:
@@ -89,16 +89,16 @@ def _shown(value: object) -> str:
     return "off" if value is None else str(value)
 
 
-def _chip_buttons(held: KnowledgeBase, *, changed: bool) -> None:
+def _chip_buttons(base: KnowledgeBase, *, changed: bool) -> None:
     with st.container(horizontal=True, gap="small"):
-        kept = "Makes this the recipe of the knowledge base; earlier ones are kept."
-        options = offered(held, "save_recipe", disabled=not changed, help=kept)
-        drawn = working_recipe.saved(held)
-        action_button("Save", "frame_recipe_save", "save", _save, held, drawn, **options)
+        hint = "Makes this the recipe of the knowledge base; earlier ones are kept."
+        options = offered(base, "save_recipe", disabled=not changed, help=hint)
+        drawn = working_recipe.saved(base)
+        action_button("Save", "frame_recipe_save", "save", _save, base, drawn, **options)
         options = {"disabled": not changed, "help": "Back to the saved recipe."}
-        action_button("Reset", "frame_recipe_reset", "undo", working_recipe.reset, held, **options)
+        action_button("Reset", "frame_recipe_reset", "undo", working_recipe.reset, base, **options)
 
 
-def _save(held: KnowledgeBase, drawn: Recipe) -> None:
-    working_recipe.save(held, drawn)
+def _save(base: KnowledgeBase, drawn: Recipe) -> None:
+    working_recipe.save(base, drawn)
     st.toast("Recipe saved.", icon=":material/check:")

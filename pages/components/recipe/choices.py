@@ -12,19 +12,19 @@ _MOST = 30
 
 def recipe_choices(base: KnowledgeBase) -> dict[str, Recipe]:
     """Recipes by what a reader calls them, each once: the working one is first."""
-    found: dict[str, Recipe] = {}
+    choices: dict[str, Recipe] = {}
     seen: set[str] = set()
     lists = not refusal(base, "saved_recipes")  # whoever has a link sees the saved one alone
     earlier = [recipe for _saved, recipe in base.saved_recipes()] if lists else []
     for sign, recipe in [
         ("as it is now: ", working(base)),
         ("saved: ", saved(base)),
-        *(("", each) for each in earlier[:_MOST]),
+        *(("", earlier_recipe) for earlier_recipe in earlier[:_MOST]),
     ]:
         if recipe.hash not in seen and usable(base, recipe) and not workspace().costs(base, recipe):
             seen.add(recipe.hash)
-            found[f"{sign}{base.recipe_names.of(recipe)} · {recipe.hash[:6]}"] = recipe
-    return found
+            choices[f"{sign}{base.recipe_names.of(recipe)} · {recipe.hash[:6]}"] = recipe
+    return choices
 
 
 def usable(base: KnowledgeBase, recipe: Recipe) -> bool:

@@ -28,9 +28,11 @@ def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
     if fresh() or drawn != base.id:
         _restore(base, () if drawn != base.id else None)
     st.session_state[_DRAWN] = base.id
-    held = st.session_state.get(ALSO)
-    if held is not None and not set(held) <= set(others):  # another base was chosen meanwhile
-        st.session_state[ALSO] = [name for name in held if name in others]
+    selection = st.session_state.get(ALSO)
+    if selection is not None and not set(selection) <= set(
+        others
+    ):  # another base was chosen meanwhile
+        st.session_state[ALSO] = [name for name in selection if name in others]
     chosen = st.multiselect(
         "Also search in",
         others,
@@ -60,8 +62,8 @@ def choose(base: KnowledgeBase, also: Sequence[str]) -> None:
 
 
 def _held() -> dict[int, tuple[FurtherBase, ...]]:
-    held: dict[int, tuple[FurtherBase, ...]] = st.session_state.setdefault(_HELD, {})
-    return held
+    selections: dict[int, tuple[FurtherBase, ...]] = st.session_state.setdefault(_HELD, {})
+    return selections
 
 
 def _restore(base: KnowledgeBase, unchosen: tuple[FurtherBase, ...] | None = None) -> None:
@@ -69,11 +71,11 @@ def _restore(base: KnowledgeBase, unchosen: tuple[FurtherBase, ...] | None = Non
 
     ``unchosen`` is the choice where nobody made one; None leaves the address its say.
     """
-    held = _held().get(base.id, unchosen)
-    if held is None:
+    selection = _held().get(base.id, unchosen)
+    if selection is None:
         return
-    st.session_state[ALSO] = [further.name for further in held]
-    for further in held:
+    st.session_state[ALSO] = [further.name for further in selection]
+    for further in selection:
         name, own = further.name, further.threshold == "saved"
         st.session_state[f"also_weight_{name}"] = further.weight
         st.session_state[f"also_own_{name}"] = own

@@ -87,9 +87,9 @@ def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) ->
         if st.form_submit_button("Build", icon=":material/construction:"):
             cut_by = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
             unit = "auto" if now.unit == "characters" else now.chunk_unit
-            wanted = cut_by | {"embedder": embedder, "chunk_unit": unit, "context": context}
+            proposal = cut_by | {"embedder": embedder, "chunk_unit": unit, "context": context}
             with guard():
-                fields = {f"index.{name}": value for name, value in wanted.items()}
+                fields = {f"index.{name}": value for name, value in proposal.items()}
                 base.documents.build(recipe.with_fields(fields).index)
                 st.toast("Building. The new index can be chosen here once it is done.")
 

@@ -88,10 +88,10 @@ def recipe_panel(
 
 def what_it_means(trace: Trace) -> str:
     """The threshold in terms of this question."""
-    taken = trace.stage("threshold")
-    if trace.threshold is None or taken is None:
+    stage = trace.stage("threshold")
+    if trace.threshold is None or stage is None:
         return "No threshold: whatever ranks highest comes back."
-    return f"{relevance(trace)} ≥ {trace.threshold:.2f}: {taken.given:,} of {taken.taken:,} pass"
+    return f"{relevance(trace)} ≥ {trace.threshold:.2f}: {stage.given:,} of {stage.taken:,} pass"
 
 
 class _Panel(Widgets):
@@ -180,8 +180,8 @@ class _Panel(Widgets):
         # On a busy machine this change and the slider's arrive together, in either order: what
         # the slider has set by now is kept.
         now = working(self.base)
-        kept = now.search.threshold if _how(now) == SET else self._level(now)
-        return {"search.threshold": {AUTO: "auto", OFF: None, SET: kept}[how]}
+        threshold = now.search.threshold if _how(now) == SET else self._level(now)
+        return {"search.threshold": {AUTO: "auto", OFF: None, SET: threshold}[how]}
 
     def _level(self, recipe: Recipe) -> float:
         try:
@@ -268,14 +268,14 @@ class _Panel(Widgets):
         Tools that are called for every question are among them.
         """
         every = [tool.name for tool in workspace().tools.every()]
-        chosen, kept = self.recipe.answer.tools, self.saved.answer.tools
+        chosen, saved_tools = self.recipe.answer.tools, self.saved.answer.tools
         self.draw(
             "may_call",
             st.multiselect,
             "Tools it may call",
             lambda names: every if names is None else list(names),
             tuple,
-            options=list(dict.fromkeys([*every, *(chosen or ()), *(kept or ())])),
+            options=list(dict.fromkeys([*every, *(chosen or ()), *(saved_tools or ())])),
             help="A model is told of these alone, and of those that are asked with each question.",
             placeholder="none",
         )

@@ -91,17 +91,19 @@ class Widgets:
     ) -> None:
         """A field's widget: ``show`` turns the field into its value, ``read`` turns it back."""
         field = PARAMETERS[key]
-        shown, saved = (show(recipe.fields()[field]) for recipe in (self.recipe, self.saved))
+        displayed, saved = (show(recipe.fields()[field]) for recipe in (self.recipe, self.saved))
         if self._frugal:
-            options = self._without_costs(field, widget, read, (shown, saved), options)
-        self.place(key, widget, label, shown, saved, lambda value: {field: read(value)}, **options)
+            options = self._without_costs(field, widget, read, (displayed, saved), options)
+        self.place(
+            key, widget, label, displayed, saved, lambda value: {field: read(value)}, **options
+        )
 
     def _without_costs(
         self,
         field: str,
         widget: Callable[..., Any],
         read: Callable[[Any], Any],
-        kept: Sequence[Any],
+        current_values: Sequence[Any],
         options: dict[str, Any],
     ) -> dict[str, Any]:
         """The options of a widget for who may not spend: nothing that would cost is offered.
@@ -111,14 +113,16 @@ class Widgets:
 
         def why(value: Any) -> str:
             try:
-                wanted = self.recipe.with_fields({field: read(value)})
+                proposal = self.recipe.with_fields({field: read(value)})
             except InvalidRecipe:  # no value of this field
                 return ""
-            return workspace().costs(self.base, wanted)
+            return workspace().costs(self.base, proposal)
 
         if "options" in options:
             several = widget == st.multiselect
-            stay = [name for names in kept for name in names] if several else kept
+            stay = (
+                [name for names in current_values for name in names] if several else current_values
+            )
             names = [
                 name
                 for name in options["options"]
@@ -128,15 +132,15 @@ class Widgets:
             return {**options, **typed, "options": names}
         bounds = (options.get("min_value"), options.get("max_value"))
         ends = {st.toggle: (True,), st.text_input: ("another",)}.get(widget, bounds)
-        said = next(filter(None, map(why, ends)), "")
-        return {**options, "disabled": True, "help": said} if said else options
+        reason = next(filter(None, map(why, ends)), "")
+        return {**options, "disabled": True, "help": reason} if reason else options
 
     def place(
         self,
         key: str,
         widget: Callable[..., Any],
         label: str,
-        shown: Any,
+        displayed: Any,
         saved: Any,
         fields: Callable[[Any], dict[str, Any]],
         **options: Any,
@@ -151,8 +155,8 @@ class Widgets:
                 st.query_params.pop(key)
         # A widget that another page had under this key would come up with its default.
         # Otherwise it is left alone: setting it again would pull a slider out of a moving hand.
-        if unnamed or fresh() or not _same(st.session_state.get(key), shown):
-            st.session_state[key] = shown
+        if unnamed or fresh() or not _same(st.session_state.get(key), displayed):
+            st.session_state[key] = displayed
         if widget == st.selectbox:
             options["index"] = options["options"].index(saved)
         else:
@@ -166,7 +170,7 @@ class Widgets:
             **options,
         )
         # The browser's back button changes a widget without its callback.
-        if value is not None and not _same(value, shown):
+        if value is not None and not _same(value, displayed):
             _change(self.base, fields(value))
 
 

@@ -128,11 +128,11 @@ class _Held:
 
 def settle(base: KnowledgeBase) -> None:
     """Reads the saved recipe, once in each run: others may have saved another one meanwhile."""
-    stored, held = base.recipe(), _all().get(base.id)
-    if held is None:
+    stored, draft = base.recipe(), _all().get(base.id)
+    if draft is None:
         _all()[base.id] = _Held(stored, stored if _all() else _with_url(base, stored))
-    elif held.saved != stored:
-        _all()[base.id] = held.rebased(stored)
+    elif draft.saved != stored:
+        _all()[base.id] = draft.rebased(stored)
 
 
 def working(base: KnowledgeBase) -> Recipe:
@@ -183,14 +183,14 @@ def save(base: KnowledgeBase, drawn: Recipe) -> None:
     """
     while True:
         settle(base)
-        held = _settled(base)
-        if held.contested & drawn.differences(held.saved).keys():
+        draft = _settled(base)
+        if draft.contested & drawn.differences(draft.saved).keys():
             raise InvalidInput(
                 "Someone saved another recipe meanwhile, with other values of what you changed.",
                 "Nothing is saved yet: compare both in the recipe of the sidebar, and choose.",
             )
-        if base.save_recipe(held.working, instead_of=held.saved):
-            _all()[base.id] = _Held(held.working, held.working)
+        if base.save_recipe(draft.working, instead_of=draft.saved):
+            _all()[base.id] = _Held(draft.working, draft.working)
             return
 
 
@@ -221,8 +221,8 @@ def take_theirs(base: KnowledgeBase) -> None:
 
 def differences(base: KnowledgeBase) -> dict[str, tuple[Any, Any]]:
     """Fields in which the working recipe differs, by dotted name: (saved, working)."""
-    held = _settled(base)
-    return held.saved.differences(held.working)
+    draft = _settled(base)
+    return draft.saved.differences(draft.working)
 
 
 def enter(page: str) -> None:
@@ -264,8 +264,8 @@ def _settled(base: KnowledgeBase) -> _Held:
 
 
 def _all() -> dict[int, _Held]:
-    held: dict[int, _Held] = st.session_state.setdefault(STATE, {})
-    return held
+    drafts: dict[int, _Held] = st.session_state.setdefault(STATE, {})
+    return drafts
 
 
 def _with_url(base: KnowledgeBase, recipe: Recipe) -> Recipe:

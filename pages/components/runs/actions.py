@@ -46,27 +46,27 @@ def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
 
 def _use(base: KnowledgeBase, run: Run) -> None:
     working_recipe.replace(base, run.recipe)
-    said = "Every page works with this recipe now. The recipe chip in the sidebar saves it."
+    message = "Every page works with this recipe now. The recipe chip in the sidebar saves it."
     icon = "check"
     if missing := base.documents.missing(run.recipe.index):
         lacking = counted(missing, "document")
-        said = (
+        message = (
             f"In use, but its index lacks {lacking}: build it in the recipe panel, under Advanced."
         )
         icon = "construction"
-    st.toast(said, icon=f":material/{icon}:")
+    st.toast(message, icon=f":material/{icon}:")
 
 
 def _pin_button(base: KnowledgeBase, row: LeaderboardRow) -> None:
     runs = base.runs
-    label, icon, act, given = (
+    label, icon, act, argument = (
         ("Unpin", "keep_off", runs.unpin, row.run.question_set)
         if row.is_baseline
         else ("Pin as baseline", "keep", runs.pin, row.run.id)
     )
     explained = "The baseline is what the other runs of this question set are measured against."
     options = offered(base, "runs.pin", help=explained)
-    action_button(label, "runs_pin", icon, act, given, **options)
+    action_button(label, "runs_pin", icon, act, argument, **options)
 
 
 @st.dialog("Note and tags", icon=":material/edit_note:", dismissible=False)

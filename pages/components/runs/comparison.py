@@ -63,20 +63,20 @@ def comparison(
     table = _compared(base, others, against, metric, only)
     if len(table) > 1:
         _table(table, names)
-    shown = _one(table, names)
-    _verdict(shown, names)
-    _open_hits(base, shown, only)
+    compared = _one(table, names)
+    _verdict(compared, names)
+    _open_hits(base, compared, only)
     with st.container(horizontal=True, gap="small"):
         if len(chosen) > 1:  # for a single run they stand above
-            use_button(base, shown.run)
-            downloads(base, shown.run, shown.baseline)
-        judge_button(base, shown.run, shown.baseline)
-        preferred(base, shown)
-    scope = f"{shown.run.id}_{against}_{metric}_{only is not None}"
-    difference_chart(shown, select, f"runs_chart_{scope}")
-    picked = questions_table(shown, scope)
+            use_button(base, compared.run)
+            downloads(base, compared.run, compared.baseline)
+        judge_button(base, compared.run, compared.baseline)
+        preferred(base, compared)
+    scope = f"{compared.run.id}_{against}_{metric}_{only is not None}"
+    difference_chart(compared, select, f"runs_chart_{scope}")
+    picked = questions_table(compared, scope)
     if picked:
-        traces(base, shown, names, picked)
+        traces(base, compared, names, picked)
 
 
 def _reference(
@@ -85,8 +85,8 @@ def _reference(
     """The run that the others are compared with: as the URL says, else as it makes most sense."""
     pinned = [row for row in board if row.is_baseline]
     rows = {row.run.id: row for row in (*(chosen if len(chosen) > 1 else ()), *pinned)}
-    wanted = st.query_params.get(AGAINST, "")
-    show("runs_against", wanted if wanted in rows else default_reference(chosen, rows))
+    parameter = st.query_params.get(AGAINST, "")
+    show("runs_against", parameter if parameter in rows else default_reference(chosen, rows))
     return str(
         st.selectbox(
             "Compare with",
@@ -170,8 +170,8 @@ def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunCompari
     if len(table) == 1:
         return table[0]
     by_id = {compared.run.id: compared for compared in table}
-    wanted = st.query_params.get(SHOWN, "")
-    show("runs_shown", wanted if wanted in by_id else table[0].run.id)
+    parameter = st.query_params.get(SHOWN, "")
+    show("runs_shown", parameter if parameter in by_id else table[0].run.id)
     picked = st.pills(
         "In detail",
         list(by_id),
@@ -183,19 +183,19 @@ def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunCompari
     return by_id[str(picked)]
 
 
-def _open_hits(base: KnowledgeBase, shown: RunComparison, only: tuple[str, ...] | None) -> None:
+def _open_hits(base: KnowledgeBase, compared: RunComparison, only: tuple[str, ...] | None) -> None:
     """Draw the share of unjudged passages, and how much it could change the difference.
 
     Draw nothing if the question set no longer exists.
     """
     try:
-        version = base.questions.named(shown.run.question_set).version
-        pair = shown.run.id, shown.baseline.id
-        pooled = _pooled(base, version, *pair, shown.figures.metric, only)
+        version = base.questions.named(compared.run.question_set).version
+        pair = compared.run.id, compared.baseline.id
+        pooled = _pooled(base, version, *pair, compared.figures.metric, only)
     except NotFound:
         return  # the question set is gone
     if pooled and pooled.sentence:
-        icon = ":material/warning:" if shown.figures.doubt else ":material/gavel:"
+        icon = ":material/warning:" if compared.figures.doubt else ":material/gavel:"
         st.caption(f"{icon} {plain(pooled.sentence)}")
 
 
@@ -211,33 +211,34 @@ def _pooled(
     return base.pooling.difference(run, other, metric, only)
 
 
-def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:
-    label, colour, icon = BADGES[shown.figures.verdict]
+def _verdict(compared: RunComparison, names: Mapping[str, str]) -> None:
+    label, colour, icon = BADGES[compared.figures.verdict]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(label, color=colour, icon=icon)
             st.markdown(
-                f"**{plain(names[shown.run.id])}** against **{plain(names[shown.baseline.id])}**"
+                f"**{plain(names[compared.run.id])}** against "
+                f"**{plain(names[compared.baseline.id])}**"
             )
-        st.markdown(plain(capitalised(shown.figures.sentence)))
-        if shown.attempt.sentence:
-            st.caption(plain(capitalised(shown.attempt.sentence)) + ".")
-        changed = ", ".join(shown.chips) or "nothing, both search alike"
+        st.markdown(plain(capitalised(compared.figures.sentence)))
+        if compared.attempt.sentence:
+            st.caption(plain(capitalised(compared.attempt.sentence)) + ".")
+        changed = ", ".join(compared.chips) or "nothing, both search alike"
         st.caption(f"What the recipe changes: {plain(changed)}.")
-        _matters(shown)
-        for caveat in shown.caveats:
+        _matters(compared)
+        for caveat in compared.caveats:
             st.caption(f":material/warning: {plain(caveat)}")
 
 
-def _matters(shown: RunComparison) -> None:
+def _matters(compared: RunComparison) -> None:
     """Draw the probability that the difference matters.
 
     Draw nothing for too few questions, or if the runs are not comparable or the comparison is in
     doubt.
     """
-    figures = shown.figures
+    figures = compared.figures
     settled = figures.verdict != "incomparable" and not figures.doubt
-    if not settled or posterior(figures.differences, clusters=shown.groups) is None:
+    if not settled or posterior(figures.differences, clusters=compared.groups) is None:
         return
     text, field = st.columns([4, 1], vertical_alignment="center")
     equivalent = field.number_input(
@@ -252,13 +253,13 @@ def _matters(shown: RunComparison) -> None:
         help="Differences of the mean up to this do not matter to you. The probabilities are of a "
         "Bayesian bootstrap of the questions.",
     )
-    found = posterior(figures.differences, equivalent, shown.groups)
-    if found is not None:
-        text.caption(_chances(figures, found))
+    chances = posterior(figures.differences, equivalent, compared.groups)
+    if chances is not None:
+        text.caption(_chances(figures, chances))
 
 
-def _chances(figures: Comparison, found: Posterior) -> str:
+def _chances(figures: Comparison, chances: Posterior) -> str:
     """Probabilities, named for what they are, where they do not read like another verdict."""
     if figures.verdict != "undecided":
-        return capitalised(found.sentence)
-    return LEANING if found.reads_as_verdict else f"These questions alone: {found.sentence}"
+        return capitalised(chances.sentence)
+    return LEANING if chances.reads_as_verdict else f"These questions alone: {chances.sentence}"

@@ -70,13 +70,13 @@ def figure(compared: RunComparison, colours: Palette) -> Figure:
     if not compared.differences.comparable:
         inks = dict.fromkeys(inks, colours.not_relevant)
     for outcome, name in zip(inks, _words(compared), strict=True):
-        shown = [(number, row) for number, row in enumerate(rows, 1) if row.outcome == outcome]
-        if shown:
+        points = [(number, row) for number, row in enumerate(rows, 1) if row.outcome == outcome]
+        if points:
             chart.add_bar(
-                x=[number for number, _ in shown],
-                y=[row.difference for _, row in shown],
-                customdata=[[row.question_id, _label(row)] for _, row in shown],
-                name=f"{name} ({len(shown):,})",
+                x=[number for number, _ in points],
+                y=[row.difference for _, row in points],
+                customdata=[[row.question_id, _label(row)] for _, row in points],
+                name=f"{name} ({len(points):,})",
                 marker={"color": inks[outcome], "line": {"width": 0}},
                 hovertemplate="%{customdata[1]}<br>%{y:+.3f}<extra></extra>",
             )

@@ -14,20 +14,20 @@ from rag import KnowledgeBase, RunComparison
 _JUDGE = "runs_judge"
 
 
-def preferred(base: KnowledgeBase, shown: RunComparison) -> None:
+def preferred(base: KnowledgeBase, compared: RunComparison) -> None:
     """A popover where both runs have answers; what is told of them is read when it is opened."""
-    if any("answers" not in run.environment for run in (shown.run, shown.baseline)):
+    if any("answers" not in run.environment for run in (compared.run, compared.baseline)):
         return
     opened = st.popover(
         "Compare answers by a model",
         icon=":material/balance:",
         type="tertiary",
-        key=f"runs_prefer_{shown.run.id}_{shown.baseline.id}",
+        key=f"runs_prefer_{compared.run.id}_{compared.baseline.id}",
         on_change="rerun",
     )
     if opened.open:
         with opened, guard():
-            _preferred(base, shown.run.id, shown.baseline.id)
+            _preferred(base, compared.run.id, compared.baseline.id)
 
 
 def _preferred(base: KnowledgeBase, run: str, other: str) -> None:
@@ -52,7 +52,7 @@ def _preferred(base: KnowledgeBase, run: str, other: str) -> None:
         **offered(base, "preferences.start", disabled=not judge),
     )
     if judge:
-        found = base.preferences.between(run, other, judge)
-        if found.questions:
-            st.markdown(plain(found.sentence))
-            st.caption(plain(f"{found.tokens:,} tokens, {found.cost or 'nothing asked'}"))
+        preference = base.preferences.between(run, other, judge)
+        if preference.questions:
+            st.markdown(plain(preference.sentence))
+            st.caption(plain(f"{preference.tokens:,} tokens, {preference.cost or 'nothing asked'}"))

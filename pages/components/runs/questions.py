@@ -29,11 +29,11 @@ def questions_table(compared: RunComparison, scope: str) -> str | None:
         st.caption(f"No question is {outcome}.")
         return _known(compared)
     key = f"runs_questions_{scope}_{outcome}_{st.session_state.get(_TABLES, 0)}"
-    wanted = st.query_params.get(QUESTION, "")
+    parameter = st.query_params.get(QUESTION, "")
     pick_rows(
         [_row(row) for row in rows],
         key,
-        [number for number, row in enumerate(rows) if row.question_id == wanted],
+        [number for number, row in enumerate(rows) if row.question_id == parameter],
         "single-row",
         lambda: _picked(key, rows),
         height=320 if len(rows) > 8 else "auto",
@@ -52,8 +52,8 @@ def _picked(key: str, rows: list[QuestionDifference]) -> None:
 
 
 def _known(compared: RunComparison) -> str | None:
-    wanted = st.query_params.get(QUESTION, "")
-    return wanted if any(row.question_id == wanted for row in compared.rows) else None
+    parameter = st.query_params.get(QUESTION, "")
+    return parameter if any(row.question_id == parameter for row in compared.rows) else None
 
 
 def _row(row: QuestionDifference) -> dict[str, object]:

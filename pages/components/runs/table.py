@@ -79,11 +79,15 @@ def metric_names(runs: Sequence[Run]) -> dict[str, str]:
     """
     names = {name for run in runs for name in run.metrics if "@" in name}
     order = list(METRIC_TITLES)
-    known = [name for name in names if name.partition("@")[0] in order]
-    known.sort(key=lambda name: (order.index(name.partition("@")[0]), int(name.partition("@")[2])))
-    known.sort(key=lambda name: name != "ndcg@10")
+    ranked_metrics = [name for name in names if name.partition("@")[0] in order]
+    ranked_metrics.sort(
+        key=lambda name: (order.index(name.partition("@")[0]), int(name.partition("@")[2]))
+    )
+    ranked_metrics.sort(key=lambda name: name != "ndcg@10")
     answers = [name for name in ANSWER_TITLES if any(name in run.metrics for run in runs)]
-    return {metric_title(name): name for name in [*(known or ["correct_refusal"]), *answers]}
+    return {
+        metric_title(name): name for name in [*(ranked_metrics or ["correct_refusal"]), *answers]
+    }
 
 
 def table(

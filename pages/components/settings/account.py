@@ -13,10 +13,10 @@ from rag import Person
 def account_view() -> None:
     """Draw the account of the signed-in person, with a button to delete that person's data."""
     person = workspace().principal.person
-    said = ", administrator" if person.administrator else ""
+    role = ", administrator" if person.administrator else ""
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
-            f"**{plain(person.display_name)}** :gray[{plain(person.email)}{said}]", width="stretch"
+            f"**{plain(person.display_name)}** :gray[{plain(person.email)}{role}]", width="stretch"
         )
         if st.button("Delete my data", key="account_delete", icon=":material/delete_forever:"):
             _confirm(person)

@@ -21,8 +21,8 @@ def members_view() -> None:
     base = chosen_base()
     owns = workspace().role_in(base.id) == "owner"
     st.caption(f"Who may do what in {plain(base.name)}.")
-    for each in base.members.every():
-        _row(base, each, owns)
+    for member in base.members.every():
+        _row(base, member, owns)
     if owns:
         _new(base)
 
@@ -30,8 +30,8 @@ def members_view() -> None:
 def _row(base: KnowledgeBase, member: Member, owns: bool) -> None:
     person, mine = member.person, member.person.id == workspace().principal.person.id
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-        said = f"**{plain(person.display_name)}** :gray[{plain(person.email)}]"
-        st.markdown(said + " :gray[(you)]" * mine, width="stretch")
+        label = f"**{plain(person.display_name)}** :gray[{plain(person.email)}]"
+        st.markdown(label + " :gray[(you)]" * mine, width="stretch")
         if owns:
             st.selectbox(
                 f"Role of {person.email}",
@@ -69,8 +69,8 @@ def _new(base: KnowledgeBase) -> None:
             key="members_new_role",
             format_func=lambda role: f"{role}: {ROLES[role]}",
         )
-        made = filled_button("Add", draw=st.form_submit_button)
-    if made:
+        submitted = filled_button("Add", draw=st.form_submit_button)
+    if submitted:
         with guard():
             base.members.add(email, role)
             draft_stored("members")
@@ -92,8 +92,8 @@ def links_view() -> None:
         key = draft_key("links", "links_name")
         name = st.text_input("Name", key=key, placeholder="Who is it for?", max_chars=80)
         life = st.selectbox("Valid", list(_LIVES), index=1, key="links_life")
-        made = st.form_submit_button("Make a link", icon=":material/add_link:")
-    if made:
+        submitted = st.form_submit_button("Make a link", icon=":material/add_link:")
+    if submitted:
         with guard():
             secret, _ = base.links.create(name, _LIVES[life], workspace().principal.person.id)
             server = (st.context.url or "").rpartition("/")[0]

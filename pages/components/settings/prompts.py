@@ -23,8 +23,11 @@ def prompts_view() -> None:
     name = st.selectbox("Prompt", list(PROMPTS), format_func=_title, key="prompt_name")
     wording, versions = base.prompts.wording(), base.prompts.versions(name)
     key = f"prompt_text_{base.id}_{name}_{len(versions)}"
-    text, kept = wording.text(name), "session"  # a look at another prompt or page drops nothing
-    st.text_area("Text", text, key=key, height=320, max_chars=20_000, persist_state=kept)
+    text, persistence = (
+        wording.text(name),
+        "session",
+    )  # a look at another prompt or page drops nothing
+    st.text_area("Text", text, key=key, height=320, max_chars=20_000, persist_state=persistence)
     with st.container(horizontal=True, vertical_alignment="center"):
         if filled_button("Save the prompt", **offered(base, "prompts.save", key="prompt_save")):
             _save(base, name, key)
@@ -36,13 +39,13 @@ def prompts_view() -> None:
         st.code(base.prompts.changes(name), language="diff", wrap_lines=True)
     if versions:
         with st.expander(counted(len(versions), "earlier change"), icon=":material/history:"):
-            for at, each in enumerate(versions):
-                said = "reset" if not each.text else f"{len(each.text):,} characters"
-                st.caption(f"{ago(each.created)}: {said}")
-                if each.text and at:
+            for at, version in enumerate(versions):
+                size = "reset" if not version.text else f"{len(version.text):,} characters"
+                st.caption(f"{ago(version.created)}: {size}")
+                if version.text and at:
                     label, bring = "Bring back", f"prompt_back_{name}_{len(versions) - at}"
                     save, options = base.prompts.save, offered(base, "prompts.save")
-                    action_button(label, bring, "undo", save, name, each.text, **options)
+                    action_button(label, bring, "undo", save, name, version.text, **options)
 
 
 @guard()

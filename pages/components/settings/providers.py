@@ -27,7 +27,7 @@ def _row(status: ProviderStatus) -> None:
     with st.container(border=True, gap="xsmall"):
         head, action = st.columns([6, 1], vertical_alignment="center")
         head.markdown(f"**{plain(status.label)}** {_badges(status)}")
-        wanted = workspace().principal.administrator and action.button(
+        test_clicked = workspace().principal.administrator and action.button(
             "Test",
             key=f"settings_test_{status.name}",
             help="Makes a tiny real call.",
@@ -35,7 +35,7 @@ def _row(status: ProviderStatus) -> None:
             width="stretch",
         )
         st.caption(_facts(status))
-        if wanted:
+        if test_clicked:
             _test(status)
 
 
@@ -67,5 +67,5 @@ def _facts(status: ProviderStatus) -> str:
 
 def _test(status: ProviderStatus) -> None:
     with guard(), st.spinner(f"Calling {plain(status.label)} …"):
-        said = workspace().check_provider(status.name)
-        st.success(plain(said), icon=":material/check_circle:")
+        result = workspace().check_provider(status.name)
+        st.success(plain(result), icon=":material/check_circle:")

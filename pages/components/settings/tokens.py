@@ -19,10 +19,10 @@ def tokens_view() -> None:
     st.caption(
         "Programs ask by the API with a token. It is shown once: what is kept of it lets nobody in."
     )
-    held = [row for row in workspace().tokens.every() if row.valid]
-    for row in held:
+    valid_tokens = [row for row in workspace().tokens.every() if row.valid]
+    for row in valid_tokens:
         _row(row)
-    if not held:
+    if not valid_tokens:
         st.markdown("There is no token yet.")
     if secret := st.session_state.pop(_SHOWN, ""):
         st.success("Copy the token now.", icon=":material/key:")
@@ -52,8 +52,8 @@ def _new() -> None:
             format_func=lambda scope: f"{scope}: {SCOPES[scope]}",
         )
         life = st.selectbox("Valid", list(_LIVES), index=1, key="tokens_life")
-        made = filled_button("Make a token", draw=st.form_submit_button)
-    if made:
+        submitted = filled_button("Make a token", draw=st.form_submit_button)
+    if submitted:
         with guard():
             secret, _ = workspace().tokens.create(name, scopes, _LIVES[life])
             st.session_state[_SHOWN] = secret

@@ -113,9 +113,9 @@ def _edit(tool: HttpTool | None) -> None:
 
 
 def _save(name: str) -> None:
-    given = {field: st.session_state[_key(field, name)] for field in _TYPED if field != "name"}
-    given["name"] = name or st.session_state[_key("name", name)]
-    workspace().tools.save(HttpTool.parse(_read(given)))
+    fields = {field: st.session_state[_key(field, name)] for field in _TYPED if field != "name"}
+    fields["name"] = name or st.session_state[_key("name", name)]
+    workspace().tools.save(HttpTool.parse(_read(fields)))
     _close("edit", name)
 
 
@@ -173,16 +173,16 @@ def _fields(tool: HttpTool | None) -> None:
         )
 
 
-def _read(given: dict[str, Any]) -> dict[str, Any]:
+def _read(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a tool. Raises InvalidInput for a header without a value."""
-    method = "POST" if given["body"].strip() else "GET"
-    rows = [line.partition(":") for line in given["headers"].splitlines() if line.strip()]
+    method = "POST" if fields["body"].strip() else "GET"
+    rows = [line.partition(":") for line in fields["headers"].splitlines() if line.strip()]
     if not all(colon for _, colon, _ in rows):
         raise InvalidInput(
             "A header has no value.", "Write it like X-Api-Key: TOUCHSTONE_TOOL_KEY."
         )
     headers = {name.strip(): value.strip() for name, _, value in rows}
-    return {**given, "name": given["name"].strip(), "method": method, "headers": headers}
+    return {**fields, "name": fields["name"].strip(), "method": method, "headers": headers}
 
 
 @st.dialog("Delete this tool?", icon=":material/delete:")

@@ -65,11 +65,11 @@ def _settle_choice(bases: list[BaseInfo], page: str) -> None:
     names = [info.name for info in bases]
     created = st.session_state.pop(_CREATED, None)
     chosen = st.session_state.get(BASE)
-    wanted = chosen or st.query_params.get(BASE)
+    requested = chosen or st.query_params.get(BASE)
     if created in names:
         st.session_state[BASE] = created
-    elif wanted and wanted not in names:
-        st.session_state[_GONE] = (wanted, page)
+    elif requested and requested not in names:
+        st.session_state[_GONE] = (requested, page)
         if chosen and names:
             st.session_state[BASE] = oldest(bases)
             st.session_state[KEPT] = st.session_state.get(QUESTION)
@@ -78,8 +78,8 @@ def _settle_choice(bases: list[BaseInfo], page: str) -> None:
 
 def gone_note(page: str) -> None:
     """Says that the wanted knowledge base is gone, until another page is opened."""
-    name, said = st.session_state.get(_GONE) or ("", "")
-    if said != page:
+    name, page_of_note = st.session_state.get(_GONE) or ("", "")
+    if page_of_note != page:
         st.session_state[_GONE] = None
         return
     st.warning(

@@ -23,11 +23,11 @@ def filled_button(label: str, *, draw: Callable[..., bool] = st.button, **option
 
 
 def action_button(
-    label: str, key: str, icon: str, act: Callable[..., object], *given: Any, **options: Any
+    label: str, key: str, icon: str, act: Callable[..., object], *arguments: Any, **options: Any
 ) -> None:
     """Calls ``act`` with what is given; what goes wrong is said on the page."""
     sign = f":material/{icon}:" if icon else None
-    options = {"key": key, "icon": sign, "on_click": guard()(act), "args": given} | options
+    options = {"key": key, "icon": sign, "on_click": guard()(act), "args": arguments} | options
     if options.get("type") == "primary":
         del options["type"]
         filled_button(label, **options)
@@ -65,7 +65,7 @@ def confirm_button(
     label: str,
     key: str,
     act: Callable[..., object],
-    *given: Any,
+    *arguments: Any,
     draw: Callable[..., bool] = st.button,
     cancel: bool = False,
 ) -> None:
@@ -77,7 +77,7 @@ def confirm_button(
     done = f"{key}_done"
     with st.container(horizontal=True, gap="small"):
         pressed = filled_button(
-            label, draw=draw, key=key, on_click=_attempt, args=(done, act, *given)
+            label, draw=draw, key=key, on_click=_attempt, args=(done, act, *arguments)
         )
         if cancel:
             cancel_button(f"{key}_cancel")
@@ -93,9 +93,9 @@ def cancel_button(key: str) -> None:
         st.rerun()
 
 
-def _attempt(done: str, act: Callable[..., object], *given: Any) -> None:
+def _attempt(done: str, act: Callable[..., object], *arguments: Any) -> None:
     """Calls ``act`` and notes whether it went well, for the drawing of the dialog."""
     st.session_state[done] = False
     with guard(in_dialog=True):
-        act(*given)
+        act(*arguments)
         st.session_state[done] = True

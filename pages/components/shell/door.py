@@ -63,11 +63,11 @@ def _sign_in() -> None:
     st.markdown("Knowledge bases here are seen by their members only.")
     for number, name in enumerate(identity.providers()):
         label = f"Sign in with {plain(name.title())}" if name else "Sign in"
-        given = {"key": f"door_in_{name}", "on_click": st.login, "args": (name,) if name else ()}
+        options = {"key": f"door_in_{name}", "on_click": st.login, "args": (name,) if name else ()}
         if number:
-            st.button(label, **given)
+            st.button(label, **options)
         else:
-            filled_button(label, **given)
+            filled_button(label, **options)
 
 
 def who_is_in() -> None:
@@ -105,5 +105,5 @@ def role_note(base_id: int) -> None:
     principal = workspace().principal
     role = None if principal.local or principal.link else workspace().role_in(base_id)
     if role in ("viewer", "labeller"):
-        told = {"viewer": "look and ask", "labeller": "look, ask and label"}[role]
-        st.caption(f":material/visibility: You may {told} here, as {role}.")
+        allowed_actions = {"viewer": "look and ask", "labeller": "look, ask and label"}[role]
+        st.caption(f":material/visibility: You may {allowed_actions} here, as {role}.")

@@ -43,6 +43,6 @@ def show_error(message: str, hint: str = "") -> None:
     """An error as the reader meets it: what happened and why, and what to do about it."""
     first, *listed = message.strip().splitlines()
     body = plain(first) if not hint else f"**{plain(first)}**  \n{plain(hint)}"
-    for each in listed:
-        body += f"\n- {plain(each.removeprefix('- '))}"
+    for line in listed:
+        body += f"\n- {plain(line.removeprefix('- '))}"
     st.error(body, icon=":material/error:")

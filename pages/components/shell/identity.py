@@ -47,12 +47,12 @@ def _moment(seconds: object) -> datetime | None:
         return None
 
 
-def _verified(told: object) -> bool | None:
+def _verified(claim: object) -> bool | None:
     """Whether an address is the person's; some providers write it as a word (Cognito, Apple).
 
     None where nothing is said. What is not understood is no.
     """
-    return None if told is None else str(told).casefold() == "true"
+    return None if claim is None else str(claim).casefold() == "true"
 
 
 def share_secret() -> str:
@@ -83,16 +83,16 @@ def principal(workspace: Workspace) -> Principal:
 
 
 def _person(workspace: Workspace) -> Person:
-    told = claims()
-    if told is None:
+    current_claims = claims()
+    if current_claims is None:
         raise SignInNeeded("Nobody signed in.", "Sign in.")
     people = workspace.access.people
-    held: tuple[Claims, Person] | None = st.session_state.get(_PERSON)
-    if held is None or held[0] != told:
-        held = st.session_state[_PERSON] = (told, people.sign_in(told))
-    elif not people.has(held[1]):  # another tab, or an administrator
+    signed_in: tuple[Claims, Person] | None = st.session_state.get(_PERSON)
+    if signed_in is None or signed_in[0] != current_claims:
+        signed_in = st.session_state[_PERSON] = (current_claims, people.sign_in(current_claims))
+    elif not people.has(signed_in[1]):  # another tab, or an administrator
         raise NotAllowed("This account was deleted.", "Sign out; whoever may can sign in anew.")
-    return held[1]
+    return signed_in[1]
 
 
 def providers() -> list[str]:

@@ -119,9 +119,9 @@ def state(job: JobRow) -> str:
         return "stopping"
     if job.status == "queued":  # one that gave way to another has come some way
         return f"{progress(job):.0%}, " * bool(job.done) + "waiting for its turn"
-    left = time_left(job)
+    remaining = time_left(job)
     now = f"{progress(job):.0%}" if job.total else "starting"
-    return f"{now}, {left}" if left else now
+    return f"{now}, {remaining}" if remaining else now
 
 
 def time_left(job: JobRow) -> str:
@@ -150,8 +150,8 @@ def file_rows(
 
 def answers_by_words(job: JobRow) -> str:
     """Describe how documents can be searched while a job computes their vectors."""
-    left = job.seconds_left
-    soon = "later" if left is None else f"in about {duration(left)}"
+    remaining = job.seconds_left
+    soon = "later" if remaining is None else f"in about {duration(remaining)}"
     return f"answers by words, by meaning {soon}"
 
 
@@ -176,11 +176,13 @@ def summary(job: JobRow, items: Sequence[JobItem]) -> str:
     counts = {status: sum(item.status == status for item in items) for status in _ITEM_WORDS}
     parts = [f"{number:,} {_ITEM_WORDS[status]}" for status, number in counts.items() if number]
     passages = sum(item.chunks for item in items)
-    made = f" ({counted(passages, 'passage')})" if passages else ""
+    passage_count = f" ({counted(passages, 'passage')})" if passages else ""
     if job.status == "failed":
         return job.message
     stopped = "Stopped. " if job.status == "cancelled" else ""
-    return f"{stopped}{counted(len(items), 'file')}: {', '.join(parts) or 'none read'}{made}."
+    return (
+        f"{stopped}{counted(len(items), 'file')}: {', '.join(parts) or 'none read'}{passage_count}."
+    )
 
 
 _ITEM_WORDS = {
@@ -223,8 +225,8 @@ def _loading_note(base_id: int, *, empty: bool) -> None:
             files = f"{read:,} of {counted(len(items), 'file')} read" if items else state(job)
             if items and read == len(items):
                 files += f"; {answers_by_words(job)}"
-            known = "" if empty else " What is in can be asked already."
-            st.progress(progress(job), text=f"{plain(job.title)}: {files}.{known}")
+            search_note = "" if empty else " What is in can be asked already."
+            st.progress(progress(job), text=f"{plain(job.title)}: {files}.{search_note}")
             arrived = empty and any(item.chunks for item in items)
     if not jobs or arrived:
         st.rerun()

@@ -19,7 +19,7 @@ def later(draw: Callable[[], object]) -> None:
 
 def notices() -> bool:
     """Draws what was kept, once; returns whether there was anything."""
-    kept = st.session_state.pop(_WAITING, [])
-    for draw in kept:
+    waiting = st.session_state.pop(_WAITING, [])
+    for draw in waiting:
         draw()
-    return bool(kept)
+    return bool(waiting)

@@ -25,16 +25,16 @@ def offered(
     base: KnowledgeBase | BaseInfo | BaseOverview | int, path: str, **options: Any
 ) -> dict[str, Any]:
     """The options of a widget; it is off where the visitor may not, and its help says who may."""
-    said = refusal(base, path)
-    return options | {"disabled": True, "help": said} if said else options
+    reason = refusal(base, path)
+    return options | {"disabled": True, "help": reason} if reason else options
 
 
 def allowed(base: KnowledgeBase, path: str) -> bool:
     """Whether the visitor may; where not, a line in the place of what is not offered says who."""
-    said = refusal(base, path)
-    if said:
-        st.caption(f":material/lock: {said}")
-    return not said
+    reason = refusal(base, path)
+    if reason:
+        st.caption(f":material/lock: {reason}")
+    return not reason
 
 
 def guest() -> bool:

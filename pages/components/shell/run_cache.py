@@ -28,9 +28,9 @@ def cached_per_run(name: Hashable, read: Callable[[], Value]) -> Value:
 
     Callbacks and fragment reruns call ``read`` each time, because they follow changes.
     """
-    known: dict[Hashable, Value] | None = st.session_state.get(_READ)
-    if known is None:
+    cache: dict[Hashable, Value] | None = st.session_state.get(_READ)
+    if cache is None:
         return read()
-    if name not in known:
-        known[name] = read()
-    return known[name]
+    if name not in cache:
+        cache[name] = read()
+    return cache[name]

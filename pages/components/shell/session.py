@@ -35,9 +35,9 @@ Value = TypeVar("Value")
 @st.cache_resource(show_spinner=False)
 def opened() -> Workspace:
     """The one workspace of this process, with the sample queued at the first start."""
-    found = Workspace.from_env()
-    found.welcome()
-    return found
+    opened_workspace = Workspace.from_env()
+    opened_workspace.welcome()
+    return opened_workspace
 
 
 def workspace() -> ScopedWorkspace:
@@ -54,14 +54,14 @@ def start_work() -> None:
 
 def look_up() -> list[BaseInfo]:
     """Reads which knowledge bases there are. The frame does so once, before each page."""
-    known = st.session_state[_BASES] = workspace().bases()
-    return known
+    infos = st.session_state[_BASES] = workspace().bases()
+    return infos
 
 
 def bases() -> list[BaseInfo]:
     """The knowledge bases that there were when this run of the page began."""
-    known: list[BaseInfo] | None = st.session_state.get(_BASES)
-    return look_up() if known is None else known
+    infos: list[BaseInfo] | None = st.session_state.get(_BASES)
+    return look_up() if infos is None else infos
 
 
 def base() -> KnowledgeBase:
@@ -72,8 +72,8 @@ def base() -> KnowledgeBase:
     if not bases():
         raise NotFound("There is no knowledge base yet.", "Create one in the sidebar.")
     chosen = st.session_state.get(BASE)
-    known = any(info.name == chosen for info in bases())
-    name = chosen if known else oldest(bases())
+    exists = any(info.name == chosen for info in bases())
+    name = chosen if exists else oldest(bases())
     return cached_per_run(("base", name), lambda: workspace().base(name))
 
 
@@ -106,21 +106,21 @@ def shared_cache(
     def decorated(
         read: Callable[Concatenate[KnowledgeBase, Asked], Value],
     ) -> Callable[Concatenate[KnowledgeBase, Asked], Value]:
-        held: OrderedDict[Hashable, Value] = OrderedDict()
+        cache: OrderedDict[Hashable, Value] = OrderedDict()
         lock = threading.Lock()
 
         @wraps(read)
-        def known(base: KnowledgeBase, *asked: Asked.args, **named: Asked.kwargs) -> Value:
-            key = (_state(base), asked, *named.items())
+        def known(base: KnowledgeBase, *arguments: Asked.args, **named: Asked.kwargs) -> Value:
+            key = (_state(base), arguments, *named.items())
             with lock:
-                if key in held:
-                    held.move_to_end(key)
-                    return held[key]
-            value = read(base, *asked, **named)
+                if key in cache:
+                    cache.move_to_end(key)
+                    return cache[key]
+            value = read(base, *arguments, **named)
             with lock:
-                held[key] = value
-                if len(held) > most:
-                    held.popitem(last=False)
+                cache[key] = value
+                if len(cache) > most:
+                    cache.popitem(last=False)
             return value
 
         return known

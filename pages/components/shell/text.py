@@ -66,5 +66,5 @@ def _styled(line: str, directive: str) -> str:
 
 
 def _escape(text: str) -> str:
-    kept = _REWRITTEN.sub(lambda found: found.group() + _JOINER, text)
-    return _PUNCTUATION.sub(r"\\\1", kept).replace("\t", _CELL)
+    joined = _REWRITTEN.sub(lambda match: match.group() + _JOINER, text)
+    return _PUNCTUATION.sub(r"\\\1", joined).replace("\t", _CELL)

@@ -17,12 +17,12 @@ _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via")
 
 def visitor() -> SessionOwner:
     """Return the visitor of the session, cached in session state."""
-    held: SessionOwner | None = st.session_state.get(_HELD)
-    if held is None:
+    owner: SessionOwner | None = st.session_state.get(_HELD)
+    if owner is None:
         context = st.context
-        held = visitor_of(context.headers, context.cookies, context.ip_address)
-        st.session_state[_HELD] = held
-    return held
+        owner = visitor_of(context.headers, context.cookies, context.ip_address)
+        st.session_state[_HELD] = owner
+    return owner
 
 
 def visitor_of(

@@ -31,5 +31,5 @@ def stored_key(key: str) -> str:
 
 def cookie(key: str, *, secure: bool) -> str:
     """The header that has a browser keep a key, out of reach of scripts and of other sites."""
-    kept = f"{COOKIE}={key}; Path=/; Max-Age={_SECONDS}; HttpOnly; SameSite=Lax"
-    return f"{kept}; Secure" if secure else kept
+    cookie_text = f"{COOKIE}={key}; Path=/; Max-Age={_SECONDS}; HttpOnly; SameSite=Lax"
+    return f"{cookie_text}; Secure" if secure else cookie_text

@@ -30,8 +30,8 @@ def printed_page(
         return 0
     with st.container(border=True):
         # As the PNG that it is: Streamlit would make a JPEG of it at every rerun.
-        said = _said(document, number, drawn)
-        st.image(drawn.png, width="stretch", output_format="PNG", alt=said)
+        description = _said(document, number, drawn)
+        st.image(drawn.png, width="stretch", output_format="PNG", alt=description)
     if drawn.found < _MOST_FOUND and any(drawn.boxes):
         st.caption(f"{drawn.found:.0%} of the passage was found on the page.")
     return drawn.pages

@@ -24,11 +24,11 @@ def draw_passages(text: str, chunks: Sequence[Chunk], key: str) -> None:
     pages = windows(chunks)
     if len(pages) > 1:
         number = st.pagination(len(pages), key=key) or 1
-        shown = pages[min(number, len(pages)) - 1]
+        page = pages[min(number, len(pages)) - 1]
     else:
-        shown = pages[0] if pages else []
+        page = pages[0] if pages else []
     with st.container(height=560, border=True):
-        st.markdown(_body(text, shown))
+        st.markdown(_body(text, page))
 
 
 def windows(chunks: Sequence[Chunk]) -> list[list[Chunk]]:

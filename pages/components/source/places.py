@@ -32,7 +32,7 @@ def recognised(base: KnowledgeBase, document_id: str, page: int | None, of: str 
     outline = _outline_in(base, document_id, of)
     if outline is None:
         return ""
-    at = next((each for each in outline.pages if each.number == page), None)
+    at = next((printed for printed in outline.pages if printed.number == page), None)
     return "" if at is None else place_of(outline, at.start, at.end).recognised
 
 

@@ -45,10 +45,11 @@ def table_rows(document: Document, passage: tuple[int, int], height: int) -> Non
         home = first // SHOWN + 1
         chosen = st.pagination(parts, default=home, max_visible_pages=5, key=key)
         first = first if chosen == home else (chosen - 1) * SHOWN
-    shown = lines[first : first + SHOWN]
-    _draw([cells(line, names) for line in shown], names, first, set(marked), height)
+    visible = lines[first : first + SHOWN]
+    _draw([cells(line, names) for line in visible], names, first, set(marked), height)
     st.caption(
-        f"Rows {first + 1:,} to {first + len(shown):,} of {len(lines):,}; {MARK} marks the passage."
+        f"Rows {first + 1:,} to {first + len(visible):,} of {len(lines):,}; "
+        f"{MARK} marks the passage."
     )
 
 

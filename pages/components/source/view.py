@@ -80,8 +80,8 @@ def _stepped(name: str) -> int:
 def _order(spans: Sequence[tuple[int, int]], span: SourceSpan) -> int | None:
     """The passage of this build that holds the middle of the place, if any does."""
     middle = (span.start + span.end) // 2
-    held = (start <= middle < max(end, start + 1) for start, end in spans)
-    return next((order for order, holds in enumerate(held) if holds), None)
+    containing = (start <= middle < max(end, start + 1) for start, end in spans)
+    return next((order for order, holds in enumerate(containing) if holds), None)
 
 
 def _marks(text: str, span: SourceSpan) -> list[tuple[int, int]]:

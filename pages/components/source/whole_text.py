@@ -208,10 +208,10 @@ def pieces(
 
     Lines that end because the paper did are joined.
     """
-    shown = _WRAPPED.sub(" ", text[first:last])  # as long as before
+    one_line = _WRAPPED.sub(" ", text[first:last])  # as long as before
     passage, quote = marks[0], marks[1] if len(marks) > 1 else (marks[0][1],) * 2
     inner = (min(max(edge, first), last) for edge in (passage[0], *quote, passage[1]))
     edges = [0, *(edge - first for edge in inner), last - first]
     kinds = ("", KINDS[0], KINDS[1], KINDS[0], "")
     cut = zip(edges[:-1], edges[1:], kinds, strict=True)
-    return [(shown[start:end], kind) for start, end, kind in cut if end > start]
+    return [(one_line[start:end], kind) for start, end, kind in cut if end > start]

@@ -120,30 +120,34 @@ def cached(_measure: Callable[[], Measured], name: str, key: Key) -> Measured:
     return _measure()
 
 
-def figures(found: Bench, recipe: Recipe) -> QuestionFigures:
+def figures(bench_in_use: Bench, recipe: Recipe) -> QuestionFigures:
     """The figures of one recipe for the cards."""
-    measure = partial(found.tuner.figures, [recipe], METRICS, found.part)
-    return cached(measure, "cards", (*found.key, recipe.index.hash, recipe.search.hash))
+    measure = partial(bench_in_use.tuner.figures, [recipe], METRICS, bench_in_use.part)
+    return cached(measure, "cards", (*bench_in_use.key, recipe.index.hash, recipe.search.hash))
 
 
-def topics(found: Bench) -> TopicProbabilities | None:
+def topics(bench_in_use: Bench) -> TopicProbabilities | None:
     """The probability that each question is on topic; None without a trained topic model."""
-    rest = found.without("refuse", "threshold", "top_k", "dense_weight", "fusion", "rrf_k")
-    return cached(partial(found.tuner.topic_probabilities, found.recipe), "topics", rest)
+    rest = bench_in_use.without("refuse", "threshold", "top_k", "dense_weight", "fusion", "rrf_k")
+    return cached(
+        partial(bench_in_use.tuner.topic_probabilities, bench_in_use.recipe), "topics", rest
+    )
 
 
-def meaning(found: Bench) -> str:
+def meaning(bench_in_use: Bench) -> str:
     """Threshold and refusal of other topics in terms of the questions, for the recipe panel."""
-    limit = found.threshold
-    what = "no threshold" if limit is None else f"{found.relevance.split(' ')[0]} ≥ {limit:.2f}"
-    known = topics(found)
-    least = known.limit(found.recipe.search.refuse) if known else None
+    limit = bench_in_use.threshold
+    what = (
+        "no threshold" if limit is None else f"{bench_in_use.relevance.split(' ')[0]} ≥ {limit:.2f}"
+    )
+    probabilities = topics(bench_in_use)
+    least = probabilities.limit(bench_in_use.recipe.search.refuse) if probabilities else None
     both = what if least is None else f"{what}, topic ≥ {least:.2f}"
-    return f"{both}: {shares(found)}"
+    return f"{both}: {shares(bench_in_use)}"
 
 
-def shares(found: Bench) -> str:
+def shares(bench_in_use: Bench) -> str:
     """The shares of questions answered and of questions rightly refused, as on the cards."""
-    now = figures(found, found.recipe)
+    now = figures(bench_in_use, bench_in_use.recipe)
     means = {"answers": now.means("answered"), "rightly refuses": now.means("correct_refusal")}
     return ", ".join(f"{verb} {row[0]:.0%}" for verb, row in means.items() if row is not None)

@@ -30,10 +30,10 @@ def cards(bench: Bench) -> None:
     """Each figure with its interval, and its change with the interval of the change."""
     saved = bench.saved
     against = (saved.index.hash, saved.search.hash) if saved else None
-    found = cached(partial(_measured, bench), "changes", (*bench.without(), against))
+    measured = cached(partial(_measured, bench), "changes", (*bench.without(), against))
     with st.grid(len(_CARDS), min_column_width=132):
         for card in _CARDS:
-            _card(card, found.get(card.metric))
+            _card(card, measured.get(card.metric))
     st.caption(_against(bench))
 
 
@@ -67,21 +67,21 @@ def _against(bench: Bench) -> str:
     )
 
 
-def _card(card: Card, found: Measured | None) -> None:
-    if found is None:
+def _card(card: Card, measured: Measured | None) -> None:
+    if measured is None:
         help_text = f"{card.help} This set has no such question."
         st.metric(card.label, "–", help=help_text, border=True, height="stretch")
         return
-    change = found.change
+    change = measured.change
     if change is not None and abs(change.difference) < UNCHANGED:
         change = None
     st.metric(
         card.label,
-        shown(found.value, card),
+        shown(measured.value, card),
         delta=_signed(change.difference, card) if change else None,
         **_style(change),
         delta_description=_spread(change, card) if change else None,
-        help=_help(card, found.interval, change),
+        help=_help(card, measured.interval, change),
         border=True,
         height="stretch",
     )
@@ -105,11 +105,11 @@ def _spread(change: Comparison, card: Card) -> str:
 
 
 def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
-    said = f"{card.help} 95% interval: {_ends(interval, card)}"
+    help_text = f"{card.help} 95% interval: {_ends(interval, card)}"
     if change is None:
-        return f"{said}."
+        return f"{help_text}."
     doubt = f" Undecided: {plain(change.doubt)}." if change.doubt else ""
-    return f"{said}; of the change: {_ends(change.interval, card, of_change=True)}.{doubt}"
+    return f"{help_text}; of the change: {_ends(change.interval, card, of_change=True)}.{doubt}"
 
 
 def _ends(interval: Interval, card: Card, of_change: bool = False) -> str:

@@ -34,7 +34,7 @@ def threshold_chart(
     lines: Mapping[str, Sequence[float]],
     now: float | None,
     axis: str,
-    said: str,
+    summary: str,
 ) -> None:
     """Shares against the threshold."""
     colours = palette()
@@ -44,11 +44,11 @@ def threshold_chart(
         xaxis={"title": f"threshold, {axis}", "range": [0, x[-1]]},
         yaxis={"title": "share", "range": [0, 1.03], "tickformat": ".0%"},
     )
-    draw_chart(figure, "tuning_threshold", f"Lines against the threshold. {said}")
+    draw_chart(figure, "tuning_threshold", f"Lines against the threshold. {summary}")
 
 
 def weight_chart(
-    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float, said: str
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float, summary: str
 ) -> None:
     """Metrics against the dense weight."""
     colours = palette()
@@ -58,11 +58,11 @@ def weight_chart(
         xaxis={"title": "dense weight (0: lexical alone, 1: dense alone)", "range": [0, 1]},
         yaxis={"title": "score (0 to 1)", "range": _around(lines)},
     )
-    draw_chart(figure, "tuning_weight", f"Metrics against the dense weight. {said}")
+    draw_chart(figure, "tuning_weight", f"Metrics against the dense weight. {summary}")
 
 
 def depth_chart(
-    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: int, budget: int, said: str
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: int, budget: int, summary: str
 ) -> None:
     """Metrics against k; below, the tokens of context."""
     from plotly.subplots import make_subplots
@@ -99,7 +99,7 @@ def depth_chart(
     figure.update_yaxes(title="score (0 to 1)", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="tokens", tickformat=",d", row=2, col=1)
     figure.update_xaxes(title="k (passages returned)", dtick=1 if len(x) < 12 else 2, row=2, col=1)
-    draw_chart(figure, "tuning_depth", f"Metrics and context tokens against k. {said}")
+    draw_chart(figure, "tuning_depth", f"Metrics and context tokens against k. {summary}")
 
 
 def heat_map(
@@ -108,7 +108,7 @@ def heat_map(
     scores: Sequence[Sequence[float]],
     now: tuple[float, float | None],
     axis: str,
-    said: str,
+    summary: str,
 ) -> None:
     """A score for every pair of weight and threshold; the present pair is marked."""
     colours = palette()
@@ -138,14 +138,14 @@ def heat_map(
         xaxis={"title": f"threshold, {axis}", "showgrid": False},
         yaxis={"title": "dense weight", "showgrid": False},
     )
-    draw_chart(figure, "tuning_map", f"Heat map of a score over weight and threshold. {said}")
+    draw_chart(figure, "tuning_map", f"Heat map of a score over weight and threshold. {summary}")
 
 
 def front_chart(
     points: Sequence[CostPoint],
     best: Sequence[CostPoint],
     now: CostPoint,
-    said: str,
+    summary: str,
     cost: tuple[str, str],
     *,
     key: str,
@@ -160,11 +160,11 @@ def front_chart(
     figure = empty_figure(colours, height=_HEIGHT + 30)
     places = {id(point): number for number, point in enumerate(points)}
 
-    def add(shown: Sequence[CostPoint], name: str, **style: Any) -> None:
+    def add(group: Sequence[CostPoint], name: str, **style: Any) -> None:
         figure.add_scatter(
-            x=[point.cost for point in shown],
-            y=[point.quality for point in shown],
-            customdata=[[places.get(id(point), -1), point_label(point)] for point in shown],
+            x=[point.cost for point in group],
+            y=[point.quality for point in group],
+            customdata=[[places.get(id(point), -1), point_label(point)] for point in group],
             name=name,
             hovertemplate=f"%{{customdata[1]}}<br>nDCG@10 %{{y:.3f}}, {unit}<extra></extra>",
             **style,
@@ -182,7 +182,7 @@ def front_chart(
         xaxis={"title": axis, "rangemode": "tozero"},
         yaxis={"title": "nDCG@10 of what is shown"},
     )
-    alt = f"Recipes by {axis} and nDCG@10. {said}"
+    alt = f"Recipes by {axis} and nDCG@10. {summary}"
     draw_chart(figure, key, alt, on_select=pick, selection_mode="points")
 
 

@@ -27,11 +27,11 @@ _LABELS = {
 
 def curves(bench: Bench) -> None:
     """One picture at a time, with the present value marked and a sentence on what it shows."""
-    shown = switch("What if …", [*_DRAW], "curve", width="stretch")
-    if shown in ("Weight", "Map") and bench.recipe.search.mode != "hybrid":
+    curve_name = switch("What if …", [*_DRAW], "curve", width="stretch")
+    if curve_name in ("Weight", "Map") and bench.recipe.search.mode != "hybrid":
         st.info("The weight counts in hybrid mode only.", icon=":material/tune:")
         return
-    _DRAW[shown](bench)
+    _DRAW[curve_name](bench)
 
 
 def _lines(curve: Curve) -> dict[str, list[float]]:
@@ -41,40 +41,40 @@ def _lines(curve: Curve) -> dict[str, list[float]]:
 def _threshold(bench: Bench) -> None:
     measure = bench.what_if.against_threshold
     curve = cached(measure, "threshold", bench.without("threshold"))
-    said = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
-    st.caption(said)
-    charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, said)
+    summary = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
+    st.caption(summary)
+    charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
 
 
 def _weight(bench: Bench) -> None:
     curve = cached(bench.what_if.against_weight, "weight", bench.without())
     now = bench.recipe.search.dense_weight
-    said = peak_takeaway("weight", curve.at, now, curve.best)
-    st.caption(said)
-    charts.weight_chart(curve.x, _lines(curve), now, said)
+    summary = peak_takeaway("weight", curve.at, now, curve.best)
+    st.caption(summary)
+    charts.weight_chart(curve.x, _lines(curve), now, summary)
 
 
 def _depth(bench: Bench) -> None:
     curve = cached(bench.what_if.against_depth, "depth", bench.without("top_k"))
     now, budget = bench.recipe.search.top_k, bench.recipe.answer.context_tokens
-    said = depth_takeaway(curve.x, _lines(curve), now, budget)
-    st.caption(said)
-    charts.depth_chart(curve.x, _lines(curve), now, budget, said)
+    summary = depth_takeaway(curve.x, _lines(curve), now, budget)
+    st.caption(summary)
+    charts.depth_chart(curve.x, _lines(curve), now, budget, summary)
 
 
 def _map(bench: Bench) -> None:
-    found = cached(bench.what_if.weight_and_threshold, "map", bench.without())
-    said = heat_takeaway(found.weights, found.thresholds, found.scores, found.now, found.best)
-    st.caption(said)
+    heat = cached(bench.what_if.weight_and_threshold, "map", bench.without())
+    summary = heat_takeaway(heat.weights, heat.thresholds, heat.scores, heat.now, heat.best)
+    st.caption(summary)
     charts.heat_map(
-        found.weights,
-        found.thresholds,
-        found.scores,
+        heat.weights,
+        heat.thresholds,
+        heat.scores,
         (bench.recipe.search.dense_weight, bench.threshold),
         bench.relevance,
-        said,
+        summary,
     )
-    if found.refusals:
+    if heat.refusals:
         st.caption(
             "Score: nDCG@10 of a question that the documents answer; of one that they do not, "
             "1 when it is refused."

@@ -54,8 +54,8 @@ def _against_tokens(bench: Bench) -> None:
 def _against_time(bench: Bench) -> None:
     """Only what is done for a question takes time: the mode, and how many candidates there are."""
     base, what_if = bench.base, bench.what_if
-    asked = [item.text for item in base.questions.usable(bench.set_name)[:_ASKED]]
-    measure = partial(search_times, what_if, base.search, asked)
+    questions = [item.text for item in base.questions.usable(bench.set_name)[:_ASKED]]
+    measure = partial(search_times, what_if, base.search, questions)
     times = cached(measure, "times", bench.without(*_TIMELESS, "mode", "candidates"))
     *points, now = by_time(what_if, times)
     _draw(bench, points, now, time_takeaway, charts.TIME)
@@ -70,14 +70,16 @@ def _draw(
 ) -> None:
     best = pareto_front(points)
     less = cheapest(best, now.quality)
-    said = takeaway(
+    summary = takeaway(
         (now.cost, now.quality),
         (less.cost, less.quality) if less else None,
         charts.point_label(less) if less else "",
         _change(bench, less) if less else None,
     )
-    st.caption(f"{said} Click a point to try its recipe.")
-    charts.front_chart(points, best, now, said, cost, key=_KEY, pick=lambda: _pick(bench, points))
+    st.caption(f"{summary} Click a point to try its recipe.")
+    charts.front_chart(
+        points, best, now, summary, cost, key=_KEY, pick=lambda: _pick(bench, points)
+    )
 
 
 def _change(bench: Bench, point: CostPoint) -> Comparison:
@@ -89,8 +91,8 @@ def _change(bench: Bench, point: CostPoint) -> Comparison:
 
 def _pick(bench: Bench, points: Sequence[CostPoint]) -> None:
     event: Any = st.session_state.get(_KEY)
-    for each in event.selection.points if event else []:
-        number = int(each["customdata"][0])
+    for point in event.selection.points if event else []:
+        number = int(point["customdata"][0])
         if number >= 0:  # the present recipe has none
             fields = points[number].fields
             working_recipe.change(bench.base, {f"search.{name}": v for name, v in fields.items()})

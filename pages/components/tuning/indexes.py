@@ -46,23 +46,23 @@ def indexes(bench: Bench) -> None:
         return
     values = _fields(bench)
     grid = Grid.parse(values, bench.recipe)
-    wanted = [recipe.index for recipe in grid.indexes()]
-    missing = [each for each in wanted if bench.base.documents.missing(each)]
+    recipes = [recipe.index for recipe in grid.indexes()]
+    missing = [recipe for recipe in recipes if bench.base.documents.missing(recipe)]
     tables = bench.base.tuning.build_tables
     job = tables.latest(bench.set_name, grid)
-    building = [each for each in job_progress.active(bench.base.id) if each.kind == _BUILD]
+    building = [job for job in job_progress.active(bench.base.id) if job.kind == _BUILD]
     if building:
         job_progress.follow(building[0].id, "tuning")
     elif missing:
-        _missing(bench.base, wanted, missing)
+        _missing(bench.base, recipes, missing)
     elif job is not None and job.active:
         job_progress.follow(job.id, "compare")
     else:
         _compare(bench, values, len(grid))
     job_progress.failure(job)
-    found = tables.result(bench.set_name, grid)
-    if found is not None and found.state == bench.state:
-        _table(bench, found.rows)
+    result = tables.result(bench.set_name, grid)
+    if result is not None and result.state == bench.state:
+        _table(bench, result.rows)
 
 
 def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
@@ -97,8 +97,8 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
         )
     return {
         "index.chunker": chunkers or [now.chunker],
-        "index.chunk_size": [_number(each) for each in sizes] or [now.chunk_size],
-        "index.chunk_overlap": [_number(each) for each in overlaps] or [now.chunk_overlap],
+        "index.chunk_size": [_number(size) for size in sizes] or [now.chunk_size],
+        "index.chunk_overlap": [_number(overlap) for overlap in overlaps] or [now.chunk_overlap],
         "index.embedder": embedders or [now.embedder],
         "index.context": contexts or [now.context],
     }
@@ -110,7 +110,7 @@ def _number(value: object) -> object:
 
 
 def _missing(
-    base: KnowledgeBase, wanted: Sequence[IndexRecipe], missing: Sequence[IndexRecipe]
+    base: KnowledgeBase, recipes: Sequence[IndexRecipe], missing: Sequence[IndexRecipe]
 ) -> None:
     """Draw the builds that are missing and their cost, with a button to start them."""
     stopped = any(
@@ -122,17 +122,17 @@ def _missing(
         build = base.documents.build_several
         options = offered(base, "documents.build_several")
         action_button(label, "tuning_cut_build", "construction", build, missing, **options)
-        there = len(wanted) - len(missing)
+        there = len(recipes) - len(missing)
         st.caption(
-            f"{there:,} of {counted(len(wanted), 'cut')} are built. "
+            f"{there:,} of {counted(len(recipes), 'cut')} are built. "
             f"{cost_of(base, missing)} Text that was embedded before is not embedded again."
         )
 
 
 def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], cuts: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        asked = (bench.set_name, values, bench.recipe, _CUTOFFS)
-        start = partial(bench.base.tuning.build_tables.start, *asked)
+        arguments = (bench.set_name, values, bench.recipe, _CUTOFFS)
+        start = partial(bench.base.tuning.build_tables.start, *arguments)
         label, options = (
             f"Compare {counted(cuts, 'cut')}",
             offered(bench.base, "tuning.build_tables.start"),
@@ -184,11 +184,11 @@ def _takeaway(rows: Sequence[BuildFigures]) -> str:
     ranked = sorted(rows, key=lambda row: -row.metrics["ndcg@10"])
     best = ranked[0].recipe.index
     chunks = f"{chunker_name(best.chunker)} {best.chunk_size}/{best.chunk_overlap}"
-    said = f"Highest nDCG@10: {chunks} with {best.embedder}, {ranked[0].metrics['ndcg@10']:.3f}."
+    verdict = f"Highest nDCG@10: {chunks} with {best.embedder}, {ranked[0].metrics['ndcg@10']:.3f}."
     if len(ranked) == 1:
-        return said
+        return verdict
     lead = ranked[0].metrics["ndcg@10"] - ranked[1].metrics["ndcg@10"]
     return (
-        f"{said} The next is {lead:.3f} behind; evaluate both and compare them in Runs to see "
+        f"{verdict} The next is {lead:.3f} behind; evaluate both and compare them in Runs to see "
         "whether that is more than noise."
     )

@@ -50,15 +50,15 @@ def search_all(bench: Bench) -> None:
     else:
         _ask(bench)
     job_progress.failure(job)
-    found = searches.result(bench.set_name)
-    if found is None or found.state != bench.state:
+    result = searches.result(bench.set_name)
+    if result is None or result.state != bench.state:
         st.caption(
             f"Measures every combination on all {bench.tuner.questions:,} questions and holds the "
             "best against the saved one: with one test of all of them, and with what the choice "
             "gains on questions that had no part in it."
         )
         return
-    _report(bench, found)
+    _report(bench, result)
 
 
 def _ask(bench: Bench) -> None:
@@ -69,8 +69,8 @@ def _ask(bench: Bench) -> None:
         with st.popover("Grid", icon=":material/grid_on:"):
             values = _editor()
             held_out = _on_split(bench)
-        asked = (bench.set_name, values, bench.recipe, bench.saved or bench.recipe, metric)
-        start = partial(bench.base.tuning.searches.start, *asked, held_out=held_out)
+        arguments = (bench.set_name, values, bench.recipe, bench.saved or bench.recipe, metric)
+        start = partial(bench.base.tuning.searches.start, *arguments, held_out=held_out)
         options = offered(bench.base, "tuning.searches.start", type="primary")
         action_button("Search all", "tuning_search", "manage_search", start, **options)
         try:
@@ -124,13 +124,15 @@ def _editor() -> dict[str, list[Any]]:
 
 
 def _written(values: Sequence[Any]) -> str:
-    return ", ".join(each if isinstance(each, str) else json.dumps(each) for each in values)
+    return ", ".join(value if isinstance(value, str) else json.dumps(value) for value in values)
 
 
 def _report(bench: Bench, best: SearchResult) -> None:
-    found, comparison = best.selection, best.selection.comparison
-    on_split = isinstance(found, SplitSelection)
-    counted_in = found.tuning_questions if isinstance(found, SplitSelection) else found.questions
+    selection, comparison = best.selection, best.selection.comparison
+    on_split = isinstance(selection, SplitSelection)
+    counted_in = (
+        selection.tuning_questions if isinstance(selection, SplitSelection) else selection.questions
+    )
     changed = best.baseline.differences(best.recipe)
     label, colour, icon = BADGES[comparison.verdict]
     with st.container(border=True):
@@ -138,7 +140,7 @@ def _report(bench: Bench, best: SearchResult) -> None:
             st.badge(label if changed else "Nothing better", color=colour, icon=icon)
             st.markdown(f"**{_differences(changed)}**")
         st.markdown(plain(capitalised(best.selection.sentence)))
-        if best.combinations > found.tried:
+        if best.combinations > selection.tried:
             st.caption(
                 f"Measured: {counted(best.combinations, 'combination')}. Those that find the same "
                 "count as one recipe."
@@ -173,8 +175,8 @@ def _buttons(bench: Bench, best: SearchResult) -> None:
         apply = partial(working_recipe.replace, bench.base, best.recipe)
         action_button("Apply", "tuning_apply", "check", apply, help=working_recipe.UNTIL_SAVED)
         if best.selection.comparison.verdict == "better":
-            kept = "Makes it the recipe of this knowledge base. Earlier ones stay in its versions."
-            options = offered(bench.base, "save_recipe", help=kept)
+            hint = "Makes it the recipe of this knowledge base. Earlier ones stay in its versions."
+            options = offered(bench.base, "save_recipe", help=hint)
             action_button("Save", "tuning_save", "save", _save, bench, best, **options)
         recipe_download("Export JSON", best.recipe, "tuning_export")
 

@@ -30,11 +30,11 @@ def threshold_takeaway(
         return f"Recall stays within a point of its best up to {last:.2f}{_now(now)}."
     aim = min(_WANTED_REFUSALS, max(refused))
     at = next(place for place, share in enumerate(refused) if share >= aim)
-    said = (
+    sentence = (
         f"Refusing {refused[at]:.0%} of what the documents do not answer takes {x[at]:.2f}, "
         f"which still answers {answered[at]:.0%} of what they do"
     )
-    return f"{said}{_now(now)}."
+    return f"{sentence}{_now(now)}."
 
 
 def _now(now: float | None) -> str:
@@ -45,13 +45,13 @@ def peak_takeaway(name: str, at: float, now: float, best: Comparison | None) -> 
     """Summarize the peak of nDCG@10, and whether it exceeds the noise."""
     if best is None or best.difference < UNCHANGED:
         return f"nDCG@10 is at its best where it is, at {name} {now:.2f}."
-    said = f"nDCG@10 peaks at {name} {at:.2f}: {signed(best.difference)}"
+    sentence = f"nDCG@10 peaks at {name} {at:.2f}: {signed(best.difference)}"
     if best.verdict == "better":
         return (
-            f"{said}, more than noise against the present {now:.2f}, on the questions it was "
+            f"{sentence}, more than noise against the present {now:.2f}, on the questions it was "
             "picked on. Search all checks it on others."
         )
-    return f"{said}; within noise of the present {now:.2f}."
+    return f"{sentence}; within noise of the present {now:.2f}."
 
 
 def depth_takeaway(
@@ -62,14 +62,14 @@ def depth_takeaway(
         return f"The first {len(x)} passages hold {lines['Recall'][-1]:.0%} of what is relevant."
     more = min(2 * now, len(x))
     recall, tokens = lines["Recall"], lines["tokens"]
-    said = (
+    sentence = (
         f"The first {now} hold {recall[now - 1]:.0%} of what is relevant in "
         f"{tokens[now - 1]:,.0f} tokens"
     )
     if more == now:
-        return f"{said}."
+        return f"{sentence}."
     full = " That is over the context budget." if tokens[more - 1] > budget else ""
-    return f"{said}; {more} would hold {recall[more - 1]:.0%} in {tokens[more - 1]:,.0f}.{full}"
+    return f"{sentence}; {more} would hold {recall[more - 1]:.0%} in {tokens[more - 1]:,.0f}.{full}"
 
 
 def heat_takeaway(

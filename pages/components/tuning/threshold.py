@@ -55,7 +55,7 @@ def _promise(bench: Bench) -> None:
         now = curve.at(bench.threshold).sentence
         st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {plain(now)}.")
     st.caption(f"{_measured(bench)} Precision is of all that reaches the threshold, before top-k.")
-    wanted = st.slider(
+    share = st.slider(
         "Wanted precision",
         0.05,
         0.99,
@@ -66,41 +66,41 @@ def _promise(bench: Bench) -> None:
         help="The relevant share of what the threshold lets through. It is promised for questions "
         "that the threshold was not chosen on, 9 times in 10.",
     )
-    found = _promised(bench, rest, wanted)
+    promised = _promised(bench, rest, share)
     # Rounded down: what reached the threshold still does.
-    value = int(found.point.threshold * 1000) / 1000 if found and found.point else None
+    value = int(promised.point.threshold * 1000) / 1000 if promised and promised.point else None
     use = partial(working_recipe.change, bench.base, {"search.threshold": value})
     label = "Use this threshold"
     action_button(label, "tuning_use_floor", "check", use, disabled=value is None)
 
 
-def _promised(bench: Bench, rest: Key, wanted: float) -> ThresholdPromise | None:
+def _promised(bench: Bench, rest: Key, share: float) -> ThresholdPromise | None:
     """The threshold that promises a precision, and what came of it on held-out questions."""
 
     def promise() -> ThresholdPromise:
         measure = partial(bench.tuner.promise_curves, bench.recipe)
-        return cached(measure, "promise_curves", rest).promise(wanted)
+        return cached(measure, "promise_curves", rest).promise(share)
 
     try:
-        found = cached(promise, "promised", (*rest, wanted))
+        promised = cached(promise, "promised", (*rest, share))
     except InvalidInput as error:
         st.markdown(plain(f"{error.message} {error.hint}"))
         return None
-    st.markdown(plain(capitalised(found.sentence)))
-    if found.check:
-        st.caption(plain(capitalised(found.check)))
-    return found
+    st.markdown(plain(capitalised(promised.sentence)))
+    if promised.check:
+        st.caption(plain(capitalised(promised.check)))
+    return promised
 
 
 def _refusal(bench: Bench) -> None:
     """Draw the effect of refusing off-topic questions, and the limit that the labels suggest."""
-    known = topics(bench)
-    if known is None:
+    probabilities = topics(bench)
+    if probabilities is None:
         return
     refuse = bench.recipe.search.refuse
-    limit = known.limit(refuse)
+    limit = probabilities.limit(refuse)
     how = "off" if limit is None else f"{limit:.2f}"
-    st.markdown(f"**Other topics {how} by itself:** {known.refused(limit).sentence}.")
+    st.markdown(f"**Other topics {how} by itself:** {probabilities.refused(limit).sentence}.")
     cost = st.slider(
         "Answerable questions that may be refused",
         0.0,
@@ -112,14 +112,14 @@ def _refusal(bench: Bench) -> None:
         bind="query-params",
         help="The limit is the greatest that refuses no more of the questions that choose it.",
     )
-    found = known.chosen(cost)
-    if found is None:
+    choice = probabilities.chosen(cost)
+    if choice is None:
         st.caption(
             f"It takes {FEWEST_FOR_REFUSAL} answerable questions to choose a limit by labels."
         )
         return
-    st.markdown(f"A limit of {found.limit:.3f} {found.sentence}.")
-    use = partial(working_recipe.change, bench.base, {"search.refuse": found.limit})
+    st.markdown(f"A limit of {choice.limit:.3f} {choice.sentence}.")
+    use = partial(working_recipe.change, bench.base, {"search.refuse": choice.limit})
     action_button("Use this limit", "tuning_use_refusal", "check", use)
 
 
@@ -152,20 +152,22 @@ def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
 
 
 def _reliability(fitted: FittedCalibration) -> None:
-    said = _takeaway(fitted)
-    st.caption(said)
-    alt = f"Reliability: observed shares against predicted probabilities. {said}"
+    summary = _takeaway(fitted)
+    st.caption(summary)
+    alt = f"Reliability: observed shares against predicted probabilities. {summary}"
     draw_chart(_diagram(fitted), "tuning_reliability", alt)
 
 
 def _takeaway(fitted: FittedCalibration) -> str:
     scores = fitted.quality
     better = 1 - scores.brier / scores.base_brier if scores.base_brier else 0.0
-    inside = sum(each.interval.low <= each.predicted <= each.interval.high for each in fitted.bins)
-    said = f"{inside} of {len(fitted.bins)} points agree with the diagonal"
+    inside = sum(
+        point.interval.low <= point.predicted <= point.interval.high for point in fitted.bins
+    )
+    sentence = f"{inside} of {len(fitted.bins)} points agree with the diagonal"
     if not scores.useful:
-        return f"{said}. No better than always saying the base rate: do not rely on it."
-    return f"{said}. Its errors (Brier) are {better:.0%} smaller than those of the base rate."
+        return f"{sentence}. No better than always saying the base rate: do not rely on it."
+    return f"{sentence}. Its errors (Brier) are {better:.0%} smaller than those of the base rate."
 
 
 def _diagram(fitted: FittedCalibration) -> Figure:
@@ -174,16 +176,16 @@ def _diagram(fitted: FittedCalibration) -> Figure:
     ideal = {"color": colours.muted, "dash": "dot", "width": 1}
     figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=ideal, hoverinfo="skip")
     figure.add_scatter(
-        x=[each.predicted for each in bins],
-        y=[each.observed for each in bins],
-        customdata=[each.count for each in bins],
+        x=[point.predicted for point in bins],
+        y=[point.observed for point in bins],
+        customdata=[point.count for point in bins],
         mode="markers",
         marker={"size": 9, "color": colours.accent},
         error_y={
             "type": "data",
             "symmetric": False,
-            "array": [each.interval.high - each.observed for each in bins],
-            "arrayminus": [each.observed - each.interval.low for each in bins],
+            "array": [point.interval.high - point.observed for point in bins],
+            "arrayminus": [point.observed - point.interval.low for point in bins],
             "color": colours.muted,
             "thickness": 1.2,
         },
