@@ -15,6 +15,13 @@ CUT = 50.0
 ABOVE = Rule(0.0, 90.0, CUT)
 
 
+def test_a_line_counts_as_one_in_whatever_order_its_parts_were_drawn() -> None:
+    parts = [Rule(60.0, 100.0, MIDDLE), Rule(0.0, 30.0, MIDDLE), Rule(30.0, 60.0, MIDDLE)]
+    assert Drawn(across=parts).rules_off(TOP, BOTTOM, 0.0, 100.0)
+    # The same stretch drawn twice is as long as drawn once.
+    assert not Drawn(across=[parts[0], parts[0]]).rules_off(TOP, BOTTOM, 0.0, 100.0)
+
+
 def cells(*rules: Rule) -> list[str]:
     """Of a row with two words at the boundary, too near each other to be two cells without it."""
     words = [Word("mine", 30, TOP, 48, BOTTOM, 0), Word("theirs", 52, TOP, 80, BOTTOM, 1)]
