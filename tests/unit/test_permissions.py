@@ -242,6 +242,16 @@ def test_the_last_owner_stays(workspace: Workspace) -> None:
     assert [each.person for each in workspace.base("manuals").members.every()] == [ben]
 
 
+def test_a_first_start_queues_the_sample(workspace: Workspace, home: Path) -> None:
+    first = workspace_at(home)
+    for _ in range(2):
+        first.welcome()
+        assert [info.name for info in first.bases()] == ["sample"]
+        assert len(first.jobs.active()) == 1
+    workspace.welcome()
+    assert [info.name for info in workspace.bases()] == ["manuals"]
+
+
 def test_who_is_no_member_cannot_leave(workspace: Workspace) -> None:
     secret, _ = workspace.base("manuals").links.create("fair", 3)
     link = workspace.access.link(secret)
