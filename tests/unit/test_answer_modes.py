@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rag import answering, providers
-from rag.answering.asking.general import marked_general
+from rag.answering.asking.general import all_general, marked_general
+from rag.answering.asking.prompt import GENERAL
 from rag.answering.asking.routing import AnswerTool
 from rag.errors import ContextOverflow, ProviderUnavailable
 from rag.protocols import ChatModel
@@ -343,3 +344,18 @@ class TestBudget:
         answer = ask(trace(hits(LEAVE, FREEZER)), chat, "strict")
         assert (answer.status, len(chat.asked)) == ("failed", 2)
         assert "Too long. Less." in answer.note
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{GENERAL} Freezers are cold.", True),
+        (f"{GENERAL} Freezers are cold.\n\n{GENERAL} Ovens are hot.\n", True),
+        (f"{GENERAL} Freezers are cold.\n\nThey need 150 mm of room [1].", False),
+        ("They need 150 mm of room [1].", False),
+        ("", False),
+        (" \n\n ", False),
+    ],
+)
+def test_an_answer_is_general_where_all_its_paragraphs_are(text: str, expected: bool) -> None:
+    assert all_general(text) is expected

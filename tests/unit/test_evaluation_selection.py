@@ -35,6 +35,15 @@ def test_a_true_lead_is_found_by_every_seed() -> None:
     assert 0 < low < 0.1 < high
 
 
+def test_recipes_that_do_not_lead_are_counted() -> None:
+    scores = _recipes(-0.1, 2)
+    one = select("ndcg@10", scores, IDS, 0, tried=1)
+    assert (one.row, one.lead) == (0, 0.0)
+    assert one.sentence == "the one recipe that there is to choose does not beat the baseline"
+    several = select("ndcg@10", scores, IDS, 0, tried=1200)
+    assert several.sentence == "none of 1,200 different recipes beats the baseline"
+
+
 def test_equal_recipes_have_no_winner_and_next_to_no_gain() -> None:
     found = select("ndcg@10", _recipes(0.0), IDS, 0)
     assert found.lead > 0.01

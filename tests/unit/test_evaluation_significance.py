@@ -36,6 +36,8 @@ def test_by_hand() -> None:
     # 0.1 + 0.2 and 0.3 tie although their binary sums differ: patterns with |sum| >= 0 are all.
     assert randomisation_p(np.array([0.1, 0.2, -0.3])) == 1.0
     assert randomisation_p(np.array([0.5, 0.0, 0.0])) == 1.0
+    # However many are equal, the patterns of those that differ are all tried.
+    assert randomisation_p(np.array([0.1, 0.2, 0.3, *[0.0] * 20])) == 2 / 8
 
 
 def test_identical_runs_and_no_questions_have_p_one() -> None:
@@ -117,6 +119,11 @@ def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.6]) == pytest.approx([1.0, 1.0])
     assert holm([]).tolist() == []
+
+
+def test_of_few_clusters_every_sign_pattern_is_there_once() -> None:
+    (found,) = sign_patterns(2, 9999)
+    assert sorted(found.tolist()) == [[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]
 
 
 def test_sign_patterns_are_those_of_one_draw_however_many_are_held_at_once() -> None:

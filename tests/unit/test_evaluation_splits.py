@@ -35,6 +35,14 @@ def test_groups_stay_whole_and_strata_are_split_alike() -> None:
         assert abs(sum(each in parts.tuning for each in rare) - len(rare) / 2) <= 4
 
 
+def test_the_largest_stratum_is_divided_first_whatever_the_order() -> None:
+    strata = {each: ("usual" if number < 5 else "rare") for number, each in enumerate(IDS[:8])}
+    for ids in (IDS[:8], IDS[7::-1]):
+        chosen = [strata[each] for each in split(ids, 0.5, strata=strata).tuning]
+        # 3 of 5, as one that half fits is in; 1 of 3, for 4 of 8 in all.
+        assert (chosen.count("usual"), chosen.count("rare")) == (3, 1)
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
 def test_the_share_is_met(share: float) -> None:
     for seed in range(20):

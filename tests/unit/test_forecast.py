@@ -40,6 +40,18 @@ def test_what_is_typical_is_expected_before_anything_is_measured(clock: Clock) -
     assert forecast.estimate() == (0, 10_000, math.inf)  # nothing of this job is known yet
 
 
+@pytest.mark.parametrize(("kind", "size"), [("address", 50_000), ("pdf", 1), ("html", 1)])
+def test_what_has_no_size_yet_is_taken_for_one_that_is_usual(
+    clock: Clock, kind: str, size: float
+) -> None:
+    forecast = RemainingTime(PACES, clock=clock)
+    forecast.add("unknown", kind, 0, PDF)
+    forecast.add("usual", kind, size, PDF)
+    forecast.add("double", kind, 2 * size, PDF)
+    assert forecast.seconds("unknown") == forecast.seconds("usual") > 0
+    assert forecast.seconds("double") == pytest.approx(2 * forecast.seconds("usual"))
+
+
 def test_the_time_of_what_was_not_expected_is_nobodys_pace(clock: Clock) -> None:
     forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 10_000, WORK)

@@ -121,6 +121,20 @@ def test_one_run_and_a_limit(workspace: Workspace) -> None:
     assert base.judging_queue.ordered(run) == []
 
 
+def test_without_a_limit_there_are_fifty_at_most(workspace: Workspace) -> None:
+    base = _base(workspace, whole=False)
+    label = {"document": "alpha.md", "quote": "alpha one leave."}
+    rows = [
+        {"id": f"q{number}", "text": f"leave train rotor {number}", "evidence": [label]}
+        for number in range(17)
+    ]
+    base.exchange.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    run = _run(base, WORDS)
+    every = base.judging_queue.ordered(run, k=5, limit=1000)
+    assert len(every) == 51
+    assert base.judging_queue.ordered(run, k=5) == every[:50]
+
+
 def test_runs_that_do_not_belong_together(workspace: Workspace) -> None:
     base = _base(workspace, whole=False)
     run = _run(base, WORDS)

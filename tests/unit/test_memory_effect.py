@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, Workspace
+from rag import InvalidInput, KnowledgeBase, MemoryEffect, Workspace
+from rag.evaluation.comparison import compare
 from rag.storage.conversations import SessionOwner
 from tests.answer_runs import ASKING, Chat, with_chat
 from tests.workspaces import QUICK, add, workspace_at
@@ -110,6 +111,24 @@ def test_the_memory_of_another_visitor_is_another_measurement(
     other = workspace.base("handbook", SessionOwner("other", ("other",)))
     assert "no example for any of 12 questions" in measured(workspace, other)
     assert base.memory_trials.effect(SET, RECIPE) is None
+
+
+@pytest.mark.parametrize(
+    ("differences", "sentence"),
+    [
+        ((0.5, 0.0), "Not shown that memory helps or harms: token F1 is higher by 0.250 ("),
+        ((-0.5, 0.0), "Not shown that memory helps or harms: token F1 is lower by 0.250 ("),
+        ((0.5, -0.25), "Not shown that memory helps or harms: token F1 is higher by 0.125 ("),
+        ((0.0, 0.0), "Memory changed nothing: token F1 is the same on every one of 2 questions, 2"),
+    ],
+)
+def test_what_two_questions_show(differences: tuple[float, float], sentence: str) -> None:
+    without = {"q1": 0.5, "q2": 0.5}
+    values = dict(zip(without, (0.5 + each for each in differences), strict=True))
+    figures = compare("token_f1", values, without)
+    effect = MemoryEffect("one", "other", figures, {}, questions=2, shown=2)
+    assert effect.sentence.startswith(sentence)
+    assert effect.sentence.endswith("2 questions, 2 of them with examples.")
 
 
 def test_quotes_have_no_use_for_memory(parts: tuple[Workspace, KnowledgeBase]) -> None:

@@ -2,17 +2,78 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from rag.readers.pdf.columns import Columns, grid_rows
+from rag.readers.pdf.columns import Columns, columns_of, grid_rows
 from rag.readers.pdf.drawn import Drawn, Rule
+from rag.readers.pdf.grids import FoundTable
+from rag.readers.pdf.regions import regions
 from rag.readers.pdf.rows import Row, Segment
-from rag.readers.pdf.words import Word
+from rag.readers.pdf.words import Turn, Word
 
 TOP, BOTTOM = 100.0, 110.0
 MIDDLE = 105.0
 CUT = 50.0
 ABOVE = Rule(0.0, 90.0, CUT)
+
+
+def test_a_line_counts_as_one_in_whatever_order_its_parts_were_drawn() -> None:
+    parts = [Rule(60.0, 100.0, MIDDLE), Rule(0.0, 30.0, MIDDLE), Rule(30.0, 60.0, MIDDLE)]
+    assert Drawn(across=parts).rules_off(TOP, BOTTOM, 0.0, 100.0)
+    # The same stretch drawn twice is as long as drawn once.
+    assert not Drawn(across=[parts[0], parts[0]]).rules_off(TOP, BOTTOM, 0.0, 100.0)
+
+
+def test_boundaries_go_from_left_to_right_be_they_drawn_or_white() -> None:
+    rows = [
+        Row(
+            [
+                Segment([Word("word", left, top, left + 20, top + 10, place)])
+                for place, left in enumerate((0, 60, 120))
+            ],
+            *(top, top + 10, 10),
+        )
+        for top in (100, 115, 130)
+    ]
+    found = columns_of(rows, Drawn(down=[Rule(95.0, 145.0, 40.0)]))
+    assert found.drawn == [40.0]
+    assert found.cuts == pytest.approx([40.0, 100.0], abs=0.5)
+
+
+def test_one_box_is_turned_as_many_are() -> None:
+    turn = Turn((1.0, 2.0, 3.0), (4.0, 5.0, 6.0), 100.0, 200.0)
+    # From (1 + 4 + 3, 4 + 10 + 6) to (3 + 8 + 3, 12 + 20 + 6).
+    assert turn.box(1.0, 2.0, 3.0, 4.0) == (8.0, 20.0, 14.0, 38.0)
+    assert turn.boxes(np.array([[1.0, 2.0, 3.0, 4.0]])).tolist() == [[8.0, 20.0, 14.0, 38.0]]
+
+
+def test_a_caption_after_a_gap_does_not_hide_the_table_below_it() -> None:
+    def row(top: float, *texts: str) -> Row:
+        words = [Word(t, 100.0 * n, top, 100.0 * n + 40, top + 10, n) for n, t in enumerate(texts)]
+        return Row([Segment([word]) for word in words], top, top + 10, 10)
+
+    rows = [row(0, "Far above"), row(100, "Caption")]
+    rows += [row(115 + 15 * n, f"name {n}", f"{n}1", f"{n}7") for n in range(4)]
+    assert list(regions(rows, Drawn())) == [(2, 5)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "middle", "expected"),
+    [
+        ([["June", "3"], ["July", "4"]], ("Month", "Sum"), 50.0, True),
+        ([["June", "3"], ["Month", "Sum"]], ("Month", "Sum"), 62.0, True),
+        ([["June", "3"], ["July", "4"]], ("Month", "Sum"), 63.0, False),  # other columns
+        ([["Month", "Sum"], ["July", "4"]], ("Month", "Sum"), 50.0, False),  # a header of its own
+        ([["May", "2"], ["July", "4"]], ("Month", "Sum"), 50.0, True),
+        ([["June", "3"], ["July", "4"]], (), 50.0, False),
+    ],
+)
+def test_a_table_goes_on_under_the_same_columns_without_its_header(
+    rows: list[list[str]], labels: tuple[str, ...], middle: float, expected: bool
+) -> None:
+    before = FoundTable([["Month", "Sum"], ["May", "2"]], labels, (10.0, 50.0))
+    assert FoundTable(rows, (), (10.0, middle)).continues(before) is expected
 
 
 def cells(*rules: Rule) -> list[str]:

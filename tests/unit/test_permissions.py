@@ -242,6 +242,25 @@ def test_the_last_owner_stays(workspace: Workspace) -> None:
     assert [each.person for each in workspace.base("manuals").members.every()] == [ben]
 
 
+def test_a_first_start_queues_the_sample(workspace: Workspace, home: Path) -> None:
+    first = workspace_at(home)
+    for _ in range(2):
+        first.welcome()
+        assert [info.name for info in first.bases()] == ["sample"]
+        assert len(first.jobs.active()) == 1
+    workspace.welcome()
+    assert [info.name for info in workspace.bases()] == ["manuals"]
+
+
+def test_who_is_no_member_cannot_leave(workspace: Workspace) -> None:
+    secret, _ = workspace.base("manuals").links.create("fair", 3)
+    link = workspace.access.link(secret)
+    assert link is not None
+    for principal in (Principal(), Principal(link=link, via="link", key_id=link.id)):
+        with pytest.raises(InvalidInput, match="Nobody is a member here"):
+            ScopedWorkspace(workspace, principal).leave("manuals")
+
+
 def test_what_another_base_holds_is_not_read_by_its_name(workspace: Workspace) -> None:
     ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
     theirs = view(workspace, ben)

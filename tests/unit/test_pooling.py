@@ -109,6 +109,9 @@ def test_the_bounds_of_runs_that_cut_differently_are_those_of_each_alone() -> No
     # The first has 0.5 to 1, the second 0 to 0.5, and nothing that one has tells of the other.
     assert found.bounds == (0.0, 1.0)
     assert found.open_shares == (0.5, 0.5)
+    # Both have 0.5 to 1.
+    row = JudgedRankings(["a", "r"], ["s", "x"], {"r": 1}, {"s": 1})
+    assert pooled_difference("precision@2", {"q": row}, same_cut=False).bounds == (-0.5, 0.5)
 
 
 def test_pooled_labels_never_turn_the_true_difference_out_of_the_bounds() -> None:

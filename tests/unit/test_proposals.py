@@ -184,6 +184,9 @@ def test_what_cannot_be_asked_for(
     with pytest.raises(InvalidInput, match=said):
         base.proposals.request(SET, kinds, number, QUICK)
     assert base.questions.every() == []
+    for fewest_and_most in (1, 500):
+        base.proposals.request(SET, ["cloze"], fewest_and_most, QUICK)
+    assert [found.name for found in base.questions.every()] == [SET]
 
 
 def test_nothing_can_be_made_from_nothing(workspace: Workspace) -> None:

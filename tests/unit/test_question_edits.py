@@ -46,6 +46,11 @@ def test_a_set_is_created_empty_renamed_and_deleted(base: KnowledgeBase) -> None
         base.question_edits.create_set(" checks ")
     with pytest.raises(InvalidInput, match="name"):
         base.question_edits.create_set("  ")
+    with pytest.raises(InvalidInput, match="1 to 80 characters"):
+        base.question_edits.create_set("x" * 81)
+    base.question_edits.create_set("x" * 80)
+    assert [item.name for item in base.questions.every()] == [SET, "x" * 80]
+    base.question_edits.delete_set("x" * 80)
     base.question_edits.create_set("other")
     with pytest.raises(AlreadyExists):
         base.question_edits.rename_set("other", SET)

@@ -148,6 +148,18 @@ def test_a_question_without_an_answer_gets_one_by_a_label_that_is_added(
     assert (question.answerable, len(question.labels)) == (True, 1)
 
 
+def test_a_question_without_an_answer_gets_none_by_a_label_of_no_relevance(
+    base: KnowledgeBase,
+) -> None:
+    nothing = {"document": "leave.md", "quote": "Illness stops that", "grade": 0}
+    judged = json.dumps({"id": "a", "text": WHEN, "evidence": [nothing]})
+    base.exchange.import_file("other", "x.jsonl", line(WHEN, answerable=False))
+    base.exchange.import_file("other", "x.jsonl", judged, existing="add")
+    (question,) = base.questions.labelled("other")
+    assert question.answerable is False
+    assert [(label.quote, label.grade) for label in question.labels] == [("Illness stops that", 0)]
+
+
 def test_a_set_that_is_there_can_be_refused(base: KnowledgeBase) -> None:
     with pytest.raises(AlreadyExists, match="'checks' exists already") as raised:
         base.exchange.import_file(SET, "x.jsonl", FILE, existing="refuse")

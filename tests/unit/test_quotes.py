@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from rag import answering, providers
 from rag.answering.extractive import quotes
 from rag.answering.markup import without_markup
+from rag.answering.running_heads import running_lines
 from rag.answering.sentences import sentence_spans, statements
 from rag.recipe import AnswerRecipe
 from rag.settings import Settings
@@ -191,6 +192,21 @@ def test_running_heads_are_not_quoted_and_what_is_quoted_stands_where_it_says() 
         "“Close it.",
     }
     assert citations[0].quote in MANUAL.text
+
+
+def test_a_line_runs_on_two_pages_at_least_and_on_two_fifths_of_them() -> None:
+    def lines(document: Document) -> list[str]:
+        return [document.text[start:end] for start, end in running_lines(document)]
+
+    head = "Acme  |  Manual of the T30"
+    words = [f"Step {letter} is done." for letter in "abcdef"]
+    once = _pages(*words[:2])
+    assert [line for line in lines(once) if not line.startswith("Page")] == [head, head]
+    twice = _pages("Handle with care.", *words[:3], "Handle with care.")
+    assert lines(twice).count("Handle with care.") == 2
+    of_six = _pages("Handle with care.", *words[:4], "Handle with care.")
+    assert lines(of_six).count("Handle with care.") == 0
+    assert lines(of_six).count(head) == 6
 
 
 def test_a_citation_has_the_page_of_its_words_and_one_that_is_gone_says_so() -> None:

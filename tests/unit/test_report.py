@@ -90,6 +90,11 @@ def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBa
     text = Page(base.reports.html(run.id)).text
     first = sum(item.first_relevant == 1 for item in base.runs.results(run.id))
     assert f"A right passage comes first for {first} of 4 questions" in text
+    ranks = [item.first_relevant for item in base.runs.results(run.id) if item.metrics]
+    bands = {"1": (1,), "2": (2,), "3": (3,), "4–5": (4, 5), "6–10": range(6, 11), "none": (None,)}
+    found = {name: sum(rank in band for rank in ranks) for name, band in bands.items()}
+    bars = ", ".join(f"{name}: {number}" for name, number in found.items())
+    assert f": {bars}." in base.reports.html(run.id)
     for name in ("ndcg@10", "mrr@10", "recall@10", "precision@5"):
         assert f"{run.metrics[name]:.3f}" in text
     assert "5 questions of the set “handbook questions”, version 1" in text
@@ -266,6 +271,8 @@ def test_charts_are_well_formed_and_draw_their_values() -> None:
     assert sizes[0] == pytest.approx(4 * sizes[1], abs=0.05)
     drawn = ElementTree.fromstring(charts.differences([0.5, -0.25, 0.0]))
     assert [each.get("class") for each in drawn.iter("rect")] == ["bar won", "bar lost"]
+    ticks = [each.text for each in drawn.iter("text") if "tick" in each.get("class", "")]
+    assert ticks[:5] == ["−0.50", "−0.25", "0", "+0.25", "+0.50"]  # as far as the largest
     assert drawn.get("aria-label") == "Difference per question: 1 better, 1 worse, 3 in all."
 
 

@@ -149,6 +149,11 @@ def test_one_run_is_corrected_for_those_that_are_not_shown(base: KnowledgeBase) 
     assert (alone.figures.p, alone.figures.compared) == (table[0].figures.p, 2)
     _run(base, VECTORS)  # the same figures again are no other look
     assert base.runs.compare([one], words)[0].figures.compared == 2
+    # Nor are they if the questions stand in another order by then.
+    backwards = "\n".join(reversed(QUESTIONS.splitlines()))
+    base.exchange.import_file(SET, "questions.jsonl", backwards)
+    _run(base, VECTORS)
+    assert base.runs.compare([one], words)[0].figures.compared == 2
 
 
 def test_only_held_out_questions_are_compared_where_they_are_named(base: KnowledgeBase) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,16 @@ def test_a_section_goes_to_the_next_heading_of_its_rank(line: int, span: tuple[i
 
 def test_pages_are_shown_whole() -> None:
     assert spans([4, 5, 9], context="page") == [(30, 60, 1), (60, 100, 3)]
+
+
+def test_a_wider_piece_has_the_heading_that_it_begins_under_or_else_that_of_its_passage() -> None:
+    found = [
+        Hit(replace(LINES[n], heading="of the passage"), "d.md", rank, 1.0, 1.0, {})
+        for rank, n in enumerate((5, 1), start=1)
+    ]
+    pieces = shaped(found, SearchRecipe(context="page"), Around(), lambda _text: True)
+    headings = [(each.hit.chunk.start, each.hit.chunk.heading) for each in pieces]
+    assert headings == [(30, "One"), (0, "of the passage")]
 
 
 def test_what_would_not_fit_is_left_at_the_passage() -> None:
