@@ -7,11 +7,14 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
+from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from pages.components.shell import identity, session
 from rag import Claims, JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
@@ -40,6 +43,21 @@ UNANSWERABLE = ("q4", "Who won the world cup in 1954?")
 
 OpenPage = Callable[..., AppTest]
 AtWork = Callable[[int], None]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_once() -> Iterator[None]:
+    """Read the manifests of packages and the scripts of pages once, as a server does.
+
+    Otherwise, every visitor of a test would scan all installed packages.
+    """
+    scripts = ScriptCache()
+    with pytest.MonkeyPatch.context() as patch:
+        manifests = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", manifests)
+        for module in (app_test, local_script_runner):
+            patch.setattr(module, "ScriptCache", lambda: scripts)
+        yield
 
 
 @pytest.fixture(autouse=True)
