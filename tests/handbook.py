@@ -50,7 +50,7 @@ def visit(page: str, **parameters: str) -> AppTest:
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     for name, value in parameters.items():
         app.query_params[name] = value
-    app.run().switch_page(page).run()
+    app.switch_page(page).run()
     assert not app.exception
     return app
 

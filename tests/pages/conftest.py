@@ -163,7 +163,7 @@ def open_page() -> OpenPage:
         app = AppTest.from_file(str(FRAME), default_timeout=60)
         for name, value in parameters.items():
             app.query_params[name] = value
-        app.run().switch_page(file).run()
+        app.switch_page(file).run()
         assert not app.exception
         return app
 
@@ -192,7 +192,6 @@ def visit(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTes
         app = AppTest.from_file(str(FRAME), default_timeout=300)
         for name, value in parameters.items():
             app.query_params[name] = value
-        app.run()
-        return app.switch_page(page).run() if who else app
+        return app.switch_page(page).run() if who else app.run()
 
     return visit

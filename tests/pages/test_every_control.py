@@ -174,7 +174,7 @@ def visit(
         app = AppTest.from_file(str(FRAME), default_timeout=300)
         for name in ("kb", *PLACES[page]):
             app.query_params[name] = address.get(name, stocked.addresses[role][name])
-        return app.run().switch_page(page).run()
+        return app.switch_page(page).run()
 
     return visit
 
