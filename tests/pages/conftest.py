@@ -22,6 +22,7 @@ from rag.storage import Database
 from rag.storage import jobs as rows
 from tests.handbook import make
 from tests.members import World
+from tests.workspaces import fill_home, workspace_at
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
 RECIPE = Recipe().with_fields({"index.embedder": "fake", "index.chunk_size": 24})
@@ -142,10 +143,15 @@ def filled(home: Path) -> Workspace:
 
     The page under test opens the home a second time, as another process would.
     """
-    workspace = Workspace.from_env()
+    fill_home(home, _prepare)
+    return Workspace.from_env()
+
+
+def _prepare(home: Path) -> None:
+    workspace = workspace_at(home)
     base = workspace.create("notes", RECIPE)
     assert workspace.jobs.run(fill(base, DOCUMENTS)).status == "done"
-    return workspace
+    workspace.close()
 
 
 @pytest.fixture
