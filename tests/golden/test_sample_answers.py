@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Workspace
-from tests.workspaces import workspace_at
+import tests.sample
+from rag import KnowledgeBase
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
 QUESTIONS = {
@@ -68,11 +68,8 @@ CELLS: dict[str, list[tuple[str, ...]]] = {
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    workspace: Workspace = workspace_at(tmp_path_factory.mktemp("sample") / "home")
-    base, job = workspace.start_demo()
-    workspace.jobs.run(job)
-    yield base
-    workspace.close()
+    with tests.sample.sample(tmp_path_factory.mktemp("sample")) as filled:
+        yield filled
 
 
 def quoted(base: KnowledgeBase, question: str) -> list[str]:
