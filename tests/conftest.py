@@ -10,6 +10,7 @@ import hypothesis
 import pytest
 
 from rag import Settings
+from tests.statements import compiled_once
 from tests.workspaces import DATABASES, URL
 
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
         DATABASES.server = request.getfixturevalue("postgres")
     yield request.param
     DATABASES.server = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _statements_are_compiled_once() -> Iterator[None]:
+    with compiled_once():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
