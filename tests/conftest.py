@@ -116,8 +116,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Quick tests first, the browser last; of those about SQLite none on PostgreSQL."""
+    """Quick tests first, the browser last; of those about SQLite none on PostgreSQL.
+
+    Several processes begin with the files that take long, so that none is left with one at the end.
+    """
     items.sort(key=_place)
+    if hasattr(config, "workerinput"):
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in slow)
     if config.getoption("database") == "postgresql":
         left_out = [item for item in items if _is_about_sqlite(item)]
         config.hook.pytest_deselected(items=left_out)
