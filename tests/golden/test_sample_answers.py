@@ -82,6 +82,7 @@ def holds(quote: str, cells: list[tuple[str, ...]]) -> bool:
     return any(all(phrase in quote for phrase in phrases) for phrases in cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tag", "number"), [("code", 25), ("table", 21)])
 def test_the_answer_holds_the_right_row(sample: KnowledgeBase, tag: str, number: int) -> None:
     asked = [key for key, row in QUESTIONS.items() if tag in row["tags"]]

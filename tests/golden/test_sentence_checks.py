@@ -47,6 +47,7 @@ def flagged(sample: Sample, answer: Expected, text: str) -> list[SentenceCheck]:
     return [each for each in found if each.verdict != "supported"]
 
 
+@pytest.mark.slow
 def test_every_quote_of_an_offline_answer_is_found_at_its_citation(sample: Sample) -> None:
     lost = []
     for answer in sample.answers:

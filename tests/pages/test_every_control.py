@@ -187,6 +187,7 @@ def test_a_guest_may_do_what_is_offered(
     assert "\n".join(Sweep(partial(visit, GUEST, page), refusals).run()) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_in_sight")
 @pytest.mark.parametrize("page", PLACES)
 def test_members_may_do_what_is_offered(
