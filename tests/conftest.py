@@ -1,5 +1,6 @@
 """Fixtures for all tests: the real collections, a separate home, and no silent skips."""
 
+import gc
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ import hypothesis
 import pytest
 
 from rag import Settings
+from tests.statements import compiled_once
 from tests.workspaces import DATABASES, URL
 
 if TYPE_CHECKING:
@@ -66,6 +68,12 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _statements_are_compiled_once() -> Iterator[None]:
+    with compiled_once():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _everything_on_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
     """With ``--database postgresql``, every workspace of a test that does not say where it is."""
     if request.config.getoption("database") != "postgresql":
@@ -108,12 +116,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Quick tests first, the browser last; of those about SQLite none on PostgreSQL."""
+    """Quick tests first, the browser last; of those about SQLite none on PostgreSQL.
+
+    Several processes begin with the files that take long, so that none is left with one at the end.
+    """
     items.sort(key=_place)
+    if hasattr(config, "workerinput"):
+        slow = {item.path for item in items if item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in slow)
     if config.getoption("database") == "postgresql":
         left_out = [item for item in items if _is_about_sqlite(item)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect no garbage while tests are collected, and leave them out of it afterwards.
+
+    What is imported stays: half a million objects, which would be looked through again and again.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _is_about_sqlite(item: pytest.Item) -> bool:

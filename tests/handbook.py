@@ -9,7 +9,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase, Recipe, Workspace
-from tests.workspaces import add, workspace_at
+from tests.workspaces import add, fill_home, workspace_at
 
 FRAME = Path(__file__).resolve().parents[1] / "pages" / "frame.py"
 LEAVE = "How long may unused leave be carried over?"
@@ -37,12 +37,18 @@ RECIPE = Recipe().with_fields(
 
 def make(home: Path) -> tuple[Workspace, KnowledgeBase]:
     """Fills a home; the workspace stays open so that a test can look into it."""
+    fill_home(home, _prepare)
+    workspace = workspace_at(home)
+    return workspace, workspace.base("handbook")
+
+
+def _prepare(home: Path) -> None:
     workspace = workspace_at(home)
     base = workspace.create("handbook", RECIPE)
     assert set(add(workspace, base, DOCUMENTS)) == {"added"}
     lines = "\n".join(json.dumps({**each, "evidence": []}) for each in QUESTIONS)
     base.exchange.import_file("questions", "questions.jsonl", lines)
-    return workspace, base
+    workspace.close()
 
 
 def visit(page: str, **parameters: str) -> AppTest:
@@ -50,7 +56,7 @@ def visit(page: str, **parameters: str) -> AppTest:
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     for name, value in parameters.items():
         app.query_params[name] = value
-    app.run().switch_page(page).run()
+    app.switch_page(page).run()
     assert not app.exception
     return app
 

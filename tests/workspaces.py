@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -33,6 +34,7 @@ class Databases:
 
     server: Server | None = None
     _made: dict[Path, tuple[Server, str]] = field(default_factory=dict)
+    _kept: dict[Path, tuple[Server, str]] = field(default_factory=dict)
     _template: str = ""
 
     def of(self, home: Path) -> str:
@@ -47,6 +49,17 @@ class Databases:
         if home not in self._made:
             self._made[home] = self.server, self.server.create(self._template)
         return self.server.url(self._made[home][1])
+
+    def keep(self, home: Path) -> None:
+        """Keep the database of a home for copies, beyond the test that made it."""
+        if home in self._made:
+            self._kept[home] = self._made.pop(home)
+
+    def copy(self, kept: Path, home: Path) -> None:
+        """Make the database of a home as a copy of one that is kept."""
+        if kept in self._kept:
+            server, name = self._kept[kept]
+            self._made[home] = server, server.create(name)
 
     def homes(self) -> set[Path]:
         """Those that have a database there."""
@@ -71,6 +84,27 @@ def workspace_at(home: Path, servers: Servers | None = None) -> Workspace:
     if DATABASES.server is None and not (home / DATABASE).exists():
         (home / DATABASE).write_bytes(_empty_database())
     return Workspace(Settings.from_env(_address(home), home=home), servers)
+
+
+def fill_home(home: Path, prepare: Callable[[Path], None]) -> None:
+    """Fill a home as ``prepare`` does.
+
+    ``prepare`` runs once per process, on a home of its own, and has to close what it opens. Every
+    other home gets a copy of the files and of the database, so no test sees changes of another.
+    """
+    prepared = _prepared(prepare, DATABASES.server and DATABASES.server.port)
+    shutil.copytree(prepared.name, home, dirs_exist_ok=True)
+    DATABASES.copy(Path(prepared.name), home)
+
+
+@cache
+def _prepared(
+    prepare: Callable[[Path], None], _port: int | None
+) -> tempfile.TemporaryDirectory[str]:
+    folder = tempfile.TemporaryDirectory(prefix="prepared-")
+    prepare(Path(folder.name))
+    DATABASES.keep(Path(folder.name))
+    return folder
 
 
 def database_at(home: Path) -> Database:

@@ -52,7 +52,7 @@ def application(workspace: Workspace) -> ASGIApp:
     largest = (workspace.settings.max_upload_mb << 20) + _FORM
     for each in (uploads, question_files):
         app.include_router(each, prefix="/v1", max_body_size=largest)
-    app.router.routes.extend(reference(described(app)))
+    app.router.routes.extend(reference(lambda: described(app)))
     return Admission(app, workspace)
 
 

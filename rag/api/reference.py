@@ -5,6 +5,8 @@ Neither needs a token, because they contain nothing of the data.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -44,11 +46,16 @@ _PAGE = """<!doctype html>
 """
 
 
-def reference(document: dict[str, Any]) -> list[Mount | Route]:
-    """Return the routes of an OpenAPI document and of the page that shows it."""
+def reference(describe: Callable[[], dict[str, Any]]) -> list[Mount | Route]:
+    """Return the routes of an OpenAPI document and of the page that shows it.
 
-    async def openapi(_: Request) -> Response:
-        return JSONResponse(document)
+    ``describe`` makes the document. It takes as long as hundreds of requests, so it runs once, in
+    a thread, when the document is first asked for.
+    """
+    described = cache(describe)
+
+    def openapi(_: Request) -> Response:
+        return JSONResponse(described())
 
     async def page(_: Request) -> Response:
         return HTMLResponse(_PAGE)

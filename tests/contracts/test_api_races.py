@@ -16,6 +16,7 @@ from tests.workspaces import DATABASES, QUICK, URL, workspace_at
 pytestmark = pytest.mark.usefixtures("database")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("happens", ["renamed", "deleted", "replaced"])
 def test_no_address_breaks_when_its_base_changes_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, happens: str

@@ -110,6 +110,7 @@ def add(workspace: Workspace, base: str, name: str, text: str) -> int:
     return workspace.create(base, QUICK).documents.add_files([upload])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 @pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
 def test_a_cancelled_reading_ends_and_is_not_taken_up(

@@ -124,6 +124,7 @@ def alone(opened: Opened) -> dict[str, object]:
     return stored(workspace, base)
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_what_one_process_gives(
     two: LocalCluster, alone: dict[str, object], opened: Opened, nothing_here: None
 ) -> None:

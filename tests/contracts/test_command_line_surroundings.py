@@ -35,6 +35,7 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any,
     return code, json.loads(told.out) if told.out else None, told.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_a_result_is_told_in_the_characters_that_standard_output_has(
     workspace: Workspace, home: Path, encoding: str

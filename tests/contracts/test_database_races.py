@@ -108,6 +108,7 @@ def test_knowledge_bases_of_one_name_are_made_once(workspace: Workspace) -> None
     assert len(workspace.bases()) == ROUNDS
 
 
+@pytest.mark.slow
 def test_every_change_of_documents_counts(workspace: Workspace, base: KnowledgeBase) -> None:
     def write(number: int, thread: int) -> None:
         workspace.jobs.run(

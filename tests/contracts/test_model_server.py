@@ -11,7 +11,7 @@ from rag.providers import RetryPolicy
 from rag.settings import Settings
 from rag.types import Message
 
-pytestmark = pytest.mark.server
+pytestmark = [pytest.mark.server, pytest.mark.xdist_group("server")]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from rag import KnowledgeBase
-from tests.bench.explanations import EXPLAINED, FIELDS, PAIRS, added_up, sample, turned
+from tests.bench.explanations import EXPLAINED, FIELDS, PAIRS, added_up, turned
+from tests.sample import sample
 
 pytestmark = pytest.mark.slow
 

@@ -49,6 +49,7 @@ def _ranking(base: KnowledgeBase, question: str, recipe: Recipe) -> list[tuple[s
     return [(hit.chunk.id, hit.score) for hit in base.search(question, recipe).hits]
 
 
+@pytest.mark.slow
 def test_rankings_of_pgvector_and_of_faiss_are_those_of_sqlite_with_faiss(
     postgres: Server, collection: Path, tmp_path: Path
 ) -> None:

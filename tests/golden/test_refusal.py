@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-from rag import SAMPLE, KnowledgeBase, Settings, Workspace
+import tests.sample
+from rag import SAMPLE, KnowledgeBase
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    home: Path = tmp_path_factory.mktemp("home")
-    workspace = Workspace(Settings.from_env({}, home=home))
-    base, job = workspace.start_demo()
-    workspace.jobs.run(job)
-    return base
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    with tests.sample.sample(tmp_path_factory.mktemp("home")) as filled:
+        yield filled
 
 
 @pytest.mark.parametrize(

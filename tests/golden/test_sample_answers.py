@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Workspace
-from tests.workspaces import workspace_at
+import tests.sample
+from rag import KnowledgeBase
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "sample"
 QUESTIONS = {
@@ -68,11 +68,8 @@ CELLS: dict[str, list[tuple[str, ...]]] = {
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    workspace: Workspace = workspace_at(tmp_path_factory.mktemp("sample") / "home")
-    base, job = workspace.start_demo()
-    workspace.jobs.run(job)
-    yield base
-    workspace.close()
+    with tests.sample.sample(tmp_path_factory.mktemp("sample")) as filled:
+        yield filled
 
 
 def quoted(base: KnowledgeBase, question: str) -> list[str]:
@@ -85,6 +82,7 @@ def holds(quote: str, cells: list[tuple[str, ...]]) -> bool:
     return any(all(phrase in quote for phrase in phrases) for phrases in cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tag", "number"), [("code", 25), ("table", 21)])
 def test_the_answer_holds_the_right_row(sample: KnowledgeBase, tag: str, number: int) -> None:
     asked = [key for key, row in QUESTIONS.items() if tag in row["tags"]]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import pytest
 
+import tests.sample
 from rag import KnowledgeBase, SentenceCheck
 from rag.evaluation.answers.measures import groundedness, relevance
 from tests.sample_answers import Expected, checker, cited_by, expected_answers, sentences
-from tests.workspaces import workspace_at
 
 TRIES = 2  # of a change, for every question
 
@@ -28,11 +28,8 @@ class Sample:
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
-    workspace = workspace_at(tmp_path_factory.mktemp("sample") / "home")
-    base, job = workspace.start_demo()
-    workspace.jobs.run(job)
-    yield Sample(base, expected_answers(base))
-    workspace.close()
+    with tests.sample.sample(tmp_path_factory.mktemp("sample")) as base:
+        yield Sample(base, expected_answers(base))
 
 
 def with_another_figure(text: str, draw: random.Random) -> str:
@@ -50,6 +47,7 @@ def flagged(sample: Sample, answer: Expected, text: str) -> list[SentenceCheck]:
     return [each for each in found if each.verdict != "supported"]
 
 
+@pytest.mark.slow
 def test_every_quote_of_an_offline_answer_is_found_at_its_citation(sample: Sample) -> None:
     lost = []
     for answer in sample.answers:

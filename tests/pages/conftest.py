@@ -7,11 +7,14 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
+from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from pages.components.shell import identity, session
 from rag import Claims, JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
@@ -19,6 +22,7 @@ from rag.storage import Database
 from rag.storage import jobs as rows
 from tests.handbook import make
 from tests.members import World
+from tests.workspaces import fill_home, workspace_at
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
 RECIPE = Recipe().with_fields({"index.embedder": "fake", "index.chunk_size": 24})
@@ -40,6 +44,21 @@ UNANSWERABLE = ("q4", "Who won the world cup in 1954?")
 
 OpenPage = Callable[..., AppTest]
 AtWork = Callable[[int], None]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_once() -> Iterator[None]:
+    """Read the manifests of packages and the scripts of pages once, as a server does.
+
+    Otherwise, every visitor of a test would scan all installed packages.
+    """
+    scripts = ScriptCache()
+    with pytest.MonkeyPatch.context() as patch:
+        manifests = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", manifests)
+        for module in (app_test, local_script_runner):
+            patch.setattr(module, "ScriptCache", lambda: scripts)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -124,10 +143,15 @@ def filled(home: Path) -> Workspace:
 
     The page under test opens the home a second time, as another process would.
     """
-    workspace = Workspace.from_env()
+    fill_home(home, _prepare)
+    return Workspace.from_env()
+
+
+def _prepare(home: Path) -> None:
+    workspace = workspace_at(home)
     base = workspace.create("notes", RECIPE)
     assert workspace.jobs.run(fill(base, DOCUMENTS)).status == "done"
-    return workspace
+    workspace.close()
 
 
 @pytest.fixture
@@ -145,7 +169,7 @@ def open_page() -> OpenPage:
         app = AppTest.from_file(str(FRAME), default_timeout=60)
         for name, value in parameters.items():
             app.query_params[name] = value
-        app.run().switch_page(file).run()
+        app.switch_page(file).run()
         assert not app.exception
         return app
 
@@ -174,7 +198,6 @@ def visit(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTes
         app = AppTest.from_file(str(FRAME), default_timeout=300)
         for name, value in parameters.items():
             app.query_params[name] = value
-        app.run()
-        return app.switch_page(page).run() if who else app
+        return app.switch_page(page).run() if who else app.run()
 
     return visit

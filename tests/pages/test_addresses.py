@@ -85,7 +85,8 @@ def test_another_question_takes_nothing_of_the_former_along(
 def test_words_alone_write_no_threshold_into_the_address(
     filled: Workspace, open_page: OpenPage
 ) -> None:
-    app = open_page("inspector.py", q=HOTEL)
+    app = open_page("chat.py", q=HOTEL)
+    app.switch_page("inspector.py").run()
     app.sidebar.button_group(key="mode").set_value("Lexical").run()
     assert app.query_params["mode"] == "Lexical"
     assert "threshold" not in app.query_params

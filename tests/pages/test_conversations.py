@@ -75,7 +75,7 @@ def test_a_conversation_keeps_its_settings_and_brings_them_back(base: KnowledgeB
     assert ask(app, HOTEL).session_state["recipe_working"][base.id].working.search.top_k == 7
     again = AppTest.from_file(str(FRAME), default_timeout=300)  # after a restart
     again.query_params["talk"] = "1"
-    again.run().switch_page("chat.py").run()
+    again.switch_page("chat.py").run()
     assert again.slider(key="k").value == 7
     assert base.conversations.turns(1)[-1].recipe.search.top_k == 7
 

@@ -174,7 +174,7 @@ def visit(
         app = AppTest.from_file(str(FRAME), default_timeout=300)
         for name in ("kb", *PLACES[page]):
             app.query_params[name] = address.get(name, stocked.addresses[role][name])
-        return app.run().switch_page(page).run()
+        return app.switch_page(page).run()
 
     return visit
 
@@ -187,6 +187,7 @@ def test_a_guest_may_do_what_is_offered(
     assert "\n".join(Sweep(partial(visit, GUEST, page), refusals).run()) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_in_sight")
 @pytest.mark.parametrize("page", PLACES)
 def test_members_may_do_what_is_offered(

@@ -143,7 +143,7 @@ def test_a_single_local_user_is_offered_everything(
         app = AppTest.from_file(str(FRAME), default_timeout=300)
         for name in ("kb", "set", "run", "runs"):
             app.query_params[name] = world.parameters[name]
-        app = opened(app.run().switch_page(page).run(), page)
+        app = opened(app.switch_page(page).run(), page)
         for key in (*keys, *EVERYWHERE):
             held = buttons(app, key)
             assert held, (page, key)

@@ -36,7 +36,7 @@ def visit(page: str, **parameters: str | list[str]) -> AppTest:
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     for name, value in {"kb": "handbook", **parameters}.items():
         app.query_params[name] = value
-    app.run().switch_page(page).run()
+    app.switch_page(page).run()
     assert not app.exception
     return app
 
