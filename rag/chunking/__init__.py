@@ -18,6 +18,7 @@ from rag.chunking.atoms import Scale, read_atoms
 from rag.chunking.contexts import Contexts
 from rag.chunking.edits import added_words, apply_edits
 from rag.chunking.estimates import EstimatedTokens
+from rag.chunking.headings import closing_headings, heading_end
 from rag.chunking.semantic import Embed, topics
 from rag.chunking.spans import Policy, cut
 from rag.lexical.languages import document_language
@@ -27,7 +28,6 @@ from rag.types import Chunk, Document, Span, Vectors, chunk_key
 
 __all__ = ["CHUNKERS", "Cutting", "Embed", "chunks", "length_counter"]
 
-_LONGEST_TITLE = 500
 _VISIBLE = re.compile(r"\S")
 
 _ANYWHERE = Policy((0,) * 8)
@@ -45,17 +45,17 @@ def _everything(document: Document, *_: object) -> Iterator[Span]:
 
 
 def _sections(document: Document, *_: object) -> Iterator[Span]:
-    """Text from one heading to the next; a heading without own text goes with what follows it,
-    unless that is in a section above its own."""
-    start, last, level, text = 0, 0, 0, document.text
+    """Text from one heading to the next; a heading without text of its own goes with what follows
+    it, and at the end of the document with what precedes it."""
+    start, title_end, text = 0, 0, document.text
+    closing = closing_headings(text, document.headings, 0, len(text))
     for heading in document.headings:
-        own = text[last : min(heading.start, last + _LONGEST_TITLE)].strip()
-        long = heading.start - last >= _LONGEST_TITLE
-        title_only = not long and "\n" not in own and 0 < level <= heading.level
-        if long or (own and not title_only):
+        if heading.start >= closing:
+            break
+        if _VISIBLE.search(text, title_end, heading.start):
             yield start, heading.start
             start = heading.start
-        last, level = heading.start, heading.level
+        title_end = heading_end(text, heading)
     yield start, len(text)
 
 
@@ -84,7 +84,7 @@ class Cutting:
     policy: Policy | None
     fine: bool = False
     sectioned: bool = False
-    """Every passage lies under one heading, the last one before its end."""
+    """Every passage lies under one heading, the last one in it that has text."""
 
 
 CHUNKERS: Mapping[Chunker, Cutting] = MappingProxyType(
@@ -126,6 +126,7 @@ def chunks(
 
     for order, (start, end) in enumerate(apply_edits(document, cut_part)):
         about = contexts.of(start, end), added_words(document, start, end)
+        first = document.heading_at(start)
         yield Chunk(
             key=chunk_key(document.id, start, end),
             document_id=document.id,
@@ -133,10 +134,16 @@ def chunks(
             end=end,
             text=document.text[start:end],
             order=order,
-            heading=document.heading_at(end - 1 if cutting.sectioned else start),
+            heading=_last_heading(document, start, end) if cutting.sectioned else first,
             page=document.page_at(start),
             context="\n".join(filter(None, about)),
         )
+
+
+def _last_heading(document: Document, start: int, end: int) -> str:
+    """The last heading of a passage that has text in it, or the last one if none has."""
+    closing = closing_headings(document.text, document.headings, start, end)
+    return document.heading_at((closing if closing > start else end) - 1)
 
 
 def length_counter(

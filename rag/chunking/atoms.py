@@ -24,6 +24,7 @@ from rag.chunking.characters import (
     kinds_of,
     word_starts,
 )
+from rag.chunking.headings import closing_headings, heading_end
 from rag.protocols import Tokenizer
 from rag.types import Heading, Table
 
@@ -104,9 +105,10 @@ def read_atoms(
     A row of a table is an atom where it is within the limit.
     """
     last_end, measured, bits = start, 0, 0
+    closing = closing_headings(text, headings, start, end)
     while match := _VISIBLE.search(text, start, end):
         start = match.start()
-        block = _read_block(text, start, end, bits, tables, headings)
+        block = _read_block(text, start, end, bits, tables, headings, closing)
         rows = _measure(block, scale)
         rows[:2] += start
         atoms = _summed(rows, last_end, measured, scale)
@@ -122,13 +124,17 @@ def _read_block(
     first_bits: int,
     tables: Sequence[Table],
     headings: Sequence[Heading],
+    closing: int,
 ) -> _Block:
     piece = text[start : min(start + BLOCK, end)]
     kinds = kinds_of(piece)
     words = word_starts(kinds)
     bits = boundary_bits(piece, kinds, words)
     bits[0] = first_bits
-    bits[_after_headings(piece, start, words, headings)] |= HEADING
+    bits[_bound_to_headings(text, piece, start, words, headings)] |= HEADING
+    if closing > start:  # headings that no text follows go with what precedes them
+        first = np.searchsorted(words, closing - start)
+        bits[first : first + 1] |= HEADING
     rows = _table_rows(piece, start, tables)
     if start + len(piece) == end:
         return _Block(piece, kinds, words, bits, rows, True, 0)
@@ -143,20 +149,19 @@ def _read_block(
     return _Block(piece[:stop], kinds[:stop], words, bits, rows, False, 0)
 
 
-def _after_headings(
-    piece: str, start: int, words: Positions, headings: Sequence[Heading]
+def _bound_to_headings(
+    text: str, piece: str, start: int, words: Positions, headings: Sequence[Heading]
 ) -> Positions:
-    """Return the indexes of the first words after the headings that begin in a piece."""
+    """Return the indexes of the words of headings but their first, and of the first ones after."""
     first = bisect.bisect_left(headings, start, key=lambda heading: heading.start)
-    ends = list[int]()
+    bound = list[Positions]()
     for heading in headings[first:]:
-        low = heading.start - start
-        if low >= len(piece):
+        if heading.start - start >= len(piece):
             break
-        line_end = piece.find("\n", low + max(0, len(heading.title) - 1))
-        ends.append(len(piece) if line_end < 0 else line_end)
-    after = np.searchsorted(words, np.array(ends, np.int64))
-    return after[after < len(words)]
+        edges = heading.start - start + 1, heading_end(text, heading) - start
+        low, after = np.searchsorted(words, edges)
+        bound.append(np.arange(low, min(after + 1, len(words))))
+    return np.concatenate(bound) if bound else np.empty(0, np.int64)
 
 
 def _table_rows(piece: str, start: int, tables: Sequence[Table]) -> Positions:

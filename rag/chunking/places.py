@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rag.chunking.headings import closing_headings
 from rag.types import Document, Heading, Page
 
 _BANDS = ((90.0, "hardly a word wrong"), (75.0, "some words wrong"))  # by least confidence
@@ -28,9 +29,10 @@ class Place:
 
 
 def place_of(document: Document, start: int, end: int) -> Place:
-    """The place of ``document.text[start:end]``; the text itself is not looked at.
+    """The place of ``document.text[start:end]``.
 
     A passage often begins in the last line of a section or page, or in the running head of one.
+    A heading without text of its own has no part of a passage, unless it is all of it.
     """
     number = _page(document, start, end)
     page = next((candidate for candidate in document.pages if candidate.number == number), None)
@@ -60,13 +62,13 @@ def _page(document: Document, start: int, end: int) -> int | None:
 
 
 def _heading(document: Document, start: int, end: int) -> str:
-    inner = (
-        heading.start for heading in _from(document.headings, start, end) if heading.start > start
-    )
+    inside = _from(document.headings, start, end)
+    inner = [heading.start for heading in inside if heading.start > start]
     shares = dict[str, int]()
     for low, high in itertools.pairwise([start, *inner, end]):
         heading = document.heading_at(low)
-        shares[heading] = shares.get(heading, 0) + high - low
+        bare = closing_headings(document.text, inside, low, high) == low
+        shares[heading] = shares.get(heading, 0) + (0 if bare else high - low)
     return max(shares, key=lambda heading: shares[heading])
 
 

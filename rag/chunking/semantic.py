@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from rag.chunking.atoms import BLOCK, Scale, read_atoms
-from rag.chunking.characters import PARAGRAPH, SENTENCE
+from rag.chunking.characters import HEADING, PARAGRAPH, SENTENCE
 from rag.types import Document, Floats, Integers, Span, Vectors
 
 Embed = Callable[[Sequence[str]], Vectors]
@@ -27,29 +27,34 @@ _CHARACTERS = Scale(BLOCK, None, fine=False)
 def topics(document: Document, embed: Embed, percentile: float) -> Iterator[Span]:
     """Stretches of the text about one thing each, in order; they hold every character.
 
-    A stretch ends where the distance of two neighbouring sentences is above the percentile. Tables
-    are never cut. Every sentence is embedded once; what is kept of it is one number.
+    A stretch ends where the distance of two neighbouring sentences is above the percentile, but not
+    between a heading and its text. Tables are never cut. Every sentence is embedded once; what is
+    kept of it is one number.
     """
-    starts = np.fromiter(_sentences(document), np.int64)
+    starts, announced = np.array([*_sentences(document)], np.int64).reshape(-1, 2).T
     bounds = [0, len(document.text)]
     if len(starts) > 1:
         distances = _distances(document.text, starts, embed)
         breaks = distances > np.percentile(distances, percentile)
+        breaks[announced[1:] == 1] = False
         bounds[1:1] = starts[1:][breaks].tolist()
     yield from pairwise(bounds)
 
 
-def _sentences(document: Document) -> Iterator[int]:
-    """Yield the starts of sentences; a table is one sentence."""
-    first = True
-    for starts, _, _, _, bits in read_atoms(document.text, 0, len(document.text), _CHARACTERS):
+def _sentences(document: Document) -> Iterator[tuple[int, bool]]:
+    """Yield the starts of sentences, and whether a heading precedes each; a table is a sentence."""
+    first, text = True, document.text
+    for starts, _, _, _, bits in read_atoms(
+        text, 0, len(text), _CHARACTERS, headings=document.headings
+    ):
         begins = bits & (SENTENCE | PARAGRAPH) != 0
         begins[0] |= first
         first = False
-        for start in starts[begins].tolist():
+        after_heading = bits[begins] & HEADING != 0
+        for start, after in zip(starts[begins].tolist(), after_heading.tolist(), strict=True):
             table = document.table_at(start)
             if table is None or start <= table.start:
-                yield start
+                yield start, after
 
 
 def _distances(text: str, starts: Integers, embed: Embed) -> Floats:

@@ -1,6 +1,7 @@
 """What holds for every chunker, size, overlap, unit and text."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import pytest
@@ -194,3 +195,30 @@ def test_signs_of_several_characters_stay_whole(
 def test_nothing_comes_of_nothing(chunker: str, text: str) -> None:
     recipe = IndexRecipe.model_validate({"chunker": chunker})
     assert _cut(Document("d", "", "", "", text), recipe, WORDS) == []
+
+
+@st.composite
+def outlines(draw: st.DrawFn) -> Document:
+    """A document of headings, some without text, and paragraphs."""
+    lines = draw(st.lists(st.sampled_from(["#", "##", "###", "text"]), min_size=1, max_size=6))
+    text, headings = "", list[Heading]()
+    for number, kind in enumerate(lines):
+        if kind == "text":
+            text += f"Sentence {number} is short. " * draw(st.integers(1, 6)) + "\n\n"
+        else:
+            headings.append(Heading(len(text), len(kind), f"Part {number}"))
+            text += f"{kind} Part {number}\n\n"
+    return Document("d", "", "", "", text, headings=tuple(headings))
+
+
+@given(
+    outlines(),
+    st.sampled_from(["markdown", "recursive", "sentence", "semantic"]),
+    st.integers(40, 80),
+)
+@settings(max_examples=100, deadline=None)
+def test_no_passage_is_a_heading_alone(document: Document, chunker: str, size: int) -> None:
+    recipe = IndexRecipe.model_validate({"chunker": chunker, "chunk_size": size})
+    if "Sentence" in document.text:
+        texts = [chunk.text for chunk in _cut(document, recipe, WORDS)]
+        assert [text for text in texts if re.fullmatch(r"(#* ?Part \d\s*)+", text)] == []

@@ -158,21 +158,6 @@ def test_sections_carry_the_path_of_their_headings() -> None:
     assert _texts(text, "markdown", 9) == _texts(text, "recursive", 9)
 
 
-def test_a_heading_goes_with_what_follows_it_unless_that_is_in_a_section_above() -> None:
-    text = "# A\n\n# B\n\nb b\n\n## C\n\n# D\n\nd d\n"
-    headings = tuple(
-        Heading(text.index(f"{mark} {title}"), len(mark), title)
-        for mark, title in (("#", "A"), ("#", "B"), ("##", "C"), ("#", "D"))
-    )
-    document = Document("d", "", "", "", text, headings=headings)
-    found = [(chunk.text, chunk.heading) for chunk in _cut(document, "markdown", 12)]
-    assert found == [
-        ("# A\n\n# B\n\nb b", "B"),
-        ("## C", "B > C"),
-        ("# D\n\nd d", "D"),
-    ]
-
-
 def test_pages_are_chunks_and_long_ones_are_split() -> None:
     text = "a b c\x0cd e f g h i j k l m\x0c\x0cn"
     pages = (Page(1, 0, 5), Page(2, 6, 25), Page(3, 26, 26), Page(4, 27, 28))
