@@ -80,7 +80,7 @@ def test_a_wider_piece_has_the_heading_that_it_begins_under_or_else_that_of_its_
         Hit(replace(LINES[n], heading="of the passage"), "d.md", rank, 1.0, 1.0, {})
         for rank, n in enumerate((5, 1), start=1)
     ]
-    pieces = shaped(found, SearchRecipe(context="page"), Around(), lambda _text: True)
+    pieces = shape_passages(found, SearchRecipe(context="page"), Around(), lambda _text: True)
     headings = [(each.hit.chunk.start, each.hit.chunk.heading) for each in pieces]
     assert headings == [(30, "One"), (0, "of the passage")]
 
