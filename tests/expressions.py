@@ -59,7 +59,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.answering.checking.figures:_measured": {"unit": "days"},
     "rag.answering.checking.figures:_code_pattern": {"code": "AB-12.3"},
     "rag.answering.checking.fractions:says_pair": {"numbers": (3.0, 4.0)},
-    "rag.chunking.contexts:_rest": {"said": "Two words"},
+    "rag.chunking.contexts:_rest": {"previous": "Two words"},
     "rag.retrieval.filters:_any_of": {"globs": ["a*b", "c?d"]},
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
     "pages.components.labels.evidence_dialog:chosen": {"words": "Two words"},

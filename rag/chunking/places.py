@@ -13,6 +13,7 @@ from rag.types import Document, Heading, Page
 
 _BANDS = ((90.0, "hardly a word wrong"), (75.0, "some words wrong"))  # by least confidence
 _DOUBTFUL = "many words wrong"
+_MARKS = 4  # characters beside the marks of the level: spaces and line ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,20 @@ def _heading(document: Document, start: int, end: int) -> str:
     shares = dict[str, int]()
     for low, high in itertools.pairwise([start, *inner, end]):
         heading = document.heading_at(low)
-        bare = closing_headings(document.text, inside, low, high) == low
+        bare = _is_bare(document, inside, low, high)
         shares[heading] = shares.get(heading, 0) + (0 if bare else high - low)
     return max(shares, key=lambda heading: shares[heading])
+
+
+def _is_bare(document: Document, headings: Sequence[Heading], low: int, high: int) -> bool:
+    """Whether the stretch is a heading alone.
+
+    An outline has no text to look at: there, the length of the title with its marks decides.
+    """
+    if document.text:
+        return closing_headings(document.text, headings, low, high) == low
+    heading = next((heading for heading in headings if heading.start == low), None)
+    return heading is not None and high - low <= len(heading.title) + heading.level + _MARKS
 
 
 def _from(marks: Sequence[Page] | Sequence[Heading], start: int, end: int) -> Sequence[Any]:

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
@@ -70,24 +70,26 @@ def help_ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
         Cluster(services.settings.cluster, reporter.cancelled) as cluster,
     ):
         reader = _ItemReader(services, job, reporter, claims, cluster)
-        read = sum(map(reader.handle, reader.shortest_first(_waiting(services, job))))
+        read = sum(map(reader.handle, reader.shortest_first(_waiting(_items(services, job)))))
         while reader.vectors.some():
             pass
     return f"{read} read"
 
 
-def _waiting(services: Services, job: JobRow) -> list[JobItem]:
+def _items(services: Services, job: JobRow) -> list[JobItem]:
     with services.database.read() as connection:
-        return [item for item in rows.items(connection, job.id) if item.status == "waiting"]
+        return rows.items(connection, job.id)
+
+
+def _waiting(items: Iterable[JobItem]) -> list[JobItem]:
+    return [item for item in items if item.status == "waiting"]
 
 
 def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
-    while waiting := _waiting(services, job):
+    while waiting := _waiting(outcome := _items(services, job)):
         handled = sum(map(reader.handle, reader.shortest_first(waiting)))
         if not handled and not reader.vectors.some():
             reader.wait_for_others()
-    with services.database.read() as connection:
-        outcome = rows.items(connection, job.id)
     if reader.vectors.rest() or any(item.status in ("added", "replaced") for item in outcome):
         reader.refresh()
     if "questions" in job.payload:

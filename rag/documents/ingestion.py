@@ -81,15 +81,6 @@ class Ingestion:
         """The steps of storing a document in every build, and whose pace each has."""
         return throughput.work_for(*self.recipes())
 
-    def embedding(self) -> dict[str, dict[str, str]]:
-        """The step of embedding for each build, by its hash, and whose pace it has."""
-        return {
-            recipe.hash: {
-                throughput.steps(recipe, number)[1]: throughput.embedding(recipe.embedder)
-            }
-            for number, recipe in enumerate(self.recipes())
-        }
-
     def behind(self) -> str:
         """Return the builds that could not take documents, with the reasons; "" if all could."""
         return "; ".join(self._behind.values())

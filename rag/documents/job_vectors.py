@@ -9,6 +9,7 @@ from collections.abc import Callable
 from rag.documents.embedding_ahead import EmbeddingAhead
 from rag.documents.ingestion import Ingestion
 from rag.documents.remaining_time import RemainingTime
+from rag.documents.throughput import embedding_work
 from rag.errors import InvalidRecipe, ProviderError, StorageError, TouchstoneError
 from rag.services import Services
 from rag.storage import jobs as rows
@@ -43,8 +44,9 @@ class JobVectors:
         self._ahead = EmbeddingAhead(
             services.database, ingestion.base_id, ingestion.embedder, claims, ingestion.breadth
         )
-        self._recipes = {recipe.hash: recipe for recipe in ingestion.recipes()}
-        self._steps = ingestion.embedding()
+        recipes = ingestion.recipes()
+        self._recipes = {recipe.hash: recipe for recipe in recipes}
+        self._steps = embedding_work(recipes)
         self._forecast = forecast
         self._say = say
         self._done: dict[str, float] = {}  # characters of text whose vectors came, by build

@@ -6,7 +6,7 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -49,6 +49,14 @@ def work_for(*recipes: IndexRecipe) -> dict[str, str]:
         paces[cutting] = pace if recipe.chunker == "semantic" else "cutting"
         paces[embeds] = pace
     return paces | {"storing": "storing"}
+
+
+def embedding_work(recipes: Sequence[IndexRecipe]) -> dict[str, dict[str, str]]:
+    """The step of embedding for each build, by its hash, and whose pace it has."""
+    return {
+        recipe.hash: {steps(recipe, number)[1]: embedding(recipe.embedder)}
+        for number, recipe in enumerate(recipes)
+    }
 
 
 def steps(recipe: IndexRecipe, number: int) -> tuple[str, str]:

@@ -67,7 +67,7 @@ from rag.search.corpus import (
     vectors_of,
 )
 from rag.search.questions import check_question
-from rag.search.snapshot import SearchSnapshot, take_snapshot
+from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_snapshot
 from rag.search.threshold import threshold_rule
 from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services import Services
@@ -179,18 +179,13 @@ class KnowledgeBase(Words):
         answers only the model counts, and only where a step of the search asks it. Raises
         InvalidInput as ``threshold`` does.
         """
-        return self._state(self._snapshot(recipe), beside)
+        return self._state(read_state(self._services, self.id, recipe), beside)
 
-    def _state(self, snapshot: SearchSnapshot, beside: Sequence[FederatedBase] = ()) -> str:
-        recipe, rule = snapshot.recipe, snapshot.threshold_rule
+    def _state(self, state: SearchState, beside: Sequence[FederatedBase] = ()) -> str:
+        recipe, rule = state.recipe, state.threshold_rule
         search, answer = recipe.search, recipe.answer
         parts = [
-            *(
-                str(self._services.settings.home),
-                self.id,
-                snapshot.index.version,
-                snapshot.filter_digest,
-            ),
+            *(str(self._services.settings.home), self.id, state.version, state.filter_digest),
             *(recipe.index.hash, search.hash, rule.digest, rule.threshold),
             (answer.provider, answer.model) if search.asks_chat else (),
             *(tool.model_dump_json() for tool in named_tools(self._services, search)),

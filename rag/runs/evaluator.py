@@ -28,9 +28,7 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import EDITS, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Timeline, gather, select
 from rag.runs.version import code_version
-from rag.search.corpus import corpus, filter_digest
-from rag.search.threshold import threshold_rule
-from rag.search.tools import refuse_tools
+from rag.search.snapshot import SearchSnapshot, take_complete_snapshot
 from rag.services import Services
 from rag.storage import bases, documents, passage_edits, passages, runs
 from rag.storage import questions as question_rows
@@ -101,26 +99,25 @@ class Evaluator:
         is labelled, or for a recipe with tools.
         """
         started = time.perf_counter()
-        refuse_tools(recipe.search)
         question_set, questions = self.questions(
             set_name, refusals_alone=True, without_users=without_users
         )
-        index = self._services.indexes.whole(self._base_id, recipe.index)
+        snapshot = take_complete_snapshot(self._services, self._base_id, recipe)
+        index = snapshot.index
         queries = self._embedded(questions, recipe.index)
         fallbacks = Fallbacks()
         own = self._identical(questions, index) if ignore_identical else {}
         results, means = self.measure(
             questions,
             queries,
-            recipe,
+            snapshot,
             cutoffs,
-            index,
             on_progress,
             fallbacks,
             by_tokens=by_tokens,
             own=own,
         )
-        environment = self._environment(recipe, fallbacks)
+        environment = self._environment(snapshot, fallbacks)
         if ignore_identical:
             environment[IDENTICAL] = "ignored"
         if without_users:
@@ -158,15 +155,13 @@ class Evaluator:
         named = {item.id: ids[item.id] for item in questions if item.id in ids}
         return {name: index.keys[key] for name, key in named.items() if key in index.keys}
 
-    def _environment(self, recipe: Recipe, fallbacks: Fallbacks) -> dict[str, str]:
+    def _environment(self, snapshot: SearchSnapshot, fallbacks: Fallbacks) -> dict[str, str]:
         """Return the other conditions that the metrics may depend on."""
-        rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._services.database.read() as connection:
-            filtered = filter_digest(connection, self._base_id, recipe.search)
             edits = passage_edits.digest(connection, self._base_id)
         more = {
-            "filtered": filtered,
-            "calibration": rule.digest,
+            "filtered": snapshot.filter_digest,
+            "calibration": snapshot.threshold_rule.digest,
             "fallbacks": fallbacks.described(),
             EDITS: edits,
         }
@@ -225,9 +220,8 @@ class Evaluator:
         self,
         questions: Sequence[Question],
         queries: Iterable[Vectors],
-        recipe: Recipe,
+        snapshot: SearchSnapshot,
         cutoffs: Sequence[int],
-        index: Index,
         on_progress: ProgressCallback = lambda _done, _total: None,
         fallbacks: Fallbacks | None = None,
         *,
@@ -241,18 +235,17 @@ class Evaluator:
         Raises ProviderUnavailable for one that never worked.
         """
         fallbacks = fallbacks or Fallbacks()
-        rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
         depth = max(cutoffs) + max(map(len, own.values()), default=0)
-        search = deepened(recipe.search, depth)
+        search, index = deepened(snapshot.recipe.search, depth), snapshot.index
         labelled = any(question.answerable for question in questions)
         judge = self.judge(questions, index) if labelled else Judge({}, index.keys)
-        searched = corpus(self._services, self._base_id, recipe, index, rule.calibration)
+        searched, threshold = snapshot.corpus(), snapshot.threshold_rule.threshold
         ranked = []
         for place, (question, query) in enumerate(zip(questions, queries, strict=True)):
             on_progress(place, len(questions))
             timeline = Timeline()
-            keys, scores = _rank(question.text, query, search, searched, rule.threshold, timeline)
+            keys, scores = _rank(question.text, query, search, searched, threshold, timeline)
             fallbacks.note(timeline.stages)
             fallbacks.require(len(questions))
             if question.id in own:

@@ -9,24 +9,35 @@ from rag.recipe import Recipe
 from rag.retrieval import Corpus
 from rag.search.corpus import corpus, filter_digest
 from rag.search.threshold import ThresholdRule, threshold_rule
+from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import bases
 
 
-@dataclass(frozen=True, slots=True)
-class SearchSnapshot:
-    """A recipe with the index, the threshold rule and the filtered documents that it means now.
+@dataclass(frozen=True)
+class SearchState:
+    """A recipe with the documents, the threshold rule and the filters that it means now.
 
-    Everything that a request does rests on one snapshot, so that a change of the documents in the
-    middle of it changes nothing.
+    ``version`` is that of the documents. Reading a state asks no model.
     """
 
     services: Services
     base_id: int
     recipe: Recipe
-    index: Index
+    version: int
     threshold_rule: ThresholdRule
     filter_digest: str
+
+
+@dataclass(frozen=True)
+class SearchSnapshot(SearchState):
+    """A state with its index.
+
+    Everything that a request does rests on one snapshot, so that a change of the documents in the
+    middle of it changes nothing.
+    """
+
+    index: Index
 
     def corpus(self) -> Corpus:
         """Return the corpus that the recipe searches. Raises InvalidRecipe, ProviderError."""
@@ -34,15 +45,40 @@ class SearchSnapshot:
         return corpus(self.services, self.base_id, self.recipe, self.index, calibration)
 
 
-def take_snapshot(services: Services, base_id: int, recipe: Recipe) -> SearchSnapshot:
+def read_state(services: Services, base_id: int, recipe: Recipe) -> SearchState:
     """Read the state that a request with a recipe rests on, in one transaction.
 
-    Raises InvalidInput for probabilities without a fitting calibration, InvalidRecipe,
-    ProviderError, or StorageError for a vector server.
+    Raises InvalidInput for probabilities without a fitting calibration.
     """
     with services.database.read() as connection:
         version = bases.version(connection, base_id)
         digest = filter_digest(connection, base_id, recipe.search)
         rule = threshold_rule(services, base_id, recipe.index, recipe.search, connection)
-    index = services.indexes.current(base_id, recipe.index, version)
-    return SearchSnapshot(services, base_id, recipe, index, rule, digest)
+    return SearchState(services, base_id, recipe, version, rule, digest)
+
+
+def take_snapshot(
+    services: Services, base_id: int, recipe: Recipe, index: Index | None = None
+) -> SearchSnapshot:
+    """Return the state and the index that a request with a recipe rests on.
+
+    ``index`` is an index of the recipe that the caller rests on, by default the current one.
+    Raises InvalidInput as ``read_state`` does, InvalidRecipe, ProviderError, or StorageError for a
+    vector server.
+    """
+    state = read_state(services, base_id, recipe)
+    if index is None:
+        index = services.indexes.current(base_id, recipe.index, state.version)
+    rule, digest = state.threshold_rule, state.filter_digest
+    return SearchSnapshot(services, base_id, recipe, index.version, rule, digest, index)
+
+
+def take_complete_snapshot(services: Services, base_id: int, recipe: Recipe) -> SearchSnapshot:
+    """Read the same with a settled index that has every vector, as measurements need.
+
+    Raises InvalidInput for a recipe with tools and while documents lack vectors, and what
+    ``take_snapshot`` raises.
+    """
+    refuse_tools(recipe.search)
+    index = services.indexes.whole(base_id, recipe.index)
+    return take_snapshot(services, base_id, recipe, index)

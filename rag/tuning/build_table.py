@@ -11,6 +11,7 @@ from rag.evaluation.sweeping import Grid
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator
+from rag.search.snapshot import take_snapshot
 from rag.services import Services
 from rag.storage import builds, passages
 from rag.tuning.weighted_progress import WeightedProgress
@@ -77,9 +78,10 @@ class BuildTable:
                 count, tokens = self._passages(recipe.index)
             for number in range(place * by_build, (place + 1) * by_build):
                 varied = grid.recipe(number)
+                snapshot = take_snapshot(self._services, self._base_id, varied, index)
                 with effort.part(len(questions)) as progress:
                     _, means = self._evaluator.measure(
-                        questions, queries, varied, cutoffs, index, progress, by_tokens=by_tokens
+                        questions, queries, snapshot, cutoffs, progress, by_tokens=by_tokens
                     )
                 figures.append(BuildFigures(varied, grid.changes(number), count, tokens, means))
         return figures

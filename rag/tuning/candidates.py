@@ -72,6 +72,7 @@ class CandidateSource:
         self._deep: dict[Options, tuple[int, Prepared]] = {}
         self._reaches: dict[Options, tuple[int, Bm25Grid | None]] = {}
         self._found: dict[SearchRecipe, Gathered] = {}
+        self._count = services.models.embedder(recipe.embedder).tokenizer.count
         self._tokens: dict[int, int] = {}
 
     def has_candidates(self, search: SearchRecipe) -> bool:
@@ -231,8 +232,7 @@ class CandidateSource:
         new = sorted(set(keys.tolist()).difference(self._tokens))
         with self._services.database.read() as connection:
             chunks = passages.by_key(connection, self.index.cut_id, new)
-        count = self._services.models.embedder(self._recipe.embedder).tokenizer.count
-        self._tokens.update({key: count(chunk.text) for key, chunk in chunks.items()})
+        self._tokens.update({key: self._count(chunk.text) for key, chunk in chunks.items()})
         return np.array([self._tokens.get(key, 0) for key in keys.tolist()], np.int64)
 
 

@@ -15,6 +15,7 @@ from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Grid
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.runs.evaluator import Evaluator, deepened
+from rag.search.snapshot import take_snapshot
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
 from rag.tuning.by_question import Asked, ByQuestion, can_be_judged, parted, refuse_many
@@ -187,8 +188,9 @@ class Sweeper:
             on_progress(done, len(chosen))
             recipe, swept = sweep.grid.recipe(number), sweep.metrics(number)
             source = self.source(recipe.index)
+            snapshot = take_snapshot(self._services, self._base_id, recipe, source.index)
             _, evaluated = self._evaluator.measure(
-                self._questions, source.queries, recipe, sweep.cutoffs, source.index
+                self._questions, source.queries, snapshot, sweep.cutoffs
             )
             swept.pop(CONTEXT, None)  # evaluations do not count tokens
             mismatches += [
@@ -218,8 +220,7 @@ class Sweeper:
         """Shape (recipes, names), and after these the questions whose figures are told apart."""
         as_shown, with_context = request.as_shown, request.with_context
         seconds, results = Seconds(), []
-        for build in grid.builds:
-            recipe = grid.base.with_fields(build)
+        for recipe in grid.indexes():
             with seconds.fetch(), effort.part(len(self._questions)) as on_progress:
                 source = self.source(recipe.index, on_progress)
             arithmetic = Arithmetic(

@@ -93,3 +93,14 @@ def test_a_heading_without_text_has_no_part_of_a_place() -> None:
     document = _marked("# A part without text\n\n# D\n\nd d", "# A part without text", "# D")
     assert place_of(document, 0, len(document.text)).heading == "D"
     assert place_of(document, 0, 21).heading == "A part without text"
+
+
+def test_an_outline_places_passages_as_its_document_does() -> None:
+    text = "# Doors\n\nClose them.\n\n# Lorries\n\n# Forklifts\n\nThey charge in the north hall."
+    document = _marked(text, "# Doors", "# Lorries", "# Forklifts")
+    outline = replace(document, text="")
+    ends = [text.index("# Lorries"), text.index("# Forklifts"), len(text)]
+    assert [place_of(document, 0, end).heading for end in ends] == ["Doors", "Doors", "Forklifts"]
+    assert [place_of(outline, 0, end).heading for end in ends] == ["Doors", "Doors", "Forklifts"]
+    start = text.index("# Lorries")
+    assert place_of(outline, start, len(text)).heading == "Forklifts"

@@ -57,9 +57,9 @@ def test_threshold_and_fusion_are_computed_once(
 @pytest.mark.parametrize(
     ("action", "transactions"),
     [
-        ("search", ["take_snapshot", "read"]),
-        ("ask", ["take_snapshot", "read", "_read", "_read"]),
-        ("explain", ["take_snapshot", "read"]),
+        ("search", ["read_state", "read"]),
+        ("ask", ["read_state", "read", "_read", "_read"]),
+        ("explain", ["read_state", "read"]),
     ],
 )
 def test_the_state_is_read_in_one_transaction(
