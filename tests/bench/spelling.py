@@ -19,6 +19,7 @@ import numpy as np
 from rag import SAMPLE, KnowledgeBase, Recipe, Settings, Workspace
 from rag.retrieval import Timeline, gather
 from rag.search.corpus import corpus
+from rag.search.snapshot import take_snapshot
 from rag.services import Services
 from rag.types import Question
 from tests.typos import mistyped
@@ -95,7 +96,8 @@ def _figures(
     index = services.indexes.current(base.id, recipe.index)
     answerable = [each for each in own if each.answerable]
     queries = base.evaluator.queries(answerable, recipe.index)
-    _, means = base.evaluator.measure(answerable, queries, recipe, (10,), index)
+    snapshot = take_snapshot(services, base.id, recipe, index)
+    _, means = base.evaluator.measure(answerable, queries, snapshot, (10,))
     searched = corpus(services, base.id, recipe, index)
 
     def read(questions: Sequence[Question]) -> tuple[float, float]:
