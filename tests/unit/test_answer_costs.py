@@ -149,12 +149,12 @@ def test_tokens_and_money_pause_the_answers(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch, budget: Budget
 ) -> None:
     workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.answer_job.AT_ONCE", 1)
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat()
     with_chat(monkeypatch, chat)
     said = evaluated(workspace, base, PRICED, budget=budget)
     assert chat.calls == 1
-    assert said.startswith("Paused: ")
+    assert said.startswith("Paused at the budget: ")
     evaluated(workspace, base, PRICED)
     assert chat.calls == ASKED
 
@@ -164,18 +164,34 @@ def test_tokens_and_money_pause_the_judge(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch, budget: Budget
 ) -> None:
     workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.judge_job.AT_ONCE", 1)
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     run = base.evaluator.evaluate(SET, ASKING).run
     chat = Chat()
     with_chat(monkeypatch, chat)
     job = base.judgements.start(run.id, "openai:gpt-4o", budget=budget)
     done = workspace.jobs.run(job)
     assert done.status == "done"
-    assert done.message.startswith("Paused at the budget: 2 hits are judged, ")
+    assert done.message.startswith("Paused at the budget: 2 of ")
     assert chat.calls == 2
     again = base.judgements.start(run.id, "openai:gpt-4o")
     assert workspace.jobs.run(again).message.endswith("hits are judged.")
     assert chat.calls == sum(len(each.ranking[:10]) for each in base.runs.results(run.id))
+
+
+def test_a_judge_that_stays_away_is_not_called_for_every_hit(
+    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base = parts
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
+    run = base.evaluator.evaluate(SET, ASKING).run
+    chat = Chat(fails_from=1)
+    with_chat(monkeypatch, chat)
+    job = base.judgements.start(run.id, "openai:gpt-4o")
+    hits = sum(len(result.ranking[:10]) for result in base.runs.results(run.id))
+    done = workspace.jobs.run(job)
+    assert chat.calls == 3
+    assert done.message.startswith(f"Paused: 0 of {hits} hits are judged. 3 failed: The server is")
+    assert done.message.endswith(" Judge again to go on.")
 
 
 class Nonsense(Chat):
@@ -194,13 +210,13 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_a_judge(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch, budget: Budget
 ) -> None:
     workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.judge_job.AT_ONCE", 1)
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     run = base.evaluator.evaluate(SET, ASKING).run
     chat = Nonsense()
     with_chat(monkeypatch, chat)
     job = base.judgements.start(run.id, "openai:gpt-4o", budget=budget)
     said = workspace.jobs.run(job).message
-    assert said.startswith("Paused at the budget: 0 hits are judged, ")
+    assert said.startswith("Paused at the budget: 0 of ")
     assert chat.calls == 4  # two hits, each asked twice
 
 
@@ -209,11 +225,11 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_answers(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch, budget: Budget
 ) -> None:
     workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.answer_job.AT_ONCE", 1)
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Nonsense()
     with_chat(monkeypatch, chat)
     said = evaluated(workspace, base, PRICED, judge="openai:gpt-4o", budget=budget)
-    assert said.startswith("Paused: ")
+    assert said.startswith("Paused at the budget: ")
     assert chat.calls == 3  # an answer, and two tries to grade it
     evaluated(workspace, base, PRICED, judge="openai:gpt-4o")
     (run,) = base.runs.every()

@@ -55,7 +55,10 @@ def test_a_budget_pauses_and_the_next_go_does_the_rest(
     chat = Chat()
     with_chat(monkeypatch, chat)
     said = evaluated(workspace, base, ASKING, budget=Budget(calls=2))
-    assert said == f"Paused: 2 of {COUNT} are answered. Evaluate again to go on."
+    assert (
+        said
+        == f"Paused at the budget: 2 of {COUNT} questions are answered. Evaluate again to go on."
+    )
     assert base.runs.every() == []
     evaluated(workspace, base, ASKING)
     assert chat.calls == ASKED
@@ -90,11 +93,13 @@ def test_a_provider_that_goes_away_loses_nothing(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.answer_job.AT_ONCE", 1)
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat(fails_from=2, fails_until=3)
     with_chat(monkeypatch, chat)
     said = evaluated(workspace, base, ASKING)
-    assert said.startswith(f"Paused: {COUNT - 1} of {COUNT} are answered. 1 failed: The server is")
+    assert said.startswith(
+        f"Paused: {COUNT - 1} of {COUNT} questions are answered. 1 failed: The server is"
+    )
     evaluated(workspace, base, ASKING)
     assert chat.calls == ASKED + 1  # the one that failed, again
     (run,) = base.runs.every()
@@ -105,7 +110,7 @@ def test_a_provider_that_stays_away_is_not_asked_for_every_question(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.answer_job.AT_ONCE", 1)
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Chat(fails_from=1)
     with_chat(monkeypatch, chat)
     said = evaluated(workspace, base, ASKING)
@@ -137,7 +142,7 @@ def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
     chat = Chat()
     with_chat(monkeypatch, chat)
     job = base.judgements.start(run.id, "ollama:judge", budget=Budget(calls=2))
-    assert "2 hits are judged, " in workspace.jobs.run(job).message
+    assert workspace.jobs.run(job).message.startswith("Paused at the budget: 2 of ")
     job = base.judgements.start(run.id, "ollama:judge")
     assert workspace.jobs.run(job).message.endswith("hits are judged.")
     hits = sum(len(each.ranking[:10]) for each in base.runs.results(run.id))

@@ -120,12 +120,12 @@ def test_a_budget_pauses_and_nothing_is_asked_twice(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.preference_job.AT_ONCE", 1)
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers()
     better, worse = runs(workspace, base, monkeypatch, chat)
     job = base.preferences.start(better, worse, JUDGE, budget=Budget(tokens=200))
     assert told(workspace, base, job) == (
-        f"1 pair of answers compared, {COUNT - 1} are not. Compare again to go on."
+        f"Paused at the budget: 1 of {COUNT} pairs of answers are compared. Compare again to go on."
     )
     assert base.preferences.between(better, worse, JUDGE).open == COUNT - 1
     told(workspace, base, base.preferences.start(better, worse, JUDGE))
@@ -137,11 +137,13 @@ def test_replies_that_are_no_preference_count_toward_the_budget(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, base = parts
-    monkeypatch.setattr("rag.runs.quality.preference_job.AT_ONCE", 1)
+    monkeypatch.setattr("rag.runs.quality.model_calls.AT_ONCE", 1)
     chat = Prefers(place=7)  # no grade of the rubric
     better, worse = runs(workspace, base, monkeypatch, chat)
     job = base.preferences.start(better, worse, JUDGE, budget=Budget(tokens=440))
-    assert told(workspace, base, job).endswith(" are not. Compare again to go on.")
+    assert told(workspace, base, job) == (
+        f"Paused at the budget: 0 of {COUNT} pairs of answers are compared. Compare again to go on."
+    )
     assert chat.calls == 4  # two questions, each asked twice in the first order
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from time import perf_counter
 from typing import Protocol
 
-from rag import telemetry
 from rag.answering import AnswerStream
 from rag.evaluation.answers.measures import measured, plain_answer
 from rag.evaluation.judges import RUBRICS, NoGrade
@@ -19,7 +17,8 @@ from rag.recipe import Recipe
 from rag.results import PROMPTS
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
 from rag.runs.quality.judges import NamedJudge, judge_named
-from rag.runs.quality.spending import UNLIMITED, Budget, Spent, told_cost
+from rag.runs.quality.model_calls import ModelCalls
+from rag.runs.quality.spending import UNLIMITED, Budget, told_cost
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import runs
@@ -29,10 +28,6 @@ from rag.storage.quality.answers import RunAnswer
 from rag.types import Answer, Cost, Question, Usage
 
 JOB = "evaluate-answers"
-AT_ONCE = 4
-"""Questions that are with a model at the same time."""
-PATIENCE = 3
-"""So many failures one after the other say that the provider is down."""
 _TRIED = ("complete", "refused")
 
 
@@ -131,17 +126,6 @@ class AnswerEvaluations:
             return None if runs.run_exists(connection, run_id) else run_id
 
 
-@dataclass
-class _Going:
-    """The progress of one job so far."""
-
-    answers: int = 0
-    spent: Spent = field(default_factory=Spent)
-    failed: int = 0
-    in_a_row: int = 0
-    problem: str = ""
-
-
 def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "evaluate-answers"."""
     started = perf_counter()
@@ -159,16 +143,22 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     todo = [item for item in questions if _open(answers.get(item.id))]
     again = bool(todo) and all(item.id in answers for item in todo)
     work = _Work(services, job, run_id, recipe, opened)
-    going = _Going()
+    calls = ModelCalls(Budget.of(payload))
     earlier = sum(
         answer.searched + answer.seconds for answer in answers.values() if not _open(answer)
     )
-    for item, answer in _answered(todo, work, Budget.of(payload), going):
-        _count(going, answer)
-        done = len(questions) - len(todo) + going.answers
+    kept = len(questions) - len(todo)
+    done = kept
+    for done, (item, answer) in enumerate(calls.run(todo, work.do), start=kept + 1):
+        calls.record(
+            answer.tokens + answer.judge_tokens,
+            (answer.cost or 0.0) + (answer.judge_cost or 0.0),
+            answer.note if _open(answer) else "",
+        )
         reporter.report(done, len(questions), f"{done:,} of {len(questions):,} answers, {item.id}")
-    if going.answers < len(todo) or (going.failed and not again):
-        return _paused(len(questions), len(todo), going)
+    if done < len(questions) or (calls.failed and not again):
+        complete = done - calls.failed
+        return calls.describe_pause(complete, len(questions), "questions are answered", "Evaluate")
     with services.database.read() as connection:
         answers = rows.of_run(connection, job.base_id, run_id)
     stored = [answers[item.id] for item in questions if item.id in answers]
@@ -306,37 +296,3 @@ def _prompts(answers: Sequence[RunAnswer]) -> dict[str, str]:
 
 def _open(answer: RunAnswer | None) -> bool:
     return answer is None or answer.status not in _TRIED
-
-
-def _answered(
-    todo: Sequence[Question], work: _Work, budget: Budget, going: _Going
-) -> Iterator[tuple[Question, RunAnswer]]:
-    """Questions with their answers as they come in, as far as the budget and the provider let."""
-    waiting = list(todo if budget.calls is None else todo[: budget.calls])[::-1]
-    pending, do = dict[Future[RunAnswer], Question](), telemetry.carry_context(work.do)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        while waiting or pending:
-            if going.spent.reached(budget) or going.in_a_row >= PATIENCE:
-                waiting.clear()
-            while waiting and len(pending) < AT_ONCE:
-                item = waiting.pop()
-                pending[pool.submit(do, item)] = item
-            ready, _ = wait(pending, return_when=FIRST_COMPLETED) if pending else ((), ())
-            for future in ready:
-                yield pending.pop(future), future.result()
-
-
-def _count(going: _Going, answer: RunAnswer) -> None:
-    going.answers += 1
-    going.spent.tokens += answer.tokens + answer.judge_tokens
-    going.spent.money += (answer.cost or 0.0) + (answer.judge_cost or 0.0)
-    failed = answer.status not in _TRIED
-    going.failed += failed
-    going.in_a_row = going.in_a_row + 1 if failed else 0
-    going.problem = answer.note if failed else going.problem
-
-
-def _paused(questions: int, todo: int, going: _Going) -> str:
-    answered = questions - todo + going.answers - going.failed
-    why = f" {going.failed} failed: {going.problem}" if going.failed else ""
-    return f"Paused: {answered:,} of {questions:,} are answered.{why} Evaluate again to go on."

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from rag import telemetry
 from rag.errors import InvalidInput
 from rag.evaluation.judges import RUBRICS, Judgement, NoGrade
 from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
 from rag.runs.quality.estimates import CUTOFF
 from rag.runs.quality.judges import judge_named
-from rag.runs.quality.spending import UNLIMITED, Budget, Spent
+from rag.runs.quality.model_calls import ModelCalls
+from rag.runs.quality.spending import UNLIMITED, Budget
 from rag.runs.version import code_version
 from rag.services import Services
 from rag.storage import documents, passages, runs
@@ -22,7 +20,6 @@ from rag.storage.quality.judgements import StoredJudgement
 from rag.types import Usage
 
 JOB = "judge"
-AT_ONCE = 4
 _Reply = Judgement | Usage  # what was spent, where no grade came of it
 _SHOWN = 4000  # characters of a document that is judged whole
 
@@ -73,7 +70,7 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
     run_id, judge = str(job.payload["run"]), str(job.payload["judge"])
     judge_model, rubric = judge_named(services, judge), RUBRICS["relevance"]
     todo, judged = _todo(services, job, run_id, judge, rubric.name)
-    budget, spent = Budget.of(job.payload), Spent()
+    calls = ModelCalls(Budget.of(job.payload))
     made_now = 0
 
     def grade(hit: _Hit) -> _Reply:
@@ -82,11 +79,10 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
         except NoGrade as error:
             return error.usage
 
-    some = todo if budget.calls is None else todo[: budget.calls]
-    graded = _graded(some, grade, lambda: spent.reached(budget))
-    for done, (hit, outcome) in enumerate(graded, start=1):
+    for done, (hit, outcome) in enumerate(calls.run(todo, grade), start=1):
         usage = outcome.usage if isinstance(outcome, Judgement) else outcome
-        spent.add(usage, cost := judge_model.cost(usage))
+        cost = judge_model.cost(usage)
+        calls.record(usage.tokens, cost.amount if cost else 0.0)
         if isinstance(outcome, Judgement):
             made_now += 1
             stored = StoredJudgement(
@@ -108,12 +104,10 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
         reporter.report(
             judged + done, judged + len(todo), f"{judged + done:,} of {judged + len(todo):,}"
         )
-    remaining = len(todo) - made_now
-    summary = f"{judged + made_now:,} hits are judged"
-    if not remaining:
-        return f"{summary}."
-    paused = "Paused at the budget: " if spent.reached(budget) else ""
-    return f"{paused}{summary}, {remaining:,} are not. Judge again to go on."
+    done, total = judged + made_now, judged + len(todo)
+    if done == total:
+        return f"{done:,} hits are judged."
+    return calls.describe_pause(done, total, "hits are judged", "Judge")
 
 
 def _todo(
@@ -142,27 +136,3 @@ def _todo(
         if key in texts and (result.question_id, key, repetition) not in judged
     ]
     return todo, len(judged)
-
-
-def _graded(
-    hits: Sequence[_Hit],
-    grade: Callable[[_Hit], _Reply],
-    enough: Callable[[], bool],
-) -> Iterator[tuple[_Hit, _Reply]]:
-    """Hits with their grades as they come in; a provider that fails ends it.
-
-    No more are begun where that is ``enough``.
-    """
-    waiting, pending = list(hits)[::-1], dict[Future[_Reply], _Hit]()
-    grade = telemetry.carry_context(grade)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        while waiting or pending:
-            if enough():
-                waiting.clear()
-            while waiting and len(pending) < AT_ONCE:
-                hit = waiting.pop()
-                pending[pool.submit(grade, hit)] = hit
-            if not pending:
-                return
-            for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                yield pending.pop(future), future.result()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rag import telemetry
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import compare
 from rag.evaluation.inference.clusters import CONSIDERABLE
@@ -18,7 +16,8 @@ from rag.operation import operation
 from rag.results import QuestionResult, Run
 from rag.runs.groups import groups_of_set
 from rag.runs.quality.judges import judge_named
-from rag.runs.quality.spending import UNLIMITED, Budget, Spent, told_cost
+from rag.runs.quality.model_calls import ModelCalls
+from rag.runs.quality.spending import UNLIMITED, Budget, told_cost
 from rag.runs.version import code_version
 from rag.services import Services
 from rag.storage import Connection, passages, runs
@@ -28,13 +27,11 @@ from rag.storage.quality.preferences import StoredPreference
 from rag.types import Cost, Usage
 
 JOB = "prefer"
-AT_ONCE = 4
 SHOWN = 3
 """Passages of each run that the judge sees beside the two answers."""
 _TRIED = ("complete", "refused")
 _RUBRIC = RUBRICS["preference"].name
-_Told = Preferred | Usage  # what was spent, where nothing came of it
-_Asked = Callable[[str], _Told]
+_Reply = Preferred | Usage  # what was spent, where nothing came of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +191,13 @@ def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "prefer"; preferences that an earlier process stored stay."""
     run_id, other_id = str(job.payload["run"]), str(job.payload["other"])
     judge = judge_named(services, str(job.payload["judge"]))
-    budget, spent = Budget.of(job.payload), Spent()
+    calls = ModelCalls(Budget.of(job.payload))
     with services.database.read() as connection:
         pair = _Pair.read(connection, job.base_id, run_id, other_id)
         stored = rows.between(connection, run_id, other_id, judge.name, _RUBRIC)
         passages = _passages(connection, job.base_id, pair)
 
-    def asked(key: str) -> _Told:
+    def compare_answers(key: str) -> _Reply:
         one, two = pair.texts[key]
         if one == two:
             return Preferred(0.0)  # nobody need be asked
@@ -210,53 +207,31 @@ def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
             return error.usage
 
     todo = [key for key in pair.texts if key not in stored]
-    now = todo if budget.calls is None else todo[: budget.calls]
     compared = 0
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        told_of = _answered(pool, now, telemetry.carry_context(asked), spent, budget)
-        for done, (key, outcome) in enumerate(told_of, start=1):
-            reporter.report(
-                len(stored) + done, len(pair.texts), f"{len(stored) + done:,} questions"
-            )
-            usage = outcome.usage if isinstance(outcome, Preferred) else outcome
-            spent.add(usage, cost := judge.cost(usage))
-            if not isinstance(outcome, Preferred):
-                continue
-            compared += 1
-            row = StoredPreference(
-                question_id=key,
-                judge=judge.name,
-                version=code_version(),
-                rubric=_RUBRIC,
-                vote=outcome.vote,
-                tokens=outcome.usage.tokens,
-                cost=cost.amount if cost else None,
-                currency=cost.currency if cost else "",
-            )
-            with services.database.write() as connection:
-                rows.add(connection, run_id, other_id, row)
-    remaining = len(todo) - compared
-    summary = f"{counted(len(stored) + compared, 'pair')} of answers compared"
-    return (
-        f"{summary}, {remaining:,} are not. Compare again to go on." if remaining else f"{summary}."
-    )
-
-
-def _answered(
-    pool: ThreadPoolExecutor, keys: Sequence[str], ask: _Asked, spent: Spent, budget: Budget
-) -> Iterator[tuple[str, _Told]]:
-    """Questions with preferences as they come in, as far as the budget lets."""
-    waiting, pending = list(keys)[::-1], dict[Future[_Told], str]()
-    while waiting or pending:
-        if spent.reached(budget):
-            waiting.clear()
-        while waiting and len(pending) < AT_ONCE:
-            key = waiting.pop()
-            pending[pool.submit(ask, key)] = key
-        if not pending:
-            return
-        for future in wait(pending, return_when=FIRST_COMPLETED).done:
-            yield pending.pop(future), future.result()
+    for done, (key, outcome) in enumerate(calls.run(todo, compare_answers), start=len(stored) + 1):
+        reporter.report(done, len(pair.texts), f"{done:,} questions")
+        usage = outcome.usage if isinstance(outcome, Preferred) else outcome
+        cost = judge.cost(usage)
+        calls.record(usage.tokens, cost.amount if cost else 0.0)
+        if not isinstance(outcome, Preferred):
+            continue
+        compared += 1
+        row = StoredPreference(
+            question_id=key,
+            judge=judge.name,
+            version=code_version(),
+            rubric=_RUBRIC,
+            vote=outcome.vote,
+            tokens=outcome.usage.tokens,
+            cost=cost.amount if cost else None,
+            currency=cost.currency if cost else "",
+        )
+        with services.database.write() as connection:
+            rows.add(connection, run_id, other_id, row)
+    done, total = len(stored) + compared, len(stored) + len(todo)
+    if done == total:
+        return f"{counted(done, 'pair')} of answers compared."
+    return calls.describe_pause(done, total, "pairs of answers are compared", "Compare")
 
 
 def _passages(connection: Connection, base_id: int, pair: _Pair) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag.errors import InvalidInput
 from rag.storage.quality.answers import Bill
-from rag.types import Cost, Usage
+from rag.types import Cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +46,6 @@ class Budget:
 
 
 UNLIMITED = Budget()
-
-
-@dataclass
-class Spent:
-    """The tokens and the money that one job has spent so far."""
-
-    tokens: int = 0
-    money: float = 0.0
-
-    def add(self, usage: Usage, cost: Cost | None) -> None:
-        """Counts some tokens, and what they cost where that is known."""
-        self.tokens += usage.tokens
-        self.money += cost.amount if cost else 0.0
-
-    def reached(self, budget: Budget) -> bool:
-        """Whether nothing more may be begun."""
-        tokens = budget.tokens is not None and self.tokens >= budget.tokens
-        return tokens or (budget.money is not None and self.money >= budget.money)
 
 
 def money(amount: float, currency: str) -> str:
