@@ -39,7 +39,7 @@ NAMES = {
     "OwnJobs": "ScopedJobs",
     "Preferring": "PairwiseComparisons",
     "ServedVectors": "RemoteVectorIndex",
-    "ServedWords": "RemoteLexicalIndex",
+    "ServedWords": "LexicalIndex",
     "Turns": "RenderQueue",
     "LEAST": "operation(role)",
     "TOLD": "operation(audit, audited_arguments)",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from math import log
 
-from rag.lexical import LexicalView, analyzer
+from rag.lexical import LexicalIndex, analyzer
 
 Terms = frozenset[str]
 
@@ -23,7 +23,7 @@ class Vocabulary:
     the texts at hand say.
     """
 
-    def __init__(self, index: LexicalView | None = None, passages: int = 0) -> None:
+    def __init__(self, index: LexicalIndex | None = None, passages: int = 0) -> None:
         self._index = index if passages else None
         self._passages = passages
         self._view = index

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rag.indexing.kinds import Kind
-from rag.indexing.servers import Words
+from rag.lexical import LexicalIndex
 from rag.protocols import VectorIndex
 from rag.types import Keys
 
@@ -32,7 +32,7 @@ class Index:
     version: int
     cut_id: int
     dense: VectorIndex
-    lexical: Words
+    lexical: LexicalIndex
     keys: Mapping[str, Keys]
     readers: Mapping[str, int] = field(default_factory=dict)
     waiting: Mapping[str, Keys] = field(default_factory=dict)

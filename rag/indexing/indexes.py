@@ -26,12 +26,14 @@ from rag.indexing import snapshots
 from rag.indexing.background import Background
 from rag.indexing.index import NO_CUT, Index, caught_up, copied, write
 from rag.indexing.kinds import Kind, VectorChoice
-from rag.indexing.servers import IN_PROCESS, Place, Servers, Words, is_served
+from rag.indexing.servers import IN_PROCESS, Place, Servers
+from rag.lexical import LexicalIndex
 from rag.protocols import Embedder, VectorIndex
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
 from rag.storage.files import sync_folder
 from rag.storage.passages import PassageBatch
+from rag.stores import RemoteVectorIndex
 from rag.types import Keys, Vectors
 
 log = logging.getLogger(__name__)
@@ -216,17 +218,17 @@ class Indexes:
             total = sum(index.bytes for index in self._current.values())
             for old in [key for key in self._current if key != place]:
                 oldest = self._current[old]
-                if total > self._most_bytes and not is_served(oldest.dense, oldest.lexical):
+                if total > self._most_bytes and not isinstance(oldest.dense, RemoteVectorIndex):
                     total -= self._current.pop(old).bytes
 
     def _tidy(self, index: Index, base_id: int) -> None:
         """Lets servers forget what nobody needs, unless another process has changed documents."""
-        if not self._servers.due(index.dense, index.lexical):
+        if not self._servers.due(index.dense):
             return
         with self._database.write() as connection:
             bases.hold(connection, base_id)  # and nobody changes any meanwhile
             if bases.version(connection, base_id) == index.version:
-                self._servers.tidy(index.dense, index.lexical)
+                self._servers.tidy(index.dense)
 
     def _lock(self, what: Hashable) -> threading.Lock:
         with self._guard:
@@ -257,7 +259,7 @@ class Indexes:
                 )
         kind = self.choice(place[0], recipe).kind
         dense = self._servers.dense(place, kind, self._embedder(recipe.embedder))
-        lexical = self._servers.lexical(place, recipe)
+        lexical = LexicalIndex.empty(recipe.analyzer)
         return Index(-1, NO_CUT, dense, lexical, {}, kind=kind), is_there
 
     def _read(self, place: Place, recipe: IndexRecipe, folder: Path) -> Index:
@@ -270,7 +272,7 @@ class Indexes:
         keys = dict(zip(about["documents"], np.split(flat, ends)[: len(ends)], strict=True))
         kind = about.get("vectors", recipe.vector_index)
         dense = self._servers.dense(place, kind, embedder, str(folder / "dense"))
-        lexical = self._servers.lexical(place, recipe, str(folder / "lexical"))
+        lexical = LexicalIndex.load(folder / "lexical")
         # A snapshot has no version: documents are compared one by one on the first use.
         readers = dict(zip(about["documents"], about.get("readers", []), strict=False))
         return Index(-1, NO_CUT, dense, lexical, keys, readers, kind=kind)
@@ -326,9 +328,9 @@ class Indexes:
         recipe: IndexRecipe,
         cut_id: int,
         document_ids: Sequence[str],
-    ) -> Words:
+    ) -> LexicalIndex:
         """The words of documents whose snapshot an earlier version wrote, without spellings."""
-        lexical = self._servers.lexical((base_id, recipe.hash), recipe)
+        lexical = LexicalIndex.empty(recipe.analyzer)
         embedder = self._embedder(recipe.embedder).id
         for batch in passages.stream(connection, base_id, cut_id, embedder, document_ids):
             lexical = lexical.added(zip(batch.keys.tolist(), batch.texts, strict=True))
@@ -355,7 +357,7 @@ class Indexes:
         return np.frombuffer(joined, dtype=np.float32).reshape(len(rows), embedder.dimension)
 
 
-def _without(index: Index, document_ids: Sequence[str]) -> tuple[VectorIndex, Words]:
+def _without(index: Index, document_ids: Sequence[str]) -> tuple[VectorIndex, LexicalIndex]:
     if not document_ids:
         return index.dense, index.lexical
     keys = np.concatenate([index.keys[document_id] for document_id in document_ids])

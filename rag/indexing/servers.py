@@ -4,40 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rag import stores
 from rag.errors import InvalidInput, StorageError
 from rag.indexing.kinds import Kind, VectorChoice, chosen
-from rag.lexical import LexicalIndex, LexicalServer
 from rag.protocols import Embedder, VectorIndex, VectorServer
 from rag.recipe import IndexRecipe
 from rag.settings import Settings
 from rag.storage import Database
-from rag.stores import RemoteLexicalIndex, RemoteVectorIndex, pgvector
-from rag.stores.build_snapshots import BuildSnapshot
+from rag.stores import RemoteVectorIndex, pgvector
 from rag.stores.pgvector import PgVectors
 
 log = logging.getLogger(__name__)
 
 Place = tuple[int, str]
 """A knowledge base and the hash of one of its builds."""
-Words = LexicalIndex | RemoteLexicalIndex
 
 _GRACE_SECONDS = 60.0  # longer than a search
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Servers of vectors and of words; None keeps them in this process.
+    """Servers of vectors; None keeps them in this process.
 
     ``by_kind`` has other servers for recipes with some ``vector_index``. ``grace`` is for how many
     seconds servers keep what is gone: for searches of other processes that ask them too.
     """
 
     vectors: VectorServer | None = None
-    words: LexicalServer | None = None
     by_kind: Mapping[str, VectorServer] = field(default_factory=dict)
     grace: float = 0.0
 
@@ -92,30 +88,21 @@ class Servers:
             return RemoteVectorIndex.empty(server, build, dimension)
         return RemoteVectorIndex.load(server, build, dimension, folder)
 
-    def lexical(self, place: Place, recipe: IndexRecipe, folder: str | None = None) -> Words:
-        """The same for words."""
-        name = recipe.analyzer
-        if self.words is None:
-            return LexicalIndex.load(folder) if folder else LexicalIndex.empty(name)
-        if folder is None:
-            return RemoteLexicalIndex.empty(self.words, _name(place), name)
-        return RemoteLexicalIndex.load(self.words, _name(place), name, folder)
-
-    def due(self, *indexes: VectorIndex | Words) -> bool:
+    def due(self, index: VectorIndex) -> bool:
         """Whether ``tidy`` has anything to do."""
-        return any(snapshot.due(self.grace) for snapshot in _snapshots(indexes))
+        return isinstance(index, RemoteVectorIndex) and index.snapshot.due(self.grace)
 
-    def tidy(self, *indexes: VectorIndex | Words) -> None:
-        """Deletes from servers what was removed and nobody reads any more.
+    def tidy(self, index: VectorIndex) -> None:
+        """Delete removed vectors that no snapshot needs from the server.
 
-        Only for indexes of the present: an older one does not know what came in since.
+        Only for the current index: an older one does not know later additions.
         """
-        for snapshot in _snapshots(indexes):
-            snapshot.tidy(self.grace)
+        if isinstance(index, RemoteVectorIndex):
+            index.snapshot.tidy(self.grace)
 
     def forget(self, base_id: int, build_hash: str | None) -> None:
         """Drops a build, or all builds of a base. A server that is away keeps them."""
-        for server in (self.vectors, *self.by_kind.values(), self.words):
+        for server in (self.vectors, *self.by_kind.values()):
             try:
                 if server is not None:
                     server.drop(_name((base_id, build_hash or "")))
@@ -124,19 +111,6 @@ class Servers:
 
 
 IN_PROCESS = Servers()
-
-
-def is_served(*indexes: VectorIndex | Words) -> bool:
-    """Whether any of what they hold is on a server."""
-    return any(_snapshots(indexes))
-
-
-def _snapshots(indexes: Iterable[VectorIndex | Words]) -> Iterator[BuildSnapshot]:
-    return (
-        index.snapshot
-        for index in indexes
-        if isinstance(index, RemoteVectorIndex | RemoteLexicalIndex)
-    )
 
 
 def _name(place: Place) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -32,7 +32,7 @@ from rag.explanation.recipe_comparison import RetrievalComparison, compare_retri
 from rag.indexing.lookup import lookup
 from rag.jobs import Jobs
 from rag.knowledge_base.federated import federated_parts
-from rag.knowledge_base.words import Words
+from rag.lexical import Explanation
 from rag.maps.base_maps import BaseMaps
 from rag.maps.maps import Maps
 from rag.memory import Memory
@@ -45,7 +45,13 @@ from rag.questions.passage_labels import PassageLabels
 from rag.questions.proposals import Proposals
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
-from rag.retrieval import Part, merge_traces, retrieve
+from rag.retrieval import (
+    Part,
+    ScoreContribution,
+    merge_traces,
+    retrieve,
+    score_contributions,
+)
 from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
@@ -78,13 +84,14 @@ from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
 
 
-class KnowledgeBase(Words):
+class KnowledgeBase:
     """One knowledge base. Cheap to make: everything is read when it is asked for."""
 
     def __init__(
         self, services: Services, jobs: Jobs, maps: Maps, base: Base, visitor: SessionOwner = LOCAL
     ) -> None:
-        super().__init__(services, base.id)
+        self._services = services
+        self.id = base.id
         self._database = services.database
         self.name = base.name
         self.documents = Library(services, jobs, base.id)
@@ -376,6 +383,61 @@ class KnowledgeBase(Words):
     def count_tokens(self, text: str, recipe: Recipe) -> int:
         """Length of a text as budgets count it: in tokens of the recipe's embedder."""
         return self._services.models.embedder(recipe.index.embedder).tokenizer.count(text)
+
+    @operation("guest", models="none")
+    def word_finder(
+        self, trace: Trace, recipe: Recipe, *, context: bool = False
+    ) -> Callable[[Hit], list[tuple[int, int]]]:
+        """Finds the spans of a hit's text whose words BM25 matched with the question.
+
+        With ``context`` spans of the hit's context, which is indexed and not part of its text.
+        """
+        words = self._services.indexes.current(self.id, recipe.index).lexical
+        search = recipe.search
+
+        def spans(hit: Hit) -> list[tuple[int, int]]:
+            return words.matched_spans(
+                trace.words or trace.question,
+                hit.chunk.context if context else hit.chunk.text,
+                fuzzy=search.fuzzy,
+                prefix=search.prefix,
+            )
+
+        return spans
+
+    @operation("guest", models="none")
+    def explain_words(self, key: int, trace: Trace, recipe: Recipe) -> Explanation:
+        """Explain the BM25 score of a passage word by word. Raises NotFound for an unknown key."""
+        index = self._services.indexes.current(self.id, recipe.index)
+        search = recipe.search
+        explanation = index.lexical.explain(
+            trace.words or trace.question,
+            key,
+            k1=search.k1,
+            b=search.b,
+            fuzzy=search.fuzzy,
+            prefix=search.prefix,
+        )
+        passage = lookup(self._services.database, self.id, index.cut_id)([key]).get(key)
+        return (
+            explanation.with_context(passage[0].context, index.lexical.analyzer)
+            if passage
+            else explanation
+        )
+
+    @operation("guest", models="none")
+    def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:
+        """Index terms of a text, each as the word that it was first made of there."""
+        lexical = self._services.indexes.current(self.id, recipe.index).lexical
+        words: dict[str, str] = {}
+        for term, start, end in lexical.analyzer.spans(text):
+            words.setdefault(term, text[start:end])
+        return words
+
+    @operation("guest", models="none")
+    def score_contributions(self, trace: Trace, recipe: Recipe) -> Mapping[int, ScoreContribution]:
+        """Return the contributions of dense and lexical retrieval to each score, by passage key."""
+        return score_contributions(trace, recipe.search)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from rag.lexical.clauses import inverse_document_frequency
 from rag.lexical.explain import Explanation, TermMatch
 from rag.lexical.index import LexicalIndex
 from rag.lexical.postings import Postings
-from rag.lexical.protocols import Bm25Options, LexicalServer, LexicalView, Query, Variants
+from rag.lexical.query import Bm25Options, Query, Variants
 from rag.lexical.respelling import Respelling, respellings
 from rag.lexical.spelling import Correction, Meant
 
@@ -15,8 +15,6 @@ __all__ = [
     "Correction",
     "Explanation",
     "LexicalIndex",
-    "LexicalServer",
-    "LexicalView",
     "Meant",
     "Postings",
     "Query",

@@ -24,7 +24,7 @@ from rag.lexical.clauses import (
 from rag.lexical.explain import Explanation, TermMatch, term_spans
 from rag.lexical.passage_rows import tidy, total, without
 from rag.lexical.postings import Postings, laid_out
-from rag.lexical.protocols import Bm25Options, Query, Variants
+from rag.lexical.query import Bm25Options, Query, Variants
 from rag.lexical.segment import Segment, build, merge_segments
 from rag.lexical.spelling import Correction, Meant, corrections, nearest_term
 from rag.types import Keys, Scores

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from rag.lexical.analyzers import function_words
 from rag.lexical.general_words import commonness, is_general, is_in_dictionary, similar_general
+from rag.lexical.index import LexicalIndex
 from rag.lexical.languages import ANALYZERS, NO_STEMMER, likeliest
-from rag.lexical.protocols import LexicalView
 from rag.lexical.slips import Slip, slip
 from rag.lexical.surfaces import surface
 
@@ -66,7 +66,7 @@ class _Candidate(NamedTuple):
     passages: int
 
 
-def respellings(question: str, lexical: LexicalView) -> list[Respelling]:
+def respellings(question: str, lexical: LexicalIndex) -> list[Respelling]:
     """Return the probable corrections of a question, disjoint and in order."""
     language = _language(question, lexical.analyzers)
     if language is None:
@@ -112,7 +112,7 @@ def _words(question: str) -> Iterator[tuple[str, int]]:
 class _Reader:
     """Reads words of a question by the words of passages, and by ``helpers`` of its language."""
 
-    lexical: LexicalView
+    lexical: LexicalIndex
     language: str
     helpers: Set[str]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rag.lexical import Bm25Options, LexicalView, Query
+from rag.lexical import Bm25Options, LexicalIndex, Query
 from rag.protocols import VectorView
 from rag.recipe import SearchRecipe
 from rag.topic import Topic
@@ -188,7 +188,7 @@ def nearest(
 
 def best_by_words(
     search_query: SearchQuery,
-    lexical: LexicalView,
+    lexical: LexicalIndex,
     recipe: SearchRecipe,
     allowed: Keys | None = None,
 ) -> Found:
@@ -207,7 +207,7 @@ def best_by_words(
 
 
 def best_shares(
-    queries: Sequence[Query], keys: Keys, lexical: LexicalView, options: Bm25Options
+    queries: Sequence[Query], keys: Keys, lexical: LexicalIndex, options: Bm25Options
 ) -> Scores:
     """The greatest share of a query's best BM25 score that each passage has, in [0, 1].
 
@@ -227,7 +227,7 @@ def join(
     near: Found,
     words: Found,
     dense: VectorView,
-    lexical: LexicalView,
+    lexical: LexicalIndex,
     recipe: SearchRecipe,
 ) -> Candidates:
     """The union of both lists, with both true figures of every candidate.
@@ -254,7 +254,7 @@ def join(
     )
 
 
-def rare_codes(question: str, lexical: LexicalView, passages: int) -> list[str]:
+def rare_codes(question: str, lexical: LexicalIndex, passages: int) -> list[str]:
     """The index terms of words with digits (part numbers, names of standards, amounts) that at
     most 1 % of the ``passages`` have, and at least one.
 
@@ -271,7 +271,7 @@ def rare_codes(question: str, lexical: LexicalView, passages: int) -> list[str]:
     return [term for term in codes if 0 < frequencies.get(term, 0) <= most]
 
 
-def holds_code(codes: Sequence[str], keys: Keys, lexical: LexicalView) -> Mask | None:
+def holds_code(codes: Sequence[str], keys: Keys, lexical: LexicalIndex) -> Mask | None:
     """Return a mask of the passages that contain one of ``codes``, shape (n,); None for no codes.
 
     The codes are index terms.
@@ -299,7 +299,7 @@ def lift_to_certain(relevance: Scores, some: Mask | None) -> Scores:
 
 
 def _words(
-    search_query: SearchQuery, keys: Keys, lexical: LexicalView, options: Bm25Options
+    search_query: SearchQuery, keys: Keys, lexical: LexicalIndex, options: Bm25Options
 ) -> Scores | None:
     if search_query.variants:
         return best_shares(search_query.queries, keys, lexical, options)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rag.lexical import LexicalView
+from rag.lexical import LexicalIndex
 from rag.protocols import ChatModel, Embedder, Reranker, VectorView
 from rag.retrieval.candidates import Calibrated
 from rag.retrieval.languages import ANY_LANGUAGE, KnownLanguages
@@ -38,7 +38,7 @@ class Corpus:
 
     embedder: Embedder
     dense: VectorView
-    lexical: LexicalView
+    lexical: LexicalIndex
     lookup: Lookup
     keys: Keys
     calibration: Calibrated | None = None

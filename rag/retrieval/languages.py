@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rag.lexical import LexicalView
-from rag.lexical.languages import ANALYZERS, NO_STEMMER, language, language_name, likeliest
+from rag.lexical import LexicalIndex
+from rag.lexical.languages import ANALYZERS, NO_STEMMER, language_name, likeliest
 from rag.recipe import SearchRecipe
 
 SHARE = 1 / 3
@@ -27,7 +27,7 @@ class KnownLanguages:
     codes: frozenset[str] = frozenset()
     instead: tuple[str, ...] = ()
 
-    def lacks(self, question: str, lexical: LexicalView) -> str:
+    def lacks(self, question: str, lexical: LexicalIndex) -> str:
         """The language of a question, where documents have it and the embedder does not know it.
 
         "" elsewhere: also where the language of a short question is guessed to be one that no
@@ -37,15 +37,13 @@ class KnownLanguages:
             return ""
         own_analyzers = {ANALYZERS.get(code, NO_STEMMER) for code in self.codes}
         index_analyzers = lexical.analyzers
-        if index_analyzers and index_analyzers <= own_analyzers:
+        if index_analyzers <= own_analyzers:
             return ""
-        code, probability = likeliest(question) if index_analyzers else (language(question), 1.0)
+        code, probability = likeliest(question)
         if probability < LEAST:
             return ""
-        fits = (
-            not index_analyzers
-            or ANALYZERS.get(code, NO_STEMMER) in index_analyzers
-            or index_analyzers.isdisjoint(own_analyzers)
+        fits = ANALYZERS.get(code, NO_STEMMER) in index_analyzers or index_analyzers.isdisjoint(
+            own_analyzers
         )
         return code if fits and code not in self.codes else ""
 

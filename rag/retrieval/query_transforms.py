@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.lexical import Correction, LexicalView, respellings
+from rag.lexical import Correction, LexicalIndex, respellings
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import QueryVariant, SearchQuery
 from rag.retrieval.corpus import Corpus
@@ -157,7 +157,7 @@ def _how(texts: int, cached: int) -> str:
 
 
 def respell_question(
-    question: str, lexical: LexicalView, timeline: Timeline
+    question: str, lexical: LexicalIndex, timeline: Timeline
 ) -> tuple[str, list[WordCorrection]]:
     """The question with its mistyped words as they were probably meant, and these words."""
     corrections, result, end = list[WordCorrection](), "", 0

@@ -6,10 +6,9 @@ from urllib.parse import parse_qsl, urldefrag
 
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.protocols import VectorIndex, VectorServer
-from rag.stores.remote_lexical_index import RemoteLexicalIndex
 from rag.stores.remote_vector_index import RemoteVectorIndex
 
-__all__ = ["KINDS", "RemoteLexicalIndex", "RemoteVectorIndex", "empty", "load", "server"]
+__all__ = ["KINDS", "RemoteVectorIndex", "empty", "load", "server"]
 
 KINDS = ("flat", "hnsw", "ivf")
 _FORMS = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.lexical import Bm25Options, LexicalView, inverse_document_frequency
+from rag.lexical import Bm25Options, LexicalIndex, inverse_document_frequency
 from rag.protocols import VectorView
 from rag.types import Keys, Vectors
 
@@ -68,7 +68,7 @@ def topic_evidence(
     words: str,
     vector: Vectors,
     dense: VectorView,
-    lexical: LexicalView,
+    lexical: LexicalIndex,
     passages: int,
     allowed: Keys | None = None,
 ) -> TopicEvidence | None:

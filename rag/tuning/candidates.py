@@ -158,10 +158,8 @@ class CandidateSource:
     def _computed_grid(
         self, search: SearchRecipe, on_progress: ProgressCallback
     ) -> Bm25Grid | None:
-        """All that the questions can find, unless it is too much, or on a server."""
+        """All that the questions can find, unless it is too much."""
         searched, lexical = self._searched(search), self.index.lexical
-        if not isinstance(lexical, LexicalIndex):
-            return None  # a server lays no postings out
         queries, near, topics = list[str](), list[Keys](), list[Topic | None]()
         lacking, vectors = list[str](), list[Vectors]()
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):

@@ -17,7 +17,6 @@ from rag.errors import StorageError
 from rag.indexing.servers import Servers
 from rag.stores import RemoteVectorIndex
 from rag.stores.qdrant import QdrantVectors
-from tests.lexical_server import WordsInMemory
 from tests.qdrant import local_qdrant
 from tests.runs import SET, VECTORS, handbook
 from tests.vector_server import HttpVectors, vector_server
@@ -67,10 +66,10 @@ def opened(home: Path, servers: Servers | None = None) -> Workspace:
     return workspace
 
 
-@pytest.fixture(params=["vectors", "vectors and words"])
-def servers(request: pytest.FixtureRequest, server: HttpVectors) -> Servers:
+@pytest.fixture
+def servers(server: HttpVectors) -> Servers:
     server.drop("")
-    return Servers(server, WordsInMemory() if "words" in request.param else None)
+    return Servers(server)
 
 
 @pytest.fixture
@@ -167,8 +166,6 @@ def test_nothing_asks_a_server_for_all(
     _map(served, base)
     _run(base, HYBRID)
     assert server.deepest == HYBRID.search.candidates
-    if isinstance(servers.words, WordsInMemory):
-        assert servers.words.deepest == HYBRID.search.candidates
 
 
 def test_a_restart_sends_nothing_again(
