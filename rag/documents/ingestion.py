@@ -234,7 +234,7 @@ class Ingestion:
         Where it does not ``embed``, it makes sure that the embedder can be asked.
         """
         embedder = self.embedder(recipe.embedder)
-        cutting, embedding = throughput.steps(recipe, number)
+        cutting, embedding = throughput.steps(number)
         before, total = 0, sum(len(document.text) for document in group)
 
         def sentences(texts: Sequence[str]) -> Vectors:

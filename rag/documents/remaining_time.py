@@ -138,10 +138,6 @@ class RemainingTime:
         self._spend()
         self._at = None
 
-    def expects(self, item: Hashable) -> bool:
-        """Whether an item was added and is not over."""
-        return item in self._items
-
     def characters(self) -> float:
         """The text of all items, as far as it is known and guessed where it is not."""
         others = (item for item in self._items.values() if item.kind != "all")

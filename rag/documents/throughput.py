@@ -44,7 +44,7 @@ def work_for(*recipes: IndexRecipe) -> dict[str, str]:
     """The steps of storing a document in some builds, and whose pace each has."""
     paces: dict[str, str] = {}
     for number, recipe in enumerate(recipes):
-        cutting, embeds = steps(recipe, number)
+        cutting, embeds = steps(number)
         pace = embedding(recipe.embedder)
         paces[cutting] = pace if recipe.chunker == "semantic" else "cutting"
         paces[embeds] = pace
@@ -54,12 +54,12 @@ def work_for(*recipes: IndexRecipe) -> dict[str, str]:
 def embedding_work(recipes: Sequence[IndexRecipe]) -> dict[str, dict[str, str]]:
     """The step of embedding for each build, by its hash, and whose pace it has."""
     return {
-        recipe.hash: {steps(recipe, number)[1]: embedding(recipe.embedder)}
+        recipe.hash: {steps(number)[1]: embedding(recipe.embedder)}
         for number, recipe in enumerate(recipes)
     }
 
 
-def steps(recipe: IndexRecipe, number: int) -> tuple[str, str]:
+def steps(number: int) -> tuple[str, str]:
     """Return the names of the chunking and embedding steps of a build; "build 2" is the second."""
     build = f", build {number + 1}" if number else ""
     return f"cutting{build}", f"embedding{build}"

@@ -17,9 +17,9 @@ from rag.protocols import ChatModel, Reranker, VectorView
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, IncompleteVectors, Listwise, filters
 from rag.retrieval.languages import KnownLanguages
-from rag.search.refusal import topic_model
 from rag.services import Services
 from rag.storage import Connection, Database, bases, documents, passages
+from rag.topic import shipped
 from rag.types import TOOL, Chunk, Document, Hit, Keys
 
 
@@ -47,7 +47,7 @@ def corpus(
         reranker=_reranker(services, recipe.search, chat),
         allowed=allowed(services, base_id, recipe.search, index),
         queries=services.queries,
-        topic=topic_model(services, base_id, recipe.index, recipe.search),
+        topic=None if recipe.search.refuse == "off" else shipped(recipe.index.embedder),
         languages=KnownLanguages(
             providers.languages(recipe.index.embedder), providers.multilingual_embedders()
         ),

@@ -82,7 +82,7 @@ def test_whether_the_documents_speak_of_it_is_not_asked_of_results(
     workspace: Workspace, server: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = TopicModel({"joint_share": 1.0}, -50.0, limit=0.3, source="a test")
-    monkeypatch.setattr("rag.search.refusal.shipped", lambda _name: never)
+    monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: never)
     define(workspace, server.url)
     trace = workspace.base("notes").search(QUESTION, ASKING)
     refused = trace.stage("refuse")

@@ -210,7 +210,7 @@ def test_searching_all_the_same_is_for_this_question_only(
     base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = TopicModel({"joint_share": 10.0}, -5.0, limit=0.3, source="a test")
-    monkeypatch.setattr("rag.search.refusal.shipped", lambda _name: model)
+    monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: model)
     base.save_recipe(base.recipe().with_fields({"search.threshold": None, "search.refuse": "auto"}))
     app = ask(visit("chat.py"), "Who wrote the Iliad?")
     app.button(key="chat_insist_1").click().run()

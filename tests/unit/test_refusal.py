@@ -32,7 +32,7 @@ KEYS = np.array([10, 20], np.int64)
 
 @pytest.fixture
 def base(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
-    monkeypatch.setattr("rag.search.refusal.shipped", lambda _name: BY_WORDS)
+    monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: BY_WORDS)
     workspace: Workspace = workspace_at(tmp_path)
     base = workspace.create("rules", RECIPE)
     add(workspace, base, FILES)
@@ -142,7 +142,7 @@ def test_the_probability_does_not_depend_on_the_ranking(
 def test_without_a_model_it_is_off_and_says_so(
     base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.search.refusal.shipped", lambda _name: None)
+    monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: None)
     stage = base.search("Who else wrote the Iliad?", RECIPE).stage("refuse")
     assert stage is not None
     assert (stage.note, stage.dropped) == ("off: nothing was taught for this embedder", ())

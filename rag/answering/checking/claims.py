@@ -39,7 +39,7 @@ def claims(answer: str, *, quoted: bool = False) -> list[Claim]:
     marks = quoted_mentions(answer) if quoted else mentions(answer)
     bare = blank_mentions(answer, marks)
     spans = list(_paragraphs(bare) if quoted else _sentences(bare))
-    spans = [span for span in spans if _claims_something(answer, bare, span)]
+    spans = [span for span in spans if _claims_something(bare, span)]
     owned = _owned(bare, spans, marks)
     parsed = list[Claim]()
     for number, (start, end) in enumerate(spans):
@@ -81,7 +81,7 @@ def _is_open(text: str) -> bool:
     return opened > closed
 
 
-def _claims_something(answer: str, bare: str, span: Span) -> bool:
+def _claims_something(bare: str, span: Span) -> bool:
     sentence = bare[slice(*span)].strip()
     if not _TELLING.search(sentence):
         return False

@@ -69,11 +69,6 @@ class ThresholdPoint:
         """The share of unanswerable questions, of the documents' topic, with nothing left."""
         return self.refusing.value
 
-    @property
-    def turned_away(self) -> float | None:
-        """The share of off-topic questions with nothing left."""
-        return self.turning_away.value
-
     def figures(self) -> dict[str, Any]:
         """Shares by name, and ``counts``: (part, whole) of each."""
         counts = {
