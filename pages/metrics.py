@@ -80,8 +80,12 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
     chosen = by_name[name]
     with more.popover("Export", icon=":material/download:", width="stretch"):
         question_sets.export_buttons(base, name)
-    can_show = f" {_plan(base, chosen).sentence}." if chosen.answerable else ""
-    st.caption(f"{_size(chosen)}. Changed {ago(chosen.changed)}.{can_show}")
+    size = f"{_size(chosen)}. Changed {ago(chosen.changed)}."
+    if chosen.answerable:
+        planned = _plan(base, chosen)
+        st.caption(f"{size} {planned.headline}", help=planned.method or None)
+    else:
+        st.caption(size)
     # Not in the popover: it would stay open before the dialogs.
     with st.container(horizontal=True, gap="small"):
         if question_sets.import_button(base):

@@ -83,7 +83,7 @@ def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSe
             st.caption(f"{counted(measuring.questions, 'question')}, too few to be split.")
             return chosen, "all"
         explained = (
-            "Whoever tunes on some questions reports on others. The tuning half leaves the "
+            "Report on questions that you did not tune on. The tuning half leaves the "
             "held-out questions unseen until Search all or Runs reports on them."
         )
         choice = switch("Measured on", ["All questions", TUNING], "measured", help=explained)

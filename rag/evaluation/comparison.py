@@ -1,4 +1,4 @@
-"""Two runs over the same questions: who won, whether that is more than chance, in one sentence."""
+"""Comparison of two runs over the same questions: verdict, evidence and recommendation."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ Groups = Mapping[str, str]
 CROWNING_P = 0.02
 """The p-value a winner needs. At the usual 0.05, five of a hundred equal runs would win or lose."""
 
+UNJUDGED = "Undecided: judging the unjudged hits could change the result."
+"""The headline where labels are too incomplete for a verdict."""
+
 _TIE = 1e-12  # rounding of sums, not a difference
 _NAMES = {"ndcg": "nDCG", "mrr": "MRR", "map": "MAP", "f1": "F1"}
 
@@ -42,13 +45,13 @@ class OpenHits:
 
     @property
     def sentence(self) -> str:
-        """The reason why nothing is decided, in plain English."""
+        """The unjudged hits and their possible effect, in plain English."""
         mine, theirs = self.shares
         return (
-            f"{mine:.0%} of the first {self.k} of this run and {theirs:.0%} of the baseline's are "
-            f"judged by nobody; if the surplus is as relevant as the other's hits, the difference "
+            f"{mine:.0%} of the first {self.k} hits of this run and {theirs:.0%} of the baseline's "
+            "are not judged. If the surplus is as relevant as the other run's hits, the difference "
             f"is {signed(self.difference)} (95% interval {signed(self.interval.low)} to "
-            f"{signed(self.interval.high)})"
+            f"{signed(self.interval.high)})."
         )
 
 
@@ -132,9 +135,28 @@ class Comparison:
         return "" if stays else self.open_hits.sentence
 
     @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        return _headline(self)
+
+    @property
+    def evidence(self) -> str:
+        """The statistics behind the verdict, in sentences."""
+        return _evidence(self)
+
+    @property
+    def recommendation(self) -> str:
+        """The next step that the verdict suggests, as an imperative."""
+        if not self.differences or self.obstacle:
+            return "Evaluate both on the same questions, labels and documents."
+        if self.doubt:
+            return "Judge the unjudged hits first."
+        return "Use the new recipe." if self.verdict == "better" else "Keep the baseline."
+
+    @property
     def sentence(self) -> str:
-        """The result in plain English, to be quoted as it is."""
-        return _sentence(self)
+        """The headline and the evidence, to be quoted together."""
+        return f"{self.headline} {self.evidence}".strip()
 
 
 def compare(
@@ -256,36 +278,46 @@ def _array(figures: Figures) -> Floats:
     return np.fromiter(figures.values(), np.float64, len(figures))
 
 
-def _sentence(result: Comparison) -> str:
+def _headline(result: Comparison) -> str:
     count = len(result.differences)
-    only_one = f" ({_questions(result.left_out)} that only one run measured left out)"
+    if not count:
+        return "Nothing to compare: no question was measured in both runs."
+    if result.obstacle:
+        return f"Not comparable: {result.obstacle}."
+    questions, metric = _questions(count, result.kind), metric_name(result.metric)
+    if not result.won and not result.lost:
+        return f"No difference: {metric} is the same on {'all ' if count > 1 else ''}{questions}."
+    if result.doubt:
+        return UNJUDGED
+    if result.verdict == "undecided":
+        return f"{questions} {'is' if count == 1 else 'are'} too few to tell."
+    where = "unseen questions" if result.picked else questions
+    return f"{result.verdict.capitalize()}: {signed(result.difference)} {metric} on {where}."
+
+
+def _evidence(result: Comparison) -> str:
+    count, metric = len(result.differences), metric_name(result.metric)
+    only_one = f"Left out: {_questions(result.left_out)} that only one run measured."
     left_out = only_one if result.left_out else ""
     if not count:
-        return f"nothing to compare: no question was measured in both runs{left_out}"
-    questions = _questions(count, result.kind)
-    metric = _title(result.metric)
+        return left_out
     if result.picked:  # the mean of the questions that did the picking is another one
-        metric = f"cross-validated {metric}"
+        metric = f"the cross-validated {metric}"
+    figures = f"{metric} is {result.mean:.3f} instead of {result.baseline:.3f}"
     if result.obstacle:
-        return (
-            f"not comparable, as {result.obstacle}: {metric} {result.mean:.3f}, and "
-            f"{result.baseline:.3f} before, on {questions} of both{left_out}"
-        )
+        shared = f"On the {_questions(count, result.kind)} of both runs, {figures}."
+        return f"{shared} {left_out}".strip()
     if not result.won and not result.lost:
-        same = f"no difference: both have {metric} {result.mean:.3f}, the same on every one of"
-        return f"{same} {questions}{left_out}"
+        return f"Both have {metric} {result.mean:.3f}. {left_out}".strip()
     low, high = result.interval
-    figures = (
-        f"{metric} {result.mean:.3f} instead of {result.baseline:.3f}, "
-        f"{signed(result.difference)} (95% interval {signed(low)} to {signed(high)}), {_p(result)}"
+    figures += (
+        f", {signed(result.difference)} (95% interval {signed(low)} to {signed(high)}), "
+        f"{_p(result)}, on {_questions(count, result.kind)}."
     )
+    figures = figures if figures.startswith("nDCG") else figures[:1].upper() + figures[1:]
     if result.doubt:
-        by_labels = f"as labels are, {figures}, on {questions}{_grouped(result)}{left_out}"
-        return f"undecided, because {result.doubt}: {by_labels}"
-    if result.verdict == "undecided":
-        sentence = f"no difference that {questions} can show: {figures}"
-        return f"{sentence}{_grouped(result)}{left_out}"
-    return f"{result.verdict}: {figures}, on {questions}{_grouped(result)}{left_out}"
+        figures = f"{result.doubt} By the labels so far: {figures}"
+    return " ".join(filter(None, [figures, _grouped(result), left_out]))
 
 
 def _grouped(result: Comparison) -> str:
@@ -293,12 +325,13 @@ def _grouped(result: Comparison) -> str:
         return ""
     alone = max(1, round(len(result.differences) / result.design_effect))
     return (
-        f"; {_questions(len(result.differences))} in {result.clusters:,} groups that move together "
-        f"count as {alone:,}"
+        f"The {_questions(len(result.differences))} form {result.clusters:,} groups that vary "
+        f"together, so they count as {alone:,}."
     )
 
 
-def _title(metric: str) -> str:
+def metric_name(metric: str) -> str:
+    """``nDCG@10`` for ``ndcg@10``, ``recall@5`` as it is: for use within a sentence."""
     measure, _, k = metric.partition("@")
     name = _NAMES.get(measure, measure.replace("_", " "))
     return f"{name}@{k}" if k else name
@@ -307,7 +340,7 @@ def _title(metric: str) -> str:
 def _p(result: Comparison) -> str:
     p = "p < 0.001" if result.p < 0.001 else f"p = {result.p:.2g}"
     if result.picked:
-        p += f" with all {result.compared:,} that it was picked from"
+        p += f" corrected for all {result.compared:,} recipes"
     elif result.compared > 1:
         p += f" after Holm's correction for {result.compared} {result.others}"
     close = result.verdict_by_labels == "undecided" and result.p <= 0.05

@@ -1,6 +1,6 @@
 """The best of many recipes: whether it is more than luck, and what it is worth elsewhere.
 
-Whoever picks the highest of many means picks luck too. Three things are said of the winner:
+The highest of many means is partly luck. So the winner gets three statements:
 
 - whether it beats the baseline: a sign-flip test of the largest of all studentised differences
   (Westfall and Young, Resampling-Based Multiple Testing, 1993). All recipes change sign together,
@@ -27,9 +27,9 @@ from rag.errors import InvalidInput
 from rag.evaluation.comparison import CROWNING_P, Comparison, Groups, clusters_of
 from rag.evaluation.inference.bounded_means import lower_bounds, tails
 from rag.evaluation.inference.clusters import Clusters
-from rag.evaluation.intervals import Interval, signed
+from rag.evaluation.intervals import Interval
 from rag.evaluation.significance import LEVEL, RESAMPLES, SKEWED, sign_patterns
-from rag.evaluation.splits import folds
+from rag.evaluation.splits import folds, selection_headline
 from rag.types import Floats, Order
 
 FEWEST = 2
@@ -65,18 +65,26 @@ class Selection:
         return self.comparison.difference
 
     @property
-    def sentence(self) -> str:
-        """The choice of the winner and the value of its lead, in plain English."""
-        if self.lead <= 0 and self.tried == 1:
-            return "the one recipe that there is to choose does not beat the baseline"
+    def headline(self) -> str:
+        """The verdict on the winner, in one sentence."""
+        return selection_headline(self.comparison, self.lead, self.tried)
+
+    @property
+    def method(self) -> str:
+        """The procedure behind the headline, in sentences; "" if no recipe leads."""
         if self.lead <= 0:
-            return f"none of {self.tried:,} different recipes beats the baseline"
+            return ""
         return (
-            f"best of {self.tried:,} different recipes on {self.questions:,} questions with a lead "
-            f"of {self.lead:.3f}; chosen on four fifths of the questions and measured on the rest, "
-            f"{REPEATS} times over, what is chosen gains {signed(self.gain)}; it is this recipe in "
-            f"{self.agreement:.0%} of the choices"
+            f"On the {self.questions:,} questions, the best of {self.tried:,} different recipes "
+            f"leads by {self.lead:.3f}. To estimate its gain on unseen questions, the best recipe "
+            f"was chosen on four fifths of the questions and measured on the rest, {REPEATS} times "
+            f"over. {self.agreement:.0%} of these choices were this recipe."
         )
+
+    @property
+    def sentence(self) -> str:
+        """The headline and the method."""
+        return f"{self.headline} {self.method}".strip()
 
 
 def select(

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.errors import InvalidInput
-from rag.evaluation.comparison import CROWNING_P, Comparison, Groups, compare
+from rag.evaluation.comparison import CROWNING_P, Comparison, Groups, compare, metric_name
+from rag.evaluation.intervals import signed
 from rag.types import Floats
 
 
@@ -143,19 +144,46 @@ class SplitSelection:
         return 1.0 - self.held_out_lead / self.tuning_lead if self.tuning_lead > 0 else None
 
     @property
-    def sentence(self) -> str:
-        """The choice of the winner and the change of its lead, in plain English."""
+    def headline(self) -> str:
+        """The verdict on the winner, in one sentence."""
+        return selection_headline(self.comparison, self.tuning_lead, self.tried)
+
+    @property
+    def method(self) -> str:
+        """The procedure behind the headline, in sentences; "" if no recipe leads."""
         if self.shrinkage is None:
-            return (
-                f"none of {self.tried:,} different recipes beats the baseline on the tuning "
-                "questions"
-            )
+            return ""
         held_out = len(self.comparison.differences)
         return (
-            f"best of {self.tried:,} different recipes on {self.tuning_questions:,} tuning "
-            f"questions with a lead of {self.tuning_lead:.3f}; on {held_out:,} held-out questions "
-            f"the lead is {self.held_out_lead:z.3f}{_change(self.shrinkage)}"
+            f"On the {self.tuning_questions:,} tuning questions, the best of {self.tried:,} "
+            f"different recipes leads by {self.tuning_lead:.3f}. On the {held_out:,} held-out "
+            f"questions, its lead is {self.held_out_lead:z.3f}{_change(self.shrinkage)}."
         )
+
+    @property
+    def sentence(self) -> str:
+        """The headline and the method."""
+        return f"{self.headline} {self.method}".strip()
+
+
+def selection_headline(comparison: Comparison, lead: float, tried: int) -> str:
+    """Return the verdict on the best of ``tried`` recipes, compared on unseen questions."""
+    stay = "No reason to change:"
+    if lead <= 0 and tried == 1:
+        return f"{stay} the only other recipe does not beat the baseline."
+    if lead <= 0:
+        return f"{stay} none of {tried:,} different recipes beats the baseline."
+    if comparison.obstacle or comparison.doubt:
+        return comparison.headline
+    gain = round(comparison.difference, 3)
+    amount = f"{signed(gain) if gain > 0 else f'{-gain:.3f}'} {metric_name(comparison.metric)}"
+    change = f"the best recipe found {'gains' if gain > 0 else 'loses'} {amount}"
+    if not gain:
+        change = "the best recipe found gains nothing"
+    if comparison.verdict == "better":
+        return f"Better: {change} on unseen questions."
+    noise = ", within noise" if comparison.verdict == "undecided" and gain else ""
+    return f"{stay} {change} on unseen questions{noise}."
 
 
 def choose(
@@ -203,7 +231,7 @@ def _columns(questions: Sequence[str], names: Iterable[str]) -> npt.NDArray[np.i
 
 def _change(shrinkage: float) -> str:
     if shrinkage >= 1.0:
-        return ": it is gone"
+        return ", so it is gone"
     if abs(shrinkage) < 0.005:
         return ", the same"
     if shrinkage < -1.0:  # of next to nothing: a percentage would say nothing

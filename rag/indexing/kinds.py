@@ -35,17 +35,29 @@ class VectorChoice:
     is_served: bool = False
 
     @property
-    def why(self) -> str:
-        """In a sentence, with the figures."""
+    def headline(self) -> str:
+        """The kind of search and the reason for it, in one sentence."""
         if self.is_served:
-            return "The server of vectors decides how it searches."
+            return "Search by the vector server."
+        search = "Exact search" if self.kind == "flat" else "Approximate search"
         if self.limit is None:
-            return "The recipe says so."
-        size = f"{self.vectors:,} vectors of {self.dimension:,} dimensions are"
-        budget = f"what a scan does in {1000 * BUDGET_SECONDS:.0f} ms"
+            return f"{search} (set in the recipe)."
+        return f"{search} ({'small' if self.kind == 'flat' else 'large'} index)."
+
+    @property
+    def details(self) -> str:
+        """The figures behind the headline, in sentences."""
+        if self.is_served:
+            return "The vector server decides how it searches."
+        if self.limit is None:
+            return f"The recipe sets index.vector_index to {self.kind}."
+        budget = (
+            f"Up to {self.limit:,} vectors of {self.dimension:,} dimensions can be compared in "
+            f"{1000 * BUDGET_SECONDS:.0f} ms. This index has {self.vectors:,}"
+        )
         if self.kind == "flat":
-            return f"{size} at most {self.limit:,}, {budget}: all are compared, which is exact."
-        return f"{size} more than {self.limit:,}, {budget}: a graph is searched, approximately."
+            return f"{budget}, so every search compares all of them."
+        return f"{budget}, so searches follow a graph instead, which can miss a near vector."
 
 
 def chosen(recipe: IndexRecipe, vectors: int, dimension: int) -> VectorChoice:

@@ -34,5 +34,5 @@ def vectors_data(choice: VectorChoice) -> dict[str, Any]:
         "vectors": choice.vectors,
         "dimension": choice.dimension,
         "limit": choice.limit,
-        "why": choice.why,
+        "why": choice.details,
     }

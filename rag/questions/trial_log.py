@@ -41,15 +41,15 @@ class Attempt:
         sentences = []
         if self.split > 1:
             sentences.append(
-                f"{ordinal(self.split)} split of this set: its held-out questions are others, but "
-                f"of the same set, so earlier splits count"
+                f"This is the {ordinal(self.split)} split of this set. Its held-out questions are "
+                "from the same set, so earlier splits count."
             )
         if self.number > 1:
             sentences.append(
-                f"{ordinal(self.number)} {self.what} of this set: a winner needs "
-                f"p ≤ {self.level:.2g} instead of {CROWNING_P:g}"
+                f"This is the {ordinal(self.number)} {self.what} of this set, so a winner needs "
+                f"p ≤ {self.level:.2g} instead of {CROWNING_P:g}."
             )
-        return "; ".join(sentences)
+        return " ".join(sentences)
 
 
 class TrialLog:

@@ -88,4 +88,4 @@ class RunFigures:
             {name: values[metric] for name, values in figures[run_id].items() if metric in values}
             for run_id in of_set
         ]
-        return plan(question_set.answerable, measured)
+        return plan(question_set.answerable, measured, metric)

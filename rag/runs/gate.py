@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rag.errors import InvalidInput
-from rag.evaluation.comparison import Comparison
+from rag.evaluation.comparison import UNJUDGED, Comparison
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import Run
@@ -97,22 +97,24 @@ class PairedGate:
 
     @property
     def sentence(self) -> str:
-        """The outcome with its figures."""
-        hits = self.comparison.open_hits
-        if self.outcome == "unjudged" and hits and not self.comparison.doubt:
-            return f"undecided, because {hits.sentence}; as labels are, {self.comparison.sentence}"
-        if self.outcome == "unjudged":
-            return self.comparison.sentence
-        comparison, low = self.comparison, self.comparison.interval.low
+        """The outcome with its figures, in plain English."""
+        comparison, hits = self.comparison, self.comparison.open_hits
+        if self.outcome == "unjudged" and hits and not comparison.doubt:
+            return f"{UNJUDGED} {hits.sentence} By the labels so far: {comparison.evidence}"
+        if self.outcome in ("unjudged", "incomparable"):
+            return comparison.sentence
+        risk = f"up to {max(-comparison.interval.low, 0.0):.3f} may be lost"
         allowed = f"{self.tolerance:g} is allowed"
-        lost = f"as much as {max(-low, 0.0):.3f} may be lost and {allowed}"
         verdicts = {
-            "passed": f"no worse: {lost}" if self.tolerance else "no lower",
-            "failed": f"worse, and {allowed}",
-            "undecided": f"cannot be told: {lost}",
-            "incomparable": "not comparable",
+            "passed": f"No worse than allowed: {risk}, and {allowed}."
+            if self.tolerance
+            else "No lower than the baseline.",
+            "failed": f"Worse than allowed: {allowed}."
+            if self.tolerance
+            else "Worse than the baseline.",
+            "undecided": f"These questions are too few to tell: {risk}, and only {allowed}.",
         }
-        return f"{verdicts[self.outcome]}; {comparison.sentence}"
+        return f"{verdicts[self.outcome]} {comparison.evidence}"
 
 
 @dataclass(frozen=True, slots=True)

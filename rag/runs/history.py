@@ -33,7 +33,7 @@ LEADING = "ndcg@10"
 
 Outcome = Literal["won", "lost", "tied"]
 
-_OTHERS = "runs of this set, shown or not, that compare with the same one"
+_OTHERS = "runs of this set that are comparable with the baseline"
 _LONGEST_NOTE = 2000
 _LONGEST_TAG = 40
 _MOST_TAGS = 20

@@ -51,7 +51,7 @@ def test_what_only_one_run_was_judged_for_decides_nothing(
     line = ["gate", "cranfield", "pool", "--baseline", pool["dense"]]
     assert main([*line, "--recipe", str(tmp_path / "words.json")]) == 5
     shown = capsys.readouterr().out
-    assert "undecided, because 55% of the first 10 of this run and 0% of" in shown
+    assert "55% of the first 10 hits of this run and 0% of the baseline's are not judged." in shown
     assert "FAILED" not in shown
 
 

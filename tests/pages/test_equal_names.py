@@ -18,7 +18,7 @@ OpenPage = Callable[..., AppTest]
 Numbers = Mapping[str, set[str]]
 
 _METRIC = r"(?:cross-validated |condensed )?(?:nDCG|MRR|Recall|bpref)(?:@\d+)?"
-_CHANGED = re.compile(rf"({_METRIC}) (\d\.\d{{3}})(?: instead of (\d\.\d{{3}}))?")
+_CHANGED = re.compile(rf"({_METRIC})(?: is)? (\d\.\d{{3}})(?: instead of (\d\.\d{{3}}))?")
 _SCOPE = re.compile(r"\*\*([^*]+?):\*\*")
 # At another threshold, the page says "still answers".
 _SHARE = re.compile(r"(?<!still )(answers|rightly refuses|refuses) (\d+%)")

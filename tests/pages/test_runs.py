@@ -123,7 +123,7 @@ def test_runs_on_other_labels_get_no_verdict(
     chart = figure(found, LIGHT)
     assert {bar.marker.color for bar in chart.data} == {LIGHT.not_relevant}
     report = base.reports.html(again, good)
-    assert "Not comparable, as the labels differ" in report
+    assert "Not comparable: the labels differ." in report
     assert "paired randomisation test" not in report
 
 
@@ -173,7 +173,8 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(
     figures = found.figures
     assert (figures.won, figures.lost + figures.tied) == (0, 3)
     said = _said(app)
-    assert plain(figures.sentence[1:]) in said
+    assert f"**{plain(figures.headline)}** {figures.recommendation}" in said
+    assert plain(figures.evidence) in said
     assert f"worse on {figures.lost}, the same on {figures.tied}" in said
     assert "threshold 1\\.0** against **As shipped" in said
     assert list(app.dataframe[1].value["Question"]) == [row.text for row in found.regressions]
@@ -225,7 +226,7 @@ def test_held_out_questions_can_be_reported_alone(
     ids = base.questions.split("checks").held_out
     (found,) = base.runs.compare([bad], good, held_out=ids)
     assert found.figures.kind == "held-out"
-    assert plain(found.figures.sentence[1:]) in _said(app)
+    assert plain(found.figures.evidence) in _said(app)
 
 
 def test_three_runs_have_a_table_with_corrected_p(

@@ -27,8 +27,8 @@ def _said(app: AppTest) -> str:
 def test_it_says_what_the_questions_can_show_before_anything_is_measured(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
-    said = [each.value for each in open_page("metrics.py").caption]
-    assert any("3 questions cannot show which of two recipes is better." in each for each in said)
+    captions = [caption.value for caption in open_page("metrics.py").caption]
+    assert any("With 3 questions you cannot tell recipes apart." in text for text in captions)
 
 
 def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
@@ -62,12 +62,12 @@ def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(
     base = labelled.base("notes")
     good, bad = _every_question_thrice(base, {"group": "-"})
     app = open_page("runs.py", set="many", runs=bad)
-    assert "worse by more over 99%." in _said(app)
+    assert "That it is worse by more: over 99%." in _said(app)
     app = open_page("runs.py", set="many", runs=bad, equal="0.5")
     (found,) = base.runs.compare([bad], good)
     expected = posterior(found.figures.differences, 0.5)
     assert expected is not None
-    assert expected.sentence[1:] in _said(app)
+    assert expected.sentence in _said(app)
 
 
 def test_questions_that_the_test_counts_as_one_are_one_in_the_probability_too(
@@ -78,7 +78,7 @@ def test_questions_that_the_test_counts_as_one_are_one_in_the_probability_too(
     (found,) = base.runs.compare([bad], good)
     assert (found.figures.verdict, found.figures.clusters) == ("undecided", 3)
     assert posterior(found.figures.differences) is not None
-    assert "with a probability" not in _said(open_page("runs.py", set="many", runs=bad))
+    assert "The probability that" not in _said(open_page("runs.py", set="many", runs=bad))
 
 
 def _every_question_thrice(base: KnowledgeBase, more: Mapping[str, str]) -> tuple[str, str]:
@@ -97,7 +97,7 @@ def _every_question_thrice(base: KnowledgeBase, more: Mapping[str, str]) -> tupl
     return good, bad
 
 
-@pytest.mark.parametrize(("losses", "said"), [(12, LEANING), (6, "These questions alone: better")])
+@pytest.mark.parametrize(("losses", "said"), [(12, LEANING), (6, "On these questions alone: The")])
 def test_no_probability_reads_like_a_verdict_where_the_test_has_none(
     losses: int,
     said: str,

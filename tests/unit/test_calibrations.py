@@ -272,12 +272,13 @@ def test_the_command_says_what_the_threshold_does(
     assert (told["weights"], told["auto"]) == (dict(fitted.model.weights), fitted.threshold)
     assert main(["calibrate", "parts", SET, "--precision", "0.7"]) == 0
     shown = capsys.readouterr().out
-    assert "precision of at least 0.70 on other questions like these, 9 times in 10" in shown
-    assert "other questions, where nothing was chosen: precision" in shown
+    assert "promises a precision of at least 0.70. The promise is for other questions" in shown
+    assert "other questions, where nothing was chosen, it has precision" in shown
     assert "--set search.relevance=probability --set search.threshold=0." in shown
     assert main(["calibrate", "parts", SET]) == 0
     shown = capsys.readouterr().out
-    assert "no threshold can promise precision 0.90: that takes at least 57 questions" in shown
+    assert "Too few labels to promise 0.90. Label about " in shown
+    assert "The promise needs at least 57 questions" in shown
     assert "search.threshold=" not in shown
     cosine = ["--set", "search.threshold=0.3"]
     assert main(["threshold", "parts", SET, "--precision", "0.5", *cosine]) == 0

@@ -34,13 +34,19 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
     # Wider than the normal interval: a question may come that is lost, or won, outright.
     assert low == pytest.approx(result.difference - 2.5 * error, abs=0.3 * error)
     assert high == pytest.approx(result.difference + 2.3 * error, abs=0.3 * error)
-    assert result.sentence == (
-        f"better: nDCG@10 {run.mean():.3f} instead of {baseline.mean():.3f}, "
-        f"{result.difference:+.3f} (95% interval {low:+.3f} to {high:+.3f}), p = 0.001, "
-        "on 120 held-out questions"
+    assert result.headline == (
+        f"Better: {result.difference:+.3f} nDCG@10 on 120 held-out questions."
     )
+    assert result.evidence == (
+        f"nDCG@10 is {run.mean():.3f} instead of {baseline.mean():.3f}, "
+        f"{result.difference:+.3f} (95% interval {low:+.3f} to {high:+.3f}), p = 0.001, "
+        "on 120 held-out questions."
+    )
+    assert result.recommendation == "Use the new recipe."
+    assert result.sentence == f"{result.headline} {result.evidence}"
     reverse = compare("ndcg@10", _figures(baseline), _figures(run))
-    assert reverse.verdict == "worse"
+    assert (reverse.verdict, reverse.recommendation) == ("worse", "Keep the baseline.")
+    assert reverse.headline == f"Worse: −{result.difference:.3f} nDCG@10 on 120 questions."
     assert (reverse.won, reverse.lost) == (result.lost, result.won)
 
 
@@ -72,8 +78,8 @@ def test_identical_runs_are_never_better() -> None:
     # 80 ties do not rule out that one question in forty is won or lost: 1 - 0.125 ** (1 / 80).
     assert result.interval == pytest.approx((-0.0257, 0.0257), abs=2e-4)
     assert result.sentence == (
-        f"no difference: both have MRR@10 {np.mean(list(figures.values())):.3f}, "
-        "the same on every one of 80 questions"
+        "No difference: MRR@10 is the same on all 80 questions. "
+        f"Both have MRR@10 {np.mean(list(figures.values())):.3f}."
     )
 
 
@@ -87,9 +93,10 @@ def test_without_shared_questions_there_is_nothing_to_compare() -> None:
     assert (result.p, result.verdict, result.left_out) == (1.0, "undecided", 3)
     assert (result.mean, result.baseline, result.difference) == (0.0, 0.0, 0.0)
     assert result.sentence == (
-        "nothing to compare: no question was measured in both runs "
-        "(3 questions that only one run measured left out)"
+        "Nothing to compare: no question was measured in both runs. "
+        "Left out: 3 questions that only one run measured."
     )
+    assert result.recommendation == "Evaluate both on the same questions, labels and documents."
     assert compare("mrr@10", {}, {}).verdict == "undecided"
 
 
@@ -97,7 +104,7 @@ def test_only_shared_questions_count_and_the_sentence_says_so() -> None:
     result = compare("hit@5", {"a": 1.0, "b": 1.0, "x": 0.0}, {"b": 0.0, "a": 1.0})
     assert result.differences == {"a": 0.0, "b": 1.0}
     assert (result.mean, result.baseline) == (1.0, 0.5)
-    assert result.sentence.endswith(" (1 question that only one run measured left out)")
+    assert result.sentence.endswith(" Left out: 1 question that only one run measured.")
 
 
 def test_undecided_promises_nothing_of_more_questions() -> None:
@@ -106,10 +113,11 @@ def test_undecided_promises_nothing_of_more_questions() -> None:
     result = compare("ndcg@10", _figures(0.5 + values), _figures(np.full(50, 0.5)))
     assert result.verdict == "undecided"
     assert result.sentence.startswith(
-        "no difference that 50 questions can show: nDCG@10 0.520 instead of 0.500, +0.020 "
+        "50 questions are too few to tell. nDCG@10 is 0.520 instead of 0.500, +0.020 "
         "(95% interval −0."
     )
-    assert re.search(r"p = 0\.\d+$", result.sentence)
+    assert re.search(r"p = 0\.\d+, on 50 questions\.$", result.sentence)
+    assert result.recommendation == "Keep the baseline."
 
 
 def test_a_table_is_corrected_as_a_whole() -> None:
@@ -150,7 +158,7 @@ def _borderline(**fields: object) -> Comparison:
 def test_between_the_usual_level_and_the_crowning_one_the_sentence_says_why() -> None:
     result = _borderline()
     assert result.verdict == "undecided"
-    assert "span iou@5 0.500 instead of 0.400" in result.sentence
+    assert "Span iou@5 is 0.500 instead of 0.400" in result.evidence
     assert "p = 0.03 (a winner needs p ≤ 0.02)" in result.sentence
     assert _borderline(alpha=0.05).verdict == "better"
 
@@ -163,7 +171,7 @@ def test_an_interval_that_holds_zero_decides_nothing() -> None:
 def test_one_question_decides_nothing() -> None:
     result = compare("hit@1", {"a": 1.0}, {"a": 0.0})
     assert (result.verdict, result.p, result.interval) == ("undecided", 1.0, Interval(-1.0, 1.0))
-    assert result.sentence.startswith("no difference that 1 question can show: hit@1 1.000")
+    assert result.sentence.startswith("1 question is too few to tell. Hit@1 is 1.000 instead of")
 
 
 def test_two_hundred_runs_do_not_hide_a_clear_winner() -> None:
@@ -193,7 +201,9 @@ def test_questions_of_a_group_count_as_one() -> None:
     assert (alone.clusters, grouped.clusters) == (80, 20)
     assert grouped.raw_p > 4 * alone.raw_p
     assert grouped.design_effect == pytest.approx(4.0, abs=0.3)
-    assert "; 80 questions in 20 groups that move together count as 19" in grouped.sentence
+    assert grouped.evidence.endswith(
+        " The 80 questions form 20 groups that vary together, so they count as 19."
+    )
     assert "groups" not in alone.sentence
     single = compare(
         "ndcg@10", _figures(run), _figures(baseline), groups={f"q{i}": f"g{i}" for i in range(80)}

@@ -25,7 +25,7 @@ def test_the_smallest_difference_is_noticed_as_often_as_promised() -> None:
 
 def test_few_questions_show_nothing() -> None:
     assert smallest_difference(6, 0.3) is None
-    assert plan(6).sentence == "6 questions cannot show which of two recipes is better"
+    assert plan(6).sentence == "With 6 questions you cannot tell recipes apart."
 
 
 def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
@@ -35,10 +35,14 @@ def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
     found = plan(40, [first, dict(first), second])  # the pair of equal runs tells nothing
     assert (found.questions, found.pairs) == (40, 2)
     assert found.deviation == pytest.approx(0.2 * np.sqrt(40 / 39))
-    assert found.sentence == (
-        "40 questions show a difference of 0.11 or more in 80% of the cases, "
-        "going by how the runs so far differ"
+    assert found.headline == (
+        "With 40 questions you can tell recipes apart that differ by 0.11 nDCG@10 or more."
     )
+    assert found.method == (
+        "The test detects such a difference in 80% of the cases. This assumes that recipes differ "
+        "from question to question as much as the runs of this set so far."
+    )
+    assert "0.11 recall@5 or more" in plan(40, [first, second], "recall@5").headline
     assert plan(40) == Plan(40, smallest_difference(40, 0.25), 0.25, 0)
 
 

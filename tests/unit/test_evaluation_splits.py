@@ -90,8 +90,9 @@ def test_chosen_on_tuning_reported_on_held_out() -> None:
     assert chosen.held_out_lead == pytest.approx(0.1)
     assert chosen.shrinkage == pytest.approx(2 / 3)
     assert chosen.sentence == (
-        "best of 3 different recipes on 2 tuning questions with a lead of 0.300; "
-        "on 3 held-out questions the lead is 0.100 (67% smaller)"
+        "No reason to change: the best recipe found gains +0.100 nDCG@10 on unseen questions, "
+        "within noise. On the 2 tuning questions, the best of 3 different recipes leads by 0.300. "
+        "On the 3 held-out questions, its lead is 0.100 (67% smaller)."
     )
     assert chosen.comparison.verdict == "undecided"
 
@@ -99,11 +100,11 @@ def test_chosen_on_tuning_reported_on_held_out() -> None:
 @pytest.mark.parametrize(
     ("held_out", "words"),
     [
-        (0.5, "is 0.000: it is gone"),
-        (0.5 - 1e-9, "is 0.000: it is gone"),
-        (0.4, "is -0.100: it is gone"),
-        (0.8, "is 0.300, the same"),
-        (0.95, "is 0.450 (50% larger)"),
+        (0.5, "is 0.000, so it is gone."),
+        (0.5 - 1e-9, "is 0.000, so it is gone."),
+        (0.4, "is -0.100, so it is gone."),
+        (0.8, "is 0.300, the same."),
+        (0.95, "is 0.450 (50% larger)."),
     ],
 )
 def test_what_became_of_the_lead(held_out: float, words: str) -> None:
@@ -116,7 +117,26 @@ def test_a_lead_of_next_to_nothing_has_no_percentage() -> None:
     scores = np.full((2, 6), 0.5)
     scores[1] = [0.501, 0.9, 0.501, 0.9, 0.0, 0.9]
     sentence = choose("ndcg@10", scores, COLUMNS, 0, PARTS).sentence
-    assert sentence.endswith("is 0.400, more than twice as large")
+    assert sentence.endswith("is 0.400, more than twice as large.")
+
+
+@pytest.mark.parametrize(
+    ("held_out", "headline"),
+    [
+        (0.5, "No reason to change: the best recipe found gains nothing on unseen questions."),
+        (
+            0.4,
+            "No reason to change: the best recipe found loses 0.100 nDCG@10 on unseen questions, "
+            "within noise.",
+        ),
+    ],
+)
+def test_a_lead_that_is_gone_is_no_reason_to_change(held_out: float, headline: str) -> None:
+    scores = np.full((2, 6), 0.5)
+    scores[1] = [0.8, held_out, 0.8, held_out, 0.0, held_out]
+    scores[1, 5] -= 0.05 if held_out < 0.5 else 0.0  # losses of one size would be worse
+    scores[1, 1] += 0.05 if held_out < 0.5 else 0.0
+    assert choose("ndcg@10", scores, COLUMNS, 0, PARTS).headline == headline
 
 
 @pytest.mark.parametrize("count", [2, 5])
@@ -141,7 +161,7 @@ def test_the_baseline_wins_ties() -> None:
     chosen = choose("ndcg@10", scores, COLUMNS, 2, PARTS)
     assert (chosen.row, chosen.tuning_lead, chosen.shrinkage) == (2, 0.0, None)
     assert chosen.sentence == (
-        "none of 3 different recipes beats the baseline on the tuning questions"
+        "No reason to change: none of 3 different recipes beats the baseline."
     )
 
 

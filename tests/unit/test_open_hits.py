@@ -11,7 +11,7 @@ import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.__main__ import main
-from rag.evaluation.comparison import OpenHits, compare
+from rag.evaluation.comparison import UNJUDGED, OpenHits, compare
 from rag.evaluation.intervals import Interval
 from rag.evaluation.metrics import Ranked, evaluate
 from rag.evaluation.pooling.difference import JudgedRankings
@@ -23,9 +23,9 @@ from tests.half_judged import NAMES, NEW, OLD, SET, half_judged
 
 M = "ndcg@10"
 DOUBT = (
-    "50% of the first 10 of this run and 0% of the baseline's are judged by nobody; if the "
-    "surplus is as relevant as the other's hits, the difference is +0.020 (95% interval −0.010 to "
-    "+0.050)"
+    "50% of the first 10 hits of this run and 0% of the baseline's are not judged. If the "
+    "surplus is as relevant as the other run's hits, the difference is +0.020 (95% interval "
+    "−0.010 to +0.050)."
 )
 
 
@@ -43,16 +43,18 @@ def test_every_place_says_that_nothing_is_decided_and_why(
     workspace, base, old, new = opened
     (found,) = base.runs.compare([new], old)
     assert (found.figures.verdict_by_labels, found.figures.verdict) == ("worse", "undecided")
-    doubt = "100% of the first 10 of this run and 0% of the baseline's are judged by nobody"
+    doubt = "100% of the first 10 hits of this run and 0% of the baseline's are not judged."
     assert found.figures.doubt.startswith(doubt)
-    assert found.figures.sentence.startswith(f"undecided, because {doubt}")
+    assert found.figures.headline == UNJUDGED
+    assert found.figures.recommendation == "Judge the unjudged hits first."
+    assert found.figures.evidence.startswith(doubt)
     assert "a winner needs" not in found.figures.sentence
     assert {
         each.verdict for each in base.runs.changes(new, old, ["ndcg@10", "mrr@10"]).values()
     } == {"undecided"}
     page = base.reports.html(new, old)
     assert "Worse than the baseline" not in page
-    assert "<strong>Undecided, because 100% of the first 10 of this run" in page
+    assert f"<strong>{UNJUDGED}</strong>100% of the first 10 hits of this run" in page
     assert 'class="verdict undecided"' in page
     assert "small down" not in page
     told = client(workspace).get(
@@ -74,9 +76,10 @@ def test_the_best_of_a_grid_is_not_called_better_for_its_labels(
     found = best.selection.comparison
     assert (best.recipe, found.verdict_by_labels, found.verdict) == (OLD, "better", "undecided")
     assert found.doubt.startswith(
-        "0% of the first 10 of this run and 100% of the baseline's are judged by nobody"
+        "0% of the first 10 hits of this run and 100% of the baseline's are not judged."
     )
-    assert found.sentence.startswith(f"undecided, because {found.doubt}")
+    assert found.sentence.startswith(f"{UNJUDGED} {found.doubt}")
+    assert best.selection.headline == UNJUDGED
 
 
 def test_the_change_of_a_recipe_that_is_tuned_waits_for_open_hits(
@@ -110,9 +113,8 @@ def test_the_sweep_verb_tells_the_doubt(
     assert main(["sweep", base.name, SET, *grid, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["best"]["verdict"] == "undecided"
     assert main(["sweep", base.name, SET, *grid]) == 0
-    assert "\nundecided, because 0% of the first 10 of this run and 100% of" in (
-        capsys.readouterr().out
-    )
+    assert f"\n{UNJUDGED} " in (shown := capsys.readouterr().out)
+    assert "\n0% of the first 10 hits of this run and 100% of the baseline's are not" in shown
 
 
 @pytest.mark.parametrize("tolerance", ["0", "0.02"])
@@ -132,7 +134,7 @@ def test_the_gate_ends_with_5_where_judging_could_turn_it(
     assert told["paired"]["ndcg@10"]["unjudged"] == [1.0, 0.0]
     assert main(line) == 5
     shown = capsys.readouterr().out
-    assert "\nundecided, because 100% of the first 10 of this run and 0% of" in shown
+    assert f"\n{UNJUDGED} 100% of the first 10 hits of this run and 0% of" in shown
     assert "FAILED" not in shown
     assert shown.endswith("not passed, not failed: judge the open hits first\n")
 
@@ -186,10 +188,10 @@ def test_the_sentence_gives_the_reason_before_the_figures() -> None:
     found = _paired(-0.2, hits, 0.0)
     assert found.comparison.doubt == DOUBT
     assert found.sentence.startswith(
-        f"undecided, because {DOUBT}: as labels are, nDCG@10 0.300 instead of 0.500, −0.200"
+        f"{UNJUDGED} {DOUBT} By the labels so far: nDCG@10 is 0.300 instead of 0.500, −0.200"
     )
     ahead = _paired(0.1, OpenHits(10, (0.0, 0.5), -0.05, Interval(-0.08, -0.02)), 0.0)
-    assert ahead.sentence.startswith("undecided, because 0% of the first 10 of this run and 50% of")
+    assert ahead.sentence.startswith(f"{UNJUDGED} 0% of the first 10 hits of this run and 50% of")
 
 
 def test_as_many_open_hits_on_both_sides_leave_a_verdict() -> None:
@@ -279,6 +281,6 @@ def test_a_correction_names_what_it_is_for(
     base.evaluator.evaluate(SET, some, (10,))
     (found,) = base.runs.compare([new], old)
     assert (
-        "after Holm's correction for 2 runs of this set, shown or not, that compare with the same "
-        "one" in found.figures.sentence
+        "after Holm's correction for 2 runs of this set that are comparable with the baseline"
+        in found.figures.sentence
     )

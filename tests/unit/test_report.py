@@ -137,7 +137,7 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeB
     (found,) = base.runs.compare([vectors], words)
     text = Page(named).text
     assert "mode lexical → dense" in text
-    assert found.figures.sentence.partition(": ")[2] in text
+    assert f"{found.figures.headline} {found.figures.evidence}" in text
     figures = found.figures
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
 

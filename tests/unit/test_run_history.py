@@ -222,8 +222,8 @@ def test_changed_labels_are_named_and_nothing_is_better_or_worse(base: Knowledge
     (found,) = base.runs.compare([second], first)
     assert found.figures.verdict == "incomparable"
     assert found.figures.sentence == (
-        f"not comparable, as the labels differ: nDCG@10 {found.figures.mean:.3f}, and "
-        f"{found.figures.baseline:.3f} before, on 4 questions of both"
+        "Not comparable: the labels differ. On the 4 questions of both runs, nDCG@10 is "
+        f"{found.figures.mean:.3f} instead of {found.figures.baseline:.3f}."
     )
 
 
@@ -308,7 +308,7 @@ def test_further_metrics_and_splits_share_one_risk_and_are_kept(base: KnowledgeB
     assert found == pytest.approx([0.02, 0.015, 0.005, 0.02])
     assert (first.attempt.split, third.attempt.split) == (0, 1)
     assert third.attempt.sentence == (
-        "third comparison of this set: a winner needs p ≤ 0.005 instead of 0.02"
+        "This is the third comparison of this set, so a winner needs p ≤ 0.005 instead of 0.02."
     )
     base.reports.html(after.id, before.id)
     base.gate.check(SET, WORDS, {"ndcg@10": 0.0}, before.id)

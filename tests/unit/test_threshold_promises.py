@@ -73,9 +73,8 @@ def test_promises_are_kept_where_questions_share_a_source(wanted: float) -> None
 def test_groups_are_counted_where_questions_share_a_source() -> None:
     found = PromiseCurves(_of_sources(np.random.default_rng(1), 20, known=True)).promise(0.9)
     assert (found.questions, found.units, found.needed) == (100, 20, 57)
-    assert found.sentence.startswith(
-        "no threshold can promise precision 0.90: that takes at least 57 groups of questions to "
-        "choose on, and there are 20"
+    assert found.method.startswith(
+        "The promise needs at least 57 groups of questions to choose on, and there are 20."
     )
 
 
@@ -95,15 +94,31 @@ def test_the_fewest_questions_are_enough_where_all_is_relevant_and_one_less_is_n
     enough, few = (PromiseCurves(_pure(count)).promise(0.9) for count in (57, 56))
     assert enough.point is not None
     assert enough.bound == pytest.approx(0.05 ** (2 / 57))
-    assert enough.sentence.startswith(
-        "threshold 0.500: precision of at least 0.90 on other questions like these, 9 times in 10; "
-        "chosen on 57 questions, where it has precision 1.00 (57 of 57), keeps 100%"
+    assert enough.headline == "Threshold 0.500 promises a precision of at least 0.90."
+    assert enough.method.startswith(
+        "The promise is for other questions like these, 9 times in 10. The threshold was chosen on "
+        "57 questions. There it has precision 1.00 (57 of 57), keeps 100%"
     )
-    assert few.point is None
-    assert few.sentence == (
-        "no threshold can promise precision 0.90: that takes at least 57 questions to choose on, "
-        "and there are 56; what can be promised, 9 times in 10, is 0.89"
+    assert (few.point, few.missing, enough.missing) == (None, 2, None)
+    assert few.headline == "Too few labels to promise 0.90. Label about 2 more questions."
+    assert few.method == (
+        "The promise needs at least 57 questions to choose on, and there are 56. "
+        "These labels can promise at most 0.89, 9 times in 10."
     )
+
+
+def test_the_estimate_of_missing_questions_makes_the_promise() -> None:
+    rng = np.random.default_rng(2)
+    promised, estimates = 0, list[int]()
+    for _ in range(40):
+        found = PromiseCurves(_curve(rng, 20)).promise(0.8)
+        if found.missing is not None:
+            estimates.append(found.missing)
+            enough = PromiseCurves(_curve(rng, 20 + found.missing)).promise(0.8)
+            promised += enough.point is not None
+    assert len(estimates) > 25
+    assert np.median(estimates) == pytest.approx(35, abs=25)
+    assert promised / len(estimates) > 0.3  # with so many, the promise is no rare luck
 
 
 def test_a_question_counts_once_however_many_passages_it_has() -> None:
@@ -126,10 +141,18 @@ def test_where_no_threshold_is_pure_enough_it_says_what_can_be_promised() -> Non
     assert (refused.point, refused.checked, refused.check, refused.kept) == (None, None, "", None)
     assert refused.possible is not None
     assert 0.3 < refused.possible < 0.45
-    assert "no threshold leaves passages that are pure enough" in refused.sentence
+    assert "no threshold has passages that are relevant often enough" in refused.method
+    assert refused.missing is None
+    assert refused.headline == (
+        "No threshold can promise 0.80: too few of the passages above any threshold are relevant."
+    )
     assert PromiseCurves(curve).promise(refused.possible).point is not None
     hopeless = ThresholdCurve.of(values, relevant & False, np.arange(400), np.ones(400, np.bool_))
-    assert PromiseCurves(hopeless).promise(0.5).sentence.endswith("nothing can be promised here")
+    assert (
+        PromiseCurves(hopeless)
+        .promise(0.5)
+        .sentence.endswith("These labels cannot promise any precision.")
+    )
 
 
 def test_nothing_is_promised_of_nothing() -> None:

@@ -195,8 +195,9 @@ def test_another_split_is_counted_and_said(tmp_path: Path) -> None:
     assert found[2].selection.comparison.alpha == pytest.approx(0.005)
     assert found[0].attempt.sentence == ""
     assert found[2].attempt.sentence == (
-        "third split of this set: its held-out questions are others, but of the same set, so "
-        "earlier splits count; third search of this set: a winner needs p ≤ 0.005 instead of 0.02"
+        "This is the third split of this set. Its held-out questions are from the same set, so "
+        "earlier splits count. This is the third search of this set, so a winner needs p ≤ 0.005 "
+        "instead of 0.02."
     )
 
 
@@ -220,7 +221,7 @@ def test_nothing_better_leaves_the_baseline(tuner: Tuner) -> None:
     best = tuner.search(grid, WORDS, "ndcg@3")
     assert best.recipe == WORDS
     assert best.selection.sentence == (
-        "the one recipe that there is to choose does not beat the baseline"
+        "No reason to change: the only other recipe does not beat the baseline."
     )
 
 

@@ -231,7 +231,7 @@ def test_the_gate_lists_the_questions_that_got_worse(
     assert _run(capsys, *worse, "--tolerance", "1")[0] == 0
     assert main(list(worse)) == 3
     shown = capsys.readouterr().out
-    assert "cannot be told: as much as 1.000 may be lost and 0 is allowed" in shown
+    assert "too few to tell: up to 1.000 may be lost, and only 0 is allowed." in shown
     assert "What may a hotel cost?" in shown
 
 
@@ -254,7 +254,7 @@ def test_the_gate_refuses_to_compare_over_other_labels(
     code, told = _run(capsys, "gate", "handbook", SET, "--baseline", before.id)
     assert (code, told["outcome"]) == (4, "incomparable")
     main(["gate", "handbook", SET, "--baseline", before.id])
-    assert "not comparable, as the labels differ" in capsys.readouterr().out
+    assert "Not comparable: the labels differ. " in capsys.readouterr().out
 
 
 def _paired(run: list[float], before: list[float], tolerance: float) -> PairedGate:
@@ -278,7 +278,7 @@ def test_the_gate_fails_where_the_test_says_worse() -> None:
     worse = np.clip(before - 0.1 + rng.normal(0, 0.1, 120), 0, 1)
     found = _paired(worse.tolist(), before.tolist(), 0.02)
     assert found.outcome == "failed"
-    assert found.sentence.startswith("worse, and 0.02 is allowed; worse: nDCG@10 ")
+    assert found.sentence.startswith("Worse than allowed: 0.02 is allowed. nDCG@10 is ")
 
 
 @pytest.mark.parametrize(

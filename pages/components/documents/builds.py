@@ -85,7 +85,7 @@ def _note_vectors(base: KnowledgeBase, active: IndexRecipe) -> None:
     with guard():
         choice = base.documents.vector_index(active)
         if choice.limit is not None:
-            st.caption(f"Vector index of the build that answers: {choice.kind}. {choice.why}")
+            st.caption(choice.headline, help=choice.details)
 
 
 def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> None:

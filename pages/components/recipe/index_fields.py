@@ -42,7 +42,7 @@ def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
     with guard():
         choice = base.documents.vector_index(recipe.index)
         if choice.limit is not None and choice.kind != "flat":
-            st.caption(f"Vector index: {choice.kind}. {choice.why}")
+            st.caption(choice.headline, help=choice.details)
     with st.popover("New index", icon=":material/add:", width="stretch", key="recipe_new_index"):
         if allowed(base, "documents.build"):
             _new_index(base, recipe, builds.get(now))

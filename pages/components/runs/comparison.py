@@ -16,7 +16,7 @@ from pages.components.runs.traces import traces
 from pages.components.shell.buttons import switch
 from pages.components.shell.session import cache_data, show, to_url
 from pages.components.shell.text import plain
-from pages.components.shell.wording import capitalised, difference
+from pages.components.shell.wording import difference
 from rag import (
     EQUIVALENT,
     Comparison,
@@ -114,7 +114,7 @@ def _held_out(base: KnowledgeBase, set_name: str) -> tuple[str, ...] | None:
         ids = base.questions.split(set_name).held_out
     except TouchstoneError:
         return None  # the set is gone, or too small to be split
-    explained = "Whoever tuned on some questions reports on the others: the held-out ones."
+    explained = "Report on questions that you did not tune on: the held-out ones."
     choice = switch("Questions", ["All questions", HELD_OUT], "on", help=explained)
     return ids if choice == HELD_OUT else None
 
@@ -220,14 +220,15 @@ def _verdict(compared: RunComparison, names: Mapping[str, str]) -> None:
                 f"**{plain(names[compared.run.id])}** against "
                 f"**{plain(names[compared.baseline.id])}**"
             )
-        st.markdown(plain(capitalised(compared.figures.sentence)))
-        if compared.attempt.sentence:
-            st.caption(plain(capitalised(compared.attempt.sentence)) + ".")
+        figures = compared.figures
+        st.markdown(f"**{plain(figures.headline)}** {figures.recommendation}")
         changed = ", ".join(compared.chips) or "nothing, both search alike"
         st.caption(f"What the recipe changes: {plain(changed)}.")
-        _matters(compared)
         for caveat in compared.caveats:
             st.caption(f":material/warning: {plain(caveat)}")
+        with st.expander("How it was tested", icon=":material/science:"):
+            st.markdown(plain(f"{figures.evidence} {compared.attempt.sentence}".strip()))
+            _matters(compared)
 
 
 def _matters(compared: RunComparison) -> None:
@@ -242,7 +243,7 @@ def _matters(compared: RunComparison) -> None:
         return
     text, field = st.columns([4, 1], vertical_alignment="center")
     equivalent = field.number_input(
-        "As good as equal",
+        "Ignore differences below",
         min_value=0.0,
         max_value=0.5,
         value=EQUIVALENT,
@@ -261,5 +262,5 @@ def _matters(compared: RunComparison) -> None:
 def _chances(figures: Comparison, chances: Posterior) -> str:
     """Probabilities, named for what they are, where they do not read like another verdict."""
     if figures.verdict != "undecided":
-        return capitalised(chances.sentence)
-    return LEANING if chances.reads_as_verdict else f"These questions alone: {chances.sentence}"
+        return chances.sentence
+    return LEANING if chances.reads_as_verdict else f"On these questions alone: {chances.sentence}"

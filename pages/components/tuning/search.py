@@ -16,7 +16,6 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import capitalised
 from pages.components.tuning.bench import METRICS, Bench
 from rag import (
     LEADERS,
@@ -139,23 +138,23 @@ def _report(bench: Bench, best: SearchResult) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(label if changed else "Nothing better", color=colour, icon=icon)
             st.markdown(f"**{_differences(changed)}**")
-        st.markdown(plain(capitalised(best.selection.sentence)))
-        if best.combinations > selection.tried:
-            st.caption(
-                f"Measured: {counted(best.combinations, 'combination')}. Those that find the same "
-                "count as one recipe."
-            )
-        if counted_in < bench.tuner.counted("tuning" if on_split else "all"):
-            st.caption(
-                f"{metric_title(comparison.metric)} is measured on labelled questions only; those "
-                "without an answer count in refusals."
-            )
+        st.markdown(f"**{plain(selection.headline)}**")
+        with st.expander("How it was tested", icon=":material/science:"):
+            if selection.method:
+                st.markdown(plain(selection.method))
+            if changed:
+                st.markdown(plain(f"{comparison.evidence} {best.attempt.sentence}".strip()))
+            if best.combinations > selection.tried:
+                st.caption(
+                    f"Measured: {counted(best.combinations, 'combination')}. Those that find the "
+                    "same count as one recipe."
+                )
+            if counted_in < bench.tuner.counted("tuning" if on_split else "all"):
+                st.caption(
+                    f"{metric_title(comparison.metric)} is measured on labelled questions only; "
+                    "those without an answer count in refusals."
+                )
         if changed:
-            st.markdown(plain(capitalised(comparison.sentence)))
-            if best.attempt.sentence:
-                st.caption(plain(capitalised(best.attempt.sentence)) + ".")
-            if comparison.verdict != "better":
-                st.caption("The lead may be luck: there is no reason to change the saved recipe.")
             _buttons(bench, best)
     where = "the tuning questions" if on_split else "all questions"
     with st.expander(f"Best {LEADERS} on {where}", icon=":material/leaderboard:"):

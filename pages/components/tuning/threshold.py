@@ -13,7 +13,7 @@ from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, capitalised
+from pages.components.shell.wording import ago
 from pages.components.tuning.bench import Bench, Key, cached, shares, topics
 from rag import (
     FEWEST_FOR_REFUSAL,
@@ -86,9 +86,9 @@ def _promised(bench: Bench, rest: Key, share: float) -> ThresholdPromise | None:
     except InvalidInput as error:
         st.markdown(plain(f"{error.message} {error.hint}"))
         return None
-    st.markdown(plain(capitalised(promised.sentence)))
-    if promised.check:
-        st.caption(plain(capitalised(promised.check)))
+    st.markdown(f"**{plain(promised.headline)}**")
+    with st.expander("How it was tested", icon=":material/science:"):
+        st.markdown(plain(f"{promised.method} {promised.check}".strip()))
     return promised
 
 

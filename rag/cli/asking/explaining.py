@@ -55,7 +55,8 @@ def explain(
 
 def _with_vectors(output: Output, choice: VectorChoice) -> Output:
     """Add the vector index to the output, in words only if its search is approximate."""
-    line = "" if choice.kind == "flat" else f"\n\nVectors, {choice.kind}: {choice.why}"
+    vectors = f"\n\nVectors, {choice.kind}: {choice.headline} {choice.details}"
+    line = "" if choice.kind == "flat" else vectors
     data = {**output.data, "vectors": vectors_data(choice)}
     return replace(output, data=data, text=output.text + line)
 

@@ -83,7 +83,7 @@ def gate(result: GateResult) -> Output:
     for paired_gate in result.paired.values():
         sentence = paired_gate.sentence
         if paired_gate.outcome == "incomparable":
-            sentence = f"{sentence}; measure the baseline again"
+            sentence = f"{sentence} Evaluate the baseline again."
         lines.append(sentence)
     lines += [
         f"FAILED {failure.metric} {failure.value:.4f}, "

@@ -103,7 +103,7 @@ def _best(best: Best) -> dict[str, Any]:
 def _best_lines(best: Best) -> list[str]:
     lines = [best.selection.sentence]
     if best.recipe != best.baseline:
-        lines.append(best.selection.comparison.sentence)
+        lines.append(best.selection.comparison.evidence)
     return [*lines, *([best.attempt.sentence] if best.attempt.sentence else [])]
 
 
@@ -272,6 +272,7 @@ def _promised(promise: ThresholdPromise) -> dict[str, Any]:
         "promised": promise.bound,
         "possible": promise.possible,
         "needed_questions": promise.needed,
+        "missing_questions": promise.missing,
         "tuning": point.figures() if point else None,
         "held_out": checked.figures() if checked else None,
     }

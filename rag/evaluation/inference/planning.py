@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rag.evaluation.comparison import CROWNING_P
+from rag.evaluation.comparison import CROWNING_P, metric_name
 from rag.types import Floats
 
 POWER = 0.8
@@ -31,39 +31,54 @@ class Plan:
 
     ``smallest`` is the mean difference that is detected with probability ``POWER``; None if there
     are too few questions to detect any. ``deviation`` is the assumed standard deviation of a
-    question's difference, estimated from ``pairs`` pairs of runs; ``pairs`` is 0 for the usual
-    deviation.
+    question's difference in ``metric``, estimated from ``pairs`` pairs of runs; ``pairs`` is 0 for
+    the usual deviation.
     """
 
     questions: int
     smallest: float | None
     deviation: float
     pairs: int
+    metric: str = "ndcg@10"
+
+    @property
+    def headline(self) -> str:
+        """The smallest difference that can be detected, in one sentence."""
+        count = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
+        if self.smallest is None or self.smallest > 1.0:
+            return f"With {count} you cannot tell recipes apart."
+        return (
+            f"With {count} you can tell recipes apart that differ by {self.smallest:.2f} "
+            f"{metric_name(self.metric)} or more."
+        )
+
+    @property
+    def method(self) -> str:
+        """The assumptions of the headline, in sentences; "" if nothing can be detected."""
+        if self.smallest is None or self.smallest > 1.0:
+            return ""
+        runs = "runs" if self.pairs > 1 else "two runs"
+        assumed = f"the {runs} of this set so far" if self.pairs else "recipes usually do"
+        return (
+            f"The test detects such a difference in {POWER:.0%} of the cases. This assumes that "
+            f"recipes differ from question to question as much as {assumed}."
+        )
 
     @property
     def sentence(self) -> str:
-        """The plan in plain English."""
-        count = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
-        if self.smallest is None or self.smallest > 1.0:
-            return f"{count} cannot show which of two recipes is better"
-        assumption = (
-            f"going by how the {'runs' if self.pairs > 1 else 'two runs'} so far differ"
-            if self.pairs
-            else "if recipes differ as much as they usually do"
-        )
-        return (
-            f"{count} show a difference of {self.smallest:.2f} or more "
-            f"in {POWER:.0%} of the cases, {assumption}"
-        )
+        """The headline and the method."""
+        return f"{self.headline} {self.method}".strip()
 
 
-def plan(questions: int, runs: Sequence[Mapping[str, float]] = ()) -> Plan:
-    """Return the plan for a number of questions; ``runs`` map question ids to one metric."""
+def plan(questions: int, runs: Sequence[Mapping[str, float]] = (), metric: str = "ndcg@10") -> Plan:
+    """Return the plan for a number of questions; ``runs`` map question ids to ``metric``."""
     deviations = [
         spread for first, second in combinations(runs, 2) if (spread := _spread(first, second))
     ]
     deviation = float(np.median(deviations)) if deviations else TYPICAL_DEVIATION
-    return Plan(questions, smallest_difference(questions, deviation), deviation, len(deviations))
+    return Plan(
+        questions, smallest_difference(questions, deviation), deviation, len(deviations), metric
+    )
 
 
 def smallest_difference(

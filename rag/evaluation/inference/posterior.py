@@ -42,9 +42,9 @@ class Posterior:
         """The three, in plain English."""
         width = f"{self.equivalent:g}"
         return (
-            f"better by more than {width} with a probability of {_share(self.better)}, "
-            f"within {width} of each other {_share(self.same)}, "
-            f"worse by more {_share(self.worse)}"
+            f"The probability that the run is better by more than {width} is "
+            f"{_share(self.better)}. That the two differ by at most {width}: {_share(self.same)}. "
+            f"That it is worse by more: {_share(self.worse)}."
         )
 
 

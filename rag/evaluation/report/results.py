@@ -47,12 +47,10 @@ def _verdict(report: RunReport) -> Markup | None:
     if report.baseline is None:
         return None
     figures = report.baseline.figures
-    first, _, rest = figures.sentence.partition(": ")
-    heads = {"better": "Better than the baseline", "worse": "Worse than the baseline"}
     return element(
         "p",
-        element("strong", heads.get(figures.verdict, first[:1].upper() + first[1:])),
-        f"{rest}.",
+        element("strong", figures.headline),
+        f"{figures.evidence} {figures.recommendation}".strip(),
         class_=f"verdict {figures.verdict}",
     )
 

@@ -34,6 +34,8 @@ CONFIDENCE = 0.9
 _TESTS = 2  # sequences of thresholds, which share the level
 _FIRST = 1.5  # the first threshold of one is reached by so many times the fewest questions
 _STEP = 1.1  # and the next one by so many times the passages
+_MOST_TIMES = 20.0  # as many questions as there are: beyond it, an estimate says nothing
+_FINER = 1.02  # factor between two numbers of questions that the estimate tries
 
 
 def questions_needed(precision: float, confidence: float = CONFIDENCE) -> int:
@@ -52,7 +54,9 @@ class ThresholdPromise:
     ``point`` is what it did on the ``questions`` where it was chosen, which count as ``units``
     groups, None where nothing can be promised; ``bound`` is the promise that it bears.
     ``possible`` is then the highest precision that some threshold does promise, None without one.
-    ``checked`` is what the threshold does on other questions.
+    ``checked`` is what the threshold does on other questions. ``missing`` estimates the questions
+    to label until the promise can be made, if they are like these; None if it can be made, or if
+    labels do not help.
     """
 
     wanted: float
@@ -63,6 +67,7 @@ class ThresholdPromise:
     bound: float | None
     possible: float | None
     checked: ThresholdPoint | None
+    missing: int | None = None
 
     @property
     def needed(self) -> int:
@@ -77,16 +82,38 @@ class ThresholdPromise:
         return self.checked.precision >= self.wanted
 
     @property
-    def sentence(self) -> str:
-        """The promise, or why there is none, in plain English."""
+    def headline(self) -> str:
+        """The promise, or what it lacks, in plain English."""
+        if self.point is not None:
+            return (
+                f"Threshold {self.point.threshold:.3f} promises a precision of at least "
+                f"{self.wanted:.2f}."
+            )
+        if self.missing is None:
+            return (
+                f"No threshold can promise {self.wanted:.2f}: too few of the passages above any "
+                "threshold are relevant."
+            )
+        return (
+            f"Too few labels to promise {self.wanted:.2f}. "
+            f"Label about {counted(self.missing, 'more question')}."
+        )
+
+    @property
+    def method(self) -> str:
+        """The procedure and the figures behind the headline, in sentences."""
         times = f"{self.confidence * 10:g} times in 10"
         if self.point is None:
             return _refusal(self, times)
         return (
-            f"threshold {self.point.threshold:.3f}: precision of at least {self.wanted:.2f} on "
-            f"other questions like these, {times}; chosen on {_counted(self)},"
-            f" where it has {self.point.sentence}"
+            f"The promise is for other questions like these, {times}. The threshold was chosen on "
+            f"{_counted(self)}. There it has {self.point.sentence}."
         )
+
+    @property
+    def sentence(self) -> str:
+        """The headline and the method."""
+        return f"{self.headline} {self.method}"
 
     @property
     def check(self) -> str:
@@ -95,22 +122,21 @@ class ThresholdPromise:
             return ""
         shares = self.checked.answering, self.checked.refusing, self.checked.turning_away
         count = counted(sum(share.whole for share in shares), "other question")
-        return f"on {count}, where nothing was chosen: {self.checked.sentence}"
+        return f"On {count}, where nothing was chosen, it has {self.checked.sentence}."
 
 
 def _refusal(promise: ThresholdPromise, times: str) -> str:
-    few = (
-        f"that takes at least {promise.needed:,} {_units(promise)} to choose on, and there are "
-        f"{promise.units:,}"
+    refusal = (
+        f"The promise needs at least {promise.needed:,} {_units(promise)} to choose on, and there "
+        f"are {promise.units:,}."
         if promise.units < promise.needed
-        else f"on {_counted(promise)} no threshold leaves passages that are "
-        f"pure enough, on enough {_units(promise)} (at least {promise.needed:,})"
+        else f"On {_counted(promise)}, no threshold has passages that are relevant often enough "
+        f"for at least {promise.needed:,} {_units(promise)}."
     )
-    refusal = f"no threshold can promise precision {promise.wanted:.2f}: {few}"
     if promise.possible is None or promise.possible < 0.005:
-        return f"{refusal}; nothing can be promised here"
+        return f"{refusal} These labels cannot promise any precision."
     possible = math.floor(promise.possible * 100) / 100
-    return f"{refusal}; what can be promised, {times}, is {possible:.2f}"
+    return f"{refusal} These labels can promise at most {possible:.2f}, {times}."
 
 
 def _units(promise: ThresholdPromise) -> str:
@@ -148,7 +174,19 @@ class PromiseCurves:
             bound=None if step is None else ladder.bound(step),
             possible=ladder.possible(),
             checked=self.checking.at(point.threshold) if self.checking and point else None,
+            missing=self._missing(ladder, precision) if point is None else None,
         )
+
+    def _missing(self, ladder: _Ladder, precision: float) -> int | None:
+        """Estimate how many more questions like these a promise needs; None beyond the limit."""
+        times = ladder.times_needed(precision)
+        return None if times is None else _rounded_up((times - 1.0) * self.choosing.questions)
+
+
+def _rounded_up(number: float) -> int:
+    """Return a number as an estimate is written: 7, 45, 130, 1,300."""
+    step = 1 if number <= 10 else 5 if number <= 100 else 10 ** (int(math.log10(number)) - 1)
+    return math.ceil(number / step) * step
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +213,32 @@ class _Ladder:
 
     def lowest(self, precision: float) -> int | None:
         """The step of the lowest threshold that passed, going down from each of the starts."""
-        needed = questions_needed(precision, self.confidence)
         most = int(self.reached[-1]) if len(self.reached) else 0
-        starts = min(math.ceil(_FIRST * needed), max(needed, most)), max(needed, most // 2)
+        starts = self._starts(precision, most)
         passed = [step for start in starts for step in self._passing(precision, start)]
         return max(passed, default=None)
 
+    def _starts(self, precision: float, most: int) -> tuple[int, int]:
+        """The questions that the first threshold of each sequence reaches, of ``most``."""
+        needed = questions_needed(precision, self.confidence)
+        return min(math.ceil(_FIRST * needed), max(needed, most)), max(needed, most // 2)
+
+    def times_needed(self, precision: float) -> float | None:
+        """Estimate how many times as many questions a promise needs, all else being equal.
+
+        None beyond ``_MOST_TIMES``.
+        """
+        times = 1.0
+        while len(self.steps) and times <= _MOST_TIMES:
+            for start in self._starts(precision, int(self.reached[-1] * times)):
+                at = int(np.searchsorted(self.reached, start / times))
+                if at < len(self.steps) and self._bound(at, times) >= precision:
+                    return times
+            times *= _FINER
+        return None
+
     def possible(self) -> float | None:
-        """The highest precision, in hundredths, that would be promised if it was asked for."""
+        """The highest precision, in hundredths, that can be promised."""
         precisions = (hundredths / 100 for hundredths in range(99, 0, -1))
         return next(
             (precision for precision in precisions if self.lowest(precision) is not None), None
@@ -191,16 +247,20 @@ class _Ladder:
     def bound(self, step: int) -> float:
         """The lower bound of the precision of what reaches a step, on as many questions."""
         if step not in self.bounds:
-            only = slice(step, step + 1)
-            bounds = _bounds(
-                (self.steps[only] + 1).astype(np.float64),
-                self.hits[only],
-                self.reached[only].astype(np.float64),
-                self.squares[only],
-                _level(self.confidence),
-            )
-            self.bounds[step] = float(bounds[0])
+            self.bounds[step] = self._bound(step)
         return self.bounds[step]
+
+    def _bound(self, step: int, times: float = 1.0) -> float:
+        """The same, if there were so many ``times`` as many questions of the same kind."""
+        only = slice(step, step + 1)
+        bounds = _bounds(
+            np.asarray((self.steps[only] + 1) * times, np.float64),
+            self.hits[only] * times,
+            np.asarray(self.reached[only] * times, np.float64),
+            self.squares[only] * times,
+            _level(self.confidence),
+        )
+        return float(bounds[0])
 
     def _passing(self, precision: float, questions: int) -> Iterator[int]:
         """Steps that pass, from the first that so many questions reach, down to one that fails.
