@@ -237,6 +237,8 @@ from .tuning.what_if import Curve as Curve
 from .tuning.what_if import ScoreMap as ScoreMap
 from .tuning.what_if import WhatIf as WhatIf
 from .types import Answer as Answer
+from .types import AnswerState as AnswerState
+from .types import Assessment as Assessment
 from .types import BudgetPart as BudgetPart
 from .types import Chunk as Chunk
 from .types import Citation as Citation
@@ -244,6 +246,7 @@ from .types import Cost as Cost
 from .types import Decision as Decision
 from .types import Document as Document
 from .types import Dropped as Dropped
+from .types import Edition as Edition
 from .types import EditKind as EditKind
 from .types import Hit as Hit
 from .types import Message as Message

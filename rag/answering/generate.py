@@ -9,6 +9,7 @@ from rag.answering.asking.model_answer import ModelAnswer, Parts
 from rag.answering.asking.prompt import Beside
 from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.suspicious import count_suspicious
+from rag.answering.assessing.assess import Assessor, with_assessment
 from rag.answering.checking import with_checks
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
@@ -76,7 +77,8 @@ def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
         ended: AnswerStatus = "refused" if status == "complete" else status
         return Answer(text, (), trace, QUOTES_MODE, ended, usage, note=problem or note)
 
-    return AnswerStream((Delta(part) for part in (text,)), finish, trace)
+    assessed = with_assessment(finish, None)
+    return AnswerStream((Delta(part) for part in (text,)), assessed, trace)
 
 
 def _quoted(
@@ -98,4 +100,5 @@ def _quoted(
 
     reader = PassageReader(sources)
     checked = with_checks(finish, embedder, reader, words, quoted=True)
-    return AnswerStream(deltas(), checked, trace)
+    assessor = Assessor(embedder, reader, words)
+    return AnswerStream(deltas(), with_assessment(checked, assessor), trace)

@@ -44,6 +44,13 @@ class Vocabulary:
         frequencies, total = self._counts(terms, texts)
         return {term: log(1 + total / max(frequencies.get(term, 0), 1)) for term in sorted(terms)}
 
+    def known(self, terms: Terms) -> Terms:
+        """Those of some terms that a passage of the index has; all without an index."""
+        if self._index is None:
+            return terms
+        frequencies, _ = self._counts(terms, ())
+        return frozenset(term for term in terms if frequencies.get(term, 0))
+
     def rare(self, terms: Terms, texts: Iterable[Terms]) -> Terms:
         """Those of some terms that few passages hold; the rarest where none is rare."""
         frequencies, total = self._counts(terms, texts)

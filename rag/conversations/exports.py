@@ -54,6 +54,7 @@ def turn_data(turn: Turn) -> dict[str, Any]:
         "rewritten": turn.rewritten,
         "answer": turn.answer,
         "status": turn.status,
+        "state": turn.state,
         "mode": turn.mode,
         "note": turn.note,
         "recipe": turn.recipe.hash,
@@ -92,7 +93,7 @@ def _told(turn: Turn) -> Iterator[str]:
     sources = [f"- [{citation.n}] {_source(citation)}" for citation in turn.citations]
     if sources:
         yield "\n".join(sources)
-    details = [turn.mode, turn.status, turn.note, f"recipe {turn.recipe.hash}"]
+    details = [turn.mode, turn.state or turn.status, turn.note, f"recipe {turn.recipe.hash}"]
     yield f"({', '.join(_one_line(detail) for detail in details if detail)})"
     if turn.thumb:
         feedback = [f"thumb {_THUMBS[turn.thumb]}", turn.reason, _one_line(turn.correction)]

@@ -25,7 +25,7 @@ def turn_metrics(answer: Answer) -> Metrics:
     of the retrieval, until the first piece of text after it, and of both together to the end.
     Tokens are those that the provider reports, 0 where it reports none; ``cost`` is what they cost
     by the table of prices at the time, in ``currency``. ``decision`` says how the
-    turn ended.
+    turn ended, ``state`` how far its answer can be relied on.
     """
     trace = answer.trace
     cached = _figure(trace, "question", "from_cache") == 1
@@ -34,6 +34,7 @@ def turn_metrics(answer: Answer) -> Metrics:
     return {
         "mode": answer.mode,
         "decision": answer.status,
+        "state": answer.state,
         "retrieved": len(trace.hits),
         "mean_relevance": _mean([hit.relevance for hit in trace.hits]),
         "mean_score": _mean([hit.score for hit in trace.hits]),

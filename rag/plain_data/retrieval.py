@@ -66,6 +66,8 @@ def answer_data(given: Answer) -> dict[str, Any]:
         "citations": [_citation_data(each) for each in given.citations],
         "mode": given.mode,
         "status": given.status,
+        "state": given.state,
+        "assessment": asdict(given.assessment) if given.assessment else None,
         "note": given.note,
         "unsupported": list(given.unsupported),
         "sentences": [

@@ -127,6 +127,40 @@ class BudgetPart:
     left_out: tuple[str, ...] = ()
 
 
+AnswerState = Literal["answered", "doubtful", "refused", "conflicting"]
+"""The reliability of an answer: its quotes bear out what is asked; they probably do not; the
+documents do not cover the question; sources disagree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """One of several sources that disagree: its citation number, its document and its day.
+
+    ``day`` is an ISO date, a year, or "" if none is known.
+    """
+
+    n: int
+    document: str
+    day: str = ""
+    in_force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The state of an answer, with the evidence in words.
+
+    ``probability`` is the calibrated probability that the first quote answers the question, None
+    where nothing is quoted. ``reason`` is one or two sentences for the reader. ``missing`` are the
+    key terms of the question that the quotes lack. ``editions`` are the sources that disagree.
+    """
+
+    state: AnswerState
+    reason: str = ""
+    probability: float | None = None
+    missing: tuple[str, ...] = ()
+    editions: tuple[Edition, ...] = ()
+
+
 AnswerStatus = Literal["complete", "interrupted", "refused", "failed"]
 
 
@@ -146,6 +180,8 @@ class Answer:
     was first read to the end of the text, ``first_token`` of them until its first piece; None where
     none came. ``sentences`` are the checks of what it claims; a refused answer claims nothing.
     ``cost`` is what the model's tokens cost, None where the price or the tokens are not known.
+    ``assessment`` has the state; it is None for an answer that is not complete, and for one from
+    general knowledge, which no document can bear out.
     """
 
     text: str
@@ -167,6 +203,12 @@ class Answer:
     quotes: tuple[Citation, ...] = ()
     suspicious: int = 0
     cost: Cost | None = None
+    assessment: Assessment | None = None
+
+    @property
+    def state(self) -> AnswerState | None:
+        """Its state; None where that is not assessed."""
+        return self.assessment.state if self.assessment else None
 
     @property
     def uncited(self) -> bool:

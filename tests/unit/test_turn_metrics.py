@@ -43,6 +43,7 @@ def test_figures_of_an_answer() -> None:
     assert turn_metrics(ANSWER) == {
         "mode": "grounded",
         "decision": "complete",
+        "state": None,
         "retrieved": 2,
         "mean_relevance": 0.5,
         "mean_score": 0.5,

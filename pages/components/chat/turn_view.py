@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from pages.components.chat import branches, feedback, follow_up, session_settings
+from pages.components.chat.answer_state import state_heading
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.chat.how_answered import how_answered, quotes_beside
@@ -77,17 +78,25 @@ def finished_turn(
     """
     if turn.status != "complete" or turn.rewritten or not (turn.passages and turn.answer):
         return False
-    above.caption(_looked_at(turn))
+    with above.container(gap="xsmall"):
+        _above(turn)
     text.markdown(_text(base, turn))
     _after_answer(base, turn)
     return True
 
 
 def _answer(base: KnowledgeBase, turn: Turn) -> None:
-    if turn.passages:
-        st.caption(_looked_at(turn))
+    _above(turn)
     if turn.answer and turn.status != "refused":
         st.markdown(_text(base, turn))
+
+
+def _above(turn: Turn) -> None:
+    """Draw the state of an answer, then what it was looked for in."""
+    if heading := state_heading(turn):
+        st.markdown(heading)
+    if turn.passages:
+        st.caption(_looked_at(turn))
 
 
 def _looked_at(turn: Turn) -> str:
@@ -147,12 +156,8 @@ def _notes(turn: Turn) -> None:
         icon = ":violet-badge[:material/public: General knowledge]"
     elif turn.status != "complete" or not turn.citations:
         icon = ":orange[:material/warning:]"
-    elif turn.citations[0].checked:
-        icon = ":material/verified:"
-        notes.insert(0, "the quote holds what the question names")
     else:
         icon = ":material/format_quote:"
-        notes.insert(0, "not all that the question names is in the quote")
     st.caption(" · ".join([f"{icon} {label}", *(plain(note) for note in notes)]))
 
 
@@ -187,7 +192,7 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
 
 def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
     """Says that the documents do not speak of the question, why, and lets the reader insist."""
-    st.markdown("**The documents do not speak of this.** Nearest:")
+    st.markdown("Nearest:" if turn.state else "**The documents do not speak of this.** Nearest:")
     nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
     st.markdown("\n".join(_place(drop) for drop in nearest))
     st.caption(plain(stage.note.partition(": ")[2]))

@@ -11,6 +11,7 @@ from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.sourcing import Sourcing
 from rag.answering.asking.suspicious import count_suspicious
+from rag.answering.assessing.assess import Assessor, with_assessment
 from rag.answering.checking import with_checks
 from rag.answering.citations import check, in_order, mentions
 from rag.answering.extractive import quotes
@@ -91,9 +92,9 @@ class ModelAnswer:
         """The answer, piece by piece. Nothing happens before it is read."""
         parts = self._parts
         checked = with_checks(self._finish, parts.embedder, self._reader, parts.words)
-        return AnswerStream(
-            self._deltas(), lambda *end: _without_general(checked(*end)), self._trace
-        )
+        assessor = Assessor(parts.embedder, self._reader, parts.words)
+        assessed = with_assessment(lambda *end: _without_general(checked(*end)), assessor)
+        return AnswerStream(self._deltas(), assessed, self._trace)
 
     def _deltas(self) -> Generator[Delta, None, None]:
         yield from self._sourcing.settle()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rag.types import TOOL, Answer, BudgetPart, Citation, Decision
+from rag.types import TOOL, Answer, Assessment, BudgetPart, Citation, Decision, Edition
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ class TurnDetails:
     """The decisions of a turn, how its prompt was spent, and in which wording it was asked.
 
     ``quotes`` are what the passages say, where the answer cites none; ``suspicious`` counts the
-    passages that were shown and hold what reads like instructions.
+    passages that were shown and hold what reads like instructions. ``assessment`` is None of turns
+    from before answers had a state.
     """
 
     decisions: tuple[Decision, ...] = ()
@@ -46,6 +47,7 @@ class TurnDetails:
     prompt_version: str = ""
     quotes: tuple[StoredCitation, ...] = ()
     suspicious: int = 0
+    assessment: Assessment | None = None
 
 
 NO_DETAILS = TurnDetails()
@@ -59,6 +61,7 @@ def details_of(answer: Answer) -> dict[str, Any]:
         "prompt_version": answer.prompt_version,
         "quotes": [citation_row(citation) for citation in answer.quotes],
         "suspicious": answer.suspicious,
+        "assessment": asdict(answer.assessment) if answer.assessment else None,
     }
     return {name: value for name, value in details.items() if value}
 
@@ -75,7 +78,15 @@ def read_details(stored: Mapping[str, Any]) -> TurnDetails:
         stored.get("prompt_version", ""),
         tuple(StoredCitation(**citation) for citation in stored.get("quotes", ())),
         stored.get("suspicious", 0),
+        _assessment(stored.get("assessment")),
     )
+
+
+def _assessment(stored: Mapping[str, Any] | None) -> Assessment | None:
+    if stored is None:
+        return None
+    editions = tuple(Edition(**edition) for edition in stored["editions"])
+    return Assessment(**{**stored, "missing": tuple(stored["missing"]), "editions": editions})
 
 
 def citation_row(citation: Citation) -> dict[str, Any]:

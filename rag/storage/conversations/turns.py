@@ -25,7 +25,7 @@ from rag.storage.conversations.details import (
 from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, turn
 from rag.storage.rows import read
-from rag.types import MUST_CITE, Answer, Example, SentenceCheck
+from rag.types import MUST_CITE, Answer, AnswerState, Example, SentenceCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,11 @@ class Turn:
     clicks: int = 0
     created: datetime | None = None
     details: TurnDetails = NO_DETAILS
+
+    @property
+    def state(self) -> AnswerState | None:
+        """The state of the answer; None where that was not assessed."""
+        return self.details.assessment.state if self.details.assessment else None
 
     @property
     def uncited(self) -> bool:

@@ -1,0 +1,45 @@
+"""The heading of an answer: its state, said before the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pages.components.shell.text import plain
+from rag import AnswerState, Turn
+
+HEADINGS: Mapping[AnswerState, str] = {
+    "answered": ":green[:material/check_circle:] **Answered**",
+    "doubtful": ":orange[:material/help:] **Probably not answered here**",
+    "refused": ":red[:material/block:] **Not in these documents**",
+    "conflicting": ":violet[:material/compare_arrows:] **The sources disagree**",
+}
+BADGES: Mapping[AnswerState, str] = {
+    "answered": ":green-badge[:material/check_circle: answered]",
+    "doubtful": ":orange-badge[:material/help: doubtful]",
+    "refused": ":orange-badge[:material/block: refused]",
+    "conflicting": ":violet-badge[:material/compare_arrows: conflicting]",
+}
+_NEAREST = ":gray[Nearest passages, not the answer:]"
+
+
+def state_heading(turn: Turn) -> str:
+    """The state of an answer with its reason, as Markdown; "" where it was not assessed."""
+    assessment = turn.details.assessment
+    if assessment is None:
+        return ""
+    heading = f"##### {HEADINGS[assessment.state]}"
+    if assessment.state == "refused":
+        return heading  # what came nearest, and why, stands below
+    lines = [heading, plain(assessment.reason)]
+    if assessment.state == "conflicting":
+        lines += [
+            "\n".join(
+                f"- [{edition.n}] {plain(edition.document)}"
+                + (f", {plain(edition.day)}" if edition.day else "")
+                + (" :green-badge[in force]" if edition.in_force else "")
+                for edition in assessment.editions
+            )
+        ]
+    if assessment.state == "doubtful" and turn.mode == "quotes":
+        lines.append(_NEAREST)
+    return "\n\n".join(filter(None, lines))

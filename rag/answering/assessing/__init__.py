@@ -1,0 +1,1 @@
+"""The state of an answer: how sure it is that its quotes answer the question, and why."""

@@ -1,0 +1,108 @@
+"""The state of an answer: answered, doubtful, refused or conflicting, with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
+from rag.answering.assessing.key_terms import KeyTerm
+from rag.answering.assessing.model import answer_model
+from rag.answering.reading import PassageReader
+from rag.answering.stream import Finish
+from rag.answering.vocabulary import Vocabulary
+from rag.errors import ProviderError
+from rag.protocols import Embedder
+from rag.types import Answer, AnswerStatus, Assessment, Trace, Usage
+
+NAMED = 3
+"""Missing terms that a reason names."""
+ALIKE = 0.6
+"""The least likeness (Ratcliff and Obershelp) of a code that is named as the nearest."""
+_UNSUPPORTED = "Not every sentence of the answer is borne out by the passages that it cites."
+_CODE = re.compile(r"\b[^\W\d_]+[-./]?\d[\w./-]*\w|\b[^\W\d_]+\d\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Assessor:
+    """Assesses answers from one index."""
+
+    embedder: Embedder
+    reader: PassageReader
+    words: Vocabulary
+
+    def assess(self, answer: Answer) -> Assessment | None:
+        """Assess a complete answer; None where the embedder fails."""
+        if not answer.citations:
+            return Assessment("doubtful", "The answer cites no passage.")
+        evidence_reader = EvidenceReader(self.embedder, self.reader, self.words)
+        try:
+            evidence = evidence_reader.read(answer.trace, answer.citations)
+        except ProviderError:
+            return None
+        model = answer_model(self.embedder.id)
+        probability = round(model.probability(evidence.figures), 4)
+        missing = tuple(term.text for term in evidence.missing)
+        if not all(check.borne_out for check in answer.sentences):
+            return Assessment("doubtful", _UNSUPPORTED, probability, missing)
+        if probability < model.limit:
+            return Assessment("doubtful", _doubt(evidence, answer.trace), probability, missing)
+        return Assessment("answered", _borne_out(evidence), probability, missing)
+
+
+def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
+    """The same end of an answer, with its state.
+
+    It has none where it is not complete, or from general knowledge. ``assessor`` is not needed for
+    answers that only refuse.
+    """
+
+    def assessed(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
+        answer = finish(text, usage, status, note)
+        assessment: Assessment | None = None
+        if answer.status == "refused":
+            assessment = Assessment("refused", _sentence(answer.note))
+        elif assessor and answer.status == "complete" and answer.mode != "general":
+            assessment = assessor.assess(answer)
+        return replace(answer, assessment=assessment)
+
+    return assessed
+
+
+def _borne_out(evidence: QuoteEvidence) -> str:
+    if not evidence.missing:
+        return "All key words of the question are in the quote."
+    return f"The quotes have the key words of the question except {_named(evidence.missing)}."
+
+
+def _doubt(evidence: QuoteEvidence, trace: Trace) -> str:
+    unknown = [term for term in evidence.missing if not term.known]
+    if unknown:
+        near = _nearest(unknown, trace)
+        return f"No passage has {_named(unknown)}." + (f" Nearest: {near}." if near else "")
+    if evidence.missing:
+        return f"No quoted passage has {_named(evidence.missing)}."
+    return "The quotes have the words of the question, but hardly answer it."
+
+
+def _nearest(unknown: Iterable[KeyTerm], trace: Trace) -> str:
+    """The code in the passages that is most like a code that no passage has."""
+    there = {code for hit in trace.hits for code in _CODE.findall(hit.chunk.text)}
+    for term in unknown:
+        if term.kind == "code":
+            likeness = {code: SequenceMatcher(None, term.text, code).ratio() for code in there}
+            best = max(sorted(there), key=lambda code: likeness[code], default="")
+            return best if likeness.get(best, 0.0) >= ALIKE else ""
+    return ""
+
+
+def _named(terms: Sequence[KeyTerm]) -> str:
+    names = [f"“{term.text}”" if term.kind == "word" else term.text for term in terms[:NAMED]]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _sentence(note: str) -> str:
+    first = note.strip().removesuffix(".")
+    return f"{first[:1].upper()}{first[1:]}." if first else ""
