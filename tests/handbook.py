@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -86,9 +86,14 @@ def marked(app: AppTest, kind: str = "passage") -> str:
     return "\n".join(
         words
         for block in blocks
-        for words, mark in [
+        for words, marks in [
             *block.get("pieces", []),
-            *(("\t".join(cells), mark) for cells, mark in block.get("rows", [])),
+            *(("\t".join(row_words(cells)), mark) for cells, mark in block.get("rows", [])),
         ]
-        if mark == kind
+        if kind in marks.split()
     )
+
+
+def row_words(cells: Sequence[Sequence[tuple[str, str]]]) -> list[str]:
+    """The words of each cell of a row that is drawn."""
+    return ["".join(words for words, _ in cell) for cell in cells]

@@ -73,6 +73,52 @@ def code_blocks(text: str) -> Iterator[str | CodeBlock]:
         yield _code(match, rows) if match else row
 
 
+def fenced_code(text: str) -> Iterator[tuple[Span, Span]]:
+    """Spans of the blocks of code: with their fences, and of the lines between these."""
+    start = inner = -1  # of the open block
+    fence, at = "", 0
+    for row in text.split("\n"):
+        end = at + len(row)
+        if fence:
+            closing = row.strip()
+            if closing.startswith(fence) and not closing.strip(fence[0]):
+                yield (start, end), (inner, max(at - 1, inner))
+                fence = ""
+        elif opening := _FENCE.fullmatch(row):
+            fence = opening["ticks"] or opening["tildes"]
+            start, inner = at, min(end + 1, len(text))
+        at = end + 1
+    if fence:
+        yield (start, len(text)), (inner, len(text))
+
+
+def styled_words(text: str) -> Iterator[tuple[int, int, str]]:
+    """The words of a text without the marks of emphasis, code and links: start, end, styles.
+
+    Styles are names parted by blanks, the outer one first; "" for plain words. The address of
+    another site, in the style ``address``, stays behind the words of its link.
+    """
+    yield from _styled(text, 0, len(text), "")
+
+
+def _styled(text: str, start: int, end: int, styles: str) -> Iterator[tuple[int, int, str]]:
+    at = start
+    for markup in inline_markup(text[start:end]):
+        if at < start + markup.start:
+            yield at, start + markup.start, styles
+        inner = start + markup.inner_start, start + markup.inner_end
+        if markup.style == "code":
+            yield *inner, f"{styles} code".strip()
+        else:
+            style = "" if markup.style == "link" else markup.style
+            yield from _styled(text, *inner, f"{styles} {style}".strip())
+        at = start + markup.end
+        if markup.style == "link" and "://" in text[inner[1] : at]:
+            yield inner[1] + 2, at - 1, f"{styles} address".strip()
+    if at < end:
+        yield at, end, styles
+
+
 def _code(opening: re.Match[str], rows: Iterator[str]) -> CodeBlock:
     fence = opening["ticks"] or opening["tildes"]
     lines = list[str]()

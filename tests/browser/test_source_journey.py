@@ -141,3 +141,46 @@ def _click_a_point(page: Page) -> None:
     until(another_passage, click)
     page.get_by_text(re.compile(r"passage \d+ of \d+")).wait_for()
     page.get_by_text("The question lies among").wait_for(timeout=3 * LONG)
+
+
+LONG_CELL = (
+    "the exporter writes each record to the store and verifies its checksum before it is removed"
+)
+WIDE = "Feature,Description,Status,Owner,Notes\n" + "\n".join(
+    f'Feature {row},"{LONG_CELL}; the quota of tenant {row} is {row * 7} gigabytes",'
+    f'beta,Team {row},"see https://example.org/releases/version-{row}.html#anchor"'
+    for row in range(12)
+)
+
+
+def test_every_column_of_a_wide_table_is_read_without_scrolling_sideways(
+    serve: Serve, page: Page, tmp_path: Path
+) -> None:
+    workspace = workspace_at(tmp_path / "wide")
+    assert add(workspace, workspace.create("features"), {"features.csv": WIDE}) == ["added"]
+    workspace.close()
+    with serve(tmp_path / "wide") as address:
+        page.goto(f"{address}/chat")
+        box = page.get_by_placeholder("Ask your documents")
+        box.fill("What is the quota of tenant 7 in gigabytes?")
+        box.press("Enter")
+        page.get_by_role("radio", name=re.compile(r"features\.csv")).first.click()
+        row = page.get_by_role("row").filter(has_text="quota of tenant 7")
+        expect(row).to_have_attribute("aria-current", "true")
+        cells = row.get_by_role("cell")
+        for width in (1440, 420):
+            page.set_viewport_size({"width": width, "height": 900})
+            expect(cells).to_have_count(5)
+            comes_true(page, lambda: _within(cells, page.locator(".text")))
+
+
+def _within(cells: Locator, box: Locator) -> bool:
+    """Whether all cells lie between the left and the right edge of a box."""
+    outer, boxes = box.bounding_box(), [cell.bounding_box() for cell in cells.all()]
+    assert outer is not None
+    return all(
+        inner is not None
+        and inner["x"] >= outer["x"]
+        and inner["x"] + inner["width"] <= outer["x"] + outer["width"]
+        for inner in boxes
+    )

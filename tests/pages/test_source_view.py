@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.source.table import cells, marked_lines, names_of
+from pages.components.source.element import table_block
+from pages.components.source.table import marked_lines, names_of, row_kinds
 from pages.components.source.whole_text import MOST, blocks, pieces, window
 from rag import Document, KnowledgeBase, Table
 from rag.types import Heading
-from tests.handbook import RECIPE, marked, texts, visit
+from tests.handbook import RECIPE, marked, row_words, texts, visit
 from tests.sample_files import pdf
 from tests.workspaces import add, workspace_at
 
@@ -124,21 +128,30 @@ def test_a_pdf_whose_file_is_gone_or_damaged_shows_its_text(base: KnowledgeBase)
     assert "zircon valve" in marked(app)
 
 
+def table(app: AppTest) -> dict[str, Any]:
+    """The one table that the source view draws."""
+    drawn = [each.proto.json for each in app.get("bidi_component")]
+    [[block]] = [json.loads(data)["blocks"] for data in drawn if '"blocks"' in data]
+    assert block["kind"] == "table"
+    return dict(block)
+
+
 def test_a_table_shows_its_rows_with_those_of_the_passage_marked(base: KnowledgeBase) -> None:
     app = opened(base, "P-150 price", "parts.csv", "P-150")
-    [table] = [each.value for each in app.dataframe if "Part" in each.value]
-    assert list(table.columns) == ["Part", "Price", "Note"]
-    rows = table[[str(label).startswith("▶") for label in table.index]]
-    assert "P-150" in list(rows["Part"])
-    assert table.loc["▶ 151" if "▶ 151" in table.index else "151", "Note"] == "spare; kept dry"
+    drawn = table(app)
+    assert [row_words(cells) for cells in drawn["head"]] == [["", "Part", "Price", "Note"]]
+    rows = {row_words(cells)[1]: (row_words(cells), kind) for cells, kind in drawn["rows"]}
+    assert rows["P-150"] == (["▶ 151", "P-150", "1500", "spare; kept dry"], "passage")
+    assert rows["P-180"] == (["181", "P-180", "1800", "spare; kept dry"], "")
+    assert drawn["numbered"]
     assert "of 200; ▶ marks the passage" in texts(app)
 
 
 def test_a_workbook_shows_the_sheet_of_the_passage(base: KnowledgeBase) -> None:
     app = opened(base, "Lisbon Euros", "rooms.xlsx", "Lisbon")
-    [table] = [each.value for each in app.dataframe if "City" in each.value]
-    assert "Oslo" in list(table["City"])
-    assert "Seats" not in table.columns
+    drawn = table(app)
+    assert [row_words(cells) for cells in drawn["head"]] == [["", "City", "Euros"]]
+    assert [row_words(cells)[1] for cells, _ in drawn["rows"]] == ["Oslo", "Lisbon"]
     app.get_by_key("table_or_text").set_value("Text").run()
     assert "Lisbon\t95" in marked(app)
 
@@ -146,10 +159,21 @@ def test_a_workbook_shows_the_sheet_of_the_passage(base: KnowledgeBase) -> None:
 def test_columns_have_their_labels_or_their_numbers() -> None:
     table = Table(0, 0, ("Part", "", "Part"))
     lines = ["Part\t\tPart", "a\tx", "b\t\t3\t4"]
-    names = names_of(table, lines)
-    assert names == ["Part", "2", "3", "4"]
-    assert cells("b\t\t3\t4", names) == {"Part": "b", "2": "", "3": "3", "4": "4"}
+    assert names_of(table, lines) == ["Part", "2", "3", "4"]
     assert table.header_rows(lines) == 1
+
+
+def test_the_row_of_the_quote_stands_out_from_those_of_the_passage() -> None:
+    lines = ["abc", "def", "ghi"]
+    assert row_kinds(lines, 10, [(10, 17), (14, 16)]) == {0: "passage", 1: "quote"}
+    assert row_kinds(lines, 10, [(0, 10)]) == {}
+    assert row_kinds(lines, 10, [(21, 30)]) == {}
+
+
+def test_no_column_gets_so_narrow_that_words_stand_letter_by_letter() -> None:
+    long = "words that wrap onto several lines"
+    drawn = table_block([[[("No", "")], [("Note", "")]]], [([[("7", "")], [(long, "")]], "")])
+    assert drawn["widths"] == [2, 14]
 
 
 @pytest.mark.parametrize(
@@ -211,8 +235,13 @@ def test_tables_and_headings_of_a_text_are_drawn_as_such() -> None:
         {"kind": "heading", "level": 1, "pieces": [("Results in C#", "")]},
         {
             "kind": "table",
-            "head": [["Setting", "Time"]],
-            "rows": [(["Fixed", "21 min"], "passage"), (["Boil", "18 min"], "quote")],
+            "head": [[[("Setting", "")], [("Time", "")]]],
+            "rows": [
+                ([[("Fixed", "")], [("21 min", "")]], "passage"),
+                ([[("Boil", "")], [("18 min", "")]], "quote"),
+            ],
+            "widths": [7, 6],
+            "numbered": False,
         },
         {"kind": "text", "pieces": [("After the table.", "")]},
     ]
@@ -222,7 +251,7 @@ def test_no_row_is_marked_for_a_passage_below_its_table() -> None:
     document = _notes()
     after = document.text.index("After")
     drawn = blocks(document, [(after, after + 5)], 0, len(document.text))
-    assert drawn[3]["rows"] == [(["Fixed", "21 min"], ""), (["Boil", "18 min"], "")]
+    assert [kind for _, kind in drawn[3]["rows"]] == ["", ""]
     assert drawn[4]["pieces"] == [("After", "passage"), (" the table.", "")]
 
 
@@ -232,4 +261,71 @@ def test_a_table_that_the_window_cuts_is_shown_as_text() -> None:
     drawn = blocks(document, [(row, row + 4)], row, len(document.text))
     assert drawn == [
         {"kind": "text", "pieces": [("Boil", "passage"), ("\t18 min\n\nAfter the table.", "")]}
+    ]
+
+
+def _guide(text: str, media_type: str = "text/markdown") -> Document:
+    return Document("d", "guide.md", "", media_type, text)
+
+
+def _shown(document: Document, quote: str) -> list[dict[str, Any]]:
+    at = document.text.index(quote)
+    marks = [(0, len(document.text)), (at, at + len(quote))]
+    return blocks(document, marks, 0, len(document.text))
+
+
+def test_marks_of_markdown_are_drawn_as_what_they_mean() -> None:
+    text = (
+        "Call `ingest KB` **once, with `--json`**, see [verbs](#verbs),\n\n[site](https://a.org)."
+    )
+    assert _shown(_guide(text), "once") == [
+        {
+            "kind": "text",
+            "pieces": [
+                ("Call ", "passage"),
+                ("ingest KB", "passage code"),
+                (" ", "passage"),
+                ("once", "quote strong"),
+                (", with ", "passage strong"),
+                ("--json", "passage strong code"),
+                (", see ", "passage"),
+                ("verbs", "passage"),
+                (",\n\n", "passage"),
+                ("site", "passage"),
+                ("https://a.org", "passage address"),
+                (".", "passage"),
+            ],
+        }
+    ]
+    [plain] = _shown(_guide(text, "text/plain"), "once")
+    assert "".join(words for words, _ in plain["pieces"]) == text
+
+
+def test_code_keeps_its_lines_and_loses_its_fences() -> None:
+    line = "python -m rag ingest handbook data/sample/leave-policy.pdf"
+    text = f"Before.\n\n```bash\n{line}\n{line}\n```\n\nAfter `it`.\n~~~\nopen"
+    assert _shown(_guide(text), "After") == [
+        {"kind": "text", "pieces": [("Before.", "passage")]},
+        {"kind": "code", "pieces": [(f"{line}\n{line}", "passage")]},
+        {
+            "kind": "text",
+            "pieces": [
+                ("After", "quote"),
+                (" ", "passage"),
+                ("it", "passage code"),
+                (".", "passage"),
+            ],
+        },
+        {"kind": "code", "pieces": [("open", "passage")]},
+    ]
+    [empty] = _shown(_guide("```\n```"), "")
+    assert empty == {"kind": "code", "pieces": []}
+
+
+def test_cells_of_a_markdown_table_show_code_as_code() -> None:
+    text = "Name\tUse\n`gate`\tfails a **build**"
+    document = replace(_guide(text), tables=(Table(0, len(text), ("Name", "Use")),))
+    [drawn] = _shown(document, "fails")
+    assert drawn["rows"] == [
+        ([[("gate", "code")], [("fails a ", ""), ("build", "strong")]], "quote")
     ]

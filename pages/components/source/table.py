@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import streamlit as st
 
-from pages.components.shell.palette import palette
+from pages.components.source.element import KINDS, Cell, draw_blocks, table_block
 from rag import Document, Table
 
 SHOWN = 60  # rows at a time
@@ -20,25 +20,27 @@ _TABLES = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
-Row = dict[str, str]
-
 
 def is_table(document: Document) -> bool:
     """Whether a document is a table, or a workbook of them."""
     return document.media_type in _TABLES and bool(document.tables)
 
 
-def table_rows(document: Document, passage: tuple[int, int], height: int) -> None:
-    """Draws the rows around a passage, with a pager to all others of its table."""
+def table_rows(document: Document, marks: Sequence[tuple[int, int]], height: int) -> None:
+    """Draws the rows around a passage, with a pager to all others of its table.
+
+    ``marks`` has the spans of the passage and, where there are any, of the words quoted from it.
+    """
+    passage = marks[0]
     table = _table(document, passage[0])
     lines = document.text[table.start : table.end].split("\n")
     names = names_of(table, lines)
     above = table.header_rows(lines)
-    marked = marked_lines(lines, (passage[0] - table.start, passage[1] - table.start))
-    marked = [index - above for index in marked if index >= above]
+    kinds = row_kinds(lines, table.start, marks)
+    kinds = {index - above: kind for index, kind in kinds.items() if index >= above}
     lines = lines[above:]
     parts = -(-len(lines) // SHOWN)
-    first = max((marked[0] if marked else 0) - BEFORE, 0)
+    first = max(min(kinds, default=0) - BEFORE, 0)
     if parts > 1:
         # The pager's own part begins just above the passage; the others are cut as they come.
         key = f"source_rows_{document.id[:8]}_{passage[0]}"
@@ -46,7 +48,16 @@ def table_rows(document: Document, passage: tuple[int, int], height: int) -> Non
         chosen = st.pagination(parts, default=home, max_visible_pages=5, key=key)
         first = first if chosen == home else (chosen - 1) * SHOWN
     visible = lines[first : first + SHOWN]
-    _draw([cells(line, names) for line in visible], names, first, set(marked), height)
+    rows = [
+        (
+            _row(first + index, line, len(names), first + index in kinds),
+            kinds.get(first + index, ""),
+        )
+        for index, line in enumerate(visible)
+    ]
+    head = [[("", "")], *([(name, "")] for name in names)]
+    drawn = table_block([head], rows, numbered=True)
+    draw_blocks([drawn], f"{document.id}:{marks}:{first}", height)
     st.caption(
         f"Rows {first + 1:,} to {first + len(visible):,} of {len(lines):,}; "
         f"{MARK} marks the passage."
@@ -67,6 +78,17 @@ def marked_lines(lines: Sequence[str], passage: tuple[int, int]) -> list[int]:
     return list(range(first, max(last, first)))
 
 
+def row_kinds(lines: Sequence[str], start: int, marks: Sequence[tuple[int, int]]) -> dict[int, str]:
+    """The marks of the lines of a table that begins at ``start``, by their index."""
+    end = start + sum(len(line) + 1 for line in lines) - 1
+    kinds = dict[int, str]()
+    for kind, mark in zip(KINDS, marks, strict=False):
+        if mark[0] < end and mark[1] > start:
+            touched = marked_lines(lines, (mark[0] - start, mark[1] - start))
+            kinds |= dict.fromkeys(touched, kind)
+    return kinds
+
+
 def names_of(table: Table, lines: Sequence[str]) -> list[str]:
     """A name for each column: its label, or its number where it has none of its own."""
     width = max((line.count("\t") + 1 for line in lines), default=1)
@@ -77,21 +99,8 @@ def names_of(table: Table, lines: Sequence[str]) -> list[str]:
     return names
 
 
-def cells(line: str, names: Sequence[str]) -> Row:
-    """A line as a row."""
-    return dict(zip(names, line.split("\t"), strict=False))
-
-
-def _draw(
-    rows: Sequence[Row], names: Sequence[str], first: int, marked: set[int], height: int
-) -> None:
-    import pandas as pd
-
-    numbers = range(first, first + len(rows))
-    frame = pd.DataFrame(
-        [{name: row.get(name, "") for name in names} for row in rows],
-        index=[f"{MARK if number in marked else ''} {number + 1}".strip() for number in numbers],
-    )
-    tint = f"background-color: {palette().accent}33"
-    styles = [tint if number in marked else "" for number in numbers]
-    st.dataframe(frame.style.apply(lambda _column: styles, axis=0), height=height)
+def _row(index: int, line: str, width: int, marked: bool) -> list[Cell]:
+    """The cells of a row after its number, as many as the table has columns."""
+    number = f"{MARK} {index + 1}" if marked else str(index + 1)
+    cells = line.split("\t")
+    return [[(words, "")] for words in (number, *cells, *[""] * (width - len(cells)))]

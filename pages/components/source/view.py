@@ -59,7 +59,7 @@ def source_view(base: KnowledgeBase, recipe: Recipe, span: SourceSpan, height: i
             _step("Previous passage", "upward", WALK, now - 1 - at, now > 0)
             _step("Next passage", "downward", WALK, now + 1 - at, now < len(spans) - 1)
     if view == "Table":
-        table_rows(document, (seen.start, seen.end), height)
+        table_rows(document, marks, height)
     else:
         whole_text(document, marks, height)
 
