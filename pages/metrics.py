@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
@@ -13,7 +14,14 @@ from pages.components.labels.question_editor import edit_button
 from pages.components.labels.question_proposals import make_button, proposals
 from pages.components.metrics import readings
 from pages.components.metrics.answers import ANSWER_CARDS, answer_cards
-from pages.components.metrics.cards import CARDS, cards, comparison, cutoffs, figures_table
+from pages.components.metrics.cards import (
+    CARDS,
+    Ranges,
+    cards,
+    comparison,
+    cutoffs,
+    figures_table,
+)
 from pages.components.metrics.charts import against_k, first_ranks
 from pages.components.metrics.failures import failures_table
 from pages.components.metrics.model_judge import model_judge
@@ -27,7 +35,18 @@ from pages.components.shell.permission import offered
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, duration
-from rag import KnowledgeBase, Plan, QuestionSet, Recipe, Run, UnjudgedShare, counted
+from rag import (
+    Interval,
+    KnowledgeBase,
+    Plan,
+    QuestionResult,
+    QuestionSet,
+    Recipe,
+    Run,
+    UnjudgedShare,
+    counted,
+    precision_ceiling,
+)
 
 _JOB_HEIGHT = 84  # pixels
 
@@ -184,14 +203,16 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     metrics = tuple(card.metric for card in (*CARDS, *ANSWER_CARDS))
     changes = readings.changes(base, run.id, before.id, metrics, version) if before else {}
     intervals = readings.intervals(base, run.id, version)
-    cards(run, before, intervals, changes)
-    answer_cards(run, before, intervals, changes)
-    st.caption(f"{_about(base, run)} {comparison(before, between, pinned=is_pinned)}")
     results = readings.outcomes(base, run.id)
+    unjudged = readings.unjudged(base, run.id, version)
+    ranges = _ranges(intervals, unjudged, results)
+    cards(run, before, ranges, changes)
+    answer_cards(run, before, ranges, changes)
+    st.caption(f"{_about(base, run)} {comparison(before, between, pinned=is_pinned)}")
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank
         failures_table(base, run, results)
         return
-    _open_judgements(readings.unjudged(base, run.id, version))
+    _open_judgements(unjudged)
     left, right = st.columns(2, gap="large")
     with left:
         against_k(run)
@@ -214,15 +235,30 @@ def _about(base: KnowledgeBase, run: Run) -> str:
     )
 
 
+def _ranges(
+    sampling: Mapping[str, Interval],
+    unjudged: UnjudgedShare | None,
+    results: Sequence[QuestionResult],
+) -> Ranges:
+    """Return the ranges that the cards show."""
+    ceiling = precision_ceiling(results, 5)
+    bounds = unjudged if unjudged is not None and unjudged.unjudged else None
+    return Ranges(
+        sampling,
+        {f"ndcg@{bounds.k}": bounds.ndcg} if bounds else {},
+        {"precision@5": ceiling} if ceiling is not None and ceiling < 0.995 else {},
+    )
+
+
 def _open_judgements(unjudged: UnjudgedShare | None) -> None:
     """Draw the share of unjudged passages in the first hits, and the resulting bounds of nDCG."""
     if unjudged is not None and unjudged.unjudged:
         low, high = unjudged.ndcg
         st.caption(
-            f"{unjudged.share:.0%} of the passages in the first {unjudged.k} are not "
-            f"judged. Whatever they turn out to be (grades up to {unjudged.highest}), and however "
-            f"many relevant ones were not retrieved, nDCG@{unjudged.k} lies between {low:.3f} and "
-            f"{high:.3f} on these questions."
+            f"{unjudged.share:.0%} of the passages in the first {unjudged.k} are not judged. "
+            f"Their grades (up to {unjudged.highest}) and relevant passages that were not "
+            f"retrieved can move nDCG@{unjudged.k} to any value between {low:.3f} and {high:.3f} "
+            "on these questions."
         )
 
 

@@ -77,6 +77,7 @@ from .evaluation.inference.posterior import Posterior as Posterior
 from .evaluation.inference.posterior import posterior as posterior
 from .evaluation.intervals import Interval as Interval
 from .evaluation.intervals import signed as signed
+from .evaluation.measuring import precision_ceiling as precision_ceiling
 from .evaluation.pooling.difference import PooledDifference as PooledDifference
 from .evaluation.refusal_limits import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
 from .evaluation.refusal_limits import RefusalLimit as RefusalLimit

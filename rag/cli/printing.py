@@ -30,6 +30,7 @@ from rag import (
     failure_words,
     measured_data,
     money,
+    precision_ceiling,
     result_data,
     trace_data,
 )
@@ -275,7 +276,8 @@ def evaluation(
         "per_question": [result_data(result) for result in measured.results],
         "seconds": measured.run.seconds,
     }
-    doubts = _doubts(measured.run, intervals, open_hits)
+    ceiling = precision_ceiling(measured.results, 5)
+    doubts = _doubts(measured.run, intervals, open_hits, ceiling)
     lines = [headline(measured.run), *_metric_table(measured.run.metrics), *doubts]
     lines += [f"prompts: {measured.run.prompts}"] if measured.run.prompts else []
     lines += [plan.sentence] if plan.questions else []
@@ -293,21 +295,26 @@ def _tagged(tag_figures: TagFigures) -> str:
 
 
 def _doubts(
-    run: Run, intervals: Mapping[str, Interval], open_hits: UnjudgedShare | None
+    run: Run,
+    intervals: Mapping[str, Interval],
+    open_hits: UnjudgedShare | None,
+    ceiling: float | None,
 ) -> Iterator[str]:
     """Yield the uncertainty of the main metrics, from sampling and from unjudged passages."""
     for name in ("ndcg@10", "recall@10", "correct_refusal"):
         if name in intervals:
             low, high = intervals[name]
-            yield f"{name}: {run.metrics[name]:.4f}, 95% interval {low:.4f} to {high:.4f}"
+            yield f"{name}: {run.metrics[name]:.4f}, sampling {low:.4f} to {high:.4f} (95%)"
     if open_hits and open_hits.unjudged:
         low, high = open_hits.ndcg
         yield (
-            f"{open_hits.share:.0%} of the first {open_hits.k} are not judged: with them "
-            f"ndcg@{open_hits.k} could be {low:.4f} to {high:.4f}"
+            f"ndcg@{open_hits.k}: unjudged {low:.4f} to {high:.4f} "
+            f"({open_hits.share:.0%} of the first {open_hits.k} hits are not judged)"
         )
+    if ceiling is not None and "precision@5" in run.metrics:
+        yield f"precision@5: {run.metrics['precision@5']:.4f} of at most {ceiling:.4f}"
     if failed := run.environment.get("fallbacks"):
-        yield f"not of this recipe alone: {failed}"
+        yield f"the metrics include steps that failed: {failed}"
 
 
 def _metric_table(metrics: Mapping[str, float]) -> list[str]:

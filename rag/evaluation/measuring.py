@@ -70,6 +70,15 @@ def _result(item: Judged, metrics: dict[str, float]) -> QuestionResult:
     )
 
 
+def precision_ceiling(results: Sequence[QuestionResult], k: int) -> float | None:
+    """Return the highest precision at k that these questions allow; None without labels.
+
+    A question with two relevant passages cannot have more than two of five.
+    """
+    relevant = [result.relevant for result in results if result.relevant]
+    return fmean(min(count, k) / k for count in relevant) if relevant else None
+
+
 def with_figures(
     results: Sequence[QuestionResult],
     means: Mapping[str, float],

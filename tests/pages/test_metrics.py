@@ -86,7 +86,10 @@ def test_hits_that_nobody_judged_leave_the_figures_open(
     found = base.run_figures.unjudged(run.id)
     assert found is not None
     assert found.unjudged > 0
-    said = next(each.value for each in open_page("metrics.py").caption if "judged" in each.value)
+    captions = [caption.value for caption in open_page("metrics.py").caption]
+    assert f"unjudged: {found.ndcg.low:.2f} to {found.ndcg.high:.2f}" in captions
+    assert "of at most 0.20" in captions  # a question of this set has one relevant passage
+    said = next(text for text in captions if "not judged" in text)
     assert said.startswith(f"{found.share:.0%} of the passages in the first 10 are not judged")
     assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in said
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from rag.errors import InvalidInput
-from rag.evaluation.measuring import measured
+from rag.evaluation.measuring import measured, precision_ceiling
 from rag.evaluation.metrics import Ranked, evaluate, parse_metric
+from rag.results import QuestionResult
 from tests.measures import figures
 
 QRELS = {"q": {"a": 2, "b": 1, "c": 1, "z": 0}}
@@ -79,3 +80,13 @@ def test_names() -> None:
     for name in ("ndcg", "ndcg@0", "ndcg@-1", "ndcg@x", "ndcg@1.5", "rouge@5", "", "ndcg@10 "):
         with pytest.raises(InvalidInput, match="is not a metric"):
             parse_metric(name)
+
+
+def test_precision_has_the_ceiling_that_the_labels_allow() -> None:
+    results = [
+        QuestionResult(f"q{count}", "", (), count > 0, {}, (), None, 0, count)
+        for count in (1, 2, 9, 0)  # the last has no label, so it is in no mean
+    ]
+    assert precision_ceiling(results, 5) == pytest.approx((0.2 + 0.4 + 1.0) / 3)
+    assert precision_ceiling(results, 1) == 1.0
+    assert precision_ceiling(results[-1:], 5) is None

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.components.metrics.cards import Card, card_grid
+from pages.components.metrics.cards import Card, Ranges, card_grid
 from pages.components.shell.text import plain
-from rag import Comparison, Interval, Run
+from rag import Comparison, Run
 
 ANSWER_CARDS = (
     Card(
@@ -32,12 +32,12 @@ ANSWER_CARDS = (
 def answer_cards(
     run: Run,
     before: Run | None,
-    intervals: Mapping[str, Interval],
+    ranges: Ranges,
     changes: Mapping[str, Comparison],
 ) -> None:
     """Nothing where the run only measured retrieval."""
     if any(card.metric in run.metrics for card in ANSWER_CARDS):
-        card_grid(ANSWER_CARDS, run, before, intervals, changes)
+        card_grid(ANSWER_CARDS, run, before, ranges, changes)
         if answer_cost := run.environment.get("answers"):
             st.caption(f":material/payments: Answers: {plain(answer_cost)}.")
         if run.prompts:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -44,34 +44,42 @@ CARDS = (
 )
 
 
-def cards(
-    run: Run,
-    before: Run | None,
-    intervals: Mapping[str, Interval],
-    changes: Mapping[str, Comparison],
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Ranges of a run's metrics: by sampling of questions, and by what unjudged passages allow.
+
+    ``ceilings`` are the highest possible values where that is below 1.
+    """
+
+    sampling: Mapping[str, Interval]
+    unjudged: Mapping[str, Interval] = field(default_factory=dict)
+    ceilings: Mapping[str, float] = field(default_factory=dict)
+
+
+def cards(run: Run, before: Run | None, ranges: Ranges, changes: Mapping[str, Comparison]) -> None:
     """Five figures of retrieval."""
-    card_grid(CARDS, run, before, intervals, changes)
+    card_grid(CARDS, run, before, ranges, changes)
 
 
 def card_grid(
     shown_cards: Sequence[Card],
     run: Run,
     before: Run | None,
-    intervals: Mapping[str, Interval],
+    ranges: Ranges,
     changes: Mapping[str, Comparison],
 ) -> None:
-    """Figures side by side, each with its interval and its change against another run.
+    """Figures side by side, each with its ranges and its change against another run.
 
-    A change has a colour only where ``changes`` call it better or worse.
+    A change has a colour only where ``changes`` call it better or worse, and is left out where the
+    two runs do not compare.
     """
     with st.grid(len(shown_cards), min_column_width=150):
         for card in shown_cards:
             with st.container(border=True, height="stretch", gap="small"):
                 earlier = before.metrics if before else {}
                 _card(card, run.metrics, earlier, changes.get(card.metric))
-                if card.metric in intervals:
-                    st.caption(_spread(intervals[card.metric], card))
+                for line in _ranges(card, ranges):
+                    st.caption(line)
 
 
 def _card(
@@ -84,7 +92,8 @@ def _card(
     if value is None:
         st.metric(card.label, "–", help=f"{card.help} This set has no such question.")
         return
-    change = value - before[card.metric] if card.metric in before else None
+    comparable = compared is None or not compared.obstacle
+    change = value - before[card.metric] if card.metric in before and comparable else None
     decided = compared is not None and compared.verdict in ("better", "worse")
     flat = change is not None and (abs(change) < UNCHANGED or not decided)
     st.metric(
@@ -92,14 +101,18 @@ def _card(
         shown(value, card),
         delta=_change(change, card),
         **style(0.0 if flat or change is None else change),
-        help=f"{card.help} Below it the interval that holds the figure for all questions "
-        "of this kind, at 95%.",
+        help=f"{card.help} *Sampling* is the 95% interval of the mean over all questions of this "
+        "kind. *Unjudged* is the range that passages without a judgement allow.",
     )
 
 
-def _spread(interval: Interval, card: Card) -> str:
+def _ranges(card: Card, ranges: Ranges) -> Iterator[str]:
+    if card.metric in ranges.ceilings:
+        yield f"of at most {ranges.ceilings[card.metric]:.2f}"
     form = ".0%" if card.percent else ".2f"
-    return f"95%: {interval.low:{form}} to {interval.high:{form}}"
+    for name, intervals in (("sampling", ranges.sampling), ("unjudged", ranges.unjudged)):
+        if interval := intervals.get(card.metric):
+            yield f"{name}: {interval.low:{form}} to {interval.high:{form}}"
 
 
 def shown(value: float, card: Card) -> str:

@@ -215,7 +215,8 @@ def _verdict(compared: RunComparison, names: Mapping[str, str]) -> None:
     label, colour, icon = BADGES[compared.figures.verdict]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.badge(label, color=colour, icon=icon)
+            if compared.figures.verdict != "incomparable":
+                st.badge(label, color=colour, icon=icon)
             st.markdown(
                 f"**{plain(names[compared.run.id])}** against "
                 f"**{plain(names[compared.baseline.id])}**"

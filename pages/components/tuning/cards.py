@@ -108,7 +108,7 @@ def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
     help_text = f"{card.help} 95% interval: {_ends(interval, card)}"
     if change is None:
         return f"{help_text}."
-    doubt = f" Undecided: {plain(change.doubt)}." if change.doubt else ""
+    doubt = f" Undecided: {plain(change.doubt)}" if change.doubt else ""
     return f"{help_text}; of the change: {_ends(change.interval, card, of_change=True)}.{doubt}"
 
 

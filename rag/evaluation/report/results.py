@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rag.evaluation.intervals import Interval, signed
+from rag.evaluation.measuring import precision_ceiling
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, join, section, table
@@ -80,13 +81,31 @@ def _card(report: RunReport, metric: str) -> Markup:
         charts.interval_strip(value, interval, before),
         element(
             "div",
-            "95% interval ",
+            "sampling ",
             element("span", _range(interval, percent), class_="whole"),
             class_="small",
         ),
+        _unjudged(metric, report),
         _change(metric, value, before, report),
         element("div", _SAYS.get(metric.partition("@")[0], ""), class_="small"),
         class_="card",
+    )
+
+
+def _unjudged(metric: str, report: RunReport) -> Markup | None:
+    """Return the ceiling of precision, or the range of nDCG that unjudged hits allow."""
+    share, (measure, _, k) = report.unjudged, metric.partition("@")
+    if measure == "precision":
+        ceiling = precision_ceiling(report.results, int(k))
+        if ceiling is not None and ceiling < 0.995:
+            return element("div", f"of at most {ceiling:.2f}", class_="small")
+    if share is None or not share.unjudged or metric != f"ndcg@{share.k}":
+        return None
+    return element(
+        "div",
+        "unjudged ",
+        element("span", _range(share.ndcg, False), class_="whole"),
+        class_="small",
     )
 
 
@@ -98,12 +117,14 @@ def _range(interval: Interval, percent: bool) -> str:
 def _change(metric: str, value: float, before: float | None, report: RunReport) -> Markup | None:
     if before is None or report.baseline is None:
         return None
+    compared = report.baseline.cards.get(metric)
+    if compared is not None and compared.obstacle:
+        return None
     change = value - before
     if abs(change) < _NO_CHANGE:
         return element("div", "same as baseline", class_="small")
     percent = metric.endswith("refusal")
     amount = f"{signed(change * 100, 0)} points" if percent else signed(change)
-    compared = report.baseline.cards.get(metric)
     colours = {"better": "small up", "worse": "small down"}
     name = colours.get(compared.verdict, "small") if compared else "small"
     return element("div", f"{amount} vs. baseline", class_=name)
