@@ -26,7 +26,7 @@ from pages.components.chat.streaming import unhurried
 from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel
-from pages.components.recipe.working_recipe import for_question
+from pages.components.recipe.working_recipe import for_question, working
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.job_progress import POLL_SECONDS, loading_note, reading
@@ -72,11 +72,7 @@ def main() -> None:
     _heading(base, talk)
     empty = retrieval.is_empty(base)
     loading_note(base.id, empty=empty)
-    with st.sidebar:
-        slot = st.container()
-        also = scope_picker(base)
-        with slot:
-            recipe = recipe_panel(base, answers=True)
+    recipe, also = _recipe(base)
     if talk is not None:
         session_settings.keep(base, talk, also)
     citation_clicks(partial(turn_view.follow, base))
@@ -98,6 +94,17 @@ def main() -> None:
         with new:
             text = question.strip()
             _answer(base, conversation_id, text, again or for_question(base, text, recipe), also)
+
+
+def _recipe(base: KnowledgeBase) -> tuple[Recipe, tuple[FurtherBase, ...]]:
+    """Draw the recipe panel and the picker of further knowledge bases; guests have neither."""
+    if guest():
+        return working(base), ()
+    with st.sidebar:
+        slot = st.container()
+        also = scope_picker(base)
+        with slot:
+            return recipe_panel(base, answers=True), also
 
 
 def _heading(base: KnowledgeBase, talk: Conversation | None) -> None:

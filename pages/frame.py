@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import Page
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_chip
@@ -11,9 +12,20 @@ from pages.components.shell.base_picker import base_picker, close_sidebar, gone_
 from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
+from pages.components.shell.permission import guest
 from pages.components.shell.render_queue import DRAWING
 from pages.components.shell.run_cache import run_cache
-from pages.components.shell.session import base, look_up, start_work, workspace
+from pages.components.shell.session import (
+    BASE,
+    base,
+    look_up,
+    oldest,
+    start_work,
+    workspace,
+)
+from pages.components.shell.session import (
+    bases as known_bases,
+)
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -21,84 +33,70 @@ DOCUMENTS = st.Page(
     "upload.py",
     title="Documents",
     icon=":material/library_books:",
-    help="What the knowledge base holds and how it was cut: add files, addresses or text, "
-    "preview the passages, follow index builds.",
+    help="Add documents, preview their passages, build indexes.",
 )
 CHAT = st.Page(
     "chat.py",
     title="Chat",
     icon=":material/forum:",
-    help="Ask the knowledge base. Answers cite their passages, and each passage opens in its "
-    "document.",
+    help="Ask questions. Answers cite passages that open in their documents.",
 )
 INSPECTOR = st.Page(
     "inspector.py",
     title="Inspector",
     icon=":material/troubleshoot:",
-    help="Why these passages and not those: every candidate of one question, stage by stage. "
-    "Label what is relevant here.",
+    help="See why one question retrieves these passages and not others. Label relevant ones.",
 )
 METRICS = st.Page(
     "metrics.py",
     title="Metrics",
     icon=":material/monitoring:",
-    help="How good retrieval is on a question set: precision, recall, MRR and nDCG with "
-    "intervals, and the questions that fail.",
+    help="Measure retrieval and answers on a question set. Edit question sets.",
 )
 TUNING = st.Page(
     "tuning.py",
     title="Tuning",
     icon=":material/tune:",
-    help="What to change: figures and curves that follow the sliders, the best recipe of a grid "
-    "checked on held-out questions, and a threshold from labels.",
-)
-ARENA = st.Page(
-    "arena.py",
-    title="Arena",
-    icon=":material/balance:",
-    help="Two recipes answer one question side by side, without their names; votes say which one "
-    "is preferred, and how sure that is.",
-)
-REVIEW = st.Page(
-    "review.py",
-    title="Review",
-    icon=":material/rate_review:",
-    help="Which answers failed: thumbs down and refusals, each to be made a labelled question, "
-    "dismissed, or looked into.",
+    help="Change the recipe and see the effect on the metrics. Search for the best recipe.",
 )
 RUNS = st.Page(
     "runs.py",
     title="Runs",
     icon=":material/leaderboard:",
-    help="Is it better than before: every evaluation kept, compared question by question, with "
-    "a report to take away.",
+    help="Compare evaluations question by question, or let votes compare two recipes.",
 )
-MEMORY = st.Page(
-    "memory.py",
-    title="Memory",
-    icon=":material/psychology:",
-    help="What was asked and answered before: search it by meaning, correct it, forget it, and "
-    "measure whether it helps a language model.",
-)
-OPERATIONS = st.Page(
-    "operations.py",
-    title="Operations",
+USAGE = st.Page(
+    "usage.py",
+    title="Usage",
     icon=":material/speed:",
-    help="How the knowledge base does in use: questions, refusals, times, tokens and thumbs over "
-    "time, the slowest and the worst turns.",
+    help="Review failed answers. See questions, refusals, latency and ratings over time.",
 )
+UNUSED = st.Page("usage.py", title="Usage", visibility="hidden")
 SETTINGS = st.Page(
     "settings.py",
     title="Settings",
     icon=":material/settings:",
-    help="Model providers, keys and where the data is kept.",
+    help="Set up model providers, tools, members and tokens.",
 )
-AUDIT = st.Page(
-    "audit.py",
-    title="Audit log",
-    icon=":material/history_edu:",
-    help="Who changed or read what in your knowledge bases.",
-)
+
+
+def moved(address: str, page: Page, **parameters: str) -> Page:
+    """Return a hidden page that leads an old address on to a page, with its parameters."""
+
+    def lead_on() -> None:
+        names = {name: st.query_params.get_all(name) for name in st.query_params}
+        st.switch_page(page, query_params=names | {name: [at] for name, at in parameters.items()})
+
+    return st.Page(lead_on, title=address.title(), url_path=address, visibility="hidden")
+
+
+MOVED = [
+    moved("arena", RUNS, compare="Arena"),
+    moved("review", USAGE, usage="Review"),
+    moved("operations", USAGE, usage="Operations"),
+    moved("memory", USAGE, usage="Memory"),
+    moved("audit", SETTINGS, settings="Audit log"),
+]
 
 
 def open_chat() -> None:
@@ -112,18 +110,38 @@ def open_chat() -> None:
 def sidebar(page: str) -> None:
     """Draws the sidebar below the navigation, and over the page that a base is gone."""
     with st.sidebar, guard():
-        bases = look_up()
+        bases = known_bases()
         base_picker(bases, page)
         job_progress.running_jobs()
         if bases:
             role_note(base().id)
-            recipe_chip(base())
+            if guest():
+                working_recipe.settle(base())
+            else:
+                recipe_chip(base())
         who_is_in()
         close_sidebar(page)
     gone_note(page)
 
 
+def is_used() -> bool:
+    """Look up the knowledge bases; return whether anybody asked the chosen one a question.
+
+    False for guests, who have no page for it.
+    """
+    bases = look_up()
+    if not bases or guest():
+        return False
+    wanted = st.session_state.get(BASE) or st.query_params.get(BASE)
+    chosen = next((info for info in bases if info.name == wanted), None) or oldest(bases)
+    used: set[int] = st.session_state.setdefault("frame_used", set())
+    if chosen.id not in used and workspace().base(chosen.name).operations.has_turns():
+        used.add(chosen.id)
+    return chosen.id in used
+
+
 HOME = st.Page(open_chat, title="Touchstone", default=True, visibility="hidden")
+LEADING_ON = [HOME, *MOVED]
 
 st.set_page_config(
     page_title="Touchstone",
@@ -133,27 +151,22 @@ st.set_page_config(
 )
 st.html(ASSETS / "focus.css")
 st.logo(str(ASSETS / "touchstone.svg"), size="large", icon_image=str(ASSETS / "mark.svg"))
-PAGES = {
-    "": [HOME],
-    "Build": [DOCUMENTS],
-    "Ask": [CHAT, ARENA, REVIEW, MEMORY],
-    "Understand": [INSPECTOR],
-    "Measure": [METRICS, TUNING, RUNS, OPERATIONS],
-    "Settings": [SETTINGS],
-}
+PAGES = [DOCUMENTS, CHAT, INSPECTOR, METRICS, TUNING, RUNS, USAGE, SETTINGS]
 bound_address()
 with run_cache():
     if not let_in():
-        st.navigation(PAGES, position="hidden")
+        st.navigation([*LEADING_ON, *PAGES], position="hidden")
         st.stop()
-    principal = workspace().principal
-if principal.link is not None:
-    PAGES = {"": [HOME], "Ask": [CHAT], "Measure": [RUNS]}
-elif not principal.local:
-    PAGES["Settings"].append(AUDIT)
-current = st.navigation(PAGES)
+    used = False
+    with guard():
+        used = is_used()
+    if guest():
+        LEADING_ON, PAGES = [HOME], [CHAT, RUNS]
+    elif not used:
+        PAGES[PAGES.index(USAGE)] = UNUSED
+current = st.navigation([*LEADING_ON, *PAGES])
 with DRAWING.one(), run_cache():
-    if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
+    if current not in LEADING_ON:  # they send the visitor on: the sidebar would be drawn twice
         working_recipe.enter(current.url_path)
         sidebar(current.url_path)
         with guard():

@@ -1,23 +1,37 @@
-"""Is it better than before?"""
+"""The Runs page: compare evaluations, and two recipes by votes."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
+from pages.components.chat.arena import arena
 from pages.components.labels import question_sets
 from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.comparison import comparison
 from pages.components.runs.ledger import ledger
 from pages.components.runs.table import SELECTED, metric_names, rows, table
+from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import guest
 from pages.components.shell.session import base as chosen_base
 from rag import KnowledgeBase, LeaderboardRow, Run, counted
 
+TAB = "compare"  # the URL's parameter
+
 
 def main() -> None:
-    """The page."""
+    """The page; guests compare runs only."""
     base = chosen_base()
+    if guest():
+        leaderboard(base)
+    else:
+        tabs({"Runs": partial(leaderboard, base), "Arena": partial(arena, base)}, TAB)
+
+
+def leaderboard(base: KnowledgeBase) -> None:
+    """Draw the runs of a question set, and what the selected ones differ by."""
     runs = base.runs.every()
     _gone_note(base, runs)
     names = list(dict.fromkeys(run.question_set for run in runs))
@@ -31,9 +45,9 @@ def main() -> None:
         )
         mine = [run for run in runs if run.question_set == name]
         metric = _metric(mine)
-    leaderboard = rows(base, name, metric, mine)
-    chosen = table(base, leaderboard, metric)
-    _below(base, chosen, leaderboard, metric)
+    ranked = rows(base, name, metric, mine)
+    chosen = table(base, ranked, metric)
+    _below(base, chosen, ranked, metric)
     ledger(base, name)
 
 

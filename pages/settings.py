@@ -5,12 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.settings.account import account_view, people_view
+from pages.components.settings.audit import audit_log
 from pages.components.settings.data_locations import shown_database, size
 from pages.components.settings.members import links_view, members_view
 from pages.components.settings.prompts import prompts_view
 from pages.components.settings.providers import providers_view
 from pages.components.settings.tokens import tokens_view
 from pages.components.settings.tools import tools_view
+from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base, bases, workspace
 from pages.components.shell.text import plain
@@ -46,41 +48,50 @@ def _tile(label: str, value: str, note: str) -> None:
         st.caption(note)
 
 
+def settings() -> None:
+    """Draw the settings that the visitor may see, section by section."""
+    principal = workspace().principal
+    with guard():
+        st.header("Models", divider="gray")
+        st.caption("Nothing needs to be set: search and quotes work on this machine without a key.")
+        providers_view()
+    if principal.administrator:
+        with guard():
+            st.header("HTTP tools", divider="gray")
+            tools_view()
+    if bases():
+        with guard():
+            st.header("Prompts", divider="gray")
+            prompts_view()
+        if not principal.local:
+            with guard():
+                st.header("Members", divider="gray")
+                members_view()
+        if workspace().role_in(base().id) == "owner":
+            with guard():
+                st.header("Sharing by link", divider="gray")
+                links_view()
+    with guard():
+        st.header("Tokens", divider="gray")
+        tokens_view()
+    if not principal.local:
+        with guard():
+            st.header("Your account", divider="gray")
+            account_view()
+    if principal.administrator:
+        if not principal.local:
+            with guard():
+                st.header("People", divider="gray")
+                people_view()
+        with guard():
+            _storage(workspace().settings)
+        with guard():
+            _caches()
+
+
 st.title("Settings")
-principal = workspace().principal
 with guard():
-    st.header("Models", divider="gray")
-    st.caption("Nothing needs to be set: search and quotes work on this machine without a key.")
-    providers_view()
-if principal.administrator:
-    with guard():
-        st.header("HTTP tools", divider="gray")
-        tools_view()
-if bases():
-    with guard():
-        st.header("Prompts", divider="gray")
-        prompts_view()
-    if not principal.local:
-        with guard():
-            st.header("Members", divider="gray")
-            members_view()
-    if workspace().role_in(base().id) == "owner":
-        with guard():
-            st.header("Sharing by link", divider="gray")
-            links_view()
-with guard():
-    st.header("Tokens", divider="gray")
-    tokens_view()
-if not principal.local:
-    with guard():
-        st.header("Your account", divider="gray")
-        account_view()
-if principal.administrator:
-    if not principal.local:
-        with guard():
-            st.header("People", divider="gray")
-            people_view()
-    with guard():
-        _storage(workspace().settings)
-    with guard():
-        _caches()
+    if workspace().principal.local:
+        settings()
+    else:  # alone on this machine, nothing is logged
+        tabs({"Settings": settings, "Audit log": audit_log}, "settings")

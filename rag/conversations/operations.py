@@ -97,6 +97,12 @@ class Operations:
         with self._database.read() as connection:
             return rows.since(connection, self._scope, first)
 
+    @operation("viewer")
+    def has_turns(self) -> bool:
+        """Return whether anybody got an answer or a refusal yet."""
+        with self._database.read() as connection:
+            return rows.has_turns(connection, self._scope)
+
 
 def operation_figures(turns: Sequence[TurnRow]) -> OperationFigures:
     """Return the summary metrics of turns."""

@@ -27,8 +27,8 @@ from rag.storage import runs
 from tests.reruns import ROOT, at_home, checked, timed
 
 PAGES = (
-    *("upload", "chat", "arena", "review", "inspector", "metrics", "tuning", "runs"),
-    *("memory", "operations", "settings"),
+    *("upload", "chat", "inspector", "metrics", "tuning", "runs"),
+    *("usage", "settings"),
 )
 BASES, DOCUMENTS, QUESTIONS, SUBJECTS = 201, 10_000, 5_000, 1_000
 RERUNS = 5

@@ -24,10 +24,9 @@ PAGES = (
     "metrics",
     "tuning",
     "runs",
-    "arena",
-    "review",
-    "memory",
-    "operations?period=All",
+    "runs?compare=Arena",
+    "usage",
+    "usage?usage=Operations&period=All",
     "settings",
 )
 OPENED = {

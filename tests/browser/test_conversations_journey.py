@@ -85,7 +85,7 @@ def _name_and_open_a_citation(page: Page, shoot: Callable[[Page, str], None]) ->
 
 
 def _vote(page: Page, address: str, shoot: Callable[[Page, str], None]) -> None:
-    page.goto(f"{address}/arena?kb=handbook&k=1")
+    page.goto(f"{address}/runs?compare=Arena&kb=handbook&k=1")
     box = page.get_by_placeholder("Ask both")
     box.fill(HOTEL)
     box.press("Enter")
@@ -107,7 +107,7 @@ def _review(page: Page, address: str, shoot: Callable[[Page, str], None]) -> Non
     page.get_by_label("What would have been right?").fill("From the fourth day.")
     page.get_by_role("button", name="Keep").click()
     page.get_by_role("button", name="Because: wrong source").wait_for()
-    page.goto(f"{address}/review?kb=handbook")
+    page.goto(f"{address}/usage?kb=handbook")
     page.get_by_text("When is a medical certificate needed?").wait_for()
     shoot(page, "review")
     page.get_by_role("button", name="Add to questions").click()

@@ -21,14 +21,10 @@ if TYPE_CHECKING:
 NAVIGATION = {
     "upload": "Documents",
     "chat": "Chat",
-    "arena": "Arena",
-    "review": "Review",
-    "memory": "Memory",
     "inspector": "Inspector",
     "metrics": "Metrics",
     "tuning": "Tuning",
     "runs": "Runs",
-    "operations": "Operations",
     "settings": "Settings",
 }
 
@@ -61,6 +57,40 @@ def test_the_first_request_of_a_server_shows_that_page_within_the_frame(
         expect(page.get_by_role("dialog")).to_have_count(0)
         expect(page.get_by_test_id("stException")).to_have_count(0)
         shoot(page, path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("arena?k=1", "runs?k=1&compare=Arena"),
+        ("review?review_kind=Refused", "usage?review_kind=Refused"),
+        ("operations?period=All", "usage?period=All&usage=Operations"),
+        ("memory", "usage"),
+    ],
+)
+def test_an_old_address_leads_on_with_its_parameters(
+    old: str, new: str, address: str, page: Page
+) -> None:
+    page.goto(f"{address}/{old}")
+    page.wait_for_url(f"{address}/{new}")
+    page.get_by_role("heading", level=1).wait_for()
+
+
+@pytest.mark.parametrize("path", ["chat", "inspector?q=leave", "metrics", "tuning"])
+def test_the_recipe_begins_above_the_fold(
+    path: str,
+    serve: Callable[..., AbstractContextManager[str]],
+    warm_home: Path,
+    page: Page,
+) -> None:
+    with serve(warm_home) as url:
+        page.goto(f"{url}/{path}")
+        mode = page.get_by_test_id("stSidebar").get_by_text("Mode", exact=True)
+        mode.wait_for()
+        idle(page)
+        box = mode.bounding_box()
+        assert box is not None
+        assert box["y"] < 650
 
 
 def test_the_root_leads_to_chat_and_keeps_the_query_string(address: str, page: Page) -> None:

@@ -22,7 +22,7 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
 
 
 def test_one_recipe_alone_has_nobody_to_meet(base: KnowledgeBase) -> None:
-    app = visit("arena.py")
+    app = visit("runs.py", compare="Arena")
     assert "There is only one recipe." in app.info[0].value
     app.chat_input[0].set_value(LEAVE).run()
     assert not app.exception
@@ -30,7 +30,7 @@ def test_one_recipe_alone_has_nobody_to_meet(base: KnowledgeBase) -> None:
 
 
 def test_names_are_told_after_the_vote(base: KnowledgeBase) -> None:
-    app = visit("arena.py", k="1")
+    app = visit("runs.py", compare="Arena", k="1")
     app.chat_input[0].set_value(LEAVE).run()
     assert not app.exception
     held = base.arena.find(1)

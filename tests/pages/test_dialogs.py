@@ -83,7 +83,7 @@ def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base: Knowle
     ask(visit("chat.py"), LEAVE)
     base.conversations.rate(1, -1)
     base.reviews.explain(1, "should have refused")
-    app = visit("review.py")
+    app = visit("usage.py")
     app.button(key="chat_collect_1").click().run()
     assert app.checkbox(key="chat_collect_unanswerable_1").value
     assert "Which passages answer it?" not in texts(app)

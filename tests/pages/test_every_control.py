@@ -31,16 +31,12 @@ GUEST = "guest"
 PLACES = {
     "upload.py": ("doc",),
     "chat.py": ("talk", "source"),
-    "arena.py": (),
-    "review.py": (),
-    "memory.py": (),
     "inspector.py": ("q",),
     "metrics.py": ("set", "run"),
     "tuning.py": ("set",),
     "runs.py": ("set", "runs", "question"),
-    "operations.py": (),
+    "usage.py": (),
     "settings.py": (),
-    "audit.py": (),
 }
 """What the address of each page names."""
 OF_GUESTS = ("chat.py", "runs.py")

@@ -15,10 +15,7 @@ TITLES = {
     "metrics.py": "Metrics",
     "tuning.py": "Tuning",
     "runs.py": "Runs",
-    "arena.py": "Arena",
-    "review.py": "Review",
-    "memory.py": "Memory",
-    "operations.py": "Operations",
+    "usage.py": "Usage",
     "settings.py": "Settings",
 }
 
@@ -46,5 +43,4 @@ def test_every_page_runs_on_an_empty_home(
 
 def test_every_page_file_is_in_the_navigation() -> None:
     files = {path.name for path in (ROOT / "pages").glob("*.py")}
-    # The audit log is there where people sign in: tests/pages/test_rights.py.
-    assert files - {"__init__.py", "frame.py", "audit.py"} == set(TITLES)
+    assert files - {"__init__.py", "frame.py"} == set(TITLES)

@@ -1,4 +1,4 @@
-"""Whoever has a link is offered what the owner chose, and nothing else that costs money."""
+"""Guests get the chat and the runs of one knowledge base, and its saved recipe."""
 
 from __future__ import annotations
 
@@ -9,44 +9,30 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.components.recipe.working_recipe import STATE
 from pages.components.shell import identity
-from tests.handbook import LEAVE, ask, unfold
+from tests.handbook import LEAVE, ask
 from tests.members import World, said
 
 
-def test_a_guest_is_offered_nothing_that_costs(
+def test_a_guest_sees_no_recipe_and_asks_with_the_saved_one(
     visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     secret, row = world.base.links.create("fair")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
-    saved = world.base.recipe()
-    app = unfold(visit("stranger", "chat.py"))
-    assert "openai" not in app.selectbox(key="provider").options
-    assert "service" in app.selectbox(key="rerank").options  # without a key it costs nothing
-    assert not app.toggle(key="hyde").disabled  # quotes ask no model
-    # By the address: a search says why not, and the page lets it be taken back.
-    app = unfold(visit("stranger", "chat.py", provider="openai", hyde="true"))
-    ask(app, LEAVE)
-    assert "asks what may cost money" in said(app)
-    app.toggle(key="hyde").set_value(False).run()
-    app.selectbox(key="provider").select("extractive").run()
-    assert "openai" not in app.selectbox(key="provider").options
-    # What the owner chose is there, and as it is.
-    world.base.save_recipe(saved.with_fields({"answer.provider": "openai"}))
-    app = unfold(visit("stranger", "chat.py"))
-    assert app.selectbox(key="provider").value == "openai"
-    for each in (
-        *(app.toggle(key=key) for key in ("hyde", "rewrite")),
-        *(app.number_input(key=key) for key in ("expansions", "length", "context")),
-        app.text_input(key="model"),
-    ):
-        assert each.disabled, each.label
-        assert "may cost money" in each.help, each.label
-    assert "Auto" not in "".join(app.selectbox(key="draws_on").options).title()
-    assert "chat" not in app.selectbox(key="rerank").options
-    assert not app.slider(key="k").disabled
-    world.base.save_recipe(saved)
+    named = {"provider": "openai", "hyde": "true", "k": "1", "cut": "Off", "also": "mine"}
+    app = ask(visit("stranger", "chat.py", **named), LEAVE)
+    assert not app.slider
+    assert not app.sidebar.toggle
+    assert [each.label for each in app.sidebar.selectbox] == ["Knowledge base"]
+    assert [each.key for each in app.sidebar.button] == ["door_leave"]
+    assert "Recipe" not in said(app)
+    assert "30 June" in said(app)
+    draft = app.session_state[STATE][world.base.id]
+    assert draft.working == draft.saved == world.base.recipe()
+    app = ask(visit("stranger", "chat.py"), "zebra quux")
+    assert not [each for each in app.button if "threshold" in each.label]
     world.base.links.revoke(row.id)
 
 

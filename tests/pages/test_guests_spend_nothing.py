@@ -75,7 +75,7 @@ def test_a_guest_has_nothing_sent_by_an_address(
         app = visit("stranger", page, kb="handbook", q=LEAVE, **named)
         if page == "chat.py":
             ask(app, LEAVE)
-            answered.append("asks what may cost money" not in said(app))
+            answered.append("30 June" in said(app))
         assert not app.exception
         assert "unexpected" not in said(app)
         assert sent == [], named
@@ -84,7 +84,7 @@ def test_a_guest_has_nothing_sent_by_an_address(
     for named in ({"build": build}, {"provider": "openai"}, {"rerank": "cohere"}, {}):
         app = visit("stranger", page, kb="handbook", q=LEAVE, **named)
         if page == "chat.py":
-            answered.append("asks what may cost money" not in said(ask(app, LEAVE)))
-            assert answered[-1] == (named == {}), (named, said(app)[-500:])
+            answered.append("30 June" in said(ask(app, LEAVE)))
         assert sent == [], named
+    assert all(answered)
     world.base.links.revoke(row.id)

@@ -19,26 +19,34 @@ def told(base: KnowledgeBase, question: str) -> int:
 
 
 def test_an_empty_memory_says_what_to_do(base: KnowledgeBase) -> None:
-    app = visit("memory.py")
-    assert "Nothing was asked yet." in texts(app)
+    app = visit("usage.py", usage="Memory", provider="ollama")
+    assert "You have not asked anything yet." in texts(app)
     assert "about" not in [each.key for each in app.text_input]
+
+
+def test_the_tab_is_there_with_a_language_model_only(base: KnowledgeBase) -> None:
+    def labels(**address: str) -> list[str]:
+        return [tab.label for tab in visit("usage.py", **address).tabs]
+
+    assert labels(usage="Memory") == ["Review", "Operations"]
+    assert labels(provider="ollama") == ["Review", "Operations", "Memory"]
 
 
 def test_what_was_asked_is_listed_with_its_standing(base: KnowledgeBase) -> None:
     told(base, LEAVE)
     base.conversations.rate(told(base, HOTEL), -1)
-    said = texts(visit("memory.py"))
+    said = texts(visit("usage.py", usage="Memory", provider="ollama"))
     assert "2 interactions, the newest first" in said
     assert said.index(HOTEL.rstrip("?")) < said.index(LEAVE.rstrip("?"))
     assert "thumb down" in said
     assert "usable" in said
-    assert "memory cannot change them" in said  # quotes
+    assert "The recipe gives none of these to the model." in said
 
 
 def test_it_is_searched_by_meaning(base: KnowledgeBase) -> None:
     told(base, LEAVE)
     told(base, HOTEL)
-    said = texts(visit("memory.py", about="cost of a hotel"))
+    said = texts(visit("usage.py", usage="Memory", provider="ollama", about="cost of a hotel"))
     assert said.index(HOTEL.rstrip("?")) < said.index(LEAVE.rstrip("?"))
     assert "cosine 0." in said
 
@@ -47,35 +55,37 @@ def test_a_stale_one_says_what_changed(base: KnowledgeBase) -> None:
     told(base, LEAVE)
     [row] = [each for each in base.documents.documents(base.recipe().index) if "leave" in each.name]
     base.documents.delete_documents([row.id])
-    said = texts(visit("memory.py"))
+    said = texts(visit("usage.py", usage="Memory", provider="ollama"))
     assert r"Changed or deleted since: leave\.md. It is not used." in said
 
 
 def test_one_is_corrected_in_a_dialog(base: KnowledgeBase) -> None:
     turn = told(base, LEAVE)
-    app = visit("memory.py")
+    app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_correct_{turn}").click().run()
     app.text_area(key=f"memory_words_{turn}").set_value("Until the end of June [1].")
     app.button(key=f"memory_keep_{turn}").click().run()
     assert not app.exception
     held = base.memory.get(turn).interaction
     assert (held.answer, held.corrected) == ("Until the end of June [1].", True)
-    assert "corrected" in texts(visit("memory.py"))
+    assert "corrected" in texts(visit("usage.py", usage="Memory", provider="ollama"))
 
 
 def test_one_is_forgotten_after_a_question(base: KnowledgeBase) -> None:
     turn = told(base, LEAVE)
-    app = visit("memory.py")
+    app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_forget_{turn}").click().run()
     assert base.memory.count() == 1
     app.button(key=f"memory_forgotten_{turn}").click().run()
     assert base.memory.count() == 0
-    assert "Nothing was asked yet." in texts(visit("memory.py"))
+    assert "You have not asked anything yet." in texts(
+        visit("usage.py", usage="Memory", provider="ollama")
+    )
 
 
 def test_it_opens_in_the_inspector(base: KnowledgeBase) -> None:
     turn = told(base, LEAVE)
-    app = visit("memory.py")
+    app = visit("usage.py", usage="Memory", provider="ollama")
     app.button(key=f"memory_inspect_{turn}").click().run()
     assert not app.exception
     assert app.query_params["q"] == LEAVE

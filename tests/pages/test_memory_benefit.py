@@ -19,10 +19,9 @@ def test_memory_is_measured_and_told(
     quotes = base.recipe()
     turn = base.conversations.ask(base.conversations.open(None), "What is it?", quotes)
     base.conversations.conclude(turn, base.ask("What is it?", quotes).answer)
-    assert "Does it help?" not in [each.label for each in open_page("memory.py").expander]
     recipe = quotes.with_fields({"answer.provider": "ollama", "answer.model": "small"})
     base.save_recipe(recipe)
-    app = open_page("memory.py")
+    app = open_page("usage.py", usage="Memory")
     app.session_state["memory_benefit"] = True
     app.run()
     app.button(key="memory_measure").click().run()

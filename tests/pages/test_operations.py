@@ -31,15 +31,21 @@ def told(base: KnowledgeBase, question: str, threshold: float = 0.2) -> int:
 
 
 def test_without_a_question_it_says_what_to_do(base: KnowledgeBase) -> None:
-    assert "Choose a longer period" in texts(visit("operations.py"))
-    said = texts(visit("operations.py", period="All"))
+    assert "Choose a longer period" in texts(visit("usage.py", usage="Operations"))
+    said = texts(visit("usage.py", usage="Operations", period="All"))
     assert "Nobody has asked yet." in said
+
+
+def test_the_page_is_listed_once_somebody_asked(base: KnowledgeBase) -> None:
+    assert not base.operations.has_turns()
+    told(base, LEAVE)
+    assert base.operations.has_turns()
 
 
 def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
     base.conversations.rate(told(base, LEAVE), 1)
     told(base, "zebra quux", 0.99)
-    app = visit("operations.py")
+    app = visit("usage.py", usage="Operations")
     shown = {each.label: each.value for each in app.metric}
     assert (shown["Questions"], shown["Refused"], shown["Failed"]) == ("2", "50%", "0")
     assert (shown["Thumbs up"], shown["Tokens"]) == ("1 of 1", "–")
@@ -53,7 +59,7 @@ def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
 
 def test_a_turn_opens_in_the_inspector(base: KnowledgeBase) -> None:
     turn = told(base, LEAVE)
-    app = visit("operations.py")
+    app = visit("usage.py", usage="Operations")
     app.button(key=f"operations_slow_{turn}").click().run()
     assert not app.exception
     assert app.query_params["q"] == LEAVE
@@ -65,11 +71,10 @@ def test_what_another_visitor_asked_is_counted_and_not_told(
     other = workspace_at(home)
     told(other.base("handbook", SessionOwner("someone", ("someone",))), LEAVE)
     other.close()
-    app = visit("operations.py")
+    app = visit("usage.py", usage="Operations")
     assert {each.label: each.value for each in app.metric}["Questions"] == "1"
     assert "asked by another visitor" in texts(app)
     assert LEAVE.rstrip("?") not in texts(app)
-    assert "Nothing was asked yet." in texts(visit("memory.py"))
 
 
 def test_money_is_told_where_the_price_is_known(
@@ -80,7 +85,7 @@ def test_money_is_told_where_the_price_is_known(
         recipe = base.recipe().with_fields({"answer.provider": model})
         turn = base.conversations.ask(base.conversations.open(None), LEAVE, recipe)
         base.conversations.conclude(turn, base.ask(LEAVE, recipe).answer)
-    app = visit("operations.py")
+    app = visit("usage.py", usage="Operations")
     # Twice 100 tokens of a prompt and 10 of an answer, at 0.15 and 0.60 for a million.
     assert {each.label: each.value for each in app.metric}["Cost, USD"] == "0.000042"
     card = next(each for each in app.metric if each.label == "Cost, USD")
@@ -97,6 +102,6 @@ def test_an_answer_that_its_sources_do_not_bear_out_is_among_the_worst(
     recipe = base.recipe().with_fields({"answer.provider": "openai"})
     turn = base.conversations.ask(base.conversations.open(None), LEAVE, recipe)
     base.conversations.conclude(turn, base.ask(LEAVE, recipe).answer)
-    said = texts(visit("operations.py"))
+    said = texts(visit("usage.py", usage="Operations"))
     assert f":orange-badge[not borne out] {LEAVE.rstrip('?')}" in said
     assert "1 cited · 1 unsupported sentence · " in said

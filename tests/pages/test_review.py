@@ -36,7 +36,7 @@ def test_a_turn_becomes_a_question_that_knows_that_it_came_from_a_user(
     base: KnowledgeBase,
 ) -> None:
     failed(base)
-    app = visit("review.py")
+    app = visit("usage.py")
     assert f"**{TRAINS}**" in texts(app).replace("\\", "")
     assert ":orange-badge[incomplete]" in texts(app)
     app.button(key="chat_collect_1").click().run()
@@ -53,7 +53,7 @@ def test_a_turn_becomes_a_question_that_knows_that_it_came_from_a_user(
 def test_a_turn_is_dismissed_or_opened_where_it_was_asked(base: KnowledgeBase) -> None:
     failed(base)
     ask(visit("chat.py", threshold="0.9", talk="1"), "Who won?")
-    app = visit("review.py")
+    app = visit("usage.py")
     assert [each.value for each in app.metric] == ["0", "1", "1", "0", "1", "0"]
     app.button(key="review_dismiss_2").click().run()
     assert base.conversations.turns(1)[1].review == "dismissed"
@@ -67,7 +67,7 @@ def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
     app = ask(visit("chat.py"), TRAINS)
     app.get("pills")[0].set_value(1).run()
     assert base.conversations.turns(1)[0].clicks == 1
-    assert visit("review.py").metric[5].value == "1"
+    assert visit("usage.py").metric[5].value == "1"
 
 
 def test_a_thumb_of_another_browser_is_seen_with_its_question(
@@ -82,13 +82,13 @@ def test_a_thumb_of_another_browser_is_seen_with_its_question(
     assert "Who sees a thumb?" in texts(app)
     thumbs[0].set_value(0).run()
     monkeypatch.setattr(session, "visitor", lambda: LOCAL)
-    app = visit("review.py")
+    app = visit("usage.py")
     assert [each.value for each in app.metric][:3] == ["0", "1", "1"]
     said = texts(app)
     assert f"**{TRAINS}**" in said.replace("\\", "")
     assert "asked by another visitor" in said
     assert "Who won" not in said
-    assert "1 answer of others failed without a thumb" in said
+    assert "1 answer of other users failed without a rating" in said
     assert not [each for each in app.button if each.key == "review_open_1"]
     app.button(key="review_dismiss_1").click().run()
     assert "Nothing waits for a review" in app.info[0].value

@@ -15,8 +15,8 @@ from tests.handbook import FRAME, LEAVE
 from tests.members import World, said
 
 PAGES = (
-    *("upload.py", "chat.py", "arena.py", "review.py", "memory.py", "inspector.py"),
-    *("metrics.py", "tuning.py", "runs.py", "operations.py", "settings.py", "audit.py"),
+    *("upload.py", "chat.py", "inspector.py", "metrics.py"),
+    *("tuning.py", "runs.py", "usage.py", "settings.py"),
 )
 SECRETS = ("carried over", "goggles", "second class", "leave.md", "handbook")
 """Words of the knowledge base and its name."""
@@ -237,6 +237,6 @@ def test_an_address_may_be_verified_in_words(
 
 
 def test_the_log_is_shown_to_owners(visit: Callable[..., AppTest], world: World) -> None:
-    (table,) = visit("ann", "audit.py").dataframe
+    (table,) = visit("ann", "settings.py", settings="Audit log").dataframe
     assert "evaluations.start" in list(table.value["What"])
-    assert "Nothing was noted" in said(visit("viewer", "audit.py"))
+    assert "No entry matches" in said(visit("viewer", "settings.py", settings="Audit log"))

@@ -1,15 +1,34 @@
-"""A bout of the arena: two answers, the vote, and what all votes say."""
+"""The arena: two recipes answer a question side by side, and votes say which is preferred."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.chat.answer_text import answer_text
+from pages.components.inspector import retrieval
+from pages.components.recipe.choices import recipe_choices
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import show_error
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import shortened
-from rag import ArenaComparison, ArenaSummary, KnowledgeBase, Side, counted
+from rag import (
+    Answer,
+    ArenaComparison,
+    ArenaSummary,
+    KnowledgeBase,
+    Recipe,
+    Side,
+    TouchstoneError,
+    Trace,
+    counted,
+    searches,
+    unsearched,
+)
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _VOTES = (
     ("left", "A is better", "arrow_back"),
@@ -18,9 +37,84 @@ _VOTES = (
     ("right", "B is better", "arrow_forward"),
 )
 _QUOTES = "quotes"
+_SHOWN = "arena_shown"  # ids of the comparisons on show, by knowledge base
+_FIRST, _SECOND, _BLIND = "arena_first", "arena_second", "arena_blind"
 
 
-def bout(base: KnowledgeBase, comparison: ArenaComparison, *, blind: bool) -> None:
+def arena(base: KnowledgeBase) -> None:
+    """Draw two recipes to compare, the question for both, the vote, and the result of all votes."""
+    st.caption(
+        "Two recipes answer the same question side by side. Vote for the answer that you prefer."
+    )
+    if retrieval.is_empty(base):
+        st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
+        return
+    pair, blind = _pair(base)
+    question = st.chat_input("Ask both", key="arena_question")
+    slot = st.container()
+    comparison_ids: dict[int, int] = st.session_state.setdefault(_SHOWN, {})
+    if question and question.strip() and pair:
+        comparison_ids[base.id] = _answered(base, question.strip(), pair, slot)
+    shown = base.arena.find(comparison_ids[base.id]) if base.id in comparison_ids else None
+    if shown is not None:
+        with slot:
+            _comparison(base, shown, blind=blind)
+    _summary(base)
+
+
+def _pair(base: KnowledgeBase) -> tuple[tuple[Recipe, Recipe] | None, bool]:
+    """The recipes that answer, and whether their names stay hidden until there is a vote."""
+    recipes = recipe_choices(base)
+    names = list(recipes)
+    one, other, how = st.columns([3, 3, 2], vertical_alignment="bottom")
+    first = one.selectbox("One recipe", names, key=_FIRST)
+    rest = [name for name in names if name != first]
+    second = other.selectbox("The other", rest, key=_SECOND, placeholder="no other recipe yet")
+    blind = how.toggle(
+        "Blind",
+        value=True,
+        key=_BLIND,
+        help="The answers are in random order. You see which recipe gave which after you vote.",
+    )
+    if second is None:
+        st.info(
+            "There is only one recipe. Change something in the recipe panel of another page, and "
+            "you can compare the working recipe with the saved one.",
+            icon=":material/tune:",
+        )
+        return None, blind
+    return (recipes[first], recipes[second]), blind
+
+
+def _answered(
+    base: KnowledgeBase, question: str, pair: tuple[Recipe, Recipe], slot: DeltaGenerator
+) -> int:
+    """Answer with both recipes; return the id of the comparison."""
+    answers = []
+    with slot, st.status(":shimmer[Both answer]", type="compact") as status:
+        for number, recipe in enumerate(pair, start=1):
+            status.update(label=f":shimmer[Answer {number} of 2]")
+            answers.append((recipe, _answer_with(base, question, recipe)))
+    return base.arena.add(question, *answers)
+
+
+def _answer_with(base: KnowledgeBase, question: str, recipe: Recipe) -> Answer:
+    """Return the answer of one recipe; a failed one has the reason as its note."""
+    try:
+        needs_search = searches(recipe.answer)
+        trace = (
+            retrieval.search(base, question, recipe)
+            if needs_search
+            else unsearched(question, recipe)
+        )
+        return base.answer(trace, recipe).answer
+    except TouchstoneError as error:
+        nothing = Trace(question, recipe.hash, 0, None, (), (), 0.0)
+        note = f"{error.message} {error.hint}".strip()
+        return Answer("", (), nothing, recipe.answer.mode, "failed", note=note)
+
+
+def _comparison(base: KnowledgeBase, comparison: ArenaComparison, *, blind: bool) -> None:
     """Two answers side by side; after the vote, which recipe gave which."""
     st.markdown(f"**{lines(comparison.question)}**")
     revealed = bool(comparison.vote) or not blind
@@ -59,7 +153,7 @@ def _answer(side: Side, *, timed: bool) -> None:
         st.caption(f"retrieved in {answer['seconds'] * 1000:.0f} ms")
 
 
-def summary(base: KnowledgeBase) -> None:
+def _summary(base: KnowledgeBase) -> None:
     """Draw the result of the votes for each pair of recipes."""
     summaries = base.arena.summaries()
     if not summaries:

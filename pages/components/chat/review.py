@@ -8,22 +8,66 @@ from pages.components.chat import feedback, turn_view
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.shell.buttons import action_button
-from pages.components.shell.permission import offered
+from pages.components.shell.permission import allowed, offered
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import ago, clipped
-from rag import Feedback, KnowledgeBase, Turn
+from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted
 
 _SHOWN = 20
 _LONGEST = 600  # characters of an answer in the queue
 _KINDS = ("All", "Thumbs down", "Refused", "Unsupported")
 
 
-def share(count: int, of: int) -> str:
+def review(base: KnowledgeBase) -> None:
+    """Draw the counts of ratings and refusals, and the answers that wait for review."""
+    if not allowed(base, "reviews.waiting"):
+        return
+    st.caption(
+        "Answers with a thumb down or an unsupported sentence, and refused questions. Turn one "
+        "into a labeled question, and the next evaluation measures it."
+    )
+    figures = base.reviews.figures()
+    _figures(figures)
+    if figures.waiting:
+        _queue(base)
+        return
+    st.info(
+        "Nothing waits for a review. A thumb down in the chat, a refusal or an unsupported "
+        "sentence adds an answer here.",
+        icon=":material/task_alt:",
+    )
+
+
+def _share(count: int, of: int) -> str:
     """A count as a share, in words; "" of nothing."""
     return f"{count / of:.0%} of all." if of else ""
 
 
-def queue(base: KnowledgeBase) -> None:
+def _figures(figures: FeedbackFigures) -> None:
+    """Draw the counts of ratings, refusals and other feedback."""
+    with st.container(horizontal=True):
+        for label, count, caption in (
+            ("Thumbs up", figures.up, "Answers with a thumb up."),
+            ("Thumbs down", figures.down, "Answers with a thumb down."),
+            ("Refused", figures.refused, "Questions that were refused."),
+            ("Unsupported", figures.unsupported, "Answers with an unsupported sentence."),
+            ("Followed up", figures.followed, "Questions after which another one was asked."),
+            ("Citations opened", figures.opened, "Answers of which a citation was opened."),
+        ):
+            note = f"{caption} {_share(count, figures.turns)}"
+            st.metric(label, f"{count:,}", help=note, border=True, width=150)
+    st.caption(
+        f"{counted(figures.turns, 'question')} so far, from all users. People who rate answers "
+        "are not a random sample of those who ask."
+    )
+    if figures.unseen:
+        st.caption(
+            f"{counted(figures.unseen, 'answer')} of other users failed without a rating. Only "
+            "the person who asked can see such a question."
+        )
+
+
+def _queue(base: KnowledgeBase) -> None:
     """Draw the answers that wait for review, newest first."""
     kind = st.segmented_control(
         "Which", _KINDS, default=_KINDS[0], required=True, key="review_kind", bind="query-params"

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.recipe import federation, working_recipe
+from pages.components.shell.permission import guest
 from pages.components.shell.text import plain
 from rag import Conversation, FurtherBase, InvalidRecipe, KnowledgeBase
 
@@ -35,7 +36,7 @@ def opened(base: KnowledgeBase, talk: Conversation) -> None:
 
     An address that has a recipe of its own means that one.
     """
-    if _opened().get(base.id) == talk.id:
+    if _opened().get(base.id) == talk.id or guest():
         return
     belongs(base, talk.id)
     if talk.settings and not _in_address() and bring_back(base, talk.settings):

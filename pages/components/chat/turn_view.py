@@ -21,7 +21,7 @@ from pages.components.inspector.hit_sources import result_view, search_notes
 from pages.components.recipe import federation, working_recipe
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.permission import offered
+from pages.components.shell.permission import guest, offered
 from pages.components.shell.session import BASE, show, to_url, workspace
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
@@ -183,6 +183,8 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
             f"**Nothing relevant was found.** No passage reaches the threshold of {limit}. Nearest:"
         )
         st.markdown("\n".join(_miss(drop, relevance(trace)) for drop in misses[:NEAREST]))
+        if guest():
+            return
         least = misses[:NEAREST][-1].hit.relevance
         enough = max(int(least * 100) / 100, 0.0)
         label, key = f"Ask again with threshold {enough:.2f}", f"chat_lower_{turn.id}"

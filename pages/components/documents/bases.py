@@ -155,4 +155,4 @@ def _delete(base_id: int) -> None:
         workspace().delete(base_id)
         remaining = workspace().bases()
         if was_chosen and remaining:
-            choose(oldest(remaining))
+            choose(oldest(remaining).name)

@@ -18,8 +18,6 @@ _ICONS = {"better": "thumb_up", "worse": "thumb_down"}
 
 def benefit(base: KnowledgeBase, recipe: Recipe) -> None:
     """An expander with the last result and a button; nothing is read before it is opened."""
-    if recipe.answer.provider == "extractive":
-        return
     opened = st.expander(
         "Does it help?", icon=":material/experiment:", key="memory_benefit", on_change="rerun"
     )

@@ -12,7 +12,6 @@ from streamlit.errors import StreamlitAPIException
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.working_recipe import FIELDS, PARAMETERS, change, fresh
-from pages.components.shell.session import workspace
 from rag import InvalidRecipe, KnowledgeBase
 
 _REFUSED = "recipe_refused"
@@ -31,9 +30,6 @@ class Widgets:
     def __init__(self, base: KnowledgeBase) -> None:
         self.base = base
         self.recipe, self.saved = working_recipe.working(base), working_recipe.saved(base)
-        # An address may name what costs: a search refuses it, and the widgets can take it back.
-        may_spend = workspace().principal.may_spend
-        self._frugal = not may_spend and not workspace().costs(base, self.recipe)
 
     def choice(self, key: str, label: str, help: str) -> None:
         """One of the few words that the field may be; it holds them in small letters."""
@@ -92,48 +88,9 @@ class Widgets:
         """A field's widget: ``show`` turns the field into its value, ``read`` turns it back."""
         field = PARAMETERS[key]
         displayed, saved = (show(recipe.fields()[field]) for recipe in (self.recipe, self.saved))
-        if self._frugal:
-            options = self._without_costs(field, widget, read, (displayed, saved), options)
         self.place(
             key, widget, label, displayed, saved, lambda value: {field: read(value)}, **options
         )
-
-    def _without_costs(
-        self,
-        field: str,
-        widget: Callable[..., Any],
-        read: Callable[[Any], Any],
-        current_values: Sequence[Any],
-        options: dict[str, Any],
-    ) -> dict[str, Any]:
-        """The options of a widget for who may not spend: nothing that would cost is offered.
-
-        ``kept`` are values that stay, whatever they cost: what is shown, and what is saved.
-        """
-
-        def why(value: Any) -> str:
-            try:
-                proposal = self.recipe.with_fields({field: read(value)})
-            except InvalidRecipe:  # no value of this field
-                return ""
-            return workspace().costs(self.base, proposal)
-
-        if "options" in options:
-            several = widget == st.multiselect
-            stay = (
-                [name for names in current_values for name in names] if several else current_values
-            )
-            names = [
-                name
-                for name in options["options"]
-                if name in stay or not why([name] if several else name)
-            ]
-            typed = {"accept_new_options": False} if "accept_new_options" in options else {}
-            return {**options, **typed, "options": names}
-        bounds = (options.get("min_value"), options.get("max_value"))
-        ends = {st.toggle: (True,), st.text_input: ("another",)}.get(widget, bounds)
-        reason = next(filter(None, map(why, ends)), "")
-        return {**options, "disabled": True, "help": reason} if reason else options
 
     def place(
         self,

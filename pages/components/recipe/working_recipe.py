@@ -2,7 +2,8 @@
 
 It starts as the saved recipe. Of the base that a session opens with, it has what the URL says
 otherwise; after that the URL repeats the working recipe, and means no other base. Widgets change it
-through ``change``; ``reset`` and ``save`` end the difference from the saved one.
+through ``change``; ``reset`` and ``save`` end the difference from the saved one. Guests always work
+with the saved recipe.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.shell.permission import guest
 from rag import (
     AnswerRecipe,
     IndexRecipe,
@@ -130,7 +132,8 @@ def settle(base: KnowledgeBase) -> None:
     """Reads the saved recipe, once in each run: others may have saved another one meanwhile."""
     stored, draft = base.recipe(), _all().get(base.id)
     if draft is None:
-        _all()[base.id] = _Held(stored, stored if _all() else _with_url(base, stored))
+        fixed = bool(_all()) or guest()
+        _all()[base.id] = _Held(stored, stored if fixed else _with_url(base, stored))
     elif draft.saved != stored:
         _all()[base.id] = draft.rebased(stored)
 

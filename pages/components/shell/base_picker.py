@@ -37,7 +37,7 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
     _settle_choice(bases, page)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         if names:
-            first = names.index(oldest(bases))
+            first = names.index(oldest(bases).name)
             st.selectbox("Knowledge base", names, first, key=BASE, bind="query-params")
         if workspace().principal.link is None:
             new_base_button("frame_new", "New", width="content" if names else "stretch")
@@ -71,7 +71,7 @@ def _settle_choice(bases: list[BaseInfo], page: str) -> None:
     elif requested and requested not in names:
         st.session_state[_GONE] = (requested, page)
         if chosen and names:
-            st.session_state[BASE] = oldest(bases)
+            st.session_state[BASE] = oldest(bases).name
             st.session_state[KEPT] = st.session_state.get(QUESTION)
             st.rerun()  # without the click or the question: it was meant for another base
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -39,6 +39,15 @@ def switch(label: str, choices: Sequence[str], key: str, **options: Any) -> str:
     """One of a few choices, at first the first; ``key`` is the URL's parameter as well."""
     options = {"default": choices[0], "required": True, "bind": "query-params"} | options
     return str(st.segmented_control(label, choices, key=key, **options))
+
+
+def tabs(views: Mapping[str, Callable[[], object]], key: str) -> None:
+    """Draw tabs by their labels, and of the views the open one; ``key`` is the URL's parameter."""
+    drawn = st.tabs(list(views), key=key, on_change="rerun", bind="query-params")
+    for tab, view in zip(drawn, views.values(), strict=True):
+        if tab.open:
+            with tab, guard():
+                view()
 
 
 def download_button(

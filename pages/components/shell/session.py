@@ -73,7 +73,7 @@ def base() -> KnowledgeBase:
         raise NotFound("There is no knowledge base yet.", "Create one in the sidebar.")
     chosen = st.session_state.get(BASE)
     exists = any(info.name == chosen for info in bases())
-    name = chosen if exists else oldest(bases())
+    name = chosen if exists else oldest(bases()).name
     return cached_per_run(("base", name), lambda: workspace().base(name))
 
 
@@ -146,9 +146,9 @@ def to_url(name: str, value: str) -> None:
         st.query_params.pop(name, None)
 
 
-def oldest(bases: Sequence[BaseInfo]) -> str:
+def oldest(bases: Sequence[BaseInfo]) -> BaseInfo:
     """The base of an address that names none: new ones must not change what old links show."""
-    return min(bases, key=lambda info: info.created).name
+    return min(bases, key=lambda info: info.created)
 
 
 def draft_key(form: str, key: str) -> str:

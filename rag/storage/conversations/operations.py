@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, case, select
+from sqlalchemy import Connection, case, exists, select
 
 from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, turn
@@ -57,6 +57,16 @@ def since(connection: Connection, scope: Scope, first: datetime | None) -> list[
         statement = statement.where(turn.c.created >= first)
     rows = connection.execute(statement).all()
     return [read(TurnRow, row, asked=_utc(row.asked)) for row in reversed(rows)]
+
+
+def has_turns(connection: Connection, scope: Scope) -> bool:
+    """Return whether a base has a finished turn of any visitor."""
+    finished = (
+        select(turn.c.id)
+        .join(conversation, conversation.c.id == turn.c.conversation_id)
+        .where(conversation.c.base_id == scope.base_id, turn.c.status != "asked")
+    )
+    return bool(connection.scalar(select(exists(finished))))
 
 
 def _utc(moment: datetime) -> datetime:

@@ -1,4 +1,4 @@
-"""The Memory page: past interactions and their effect on answers."""
+"""Past interactions and their effect on answers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import streamlit as st
 from pages.components.memory.benefit import benefit
 from pages.components.memory.interactions import interactions
 from pages.components.recipe import working_recipe
-from pages.components.shell.guard import guard
-from pages.components.shell.session import base as chosen_base
 from rag import KnowledgeBase, counted
 
 SEARCH = "about"  # the URL's parameter
@@ -16,15 +14,13 @@ PAGE = 20
 _MORE = "memory_more"
 
 
-def main() -> None:
-    """The page."""
-    base = chosen_base()
-    st.title("Memory")
+def memory(base: KnowledgeBase) -> None:
+    """Draw the past interactions, a search for them, and what the recipe makes of them."""
     total = base.memory.count()
     if not total:
         st.markdown(
-            "Every question that was asked is remembered here with what became of it. A language "
-            "model can be shown the most similar ones as examples. Nothing was asked yet."
+            "This tab lists every question with its answer. A language model can get the most "
+            "similar ones as examples. You have not asked anything yet."
         )
         st.page_link("chat.py", label="Ask something", icon=":material/forum:")
         return
@@ -53,24 +49,15 @@ def _use(base: KnowledgeBase) -> None:
     """Whether the recipe uses any of it, and where that is changed."""
     recipe = working_recipe.working(base)
     answer = recipe.answer
-    if answer.provider == "extractive":
+    if not answer.memory:
         note = (
-            "Answers are quotes, made without a language model: memory cannot change them. Choose "
-            "a provider under Answers, beside the chat, to use it."
-        )
-    elif not answer.memory:
-        note = (
-            "The recipe shows none of these to the model. Set *Past interactions as examples* "
-            "under Answers, beside the chat."
+            "The recipe gives none of these to the model. Set *Past interactions as examples* "
+            "under *Answers* in the recipe panel of Chat."
         )
     else:
         note = (
-            f"The recipe shows the model up to {counted(answer.memory, 'interaction')} that "
-            "were answered, are similar enough, and whose sources are unchanged."
+            f"The recipe gives the model up to {counted(answer.memory, 'interaction')} that "
+            "have an answer, are similar enough, and whose sources are unchanged."
         )
     st.caption(f":material/psychology: {note}")
     benefit(base, recipe)
-
-
-with guard():
-    main()

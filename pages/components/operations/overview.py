@@ -1,4 +1,4 @@
-"""The Operations page: usage, refusals, times and ratings of a knowledge base."""
+"""Usage, refusals, times and ratings of a knowledge base, over a period."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ from pages.components.operations.cards import cards
 from pages.components.operations.charts import charts
 from pages.components.operations.turns import turn_lists
 from pages.components.shell.buttons import switch
-from pages.components.shell.guard import guard
-from pages.components.shell.session import base as chosen_base
-from rag import operation_figures, operation_periods
+from rag import KnowledgeBase, operation_figures, operation_periods
 
 PERIOD = "period"  # the URL's parameter
 DAYS: Mapping[str, float | None] = {"24 hours": 1, "7 days": 7, "30 days": 30, "All": None}
 
 
-def main() -> None:
-    """The page."""
-    base = chosen_base()
-    st.title("Operations")
+def operations(base: KnowledgeBase) -> None:
+    """Draw totals, charts over time, and the turns that need a look."""
     period = switch("Period", list(DAYS), PERIOD, label_visibility="collapsed", default="7 days")
     turns = base.operations.turns(DAYS[period])
     if not turns:
@@ -35,13 +31,9 @@ def main() -> None:
 def _nothing(period: str) -> None:
     if period == "All":
         st.markdown(
-            "Every question is counted and timed here: how often the answer was a refusal, how "
-            "long it took, and what readers thought of it. Nobody has asked yet."
+            "This tab counts and times every question: refusals, latency and ratings. Nobody has "
+            "asked yet."
         )
         st.page_link("chat.py", label="Ask something", icon=":material/forum:")
     else:
-        st.markdown(f"Nobody asked in the last {period}. Choose a longer period.")
-
-
-with guard():
-    main()
+        st.markdown(f"No questions in the last {period}. Choose a longer period.")

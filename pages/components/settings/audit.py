@@ -1,4 +1,4 @@
-"""The Audit log page: a filtered table of its entries."""
+"""The audit log: a filtered table of its entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import streamlit as st
 
 from pages.components.shell.buttons import download_button
-from pages.components.shell.guard import guard
 from pages.components.shell.session import bases, workspace
 from rag import AUDIT_KINDS, AuditLine, audit_actor, audit_csv
 
@@ -20,7 +19,7 @@ def _filtered() -> list[AuditLine]:
     with st.container(horizontal=True):
         person = st.text_input("Person", key="audit_person", placeholder="part of an address")
         names = ["", *(info.name for info in bases())]
-        base = st.selectbox("In", names, key="audit_base", format_func=lambda n: n or "all")
+        base = st.selectbox("In", names, key="audit_base", format_func=lambda name: name or "all")
         kinds = ["", *AUDIT_KINDS]
         kind = st.selectbox(
             "Kind",
@@ -53,18 +52,18 @@ def _table(lines: list[AuditLine]) -> None:
     )
 
 
-st.title("Audit log")
-with guard():
+def audit_log() -> None:
+    """Draw the entries of the audit log that the visitor may read, filtered, with a download."""
     everything = workspace().principal.administrator
-    whose = "all knowledge bases" if everything else "the knowledge bases that you own"
-    st.caption(f"Who changed or read what, of {whose}. Questions are noted without their words.")
+    scope = "all knowledge bases" if everything else "the knowledge bases that you own"
+    st.caption(f"Who changed or read what in {scope}. Questions are logged without their text.")
     found = _filtered()
-    if found:
+    if not found:
+        st.info("No entry matches these filters.", icon=":material/history_edu:")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
         most = f", the newest {_MOST:,}" if len(found) == _MOST else ""
-        with st.container(horizontal=True, vertical_alignment="center"):
-            told = "1 entry" if len(found) == 1 else f"{len(found):,} entries"
-            st.caption(f"{told}{most}", width="stretch")
-            download_button("Save as CSV", audit_csv(found), "audit.csv", "audit_csv")
-        _table(found)
-    else:
-        st.info("Nothing was noted that fits.", icon=":material/history_edu:")
+        number = "1 entry" if len(found) == 1 else f"{len(found):,} entries"
+        st.caption(f"{number}{most}", width="stretch")
+        download_button("Download CSV", audit_csv(found), "audit.csv", "audit_csv")
+    _table(found)

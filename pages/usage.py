@@ -1,0 +1,35 @@
+"""The Usage page: failed answers to review, operation metrics, and past interactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from pages.components.chat.review import review
+from pages.components.memory.overview import memory
+from pages.components.operations.overview import operations
+from pages.components.recipe import working_recipe
+from pages.components.shell.buttons import tabs
+from pages.components.shell.guard import guard
+from pages.components.shell.session import base as chosen_base
+
+TAB = "usage"  # the URL's parameter
+
+
+def main() -> None:
+    """The page."""
+    base = chosen_base()
+    st.title("Usage")
+    views: dict[str, Callable[[], None]] = {
+        "Review": partial(review, base),
+        "Operations": partial(operations, base),
+    }
+    if working_recipe.working(base).answer.provider != "extractive":  # else nothing uses it
+        views["Memory"] = partial(memory, base)
+    tabs(views, TAB)
+
+
+with guard():
+    main()
