@@ -51,7 +51,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
     ("rag.access", "rag.maps", "rag.search", "rag.questions", "rag.memory"),
     ("rag.documents", "rag.runs"),
     ("rag.tuning", "rag.explanation", "rag.conversations", "rag.bundles"),
-    ("rag.knowledge_base", "rag.maintenance", "rag.plain_data", "rag.tracing"),
+    ("rag.knowledge_base", "rag.maintenance", "rag.schemas", "rag.tracing"),
     ("rag.workspace",),
     ("rag",),
     # the outside

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
 from rag import SCOPES, Workspace
@@ -73,4 +75,23 @@ def described(app: FastAPI) -> dict[str, Any]:
             "description": f"A token that is made in Settings, with scopes: {told}.",
         }
     }
+    problems.share_responses(found)
+    _restore_examples(found)
     return found
+
+
+def _restore_examples(document: dict[str, Any]) -> None:
+    """Put the examples of answers back as they were written: FastAPI takes their nulls out."""
+    operations = {
+        operation["operationId"]: operation
+        for path in document["paths"].values()
+        for operation in path.values()
+    }
+    resources = (*_RESOURCES, uploads, question_files)
+    for route in chain.from_iterable(resource.routes for resource in resources):
+        assert isinstance(route, APIRoute)
+        for status, response in route.responses.items():
+            example = response.get("content", {}).get("application/json", {}).get("example")
+            if example is not None:
+                answer = operations[str(route.operation_id)]["responses"][str(status)]
+                answer["content"]["application/json"]["example"] = example

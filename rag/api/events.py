@@ -10,6 +10,23 @@ from fastapi.responses import StreamingResponse
 from fastapi.sse import format_sse_event
 
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # proxies pass each on at once
+STREAM: dict[str, Any] = {
+    "description": "Server-sent events, each with JSON as its data.",
+    "content": {
+        "text/event-stream": {
+            "itemSchema": {
+                "type": "object",
+                "required": ["event", "data"],
+                "properties": {
+                    "event": {"type": "string"},
+                    "data": {"type": "string", "contentMediaType": "application/json"},
+                    "id": {"type": "string"},
+                },
+            }
+        }
+    },
+}
+"""The response of an address that streams events, in the OpenAPI document."""
 ALIVE = b": waiting\n\n"
 """A comment: keeps a connection open on which nothing happens."""
 

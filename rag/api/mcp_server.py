@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from rag import (
     LONGEST_QUESTION,
     VERSION,
+    AnswerData,
     FurtherBase,
     Hit,
     KnowledgeBase,
@@ -24,7 +25,6 @@ from rag import (
     TouchstoneError,
     Trace,
     Workspace,
-    answer_data,
     find_fault,
     findings_data,
     spanning,
@@ -191,7 +191,7 @@ def _ask(workspace: ScopedWorkspace, question: str, name: str) -> dict[str, Any]
         span.about = answer = stream.answer
     if answer.status == "failed":
         raise stream.error or TouchstoneError(answer.note)
-    return answer_data(answer)
+    return AnswerData.of(answer).dump()
 
 
 def _explain(workspace: ScopedWorkspace, question: str, words: str, name: str) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _explain(workspace: ScopedWorkspace, question: str, words: str, name: str) -
     explainer = base.explain(question, base.recipe())
     findings = explainer.find(words)
     changes = [explainer.changes(each.standing.chunk.key) for each in findings]
-    return findings_data(explainer, findings, changes)
+    return findings_data(explainer, findings, changes).dump()
 
 
 def _is_number(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -31,11 +32,14 @@ class Api:
     def routes(self) -> list[BaseRoute]:
         """Return the routes to mount at the root of a server."""
         health = Health(self._workspace)
+        rest = Mount("/api", app=_Lazy(self._rest))
+        # Addresses with a line break too: problem details say what is wrong with them.
+        rest.path_regex = re.compile(rest.path_regex.pattern, re.DOTALL)
         return [
             Route("/healthz", health.alive),
             Route("/readyz", health.ready),
             *self._watched(),
-            Mount("/api", app=_Lazy(self._rest)),
+            rest,
             Route("/mcp", _Lazy(self._mcp)),
         ]
 

@@ -48,6 +48,7 @@ _DIFY = {401: 1002, 403: 1002, 404: 2001}  # its codes of authorization and unkn
 _READER_STATUS = {"too_large": 413, "unsupported_type": 415}
 
 _SCHEMA = {
+    "title": "Problem",
     "type": "object",
     "required": ["type", "title", "status", "detail"],
     "properties": {
@@ -88,6 +89,23 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI responses of these statuses, and of those common to all addresses."""
     told = (*statuses, 401, 403, 422, 429, 500, 503)
     return {status: _response(status) for status in sorted(set(told))}
+
+
+def share_responses(document: dict[str, Any]) -> None:
+    """Name the responses of problems once in an OpenAPI document, and refer to them."""
+    shared: dict[str, Any] = {}
+    for path in document["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                if MEDIA_TYPE in response.get("content", {}):
+                    name = f"Problem{status}"
+                    shared[name] = response
+                    operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
+    for response in shared.values():
+        response["content"][MEDIA_TYPE]["schema"] = {"$ref": "#/components/schemas/Problem"}
+    components = document.setdefault("components", {})
+    components["responses"] = dict(sorted(shared.items()))
+    components.setdefault("schemas", {})["Problem"] = _SCHEMA
 
 
 def _response(status: int) -> dict[str, Any]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from datetime import UTC, datetime
 from email.message import Message
 from inspect import iscoroutinefunction
 from types import MappingProxyType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Request, Response
@@ -22,6 +21,7 @@ from rag import (
     KnowledgeBase,
     Made,
     NotFound,
+    Schema,
     ScopedWorkspace,
     find_fault,
 )
@@ -34,8 +34,8 @@ MOST_ID = 2**31 - 1
 _KB = "the id of a knowledge base, or its name"
 _KEY = "for 24 hours, the same key with the same request makes nothing new"
 
-Value = TypeVar("Value")
-Show = Callable[[Any], Any]
+Row = TypeVar("Row")
+Item = TypeVar("Item")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -112,16 +112,17 @@ def needs(
 ) -> dict[str, Any]:
     """The options of an address: the scope it needs, problems it may have, what it answers.
 
-    ``found`` says what it answers by status, where that is no JSON.
+    The model of the answer is what the function returns, or ``response_model`` where that is a
+    response. ``found`` says what it answers by status, where that is no JSON.
     """
     told = problems.responses(*statuses) | dict(found)
     if example is not None:
-        told[more.get("status_code", 200)] = {
-            "description": "Done.",
-            "content": {"application/json": {"example": example}},
-        }
+        status = more.get("status_code", 200)
+        answer = told.get(status, {"description": "Done."})
+        content = {"application/json": {"example": example}, **answer.get("content", {})}
+        told[status] = {**answer, "content": content}
     extra = {"security": [{"bearer": [scope]}]}
-    return {"openapi_extra": extra, "responses": told, "response_model": None, **more}
+    return {"openapi_extra": extra, "responses": told, **more}
 
 
 async def _workspace(request: Request) -> ScopedWorkspace:
@@ -166,21 +167,29 @@ class Body(BaseModel):
         return sent
 
 
+class Page(Schema, Generic[Item]):
+    """A page of a list: its items, how many there are in all, and the address of the next page."""
+
+    items: list[Item]
+    total: int
+    next: str | None
+
+
 class Paging(BaseModel):
     """The limit and offset of a page of a list."""
 
     limit: int = Field(50, ge=1, le=MOST)
     offset: int = Field(0, ge=0, le=MOST_ID)
 
-    def of(self, request: Request, items: Sequence[Any], show: Show) -> dict[str, Any]:
-        """A page of a list: its items, how many there are in all, and where the next page is."""
+    def of(self, request: Request, rows: Sequence[Row], show: Callable[[Row], Item]) -> Page[Item]:
+        """A page of a list, of which only these rows are shown."""
         end = self.offset + self.limit
         later = request.url.include_query_params(limit=self.limit, offset=end)
-        return {
-            "items": [show(item) for item in items[self.offset : end]],
-            "total": len(items),
-            "next": f"{later.path}?{later.query}" if end < len(items) else None,
-        }
+        return Page(
+            items=list(map(show, rows[self.offset : end])),
+            total=len(rows),
+            next=f"{later.path}?{later.query}" if end < len(rows) else None,
+        )
 
 
 Part = Annotated[Paging, Query()]
@@ -216,13 +225,6 @@ async def _once(
 
 Maker = Annotated[Once, Depends(_once)]
 """For addresses that make things."""
-
-
-def moment(at: datetime | None) -> str | None:
-    """A moment in ISO 8601; SQLite gives moments back without their zone, which is UTC."""
-    if at is None:
-        return None
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
 
 
 def where(request: Request, *parts: object) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rag import (
     Answer,
+    AnswerData,
     Chunk,
     Decision,
     Evaluation,
@@ -19,20 +20,19 @@ from rag import (
     JobItem,
     Jobs,
     KnowledgeBase,
+    MeasuredData,
     Plan,
+    ResultData,
     Run,
     TagFigures,
     TouchstoneError,
     Trace,
+    TraceData,
     UnjudgedShare,
-    answer_data,
     counted,
     failure_words,
-    measured_data,
     money,
     precision_ceiling,
-    result_data,
-    trace_data,
 )
 from rag.cli.lost_labels import Lost, lost_data, lost_lines
 
@@ -174,7 +174,7 @@ def trace(search_trace: Trace) -> Output:
     lines += _left_out(search_trace)
     funnel = " → ".join(f"{stage.name} {stage.given}" for stage in search_trace.stages[1:])
     return Output(
-        trace_data(search_trace),
+        TraceData.of(search_trace).dump(),
         "\n".join([*lines, "", f"{counted(search_trace.passages, 'passage')} → {funnel}"]),
     )
 
@@ -242,7 +242,7 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
     lines += _left_out(answer_.trace)
     why = (error.message, error.hint) if error else (answer_.note, "Ask again, or another model.")
     problem = why if answer_.status == "failed" else None
-    return Output(answer_data(answer_), "\n".join(lines), problem=problem)
+    return Output(AnswerData.of(answer_).dump(), "\n".join(lines), problem=problem)
 
 
 def _made(answer: Answer) -> str:
@@ -267,13 +267,13 @@ def evaluation(
     plan: Plan,
 ) -> Output:
     data = {
-        **measured_data(measured.run),
+        **MeasuredData.of(measured.run).dump(),
         "plan": asdict(plan),
         "intervals": {name: list(pair) for name, pair in intervals.items()},
         "unjudged": asdict(open_hits) if open_hits else None,
         "by_tag": [asdict(figures) for figures in tags],
         "lost_labels": lost_data(lost),
-        "per_question": [result_data(result) for result in measured.results],
+        "per_question": [ResultData.of(result).dump() for result in measured.results],
         "seconds": measured.run.seconds,
     }
     ceiling = precision_ceiling(measured.results, 5)

@@ -171,7 +171,7 @@ def _shown(answer: Answer) -> dict[str, Any]:
             {
                 "n": citation.n,
                 "document": citation.hit.document,
-                "page": citation.page or citation.hit.chunk.page,
+                "page": citation.cited_page,
                 "quote": citation.quote,
             }
             for citation in answer.citations

@@ -100,6 +100,11 @@ class Standing:
     reason: str
 
     @property
+    def rank(self) -> int | None:
+        """The rank as a hit; None for a passage that never was a candidate."""
+        return self.hit.rank if self.hit else None
+
+    @property
     def summary(self) -> str:
         """The outcome in one sentence."""
         if not self.lost:

@@ -30,6 +30,11 @@ class RankedPassage:
     chunk: Chunk | None
     other: int | None = None
 
+    @property
+    def chunk_id(self) -> str | None:
+        """The id of the passage, if it is stored."""
+        return self.chunk.id if self.chunk else None
+
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:

@@ -21,6 +21,11 @@ class Citation:
     page: int | None = None  # of those words
     checked: bool = False
 
+    @property
+    def cited_page(self) -> int | None:
+        """The page of the quoted words, or else the page of the passage."""
+        return self.page or self.hit.chunk.page
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -67,6 +67,13 @@ def test_what_nobody_knows_is_told_to_nobody_outside(workspace: Workspace) -> No
     problem(inside.delete(BASES), 405)
 
 
+def test_an_address_with_a_line_break_is_answered_as_any_other(workspace: Workspace) -> None:
+    inside = client(workspace, "read")
+    problem(TestClient(inside.app).get(f"{BASES}/a%0Ab"), 401)
+    told = problem(inside.get(f"{BASES}/a%0Ab"), 404)
+    assert told["detail"] == "There is no knowledge base named 'a\\nb'."
+
+
 def test_every_operation_has_the_name_of_a_method_of_a_client(workspace: Workspace) -> None:
     document = client(workspace).get("/api/v1/openapi.json").json()
     found = [one["operationId"] for item in document["paths"].values() for one in item.values()]

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rag.plain_data.retrieval import trace_data
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, Timeline, gather, retrieve, score_contributions
 from rag.retrieval.query_transforms import NO_MODEL, middle, transform_query
+from rag.schemas.retrieval import TraceData
 from rag.types import Message, Trace, WordCorrection
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat
@@ -167,7 +167,7 @@ def test_meaning_and_words_search_what_was_meant() -> None:
     assert stage.note == "hapens → happens, unsued → unused"
     assert (right.reading, right.corrections, right.read_as) == ("", (), "")
     assert right.searched == right.question
-    told = trace_data(found)
+    told = TraceData.of(found).dump()
     assert told["reading"] == found.reading
     assert told["corrections"][1] == {"typed": "unsued", "read": "unused"}
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
 
 from fastapi import Response
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 
-from rag import AnswerStream, KnowledgeBase, ProviderError, ScopedWorkspace, answer_data, hit_data
+from rag import AnswerData, AnswerStream, HitData, KnowledgeBase, ProviderError, ScopedWorkspace
 from rag.api import problems
-from rag.api.events import event, streamed
+from rag.api.events import STREAM, event, streamed
 from rag.api.resource import Base, Resource, Shared, needs
 from rag.api.resources.search import Asked
 from rag.api.threads import ANSWERS, in_thread
@@ -32,8 +31,26 @@ EXAMPLE = {
     ],
     "mode": "quotes",
     "status": "complete",
+    "state": "answered",
+    "assessment": {
+        "state": "answered",
+        "reason": "",
+        "probability": 0.93,
+        "missing": [],
+        "editions": [],
+    },
     "note": "",
     "unsupported": [],
+    "sentences": [],
+    "decisions": [],
+    "budget": [],
+    "prompt": "",
+    "quotes": [],
+    "reading": "How long may leave be carried over?",
+    "corrections": [],
+    "examples": [],
+    "usage": {"prompt_tokens": 0, "completion_tokens": 0},
+    "cost": None,
     "recipe": "0123456789ab",
 }
 
@@ -50,7 +67,16 @@ class ToAnswer(Asked):
     stream: bool = Field(False, description="answer as server-sent events")
 
 
-@answers.post("/knowledge-bases/{kb}/ask", **needs("ask", 400, 404, 415, 502, example=EXAMPLE))
+@answers.post(
+    "/knowledge-bases/{kb}/ask",
+    **needs(
+        "ask",
+        *(400, 404, 415, 502),
+        response_model=AnswerData,
+        example=EXAMPLE,
+        found={200: {**STREAM, "description": "An answer, or its events."}},
+    ),
+)
 async def ask_question(workspace: Shared, base: Base, body: ToAnswer) -> Response:
     """Answers a question with citations.
 
@@ -58,7 +84,8 @@ async def ask_question(workspace: Shared, base: Base, body: ToAnswer) -> Respons
     ``answer`` with all of it, or ``problem``.
     """
     if not body.stream:
-        return JSONResponse(await in_thread(_answer, ANSWERS)(workspace, base, body))
+        answer = await in_thread(_answer, ANSWERS)(workspace, base, body)
+        return JSONResponse(answer.dump())
     return streamed(_in_threads(_told(await in_thread(_begun, ANSWERS)(workspace, base, body))))
 
 
@@ -67,24 +94,24 @@ def _begun(workspace: ScopedWorkspace, base: KnowledgeBase, body: ToAnswer) -> A
     return base.ask(body.question, body.recipe_of(base), body.beside(workspace, base))
 
 
-def _answer(workspace: ScopedWorkspace, base: KnowledgeBase, body: ToAnswer) -> dict[str, Any]:
+def _answer(workspace: ScopedWorkspace, base: KnowledgeBase, body: ToAnswer) -> AnswerData:
     stream = _begun(workspace, base, body)
     answer = stream.answer
     if answer.status == "failed":
         raise stream.error or ProviderError(answer.note)
-    return answer_data(answer)
+    return AnswerData.of(answer)
 
 
 def _told(stream: AnswerStream) -> Iterator[bytes]:
     try:
-        yield event("passages", [hit_data(hit) for hit in stream.trace.hits])
+        yield event("passages", [HitData.of(hit).dump() for hit in stream.trace.hits])
         for piece in stream:
             yield event("text", piece)
         if stream.answer.status == "failed":
             why = stream.error or ProviderError(stream.answer.note)
             yield event("problem", problems.of(why))
         else:
-            yield event("answer", answer_data(stream.answer))
+            yield event("answer", AnswerData.of(stream.answer).dump())
     except Exception as error:  # the answer has begun: only an event can still tell
         yield event("problem", problems.of(error))
     finally:

@@ -7,21 +7,22 @@ from typing import Any
 from fastapi import Request, Response
 from pydantic import ConfigDict, Field
 
-from rag import BaseInfo, Made, NotFound, Recipe
+from rag import Made, NotFound, Recipe, Schema, Timestamp
 from rag.api.resource import (
     Base,
     Body,
     Maker,
+    Page,
     Part,
     Resource,
     Shared,
     base_called,
-    moment,
     needs,
     where,
 )
 from rag.api.resources.documents import queued
 from rag.api.resources.jobs import EXAMPLE as JOB
+from rag.api.resources.jobs import JobData
 
 EXAMPLE = {
     "id": 1209381,
@@ -32,9 +33,33 @@ EXAMPLE = {
 }
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 
-_QUEUED = needs("admin", 400, 404, 409, 415, 502, example=JOB, status_code=202)
-
 bases = Resource("knowledge bases")
+
+
+class KnowledgeBaseData(Schema):
+    """A knowledge base, with the numbers of its documents and passages."""
+
+    id: int
+    name: str
+    documents: int
+    passages: int
+    created: Timestamp
+
+
+_MADE = needs(
+    "write",
+    *(400, 404, 409, 415, 502),
+    response_model=KnowledgeBaseData,
+    example=EXAMPLE,
+    status_code=201,
+)
+_QUEUED = needs(
+    "admin",
+    *(400, 404, 409, 415, 502),
+    response_model=JobData,
+    example=JOB,
+    status_code=202,
+)
 
 
 class NewBase(Body):
@@ -66,14 +91,14 @@ class Changes(Body):
 
 
 @bases.get("/knowledge-bases", **needs("read", example=_LIST))
-def list_knowledge_bases(request: Request, workspace: Shared, part: Part) -> Any:
+def list_knowledge_bases(
+    request: Request, workspace: Shared, part: Part
+) -> Page[KnowledgeBaseData]:
     """All knowledge bases by name."""
-    return part.of(request, workspace.bases(), base_data)
+    return part.of(request, workspace.bases(), KnowledgeBaseData.of)
 
 
-@bases.post(
-    "/knowledge-bases", **needs("write", 400, 409, 415, 502, example=EXAMPLE, status_code=201)
-)
+@bases.post("/knowledge-bases", **_MADE)
 def create_knowledge_base(
     request: Request, workspace: Shared, body: NewBase, once: Maker
 ) -> Response:
@@ -84,19 +109,21 @@ def create_knowledge_base(
         if body.like is not None and recipe is None:
             recipe = base_called(workspace, body.like).recipe()
         made = workspace.create(body.name, recipe)
-        return Made(201, _one(workspace, made.id), where(request, "knowledge-bases", made.id))
+        return Made(
+            201, _one(workspace, made.id).dump(), where(request, "knowledge-bases", made.id)
+        )
 
     return once(body.model_dump(), make)
 
 
 @bases.get("/knowledge-bases/{kb}", **needs("read", 404, example=EXAMPLE))
-def get_knowledge_base(workspace: Shared, base: Base) -> Any:
+def get_knowledge_base(workspace: Shared, base: Base) -> KnowledgeBaseData:
     """One knowledge base."""
     return _one(workspace, base.id)
 
 
 @bases.patch("/knowledge-bases/{kb}", **needs("write", 400, 404, 409, 415, example=EXAMPLE))
-def rename_knowledge_base(workspace: Shared, base: Base, body: Changes) -> Any:
+def rename_knowledge_base(workspace: Shared, base: Base, body: Changes) -> KnowledgeBaseData:
     """Gives a knowledge base another name; its id stays."""
     workspace.rename(base.id, body.name)
     return _one(workspace, base.id)
@@ -122,20 +149,9 @@ def delete_knowledge_base(workspace: Shared, base: Base) -> Response:
     return Response(status_code=204)
 
 
-def base_data(info: BaseInfo) -> dict[str, Any]:
-    """A knowledge base as plain data."""
-    return {
-        "id": info.id,
-        "name": info.name,
-        "documents": info.documents,
-        "passages": info.passages,
-        "created": moment(info.created),
-    }
-
-
-def _one(workspace: Shared, base_id: int) -> dict[str, Any]:
+def _one(workspace: Shared, base_id: int) -> KnowledgeBaseData:
     """A knowledge base by its id: its name may be another one at any moment. Raises NotFound."""
     for info in workspace.bases():
         if info.id == base_id:
-            return base_data(info)
+            return KnowledgeBaseData.of(info)
     raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")

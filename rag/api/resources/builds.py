@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Path, Request, Response
 
-from rag import BuildRow, KnowledgeBase, NotFound, Recipe, build_data
-from rag.api.resource import Base, Part, Resource, moment, needs
+from rag import BuildData, NotFound, Recipe, build_data
+from rag.api.resource import Base, Page, Part, Resource, needs
 
 _RECIPE = Recipe().index
 _LIST = {
@@ -39,10 +39,11 @@ builds = Resource("builds")
 
 
 @builds.get("/knowledge-bases/{kb}/builds", **needs("read", 404, 502, example=_LIST))
-def list_builds(request: Request, base: Base, part: Part) -> Any:
+def list_builds(request: Request, base: Base, part: Part) -> Page[BuildData]:
     """The indexes that documents are built for, oldest first; `active` answers the questions."""
     active = base.recipe().index.hash
-    return part.of(request, base.documents.builds(), lambda each: _data(base, each, active))
+    builds = base.documents.builds()
+    return part.of(request, builds, lambda row: build_data(base.documents, row, active))
 
 
 @builds.delete("/knowledge-bases/{kb}/builds/{build}", **needs("write", 404, status_code=204))
@@ -55,7 +56,3 @@ def delete_build(
         raise NotFound(f"There is no build with the hash {build!r}.")
     base.documents.delete_build(build)
     return Response(status_code=204)
-
-
-def _data(base: KnowledgeBase, build: BuildRow, active: str) -> dict[str, Any]:
-    return build_data(base.documents, build, active) | {"created": moment(build.created)}

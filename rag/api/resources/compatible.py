@@ -7,12 +7,12 @@ with ``/api/v1`` as the base address of its client.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Path
 from pydantic import ConfigDict, Field
 
-from rag import Hit, InvalidInput, Recipe
+from rag import Hit, InvalidInput, Recipe, Schema
 from rag.api.resource import Body, Resource, Shared, base_called, needs
 from rag.api.resources.search import Text
 
@@ -47,6 +47,48 @@ _PAGE = {
 _MOST_QUESTIONS = 10
 
 compatible = Resource("compatible")
+
+
+class RecordData(Schema):
+    """A passage for Dify."""
+
+    content: str
+    score: float
+    title: str
+    metadata: dict[str, str | int]
+
+
+class RecordsData(Schema):
+    """The passages for Dify."""
+
+    records: list[RecordData]
+
+
+class ContentData(Schema):
+    """The text of a passage for a client of OpenAI."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class StoreHitData(Schema):
+    """A passage for a client of OpenAI."""
+
+    file_id: str
+    filename: str
+    score: float
+    attributes: dict[str, str | int]
+    content: list[ContentData]
+
+
+class StorePageData(Schema):
+    """The passages for a client of OpenAI."""
+
+    object: Literal["vector_store.search_results.page"] = "vector_store.search_results.page"
+    search_query: list[str]
+    data: list[StoreHitData]
+    has_more: Literal[False] = False
+    next_page: None = None
 
 
 class Given(Body):
@@ -105,7 +147,7 @@ class StoreSearch(Given):
 
 
 @compatible.post("/retrieval", **needs("read", 400, 404, 415, 502, example=_RECORDS))
-def retrieve_for_dify(workspace: Shared, body: Retrieval) -> Any:
+def retrieve_for_dify(workspace: Shared, body: Retrieval) -> RecordsData:
     """Dify's external knowledge; ``knowledge_id`` is the id or the name of a knowledge base."""
     if body.metadata_condition:
         raise InvalidInput(
@@ -113,17 +155,16 @@ def retrieve_for_dify(workspace: Shared, body: Retrieval) -> Any:
         )
     base, setting = base_called(workspace, body.knowledge_id), body.retrieval_setting
     recipe = _recipe(base.recipe(), setting.top_k, setting.score_threshold)
-    return {
-        "records": [
-            {
-                "content": hit.chunk.text,
-                "score": _score(hit),
-                "title": hit.document,
-                "metadata": {"document_id": hit.chunk.document_id, **_attributes(hit)},
-            }
-            for hit in base.search(body.query, recipe).hits
-        ]
-    }
+    records = [
+        RecordData(
+            content=hit.chunk.text,
+            score=_score(hit),
+            title=hit.document,
+            metadata={"document_id": hit.chunk.document_id, **_attributes(hit)},
+        )
+        for hit in base.search(body.query, recipe).hits
+    ]
+    return RecordsData(records=records)
 
 
 @compatible.post(
@@ -133,7 +174,7 @@ def search_vector_store(
     workspace: Shared,
     store: Annotated[str, Path(description="the id of a knowledge base, or its name")],
     body: StoreSearch,
-) -> Any:
+) -> StorePageData:
     """OpenAI's search of a vector store; of several questions, a passage keeps its best score."""
     if body.filters:
         raise InvalidInput(
@@ -153,22 +194,17 @@ def search_vector_store(
     hits = list(found.values())
     if len(asked) > 1:
         hits = sorted(hits, key=lambda hit: -hit.relevance)[: body.max_num_results]
-    return {
-        "object": "vector_store.search_results.page",
-        "search_query": asked,
-        "data": [
-            {
-                "file_id": hit.chunk.document_id,
-                "filename": hit.document,
-                "score": _score(hit),
-                "attributes": _attributes(hit),
-                "content": [{"type": "text", "text": hit.chunk.text}],
-            }
-            for hit in hits
-        ],
-        "has_more": False,
-        "next_page": None,
-    }
+    data = [
+        StoreHitData(
+            file_id=hit.chunk.document_id,
+            filename=hit.document,
+            score=_score(hit),
+            attributes=_attributes(hit),
+            content=[ContentData(text=hit.chunk.text)],
+        )
+        for hit in hits
+    ]
+    return StorePageData(search_query=asked, data=data)
 
 
 def _recipe(saved: Recipe, top_k: int, threshold: float) -> Recipe:

@@ -15,10 +15,10 @@ from fastapi import File, Path, Request, Response, UploadFile
 from fastapi.responses import StreamingResponse
 from pydantic import ConfigDict, Field, StringConstraints
 
-from rag import DocumentInfo, KnowledgeBase, Made, NotFound, Upload
-from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, needs, where
+from rag import DocumentInfo, KnowledgeBase, Made, NotFound, Schema, Timestamp, Upload
+from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs, where
 from rag.api.resources.jobs import EXAMPLE as JOB
-from rag.api.resources.jobs import job_data
+from rag.api.resources.jobs import JobData, job_data
 
 EXAMPLE = {
     "id": "9f2c1d0e",
@@ -32,8 +32,11 @@ EXAMPLE = {
     "tags": [],
     "date": "",
 }
+_WITH_TEXT = EXAMPLE | {"text": "Leave is thirty days."}
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
-_QUEUED = needs("write", 400, 404, 409, 413, 415, example=JOB, status_code=202)
+_QUEUED = needs(
+    "write", 400, 404, 409, 413, 415, response_model=JobData, example=JOB, status_code=202
+)
 _TAGGED = {"tags": ["2026", "policy"]}
 _MOST_CHARACTERS = 10_000_000
 _BLOCK = 1 << 20
@@ -50,6 +53,33 @@ documents = Resource("documents")
 uploads = Resource("documents")
 
 DocumentId = Annotated[str, Path(description="the id of a document")]
+
+
+class DocumentData(Schema):
+    """A document, without its text."""
+
+    id: str
+    name: str
+    source: str
+    media_type: str
+    characters: int
+    pages: int
+    passages: int
+    added: Timestamp
+    tags: list[str]
+    date: str
+
+
+class DocumentTextData(DocumentData):
+    """A document with its text."""
+
+    text: str
+
+
+class TagsData(Schema):
+    """The tags of a document."""
+
+    tags: list[str]
 
 
 class Pages(Body):
@@ -114,33 +144,36 @@ def add_text(
 
 
 @documents.get("/knowledge-bases/{kb}/documents", **needs("read", 404, example=_LIST))
-def list_documents(request: Request, base: Base, part: Part) -> Any:
+def list_documents(request: Request, base: Base, part: Part) -> Page[DocumentData]:
     """All documents by name, with their passages in the index of the saved recipe."""
-    return part.of(request, base.documents.documents(base.recipe().index), document_data)
+    return part.of(request, base.documents.documents(base.recipe().index), DocumentData.of)
 
 
-@documents.get("/knowledge-bases/{kb}/documents/{document}", **needs("read", 404, example=EXAMPLE))
-def get_document(base: Base, document: DocumentId) -> Any:
+@documents.get(
+    "/knowledge-bases/{kb}/documents/{document}", **needs("read", 404, example=_WITH_TEXT)
+)
+def get_document(base: Base, document: DocumentId) -> DocumentTextData:
     """One document with its text."""
-    return document_data(known(base, document)) | {"text": base.documents.document(document).text}
+    info = DocumentData.of(known(base, document))
+    return DocumentTextData(**dict(info), text=base.documents.document(document).text)
 
 
 @documents.get(
     "/knowledge-bases/{kb}/documents/{document}/tags", **needs("read", 404, example=_TAGGED)
 )
-def get_tags(base: Base, document: DocumentId) -> Any:
+def get_tags(base: Base, document: DocumentId) -> TagsData:
     """The tags of a document, sorted."""
-    return {"tags": list(known(base, document).tags)}
+    return TagsData.of(known(base, document))
 
 
 @documents.put(
     "/knowledge-bases/{kb}/documents/{document}/tags",
     **needs("write", 400, 404, 415, example=_TAGGED),
 )
-def set_tags(base: Base, document: DocumentId, body: Tags) -> Any:
+def set_tags(base: Base, document: DocumentId, body: Tags) -> TagsData:
     """Replaces the tags of a document; only searches that filter by tag notice."""
     known(base, document)
-    return {"tags": list(base.documents.tag(document, body.tags))}
+    return TagsData(tags=base.documents.tag(document, body.tags))
 
 
 @documents.get(
@@ -182,23 +215,7 @@ def known(base: KnowledgeBase, document: str) -> DocumentInfo:
 
 def queued(request: Request, workspace: Shared, job: int) -> Made:
     """The answer that a job was taken in."""
-    return Made(202, job_data(workspace, job), where(request, "jobs", job))
-
-
-def document_data(info: DocumentInfo) -> dict[str, Any]:
-    """A document as plain data, without its text."""
-    return {
-        "id": info.id,
-        "name": info.name,
-        "source": info.source,
-        "media_type": info.media_type,
-        "characters": info.characters,
-        "pages": info.pages,
-        "passages": info.passages,
-        "added": moment(info.added),
-        "tags": list(info.tags),
-        "date": info.date,
-    }
+    return Made(202, job_data(workspace, job).dump(), where(request, "jobs", job))
 
 
 def _opened(base: KnowledgeBase, info: DocumentInfo) -> BinaryIO:

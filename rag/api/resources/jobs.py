@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
-from typing import Any
 
 import anyio
 from fastapi import Request, Response
+from fastapi.responses import StreamingResponse
 
-from rag import ScopedWorkspace, TouchstoneError
+from rag import (
+    ItemStatus,
+    JobStatus,
+    Schema,
+    ScopedWorkspace,
+    Timestamp,
+    TouchstoneError,
+    attribute,
+)
 from rag.api import problems
-from rag.api.events import ALIVE, event, streamed
-from rag.api.resource import Base, Part, Resource, RowId, Shared, moment, needs
+from rag.api.events import ALIVE, STREAM, event, streamed
+from rag.api.resource import Base, Page, Part, Resource, RowId, Shared, needs
 from rag.api.threads import in_thread
 
 EXAMPLE = {
@@ -39,28 +47,59 @@ _LONGEST_SECONDS = 600.0  # then a client asks again: a server that shuts down w
 jobs = Resource("jobs")
 
 
+class JobItemData(Schema):
+    """A document or another part of a job, and its outcome."""
+
+    name: str
+    status: ItemStatus
+    reason: str
+    hint: str
+    passages: int = attribute("chunks")
+
+
+class JobData(Schema):
+    """A job; ``run`` is the id of the run that an evaluation makes."""
+
+    id: int
+    knowledge_base: str
+    kind: str
+    title: str
+    status: JobStatus
+    done: int
+    total: int
+    message: str
+    seconds_left: float | None
+    created: Timestamp
+    finished: Timestamp | None
+    run: str | None
+    items: list[JobItemData]
+
+
 @jobs.get("/knowledge-bases/{kb}/jobs", **needs("read", 404, example=_LIST))
-def list_jobs(request: Request, workspace: Shared, base: Base, part: Part) -> Any:
+def list_jobs(request: Request, workspace: Shared, base: Base, part: Part) -> Page[JobData]:
     """The jobs of a knowledge base, newest first."""
     found = workspace.jobs.recent(base.id, _SHOWN)
     return part.of(request, found, lambda job: job_data(workspace, job.id))
 
 
 @jobs.get("/jobs/{job}", **needs("read", 404, example=EXAMPLE))
-def get_job(workspace: Shared, job: RowId) -> Any:
+def get_job(workspace: Shared, job: RowId) -> JobData:
     """Return the progress of a job, and the outcome of each of its items."""
     return job_data(workspace, job)
 
 
 @jobs.post("/jobs/{job}/cancel", **needs("write", 404, example=EXAMPLE))
-def cancel_job(workspace: Shared, job: RowId) -> Any:
+def cancel_job(workspace: Shared, job: RowId) -> JobData:
     """Asks a job to stop; what it has finished stays."""
     workspace.jobs.get(job)
     workspace.jobs.cancel(job)
     return job_data(workspace, job)
 
 
-@jobs.get("/jobs/{job}/events", **needs("read", 404))
+@jobs.get(
+    "/jobs/{job}/events",
+    **needs("read", 404, found={200: STREAM}, response_class=StreamingResponse),
+)
 async def stream_job_events(workspace: Shared, job: RowId) -> Response:
     """Server-sent events: ``progress`` when something changes, then ``end``.
 
@@ -72,7 +111,7 @@ async def stream_job_events(workspace: Shared, job: RowId) -> Response:
 
 async def _events(workspace: ScopedWorkspace, job: int) -> AsyncIterator[bytes]:
     started = told = time.monotonic()
-    last: dict[str, Any] = {}
+    last: JobData | None = None
     number = 0
     while time.monotonic() - started < _LONGEST_SECONDS:
         try:  # the token and the role are asked for again each time
@@ -80,10 +119,10 @@ async def _events(workspace: ScopedWorkspace, job: int) -> AsyncIterator[bytes]:
         except TouchstoneError as error:
             yield event("problem", problems.of(error))
             return
-        over = data["status"] not in ("queued", "running")
+        over = data.status not in ("queued", "running")
         if data != last or over:
             number += 1
-            yield event("end" if over else "progress", data, number)
+            yield event("end" if over else "progress", data.dump(), number)
             last, told = data, time.monotonic()
         elif time.monotonic() - told > _ALIVE_SECONDS:
             yield ALIVE
@@ -93,30 +132,21 @@ async def _events(workspace: ScopedWorkspace, job: int) -> AsyncIterator[bytes]:
         await anyio.sleep(_POLL_SECONDS)
 
 
-def job_data(workspace: ScopedWorkspace, job_id: int) -> dict[str, Any]:
-    """A job as plain data; ``run`` is the id of the run that an evaluation makes."""
+def job_data(workspace: ScopedWorkspace, job_id: int) -> JobData:
+    """Read a job with its items. Raises NotFound."""
     job = workspace.jobs.get(job_id)
-    return {
-        "id": job.id,
-        "knowledge_base": job.base,
-        "kind": job.kind,
-        "title": job.title,
-        "status": job.status,
-        "done": job.done,
-        "total": job.total,
-        "message": job.message,
-        "seconds_left": job.seconds_left,
-        "created": moment(job.created),
-        "finished": moment(job.finished),
-        "run": job.payload.get("run"),
-        "items": [
-            {
-                "name": item.name,
-                "status": item.status,
-                "reason": item.reason,
-                "hint": item.hint,
-                "passages": item.chunks,
-            }
-            for item in workspace.jobs.items(job_id)
-        ],
-    }
+    return JobData(
+        id=job.id,
+        knowledge_base=job.base,
+        kind=job.kind,
+        title=job.title,
+        status=job.status,
+        done=job.done,
+        total=job.total,
+        message=job.message,
+        seconds_left=job.seconds_left,
+        created=job.created,
+        finished=job.finished,
+        run=job.payload.get("run"),
+        items=list(map(JobItemData.of, workspace.jobs.items(job_id))),
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Path, Request, Response
 from pydantic import ConfigDict, Field
 
-from rag import LinkRow, Made, Member, NotFound
-from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, needs, where
+from rag import Made, Member, NotFound, Schema, Timestamp, attribute
+from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs, where
 
 MEMBER = {"email": "ann@example.org", "name": "Ann", "role": "editor"}
 LINK = {
@@ -27,6 +27,31 @@ Email = Annotated[str, Path(description="the e-mail address of a member", max_le
 
 members = Resource("members")
 links = Resource("links")
+
+
+class MemberData(Schema):
+    """A member of a knowledge base."""
+
+    email: str = attribute("person", "email")
+    name: str = attribute("person", "name")
+    role: str
+
+
+class LinkData(Schema):
+    """A link, without its secret."""
+
+    id: str
+    name: str
+    created: Timestamp
+    expires: Timestamp
+    revoked: Timestamp | None
+    valid: bool
+
+
+class NewLinkData(LinkData):
+    """A link that was just made; ``path`` has its secret."""
+
+    path: str
 
 
 class NewMember(Body):
@@ -58,14 +83,20 @@ class NewLink(Body):
 
 
 @members.get("/knowledge-bases/{kb}/members", **needs("read", 404, example=_MEMBERS))
-def list_members(request: Request, base: Base, part: Part) -> Any:
+def list_members(request: Request, base: Base, part: Part) -> Page[MemberData]:
     """The members by address; none where nobody signs in."""
-    return part.of(request, base.members.every(), member_data)
+    return part.of(request, base.members.every(), MemberData.of)
 
 
 @members.post(
     "/knowledge-bases/{kb}/members",
-    **needs("admin", 400, 404, 409, 415, example=MEMBER, status_code=201),
+    **needs(
+        "admin",
+        *(400, 404, 409, 415),
+        response_model=MemberData,
+        example=MEMBER,
+        status_code=201,
+    ),
 )
 def add_member(request: Request, base: Base, body: NewMember, once: Maker) -> Response:
     """Makes a person a member; who is one already is changed by PATCH."""
@@ -73,7 +104,7 @@ def add_member(request: Request, base: Base, body: NewMember, once: Maker) -> Re
     def make() -> Made:
         email = base.members.add(body.email, body.role).email
         address = where(request, "knowledge-bases", base.id, "members", email)
-        return Made(201, member_data(_member(base, email)), address)
+        return Made(201, MemberData.of(_member(base, email)).dump(), address)
 
     return once(body.model_dump(), make)
 
@@ -81,10 +112,10 @@ def add_member(request: Request, base: Base, body: NewMember, once: Maker) -> Re
 @members.patch(
     "/knowledge-bases/{kb}/members/{member}", **needs("admin", 400, 404, 415, example=MEMBER)
 )
-def change_role(base: Base, member: Email, body: NewRole) -> Any:
+def change_role(base: Base, member: Email, body: NewRole) -> MemberData:
     """Gives a member another role; the last owner stays one."""
     base.members.change(member, body.role)
-    return member_data(_member(base, member))
+    return MemberData.of(_member(base, member))
 
 
 @members.delete("/knowledge-bases/{kb}/members/{member}", **needs("admin", 404, status_code=204))
@@ -95,20 +126,20 @@ def remove_member(base: Base, member: Email) -> Response:
 
 
 @links.get("/knowledge-bases/{kb}/links", **needs("admin", 404, example=_LINKS))
-def list_links(request: Request, base: Base, part: Part) -> Any:
+def list_links(request: Request, base: Base, part: Part) -> Page[LinkData]:
     """All links, newest first, without their secrets."""
-    return part.of(request, base.links.every(), link_data)
+    return part.of(request, base.links.every(), LinkData.of)
 
 
 @links.post(
     "/knowledge-bases/{kb}/links",
     **needs("admin", 400, 404, 415, example=LINK | {"path": "/share/share_..."}, status_code=201),
 )
-def create_link(workspace: Shared, base: Base, body: NewLink) -> Any:
+def create_link(workspace: Shared, base: Base, body: NewLink) -> NewLinkData:
     """Makes a link. `path` has its secret, which is answered this once and kept nowhere: so there
     is no idempotency key."""
     secret, row = base.links.create(body.name, body.days, workspace.principal.person.id)
-    return link_data(row) | {"path": f"/share/{secret}"}
+    return NewLinkData(**dict(LinkData.of(row)), path=f"/share/{secret}")
 
 
 @links.delete("/knowledge-bases/{kb}/links/{link}", **needs("admin", 404, status_code=204))
@@ -116,24 +147,6 @@ def revoke_link(base: Base, link: Annotated[str, Path(description="the id of a l
     """Lets a link show nothing any more."""
     base.links.revoke(link)
     return Response(status_code=204)
-
-
-def member_data(found: Member) -> dict[str, Any]:
-    """A member as plain data."""
-    person = found.person
-    return {"email": person.email, "name": person.name, "role": found.role}
-
-
-def link_data(row: LinkRow) -> dict[str, Any]:
-    """A link as plain data, without its secret."""
-    return {
-        "id": row.id,
-        "name": row.name,
-        "created": moment(row.created),
-        "expires": moment(row.expires),
-        "revoked": moment(row.revoked),
-        "valid": row.valid,
-    }
 
 
 def _member(base: Base, email: str) -> Member:

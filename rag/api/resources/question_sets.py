@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import File, Form, Path, Request, Response, UploadFile
 from fastapi.responses import PlainTextResponse
@@ -13,13 +13,26 @@ from rag import (
     LONGEST_QUESTION,
     Existing,
     KnowledgeBase,
-    LabelledQuestion,
     Made,
     NotFound,
     QuestionSet,
-    kept_version_data,
+    Schema,
+    Timestamp,
+    VersionData,
+    attribute,
 )
-from rag.api.resource import MOST_ID, Base, Body, Maker, Part, Resource, RowId, moment, needs, where
+from rag.api.resource import (
+    MOST_ID,
+    Base,
+    Body,
+    Maker,
+    Page,
+    Part,
+    Resource,
+    RowId,
+    needs,
+    where,
+)
 
 EXAMPLE = {
     "id": 3,
@@ -48,10 +61,6 @@ QUESTION = {
 }
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 _QUESTIONS = {"items": [QUESTION], "total": 1, "next": None}
-_KEEP = needs("label", 400, 404, 409, 415, example=EXAMPLE, status_code=201)
-_IMPORT = needs(
-    "label", 400, 404, 409, 415, example={**EXAMPLE, "replaced_version": 11}, status_code=201
-)
 _VERSION = {
     "version": 11,
     "questions": 38,
@@ -63,6 +72,68 @@ _VERSIONS = {"items": [_VERSION], "total": 1, "next": None}
 question_sets = Resource("question sets")
 question_files = Resource("question sets")
 labels = Resource("labels")
+
+
+class JsonLines(PlainTextResponse):
+    """Text with a JSON object in each line."""
+
+    media_type = "application/jsonl"
+
+
+class QuestionSetData(Schema):
+    """A question set, with the numbers of its questions."""
+
+    id: int
+    name: str
+    version: int
+    questions: int
+    answerable: int
+    proposed: int
+    changed: Timestamp
+
+
+class ReplacedSetData(QuestionSetData):
+    """A question set in the place of another version, which is stored."""
+
+    replaced_version: int | None
+
+
+class LabelData(Schema):
+    """A label; ``end`` is null for the whole document."""
+
+    id: int
+    document: str = attribute("document_name")
+    document_id: str | None
+    start: int
+    end: int | None
+    grade: int
+    quote: str
+
+
+class QuestionData(Schema):
+    """A question with its labels."""
+
+    id: str
+    question: str = attribute("text")
+    answerable: bool
+    tags: list[str]
+    labels: list[LabelData]
+
+
+_KEEP = needs(
+    "label",
+    *(400, 404, 409, 415),
+    response_model=QuestionSetData,
+    example=EXAMPLE,
+    status_code=201,
+)
+_IMPORT = needs(
+    "label",
+    *(400, 404, 409, 415),
+    response_model=ReplacedSetData,
+    example={**EXAMPLE, "replaced_version": 11},
+    status_code=201,
+)
 
 
 class NewSet(Body):
@@ -151,9 +222,9 @@ def set_called(base: KnowledgeBase, name: str) -> QuestionSet:
 
 
 @question_sets.get("/knowledge-bases/{kb}/question-sets", **needs("read", 404, example=_LIST))
-def list_question_sets(request: Request, base: Base, part: Part) -> Any:
+def list_question_sets(request: Request, base: Base, part: Part) -> Page[QuestionSetData]:
     """All question sets by name."""
-    return part.of(request, base.questions.every(), set_data)
+    return part.of(request, base.questions.every(), QuestionSetData.of)
 
 
 @question_sets.post("/knowledge-bases/{kb}/question-sets", **_KEEP)
@@ -197,7 +268,8 @@ def import_question_set(
             existing=existing,
         )
         made = _made(request, base, name.strip())
-        return Made(made.status, made.body | {"replaced_version": came.replaced}, made.location)
+        body = made.body | {"replaced_version": came.replaced}
+        return Made(made.status, body, made.location)
 
     digest = hashlib.sha256(content).hexdigest()
     return once([name, file.filename, digest, existing, ignored_columns], make)
@@ -206,19 +278,19 @@ def import_question_set(
 @question_sets.get(
     "/knowledge-bases/{kb}/question-sets/{questions}", **needs("read", 404, example=EXAMPLE)
 )
-def get_question_set(base: Base, questions: SetName) -> Any:
+def get_question_set(base: Base, questions: SetName) -> QuestionSetData:
     """One question set."""
-    return set_data(set_called(base, questions))
+    return QuestionSetData.of(set_called(base, questions))
 
 
 @question_sets.patch(
     "/knowledge-bases/{kb}/question-sets/{questions}",
     **needs("label", 400, 404, 409, 415, example=EXAMPLE),
 )
-def rename_question_set(base: Base, questions: SetName, body: NewName) -> Any:
+def rename_question_set(base: Base, questions: SetName, body: NewName) -> QuestionSetData:
     """Gives a question set another name, in its runs too; its id stays."""
     base.question_edits.rename_set(set_called(base, questions).name, body.name)
-    return set_data(base.questions.named(body.name.strip()))
+    return QuestionSetData.of(base.questions.named(body.name.strip()))
 
 
 @question_sets.delete(
@@ -234,36 +306,47 @@ def delete_question_set(base: Base, questions: SetName) -> Response:
     "/knowledge-bases/{kb}/question-sets/{questions}/versions",
     **needs("read", 404, example=_VERSIONS),
 )
-def list_question_set_versions(request: Request, base: Base, questions: SetName, part: Part) -> Any:
+def list_question_set_versions(
+    request: Request, base: Base, questions: SetName, part: Part
+) -> Page[VersionData]:
     """The versions of a question set that imports replaced, newest first."""
     kept = base.questions.kept_versions(set_called(base, questions).name)
-    return part.of(request, kept, kept_version_data)
+    return part.of(request, kept, VersionData.of)
 
 
 @question_sets.post(
     "/knowledge-bases/{kb}/question-sets/{questions}/versions/{number}/restore",
     **needs("label", 400, 404, example={**EXAMPLE, "replaced_version": 11}),
 )
-def restore_question_set_version(base: Base, questions: SetName, number: RowId) -> Any:
+def restore_question_set_version(base: Base, questions: SetName, number: RowId) -> ReplacedSetData:
     """Brings a replaced version back; the questions in its place are kept in turn."""
     name = set_called(base, questions).name
     replaced = base.questions.restore_version(name, number)
-    return set_data(base.questions.named(name)) | {"replaced_version": replaced}
+    restored = QuestionSetData.of(base.questions.named(name))
+    return ReplacedSetData(**dict(restored), replaced_version=replaced)
 
 
 @question_sets.get(
     "/knowledge-bases/{kb}/question-sets/{questions}/questions",
     **needs("read", 404, example=_QUESTIONS),
 )
-def list_questions(request: Request, base: Base, questions: SetName, part: Part) -> Any:
+def list_questions(
+    request: Request, base: Base, questions: SetName, part: Part
+) -> Page[QuestionData]:
     """The questions of a set with their labels."""
-    held = base.questions.labelled(set_called(base, questions).name)
-    return part.of(request, held, question_data)
+    labelled = base.questions.labelled(set_called(base, questions).name)
+    return part.of(request, labelled, QuestionData.of)
 
 
 @question_sets.post(
     "/knowledge-bases/{kb}/question-sets/{questions}/questions",
-    **needs("label", 400, 404, 415, example=QUESTION, status_code=201),
+    **needs(
+        "label",
+        *(400, 404, 415),
+        response_model=QuestionData,
+        example=QUESTION,
+        status_code=201,
+    ),
 )
 def add_question(base: Base, questions: SetName, body: NewQuestion, once: Maker) -> Response:
     """Adds a question."""
@@ -273,7 +356,7 @@ def add_question(base: Base, questions: SetName, body: NewQuestion, once: Maker)
         made = base.question_edits.add_question(
             name, body.question, answerable=body.answerable, tags=body.tags
         )
-        return Made(201, _question(base, name, made))
+        return Made(201, _question(base, name, made).dump())
 
     return once(body.model_dump(), make)
 
@@ -282,7 +365,9 @@ def add_question(base: Base, questions: SetName, body: NewQuestion, once: Maker)
     "/knowledge-bases/{kb}/question-sets/{questions}/questions/{question}",
     **needs("label", 400, 404, 415, example=QUESTION),
 )
-def edit_question(base: Base, questions: SetName, question: str, body: QuestionChanges) -> Any:
+def edit_question(
+    base: Base, questions: SetName, question: str, body: QuestionChanges
+) -> QuestionData:
     """Changes a question; its labels stay."""
     name = set_called(base, questions).name
     _question(base, name, question)
@@ -306,18 +391,23 @@ def remove_question(base: Base, questions: SetName, question: str) -> Response:
 
 @question_sets.get(
     "/knowledge-bases/{kb}/question-sets/{questions}/export",
-    **needs("read", 404),
-    response_class=PlainTextResponse,
+    **needs("read", 404, response_class=JsonLines),
 )
-def export_question_set(base: Base, questions: SetName) -> PlainTextResponse:
+def export_question_set(base: Base, questions: SetName) -> JsonLines:
     """A question set as JSONL, which an import reads back."""
     text = base.exchange.export_text(set_called(base, questions).name, "jsonl")
-    return PlainTextResponse(text.encode("utf-8", "replace"), media_type="application/jsonl")
+    return JsonLines(text.encode("utf-8", "replace"))
 
 
 @labels.post(
     "/knowledge-bases/{kb}/question-sets/{questions}/labels",
-    **needs("label", 400, 404, 415, example=_LABEL, status_code=201),
+    **needs(
+        "label",
+        *(400, 404, 415),
+        response_model=LabelData,
+        example=_LABEL,
+        status_code=201,
+    ),
 )
 def add_label(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Response:
     """Judges a span of a document for a question; the same span again changes its grade."""
@@ -325,7 +415,7 @@ def add_label(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Re
     def make() -> Made:
         name = set_called(base, questions).name
         made = base.labels.label(name, **body.model_dump())
-        return Made(201, _label(base, name, made))
+        return Made(201, _label(base, name, made).dump())
 
     return once(body.model_dump(), make)
 
@@ -334,7 +424,7 @@ def add_label(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Re
     "/knowledge-bases/{kb}/question-sets/{questions}/labels/{label}",
     **needs("label", 400, 404, 415, example=_LABEL),
 )
-def change_grade(base: Base, questions: SetName, label: RowId, body: Grade) -> Any:
+def change_grade(base: Base, questions: SetName, label: RowId, body: Grade) -> LabelData:
     """Changes the grade of a label."""
     name = set_called(base, questions).name
     base.labels.set_grade(name, label, body.grade)
@@ -354,48 +444,17 @@ def remove_label(base: Base, questions: SetName, label: RowId) -> Response:
 def _made(request: Request, base: KnowledgeBase, name: str) -> Made:
     found = base.questions.named(name)
     address = where(request, "knowledge-bases", base.id, "question-sets", found.id)
-    return Made(201, set_data(found), address)
+    return Made(201, QuestionSetData.of(found).dump(), address)
 
 
-def set_data(found: QuestionSet) -> dict[str, Any]:
-    """A question set as plain data."""
-    same = ("id", "name", "version", "questions", "answerable", "proposed")
-    return {name: getattr(found, name) for name in same} | {"changed": moment(found.changed)}
-
-
-def question_data(found: LabelledQuestion) -> dict[str, Any]:
-    """A question with its labels as plain data."""
-    return {
-        "id": found.id,
-        "question": found.text,
-        "answerable": found.answerable,
-        "tags": list(found.tags),
-        "labels": [
-            {
-                "id": label.id,
-                "document": label.document_name,
-                "document_id": label.document_id,
-                "start": label.start,
-                "end": label.end,
-                "grade": label.grade,
-                "quote": label.quote,
-            }
-            for label in found.labels
-        ],
-    }
-
-
-def _question(base: KnowledgeBase, name: str, question: str) -> dict[str, Any]:
-    """A question of a set as plain data. Raises NotFound."""
-    for each in base.questions.labelled(name):
-        if each.id == question:
-            return question_data(each)
+def _question(base: KnowledgeBase, name: str, question: str) -> QuestionData:
+    """A question of a set. Raises NotFound."""
+    for labelled in base.questions.labelled(name):
+        if labelled.id == question:
+            return QuestionData.of(labelled)
     raise NotFound(f"There is no question with the id {question!r}.")
 
 
-def _label(base: KnowledgeBase, name: str, label: int) -> dict[str, Any]:
-    held = (
-        each for found in base.questions.labelled(name) for each in question_data(found)["labels"]
-    )
-    made: dict[str, Any] = next(each for each in held if each["id"] == label)
-    return made
+def _label(base: KnowledgeBase, name: str, label: int) -> LabelData:
+    stored = (row for labelled in base.questions.labelled(name) for row in labelled.labels)
+    return LabelData.of(next(row for row in stored if row.id == label))

@@ -8,14 +8,29 @@ from typing import Annotated, Any
 from fastapi import Path, Request
 from pydantic import ConfigDict, Field
 
-from rag import NotFound, Recipe
-from rag.api.resource import Base, Body, Part, Resource, moment, needs
+from rag import NotFound, Recipe, Schema, Timestamp
+from rag.api.resource import Base, Body, Page, Part, Resource, needs
 
 _RECIPE = Recipe().model_dump(mode="json")
 EXAMPLE = {"hash": Recipe().hash, "saved": "2026-01-02T03:04:05+00:00", "recipe": _RECIPE}
+_SAVED = EXAMPLE | {"job": None}
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 
 recipes = Resource("recipes")
+
+
+class RecipeData(Schema):
+    """A recipe; ``saved`` is null for the default, which nobody saved."""
+
+    hash: str
+    saved: Timestamp | None
+    recipe: Recipe
+
+
+class SavedRecipeData(RecipeData):
+    """A recipe that was just saved; ``job`` builds its index, if that is not complete."""
+
+    job: int | None
 
 
 class NewRecipe(Body):
@@ -39,29 +54,27 @@ class Fields(Body):
 
 
 @recipes.get("/recipe-schema", **needs("read", example={"title": "Recipe", "type": "object"}))
-def get_recipe_schema() -> Any:
+def get_recipe_schema() -> dict[str, Any]:
     """The JSON Schema of a recipe."""
     return Recipe.model_json_schema()
 
 
 @recipes.get("/knowledge-bases/{kb}/recipe", **needs("read", 404, example=EXAMPLE))
-def get_recipe(base: Base) -> Any:
+def get_recipe(base: Base) -> RecipeData:
     """The saved recipe, which answers unless a request says otherwise."""
     return _dated(base, base.recipe())
 
 
-@recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=EXAMPLE))
-def replace_recipe(base: Base, body: NewRecipe) -> Any:
+@recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))
+def replace_recipe(base: Base, body: NewRecipe) -> SavedRecipeData:
     """Saves a recipe; the one before stays among the versions. ``job`` builds its index."""
     recipe = Recipe.parse(body.recipe)
     base.save_recipe(recipe)
     return _built(base, recipe)
 
 
-@recipes.patch(
-    "/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=EXAMPLE)
-)
-def change_recipe_fields(base: Base, body: Fields) -> Any:
+@recipes.patch("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))
+def change_recipe_fields(base: Base, body: Fields) -> SavedRecipeData:
     """Saves the recipe with some fields changed. ``job`` builds its index, if it needs another."""
     while True:  # who changes another field at the same time loses nothing
         before = base.recipe()
@@ -71,15 +84,15 @@ def change_recipe_fields(base: Base, body: Fields) -> Any:
 
 
 @recipes.get("/knowledge-bases/{kb}/recipes", **needs("read", 404, example=_LIST))
-def list_recipe_versions(request: Request, base: Base, part: Part) -> Any:
+def list_recipe_versions(request: Request, base: Base, part: Part) -> Page[RecipeData]:
     """All recipes that were saved, newest first."""
-    return part.of(request, base.saved_recipes(), lambda each: recipe_data(*each))
+    return part.of(request, base.saved_recipes(), lambda saved: recipe_data(*saved))
 
 
 @recipes.get("/knowledge-bases/{kb}/recipes/{version}", **needs("read", 404, example=EXAMPLE))
 def get_recipe_version(
     base: Base, version: Annotated[str, Path(description="the hash of a recipe")]
-) -> Any:
+) -> RecipeData:
     """One recipe that was saved, by its hash."""
     for saved_at, recipe in base.saved_recipes():
         if recipe.hash == version:
@@ -87,25 +100,22 @@ def get_recipe_version(
     raise NotFound(f"No recipe with the hash {version!r} was saved.")
 
 
-def recipe_data(saved: datetime | None, recipe: Recipe) -> dict[str, Any]:
-    """A recipe as plain data; ``saved`` None where it is the default, which nobody saved."""
-    return {
-        "hash": recipe.hash,
-        "saved": moment(saved),
-        "recipe": recipe.model_dump(mode="json"),
-    }
+def recipe_data(saved: datetime | None, recipe: Recipe) -> RecipeData:
+    """Describe a recipe with the time when it was saved."""
+    return RecipeData(hash=recipe.hash, saved=saved, recipe=recipe)
 
 
-def _built(base: Base, recipe: Recipe) -> dict[str, Any]:
+def _built(base: Base, recipe: Recipe) -> SavedRecipeData:
     """Return the saved recipe, also if another one replaced it since.
 
     ``job`` builds the recipe's index if it is incomplete.
     """
     base.documents.prepare_build(recipe.index)
     missing = base.documents.missing(recipe.index)
-    return _dated(base, recipe) | {"job": base.documents.build(recipe.index) if missing else None}
+    job = base.documents.build(recipe.index) if missing else None
+    return SavedRecipeData(**dict(_dated(base, recipe)), job=job)
 
 
-def _dated(base: Base, recipe: Recipe) -> dict[str, Any]:
+def _dated(base: Base, recipe: Recipe) -> RecipeData:
     moments = {each.hash: saved_at for saved_at, each in base.saved_recipes()}
     return recipe_data(moments.get(recipe.hash), recipe)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
@@ -10,22 +9,26 @@ from fastapi.responses import HTMLResponse
 from pydantic import ConfigDict, Field
 
 from rag import (
+    AnswersSpentData,
     Budget,
     Grid,
     InvalidInput,
     KnowledgeBase,
     QuestionResult,
     Recipe,
-    Run,
+    ResultData,
+    RunAnswer,
+    RunData,
+    Schema,
     SplitSelection,
     answers_spent_data,
-    measured_data,
-    result_data,
+    attribute,
 )
 from rag.api.admission import require
-from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, needs
+from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs
 from rag.api.resources.documents import queued
 from rag.api.resources.jobs import EXAMPLE as JOB
+from rag.api.resources.jobs import JobData
 from rag.api.resources.question_sets import SetName, set_called
 from rag.api.threads import dear
 
@@ -42,9 +45,88 @@ EXAMPLE = {
 }
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 _OF_ANSWERS = {"judge", "most", "most_tokens", "most_money"}
-_QUEUED = needs("write", 400, 404, 409, 415, example=JOB, status_code=202)
+_QUEUED = needs("write", 400, 404, 409, 415, response_model=JobData, example=JOB, status_code=202)
+
+_DETAIL = EXAMPLE | {
+    "recipe_fields": Recipe().model_dump(mode="json"),
+    "intervals": {"ndcg@10": [0.74, 0.87], "recall@10": [0.85, 0.97]},
+    "answers_spent": None,
+}
 
 runs = Resource("runs")
+
+
+class RunDetailData(RunData):
+    """A run with its recipe, the 95% interval of every mean, and the costs of its answers."""
+
+    recipe_fields: Recipe
+    intervals: dict[str, list[float]]
+    answers_spent: AnswersSpentData | None
+
+
+class AnsweredData(ResultData):
+    """The result of one question, with its answer if it was answered."""
+
+    answer: RunAnswer | None
+
+
+class ComparisonData(Schema):
+    """The means of two runs over the questions that both measured, and the test."""
+
+    metric: str
+    mean: float
+    baseline_mean: float = attribute("baseline")
+    difference: float
+    interval: list[float]
+    p: float
+    verdict: str
+    doubt: str
+    sentence: str
+
+
+class QuestionDifferenceData(Schema):
+    """One question in two runs."""
+
+    id: str = attribute("question_id")
+    question: str = attribute("text")
+    before: float
+    after: float
+    difference: float
+
+
+class RunComparisonData(ComparisonData):
+    """A run against another one, with every question, largest difference first."""
+
+    run: str
+    baseline: str
+    changes: list[str]
+    caveats: list[str]
+    questions: list[QuestionDifferenceData]
+
+
+class LeaderData(Schema):
+    """One of the best recipes of a sweep, by its fields of the grid."""
+
+    figure: float
+    fields: dict[str, Any]
+
+
+class SweepData(Schema):
+    """The best recipe of a sweep, and what it is worth on questions that did not choose it."""
+
+    recipe: Recipe
+    hash: str
+    changes: dict[str, Any]
+    tried: int
+    questions: int
+    comparison: ComparisonData
+    leaders: list[LeaderData]
+
+
+class LastSweepData(Schema):
+    """The last sweep of a question set."""
+
+    result: SweepData | None
 
 
 class ToMeasure(Body):
@@ -147,30 +229,25 @@ def start_sweep(
 
 
 @runs.get("/knowledge-bases/{kb}/sweeps/{questions}", **needs("read", 404))
-def get_sweep(base: Base, questions: SetName) -> Any:
+def get_sweep(base: Base, questions: SetName) -> LastSweepData:
     """Return the result of a question set's last sweep; ``result`` is null if there is none."""
     found = base.tuning.searches.result(set_called(base, questions).name)
     if found is None:
-        return {"result": None}
+        return LastSweepData(result=None)
     chosen = found.selection
     on_tuning = chosen if isinstance(chosen, SplitSelection) else None
-    return {
-        "result": {
-            "recipe": found.recipe.model_dump(mode="json"),
-            "hash": found.recipe.hash,
-            "changes": {
-                name: after for name, (_, after) in found.baseline.differences(found.recipe).items()
-            },
-            "tried": chosen.tried,
-            "questions": on_tuning.tuning_questions
-            if on_tuning
-            else len(chosen.comparison.differences),
-            "comparison": _comparison(chosen.comparison),
-            "leaders": [
-                {"figure": leader.figure, "fields": dict(leader.fields)} for leader in found.leaders
-            ],
-        }
-    }
+    result = SweepData(
+        recipe=found.recipe,
+        hash=found.recipe.hash,
+        changes={
+            name: after for name, (_, after) in found.baseline.differences(found.recipe).items()
+        },
+        tried=chosen.tried,
+        questions=on_tuning.tuning_questions if on_tuning else len(chosen.comparison.differences),
+        comparison=ComparisonData.of(chosen.comparison),
+        leaders=list(map(LeaderData.of, found.leaders)),
+    )
+    return LastSweepData(result=result)
 
 
 @runs.get("/knowledge-bases/{kb}/runs", **needs("read", 404, example=_LIST))
@@ -179,32 +256,34 @@ def list_runs(
     base: Base,
     part: Part,
     set: Annotated[str | None, Query(description="only runs of this question set")] = None,
-) -> Any:
+) -> Page[RunData]:
     """The runs of a knowledge base, newest first."""
-    return part.of(request, base.runs.every(set), run_data)
+    return part.of(request, base.runs.every(set), RunData.of)
 
 
-@runs.get("/knowledge-bases/{kb}/runs/{run}", **needs("read", 404, example=EXAMPLE))
+@runs.get("/knowledge-bases/{kb}/runs/{run}", **needs("read", 404, example=_DETAIL))
 @dear
-def get_run(base: Base, run: str) -> Any:
+def get_run(base: Base, run: str) -> RunDetailData:
     """One run with its recipe, the 95% interval of every mean, and what its answers took."""
     found = base.runs.get(run)
-    intervals = {name: list(pair) for name, pair in base.run_figures.intervals(run).items()}
-    recipe = {"recipe_fields": found.recipe.model_dump(mode="json")}
-    given = base.answer_evaluations.answers(found.id)
-    spent = answers_spent_data(given.values()) if given else None
-    return run_data(found) | recipe | {"intervals": intervals, "answers_spent": spent}
+    answers = base.answer_evaluations.answers(found.id)
+    return RunDetailData(
+        **dict(RunData.of(found)),
+        recipe_fields=found.recipe,
+        intervals=base.run_figures.intervals(run),
+        answers_spent=answers_spent_data(answers.values()) if answers else None,
+    )
 
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}/questions", **needs("read", 404))
 @dear
-def list_run_results(request: Request, base: Base, run: str, part: Part) -> Any:
+def list_run_results(request: Request, base: Base, run: str, part: Part) -> Page[AnsweredData]:
     """Return the result of every question of a run, with its ``answer`` if it was answered."""
-    given = base.answer_evaluations.answers(base.runs.get(run).id)
+    answers = base.answer_evaluations.answers(base.runs.get(run).id)
 
-    def shown(found: QuestionResult) -> dict[str, Any]:
-        answer = given.get(found.question_id)
-        return result_data(found) | {"answer": None if answer is None else asdict(answer)}
+    def shown(result: QuestionResult) -> AnsweredData:
+        data = ResultData.of(result)
+        return AnsweredData(**dict(data), answer=answers.get(result.question_id))
 
     return part.of(request, base.runs.results(run), shown)
 
@@ -216,26 +295,17 @@ def compare_runs(
     run: str,
     baseline: Annotated[str, Query(description="the run that it is held against")],
     metric: Annotated[str, Query(description="by which metric")] = "ndcg@10",
-) -> Any:
+) -> RunComparisonData:
     """A run against another one: the test, and every question, largest difference first."""
     (found,) = base.runs.compare([run], baseline, metric)
-    return {
-        "run": run,
-        "baseline": baseline,
-        **_comparison(found.figures),
-        "changes": list(found.chips),
-        "caveats": list(found.caveats),
-        "questions": [
-            {
-                "id": row.question_id,
-                "question": row.text,
-                "before": row.before,
-                "after": row.after,
-                "difference": row.difference,
-            }
-            for row in found.rows
-        ],
-    }
+    return RunComparisonData(
+        **dict(ComparisonData.of(found.figures)),
+        run=run,
+        baseline=baseline,
+        changes=found.chips,
+        caveats=found.caveats,
+        questions=list(map(QuestionDifferenceData.of, found.rows)),
+    )
 
 
 @runs.get(
@@ -254,23 +324,3 @@ def delete_run(base: Base, run: str) -> Response:
     """Deletes a run."""
     base.runs.remove(run)
     return Response(status_code=204)
-
-
-def run_data(run: Run) -> dict[str, Any]:
-    """A run as plain data."""
-    told = {"created": moment(run.created), "seconds": run.seconds, "note": run.note}
-    return measured_data(run) | told | {"tags": list(run.tags)}
-
-
-def _comparison(found: Any) -> dict[str, Any]:
-    return {
-        "metric": found.metric,
-        "mean": found.mean,
-        "baseline_mean": found.baseline,
-        "difference": found.difference,
-        "interval": list(found.interval),
-        "p": found.p,
-        "verdict": found.verdict,
-        "doubt": found.doubt,
-        "sentence": found.sentence,
-    }

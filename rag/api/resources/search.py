@@ -8,18 +8,21 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from rag import (
     LONGEST_QUESTION,
+    ComparedData,
     FederatedBase,
+    FindingsData,
     FurtherBase,
     InvalidInput,
     KnowledgeBase,
     NotFound,
+    PassageData,
     Recipe,
     ScopedWorkspace,
+    TraceData,
     compared_data,
     findings_data,
     passage_data,
     passage_key,
-    trace_data,
     with_embedder_weight,
 )
 from rag.api.resource import Base, Body, Resource, Shared, base_called, needs
@@ -45,8 +48,21 @@ HIT = {
 }
 _TRACE = {
     "question": "How long may unused leave be carried over?",
+    "reading": "How long may unused leave be carried over?",
+    "corrections": [],
     "hits": [HIT],
-    "stages": [{"name": "dense", "taken": 412, "given": 50, "seconds": 0.004}],
+    "stages": [
+        {
+            "name": "dense",
+            "taken": 412,
+            "given": 50,
+            "seconds": 0.004,
+            "note": "",
+            "failed": False,
+            "figures": {},
+            "dropped": [],
+        }
+    ],
     "threshold": 0.25,
     "relevance": "cosine",
     "passages": 412,
@@ -113,15 +129,15 @@ class ToExplain(Asked):
 
 
 @search.post("/knowledge-bases/{kb}/search", **needs("read", 400, 404, 415, 502, example=_TRACE))
-def search_passages(workspace: Shared, base: Base, body: Asked) -> Any:
+def search_passages(workspace: Shared, base: Base, body: Asked) -> TraceData:
     """Passages for a question, with every figure, and what each stage did."""
     recipe = body.recipe_of(base)
-    return trace_data(base.search(body.question, recipe, body.beside(workspace, base)))
+    return TraceData.of(base.search(body.question, recipe, body.beside(workspace, base)))
 
 
 @search.post("/knowledge-bases/{kb}/explain", **needs("read", 400, 404, 415, 502))
 @dear
-def explain_passage(base: Base, body: ToExplain) -> Any:
+def explain_passage(base: Base, body: ToExplain) -> PassageData | FindingsData | ComparedData:
     """Explain why passages are found or not, and which changes would make a difference."""
     recipe = body.recipe_of(base)
     if body.against is not None:
@@ -141,7 +157,7 @@ def explain_passage(base: Base, body: ToExplain) -> Any:
     return findings_data(explainer, findings, changes)
 
 
-def _compared(base: KnowledgeBase, body: ToExplain, recipe: Recipe) -> dict[str, Any]:
+def _compared(base: KnowledgeBase, body: ToExplain, recipe: Recipe) -> ComparedData:
     other = Asked(question=body.question, fields=body.against or {}, recipe=recipe.model_dump())
     return compared_data(base.compare(body.question, recipe, other.recipe_of(base)))
 

@@ -19,13 +19,13 @@ from rag import (
     RetrievalComparison,
     Standing,
     VectorChoice,
+    VectorsData,
     compared_data,
     findings_data,
     passage_data,
     passage_key,
     signed,
     stage_title,
-    vectors_data,
 )
 from rag.cli.printing import Output, indexed_with, located, progress, snippet
 
@@ -57,7 +57,7 @@ def _with_vectors(output: Output, choice: VectorChoice) -> Output:
     """Add the vector index to the output, in words only if its search is approximate."""
     vectors = f"\n\nVectors, {choice.kind}: {choice.headline} {choice.details}"
     line = "" if choice.kind == "flat" else vectors
-    data = {**output.data, "vectors": vectors_data(choice)}
+    data = {**output.data, "vectors": VectorsData.of(choice).dump()}
     return replace(output, data=data, text=output.text + line)
 
 
@@ -92,7 +92,7 @@ def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
     lines = [*_standing_lines(standing), "", "What would change it, each alone:"]
     lines += [f"  {change.words}" for change in changes]
     lines += ["", *_attribution_lines(attribution)] if attribution else []
-    data = passage_data(explainer, standing, changes, attribution)
+    data = passage_data(explainer, standing, changes, attribution).dump()
     return Output(data, "\n".join(lines))
 
 
@@ -106,7 +106,7 @@ def _found(explainer: Explainer, findings: Sequence[Finding]) -> Output:
             *_gap_lines(finding),
         ]
         lines += [*(f"  {change.words}" for change in finding_changes), ""]
-    data = findings_data(explainer, findings, changes)
+    data = findings_data(explainer, findings, changes).dump()
     return Output(data, "\n".join(lines).rstrip() or "The document has no passage.")
 
 
@@ -149,7 +149,7 @@ def _compared(comparison: RetrievalComparison) -> Output:
     lines += list(map(_line, comparison.sides.after)) or ["  nothing"]
     if comparison.labels:
         lines += ["", f"labels found: {before} and {after} of {len(comparison.labels)}"]
-    return Output(compared_data(comparison), "\n".join(lines))
+    return Output(compared_data(comparison).dump(), "\n".join(lines))
 
 
 def _line(place: RankedPassage) -> str:

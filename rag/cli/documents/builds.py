@@ -42,7 +42,7 @@ def _named(base: KnowledgeBase, beginning: str) -> BuildRow:
 
 
 def _row(base: KnowledgeBase, build: BuildRow, active: str) -> dict[str, Any]:
-    return build_data(base.documents, build, active) | {"created": build.created.isoformat()}
+    return build_data(base.documents, build, active).dump()
 
 
 def _vectors(data: dict[str, Any]) -> str:

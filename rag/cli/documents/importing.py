@@ -15,9 +15,9 @@ from rag import (
     KnowledgeBase,
     QuestionSet,
     Recipe,
+    VersionData,
     Workspace,
     counted,
-    kept_version_data,
 )
 from rag.cli import asked, inputs, printing
 from rag.cli.documents import passwords
@@ -117,7 +117,7 @@ def question_versions(args: argparse.Namespace) -> Output:
         "set": args.set_name,
         "version": questions.named(args.set_name).version,
         "restored": args.restore,
-        "versions": [kept_version_data(version) for version in versions],
+        "versions": [VersionData.of(version).dump() for version in versions],
     }
     lines += [
         f"{version.version:4}  replaced {version.replaced:%Y-%m-%d %H:%M}  "

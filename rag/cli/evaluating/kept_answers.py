@@ -60,7 +60,7 @@ def answered(
         base.run_figures.plan(args.set_name, leading),
     )
     answers = {name: asdict(stored_answer) for name, stored_answer in answers_by_id.items()}
-    spent = answers_spent_data(answers_by_id.values())
+    spent = answers_spent_data(answers_by_id.values()).dump()
     data: dict[str, Any] = {**output.data, "answers": answers, "answers_spent": spent}
     return Output(data, f"{output.text}\nanswers: {evaluation.run.environment.get('answers', '')}")
 

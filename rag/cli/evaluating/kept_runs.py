@@ -8,11 +8,11 @@ from typing import Any
 from rag import (
     GateResult,
     LeaderboardRow,
+    MeasuredData,
     PairedGate,
     QuestionDifference,
     Run,
     counted,
-    measured_data,
 )
 from rag.cli import printing
 from rag.cli.printing import Output
@@ -58,7 +58,7 @@ def gate(result: GateResult) -> Output:
     run = result.evaluation.run
     data = {
         "passed": result.passed,
-        **measured_data(run),
+        **MeasuredData.of(run).dump(),
         "failures": [
             {
                 "metric": failure.metric,

@@ -99,7 +99,7 @@ def citation_row(citation: Citation) -> dict[str, Any]:
         "document": hit.document,
         "start": hit.chunk.start,
         "end": hit.chunk.end,
-        "page": citation.page or hit.chunk.page,
+        "page": citation.cited_page,
         "relevance": hit.relevance,
         "text": hit.chunk.text,
         "quote": citation.quote,

@@ -1,1 +1,0 @@
-"""Results as plain data, for whoever writes JSON."""

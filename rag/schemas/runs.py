@@ -1,0 +1,82 @@
+"""Runs as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from statistics import fmean
+
+from pydantic import Field
+
+from rag.schemas.schema import Schema, Timestamp, attribute
+from rag.storage.quality.answers import RunAnswer
+from rag.types import Cost
+
+
+class MeasuredData(Schema):
+    """The metrics of a run."""
+
+    run: str = attribute("id")
+    recipe: str = attribute("recipe", "hash")
+    set: str = attribute("question_set")
+    questions: int
+    metrics: dict[str, float]
+
+
+class RunData(MeasuredData):
+    """A run."""
+
+    created: Timestamp
+    seconds: float
+    note: str
+    tags: list[str]
+
+
+class ResultData(Schema):
+    """The result of one question of a run."""
+
+    id: str = attribute("question_id")
+    question: str = attribute("text")
+    tags: list[str]
+    answerable: bool
+    metrics: dict[str, float]
+    first_relevant: int | None
+    found: int
+    relevant: int
+
+
+class CostsData(Schema):
+    """Costs by currency, and the number of answers of unknown cost."""
+
+    known: dict[str, float]
+    not_known: int
+
+    @classmethod
+    def total(cls, costs: Sequence[Cost | None]) -> CostsData:
+        """Add costs up."""
+        known = [cost for cost in costs if cost is not None]
+        currencies = sorted({cost.currency for cost in known})
+        sums = {
+            name: sum(cost.amount for cost in known if cost.currency == name) for name in currencies
+        }
+        return cls(known=sums, not_known=len(costs) - len(known))
+
+
+class AnswersSpentData(Schema):
+    """The time, tokens and costs of answers and of their judge."""
+
+    seconds: float | None = Field(description="mean of the answers")
+    tokens: int
+    cost: CostsData
+    judge_tokens: int
+    judge_cost: CostsData
+
+
+def answers_spent_data(answers: Collection[RunAnswer]) -> AnswersSpentData:
+    """Add up the time, tokens and costs of answers."""
+    return AnswersSpentData(
+        seconds=fmean(answer.seconds for answer in answers) if answers else None,
+        tokens=sum(answer.tokens for answer in answers),
+        cost=CostsData.total([answer.price for answer in answers]),
+        judge_tokens=sum(answer.judge_tokens for answer in answers),
+        judge_cost=CostsData.total([answer.judge_price for answer in answers]),
+    )

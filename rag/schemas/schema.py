@@ -1,0 +1,51 @@
+"""The base of results as typed JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+
+from pydantic import AliasPath, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+
+class Schema(BaseModel):
+    """A result as JSON. Fields read the attributes of the same name, or of an ``attribute`` path.
+
+    The names and types of the fields are a contract of the command line and the API.
+    """
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        frozen=True,
+        extra="forbid",
+        validate_by_alias=False,  # which names attributes of results, not arguments
+        validate_by_name=True,
+        json_schema_serialization_defaults_required=True,
+    )
+
+    @classmethod
+    def of(cls, result: Any) -> Self:
+        """Read a result, such as a row or a dataclass of the package."""
+        return cls.model_validate(result, by_alias=True, by_name=False)
+
+    def dump(self) -> dict[str, Any]:
+        """Return the values that a JSON encoder takes."""
+        return self.model_dump(mode="json")
+
+
+def attribute(*path: str, description: str | None = None) -> Any:
+    """Declare a field that reads another attribute of a result, or one of its parts."""
+    return Field(validation_alias=AliasPath(*path), description=description)
+
+
+def isoformat(at: datetime) -> str:
+    """Return a time in ISO 8601; SQLite returns times without their zone, which is UTC."""
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
+
+
+Timestamp = Annotated[
+    datetime,
+    PlainSerializer(isoformat, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
+]
+"""A time that is written in ISO 8601 with its zone."""

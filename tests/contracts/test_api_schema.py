@@ -1,0 +1,101 @@
+"""The OpenAPI document says what each operation answers, and which problems it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.api import client
+from tests.workspaces import workspace_at
+
+PROBLEM = "application/problem+json"
+OTHER_TYPES = {
+    "ask_question": ["application/json", "text/event-stream"],
+    "stream_job_events": ["text/event-stream"],
+    "download_original": ["*/*"],
+    "export_question_set": ["application/jsonl"],
+    "get_report": ["text/html"],
+}
+"""The media types of operations that do not answer with JSON alone."""
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    workspace = workspace_at(tmp_path_factory.mktemp("home"))
+    document: dict[str, Any] = client(workspace).get("/api/v1/openapi.json").json()
+    workspace.close()
+    return document
+
+
+def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for path in document["paths"].values():
+        yield from path.values()
+
+
+def answers(operation: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The responses of an operation that are no problems, by status."""
+    return {
+        status: response
+        for status, response in operation["responses"].items()
+        if "$ref" not in response
+    }
+
+
+def test_every_operation_names_the_schema_of_its_answer(document: dict[str, Any]) -> None:
+    described = []
+    for operation in operations(document):
+        ((status, answer),) = answers(operation).items()
+        name = operation["operationId"]
+        if status == "204":
+            assert "content" not in answer, name
+            described.append(name)
+            continue
+        content = answer["content"]
+        assert list(content) == OTHER_TYPES.get(name, ["application/json"]), name
+        for media_type in content.values():
+            schema = media_type.get("schema") or media_type["itemSchema"]
+            assert schema.keys() & {"$ref", "anyOf", "type"}, name
+            described.append(name)
+    assert len(set(described)) == 64
+
+
+def test_every_operation_names_its_problems(document: dict[str, Any]) -> None:
+    shared = document["components"]["responses"]
+    for operation in operations(document):
+        statuses = [int(status) for status in operation["responses"] if status >= "400"]
+        assert {401, 403, 422, 429} <= set(statuses), operation["operationId"]
+        assert ("{" in operation["operationId"]) or statuses == sorted(statuses)
+        for status in statuses:
+            reference = operation["responses"][str(status)]
+            assert reference == {"$ref": f"#/components/responses/Problem{status}"}
+    for name, response in shared.items():
+        (problem,) = response["content"].items()
+        assert problem[0] == PROBLEM
+        assert problem[1]["schema"] == {"$ref": "#/components/schemas/Problem"}
+        assert problem[1]["example"]["status"] == int(name.removeprefix("Problem"))
+
+
+def test_examples_are_as_their_schema_says(document: dict[str, Any]) -> None:
+    examples = 0
+    for operation in operations(document):
+        for answer in answers(operation).values():
+            content = answer.get("content", {}).get("application/json", {})
+            if "example" in content:
+                schema = {**content["schema"], "components": document["components"]}
+                problems = Draft202012Validator(schema).iter_errors(content["example"])
+                told = [problem.message for problem in problems]
+                assert told == [], operation["operationId"]
+                examples += 1
+    assert examples >= 45
+
+
+def test_a_field_that_is_always_there_is_required(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    answered = {name: schema for name, schema in schemas.items() if name.endswith("Data")}
+    assert len(answered) >= 40
+    for name, schema in answered.items():
+        assert schema["required"] == list(schema["properties"]), name
+        assert schema["additionalProperties"] is False, name
