@@ -44,7 +44,7 @@ EXAMPLE = {
     "tags": [],
 }
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
-_OF_ANSWERS = {"judge", "most", "most_tokens", "most_money"}
+_OF_ANSWERS = ("judge", "most", "most_tokens", "most_money")
 _QUEUED = needs("write", 400, 404, 409, 415, response_model=JobData, example=JOB, status_code=202)
 
 _DETAIL = EXAMPLE | {
@@ -203,7 +203,7 @@ def start_evaluation(
     """
     if body.answers:
         require(request, "ask")
-    elif body.model_fields_set & _OF_ANSWERS:
+    elif any(getattr(body, name) for name in _OF_ANSWERS):  # clients may send defaults
         raise InvalidInput("Only answers have a judge and a budget.", "Send answers: true.")
 
     def make() -> Any:
