@@ -76,6 +76,7 @@ from .evaluation.inference.posterior import EQUIVALENT as EQUIVALENT
 from .evaluation.inference.posterior import Posterior as Posterior
 from .evaluation.inference.posterior import posterior as posterior
 from .evaluation.intervals import Interval as Interval
+from .evaluation.intervals import as_percent as as_percent
 from .evaluation.intervals import signed as signed
 from .evaluation.measuring import precision_ceiling as precision_ceiling
 from .evaluation.pooling.difference import PooledDifference as PooledDifference

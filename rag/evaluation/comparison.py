@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from rag.evaluation.inference.clusters import CONSIDERABLE, Clusters
-from rag.evaluation.intervals import Interval, signed
-from rag.evaluation.significance import holm, paired_tests
+from rag.evaluation.intervals import Interval, as_percent, signed
+from rag.evaluation.significance import LEVEL, Paired, holm, holm_levels, paired_tests
 from rag.types import Floats
 
 Verdict = Literal["better", "worse", "undecided", "incomparable"]
@@ -60,9 +60,10 @@ class Comparison:
     """A run against a baseline in one metric, over the questions that both measured.
 
     ``differences`` (run minus baseline, by question id) keep the run's order; the means are over
-    the same questions. ``interval`` is the 95% interval of the mean difference by the same test:
-    it holds 0 where ``raw_p`` is above 0.05. ``p`` is adjusted after Holm for the ``compared``
-    comparisons of its table, ``raw_p`` is not. Questions of one group count as one observation:
+    the same questions. ``interval`` is that of the mean difference at the level of the test,
+    ``confidence``: it leaves 0 out exactly where ``p`` is at most ``alpha``. ``p`` is adjusted
+    after Holm for the ``compared`` comparisons of its table, ``raw_p`` is not. ``interval_95`` is
+    for decisions on how much is lost at most. Questions of one group count as one observation:
     there are ``clusters`` of them, and the mean varies ``design_effect`` times as much as if all
     questions stood alone.
     ``left_out`` counts questions that only one run measured. ``kind`` goes before "questions" in
@@ -80,6 +81,8 @@ class Comparison:
     interval: Interval
     raw_p: float
     p: float
+    interval_95: Interval
+    confidence: float = 1.0 - CROWNING_P
     left_out: int = 0
     compared: int = 1
     alpha: float = CROWNING_P
@@ -142,7 +145,12 @@ class Comparison:
     @property
     def evidence(self) -> str:
         """The statistics behind the verdict, in sentences."""
-        return _evidence(self)
+        return _evidence(self, f"{_interval(self.interval, self.confidence)}, {_p(self)}")
+
+    @property
+    def evidence_at_95(self) -> str:
+        """The same with the 95% interval, for a decision by that."""
+        return _evidence(self, _interval(self.interval_95, LEVEL))
 
     @property
     def recommendation(self) -> str:
@@ -208,7 +216,7 @@ def compare_pairs(
     """
     compared = len(pairs) * among
     apart = [_Pair.of(*pair, groups or {}) for pair in pairs]
-    tests = [(1.0, Interval(-1.0, 1.0))] * len(pairs)
+    tests, raw = list[tuple[list[int], Paired]](), np.ones(len(pairs))
     # Pairs of the same questions share their sign patterns.
     together: dict[tuple[str, ...], list[int]] = {}
     for number, pair in enumerate(apart):
@@ -216,20 +224,26 @@ def compare_pairs(
     for numbers in together.values():
         rows = np.stack([_array(apart[number].differences) for number in numbers])
         results = paired_tests(rows, apart[numbers[0]].clusters, compared)
-        for number, p, ends in zip(
-            numbers, results.p.tolist(), results.intervals.tolist(), strict=True
-        ):
-            tests[number] = p, Interval(*ends)
-    adjusted = np.minimum(holm([p for p, _ in tests]) * among, 1.0).tolist()
+        tests.append((numbers, results))
+        raw[numbers] = results.p
+    adjusted = np.minimum(holm(raw) * among, 1.0)
+    alphas = holm_levels(raw, alpha / among)
+    intervals = np.zeros((2, len(pairs), 2))
+    for numbers, results in tests:
+        rejected = adjusted[numbers] <= alpha
+        intervals[0, numbers] = results.intervals_at(alphas[numbers], rejected)
+        intervals[1, numbers] = results.intervals
     return [
         Comparison(
             metric=pair.metric,
             differences=pair.differences,
             mean=pair.mean,
             baseline=pair.baseline,
-            interval=interval,
-            raw_p=raw,
-            p=p,
+            interval=Interval(*intervals[0, at].tolist()),
+            raw_p=float(raw[at]),
+            p=float(adjusted[at]),
+            interval_95=Interval(*intervals[1, at].tolist()),
+            confidence=1.0 - float(alphas[at]),
             left_out=pair.left_out,
             compared=compared,
             alpha=alpha,
@@ -237,7 +251,7 @@ def compare_pairs(
             clusters=len(pair.clusters),
             design_effect=pair.clusters.design_effect(_array(pair.differences)),
         )
-        for pair, (raw, interval), p in zip(apart, tests, adjusted, strict=True)
+        for at, pair in enumerate(apart)
     ]
 
 
@@ -295,7 +309,11 @@ def _headline(result: Comparison) -> str:
     return f"{result.verdict.capitalize()}: {signed(result.difference)} {metric} on {where}."
 
 
-def _evidence(result: Comparison) -> str:
+def _interval(interval: Interval, level: float) -> str:
+    return f"({as_percent(level)} interval {signed(interval.low)} to {signed(interval.high)})"
+
+
+def _evidence(result: Comparison, test: str) -> str:
     count, metric = len(result.differences), metric_name(result.metric)
     only_one = f"Left out: {_questions(result.left_out)} that only one run measured."
     left_out = only_one if result.left_out else ""
@@ -309,11 +327,7 @@ def _evidence(result: Comparison) -> str:
         return f"{shared} {left_out}".strip()
     if not result.won and not result.lost:
         return f"Both have {metric} {result.mean:.3f}. {left_out}".strip()
-    low, high = result.interval
-    figures += (
-        f", {signed(result.difference)} (95% interval {signed(low)} to {signed(high)}), "
-        f"{_p(result)}, on {_questions(count, result.kind)}."
-    )
+    figures += f", {signed(result.difference)} {test}, on {_questions(count, result.kind)}."
     figures = figures if figures.startswith("nDCG") else figures[:1].upper() + figures[1:]
     if result.doubt:
         figures = f"{result.doubt} By the labels so far: {figures}"

@@ -99,6 +99,11 @@ def _normal_quantile() -> float:
     return float(ndtri((1.0 + _LEVEL) / 2.0))
 
 
+def as_percent(level: float) -> str:
+    """A level of confidence in words: ``98%``, ``99.33%``."""
+    return f"{100 * level:.4g}%"
+
+
 def signed(number: float, digits: int = 3) -> str:
     """``+0.031`` or ``−0.031``, with a real minus sign; what rounds to nothing is ``+0.000``."""
     return f"{number:+z.{digits}f}".replace("-", "−")

@@ -40,6 +40,8 @@ _TIE = 1e-12
 _SAME = 1e-9
 _PATTERNS = 10  # times the smallest p-value that the level needs
 _MOST_PATTERNS = 199_999
+_MISS = (1.0 - LEVEL) / 2.0
+_ANY = Interval(-1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,10 @@ def select(
     layout = _fold_codes(questions, groups or {}, strata or {}, seed)
     gains, agreement = _cross_validated(differences, [baseline, best], layout)
     lead = float(means[best]) if best != baseline else 0.0
-    p, raw, interval = (
+    p, raw, interval, usual = (
         _judged(differences, best, clusters, alpha)
         if best != baseline and len(clusters) > 1
-        else (1.0, 1.0, Interval(-1.0, 1.0))
+        else (1.0, 1.0, _ANY, _ANY)
     )
     gain = float(gains.mean())
     if gain <= 0:
@@ -138,9 +140,11 @@ def select(
             differences=dict(zip(questions, gains.tolist(), strict=True)),
             mean=before + gain,
             baseline=before,
-            interval=_around(interval, gain, p),
+            interval=_around(interval, gain, p, alpha),
             raw_p=raw,
             p=p,
+            interval_95=_around(usual, gain, p, _MISS),
+            confidence=1.0 - 2.0 * alpha,  # the test is one-sided, an interval has two ends
             compared=number,
             alpha=alpha,
             picked=True,
@@ -207,8 +211,11 @@ def _cross_validated(
 
 def _judged(
     differences: Floats, best: int, clusters: Clusters, alpha: float
-) -> tuple[float, float, Interval]:
-    """P-value of the best for all and by itself, and the interval of its mean difference."""
+) -> tuple[float, float, Interval, Interval]:
+    """P-value of the best for all and by itself, and two intervals of its mean difference.
+
+    The interval at the level of the test comes before that of 95%.
+    """
     moved = np.flatnonzero((differences != 0).any(axis=1))
     rows = np.unique(np.round(differences[moved], 12), axis=0)
     totals, sizes = clusters.sums(np.concatenate([differences[[best]], rows])), clusters.sizes
@@ -223,19 +230,22 @@ def _judged(
     alone, highest = _flipped(units, resamples)
     at_least = seen - _SAME
     raw, p = float((alone >= at_least).mean()), float((highest >= at_least).mean())
-    miss = (1.0 - LEVEL) / 2.0
-    reach = float(np.quantile(highest, 1.0 - miss, method="higher"))
-    reach_alone = float(np.quantile(alone, 1.0 - miss, method="higher"))
-    mean, spread = float(pseudo.mean()), float(pseudo.std()) * math.sqrt(len(sizes))
-    low = mean - _half_width(reach, spread, len(sizes))
-    high = mean + _half_width(reach_alone, spread, len(sizes))
     # One more question that was lost outright, for as many recipes as the correction amounts to.
     many = _worth_of(float(np.quantile(highest, 1.0 - CROWNING_P)))
     worst = -clusters.moving_together(differences[[best]])
     p = min(max(p, float(tails(pseudo, worst)[0]) * many / SKEWED), 1.0)
-    low = min(low, float(lower_bounds(pseudo, worst, min(miss * SKEWED / many, 0.5))[0]))
-    high = max(high, -float(lower_bounds(-pseudo, worst, miss * SKEWED)[0]))
-    return p, raw, Interval(max(low, -1.0), min(high, 1.0))
+    mean, spread = float(pseudo.mean()), float(pseudo.std()) * math.sqrt(len(sizes))
+
+    def interval(miss: float) -> Interval:
+        reach = float(np.quantile(highest, 1.0 - miss, method="higher"))
+        reach_alone = float(np.quantile(alone, 1.0 - miss, method="higher"))
+        low = mean - _half_width(reach, spread, len(sizes))
+        high = mean + _half_width(reach_alone, spread, len(sizes))
+        low = min(low, float(lower_bounds(pseudo, worst, min(miss * SKEWED / many, 0.5))[0]))
+        high = max(high, -float(lower_bounds(-pseudo, worst, miss * SKEWED)[0]))
+        return Interval(max(low, -1.0), min(high, 1.0))
+
+    return p, raw, interval(alpha), interval(_MISS)
 
 
 def _flipped(units: Floats, resamples: int) -> tuple[Floats, Floats]:
@@ -264,8 +274,7 @@ def _worth_of(reach: float) -> float:
     return max(1.0, CROWNING_P / max(float(ndtr(-reach)), 1e-9))
 
 
-def _around(interval: Interval, gain: float, p: float) -> Interval:
+def _around(interval: Interval, gain: float, p: float, miss: float) -> Interval:
     """An interval that holds the gain, and 0 unless p is small."""
-    decided = p <= (1.0 - LEVEL) / 2.0
-    low = max(interval.low, math.nextafter(0.0, 1.0)) if decided else min(interval.low, 0.0)
+    low = max(interval.low, math.nextafter(0.0, 1.0)) if p <= miss else min(interval.low, 0.0)
     return Interval(min(low, gain), max(interval.high, gain))

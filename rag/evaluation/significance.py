@@ -3,8 +3,8 @@
 The randomisation test is the one that Smucker, Allan and Carterette recommend (A Comparison of
 Statistical Significance Tests for Information Retrieval Evaluation, CIKM 2007): if the two runs
 were equal, every difference could as well have the other sign. Questions that rise and fall
-together are turned round together: one sign for each of their clusters. The interval holds the
-differences that the same test would not reject.
+together are turned round together: one sign for each of their clusters. The interval of a level
+holds the differences that the same test would not reject at that level.
 
 The test takes it that differences spread alike to both sides. Twenty small losses say nothing of
 the one large win that is still to come; ``paired_tests`` therefore also asks what one more
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -42,14 +42,58 @@ in twenty times for any distribution, where it is once in fifty for symmetric on
 Subset = npt.NDArray[np.int8]
 
 
-class Paired(NamedTuple):
-    """Tests of mean differences: p-values, shape (rows,), and 95% intervals, shape (rows, 2).
-
-    0 lies in an interval exactly where p is above 0.05.
-    """
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Tests of mean differences: p-values, shape (rows,), and their intervals at any level."""
 
     p: Floats
-    intervals: Floats
+    _ahead: Floats
+    _tails: _Tails | None = None
+
+    @property
+    def intervals(self) -> Floats:
+        """The 95% intervals, shape (rows, 2). 0 lies in one exactly where p is above 0.05."""
+        alphas = np.full(len(self.p), 1.0 - LEVEL)
+        return self.intervals_at(alphas, self.p <= alphas)
+
+    def intervals_at(self, alphas: Floats, rejected: Mask) -> Floats:
+        """Intervals of the levels 1 - ``alphas``, of at least 95%; shape (rows, 2).
+
+        0 lies outside exactly where the difference is ``rejected``, which only rounding, and more
+        exact p-values, can let differ from the interval.
+        """
+        if self._tails is None:
+            return np.tile([-1.0, 1.0], (len(self.p), 1))
+        ends = np.clip(_agreeing(self._tails.ends(alphas), rejected), -1.0, 1.0)
+        return np.where((self._ahead < 0)[:, None], -ends[:, ::-1], ends)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tails:
+    """The lowest and highest differences that sign patterns do not reject, and the guard's means.
+
+    ``low`` ascends and ``high`` descends, shape (at least 5% of the patterns, rows).
+    """
+
+    patterns: int
+    low: Floats
+    high: Floats
+    means: Floats
+    worst: Floats
+
+    def ends(self, alphas: Floats) -> Floats:
+        """The ends of intervals at the levels 1 - ``alphas``, shape (rows, 2)."""
+        places = np.minimum(np.floor(alphas * self.patterns + _SAME).astype(int), len(self.low) - 1)
+        rows = np.arange(len(alphas))
+        ends = np.stack([self.low[places, rows], self.high[places, rows]], axis=1)
+        for alpha in np.unique(alphas).tolist():
+            at = alphas == alpha
+            both = np.concatenate([self.means[at], -self.means[at]])
+            bounds = lower_bounds(both, np.tile(self.worst[at], 2), SKEWED * alpha)
+            half = len(bounds) // 2
+            ends[at, 0] = np.minimum(ends[at, 0], bounds[:half])
+            ends[at, 1] = np.maximum(ends[at, 1], -bounds[half:])
+        return ends
 
 
 def paired_tests(
@@ -65,21 +109,17 @@ def paired_tests(
     units = clusters or Clusters.single(rows.shape[1])
     totals, sizes = np.round(units.sums(rows), _DECIMALS), units.sizes
     if len(sizes) < 2:
-        return Paired(np.ones(len(rows)), np.tile([-1.0, 1.0], (len(rows), 1)))
+        return Paired(np.ones(len(rows)), np.ones(len(rows)))
     worst = -units.moving_together(rows)
     ahead = np.where(totals.sum(axis=1) < 0, -1.0, 1.0)
     totals, sizes = _sorted(totals * ahead[:, None], sizes)
-    p, ends = _sign_flips(totals, sizes, max(RESAMPLES, _PER_COMPARISON * comparisons - 1))
+    count = max(RESAMPLES, _PER_COMPARISON * comparisons - 1)
+    p, patterns, low, high = _sign_flips(totals, sizes, count)
     means = units.pseudo_values(totals, sizes)
     alone = tails(means, worst)
     p = np.minimum(np.maximum(p, alone / SKEWED), 1.0)
     p[np.abs(totals.sum(axis=1)) <= _tolerance(totals)] = 1.0
-    allowed = SKEWED * (1.0 - LEVEL)
-    both = lower_bounds(np.concatenate([means, -means]), np.tile(worst, 2), allowed)
-    ends[:, 0] = np.minimum(ends[:, 0], both[: len(means)])
-    ends[:, 1] = np.maximum(ends[:, 1], -both[len(means) :])
-    ends = np.clip(_agreeing(ends, p), -1.0, 1.0)
-    return Paired(p, np.where((ahead < 0)[:, None], -ends[:, ::-1], ends))
+    return Paired(p, ahead, _Tails(patterns, low, high, means, worst))
 
 
 def randomisation_p(
@@ -109,14 +149,18 @@ def _tolerance(totals: Floats) -> Floats:
     return np.asarray(_SAME * np.abs(totals).sum(axis=1))
 
 
-def _sign_flips(totals: Floats, sizes: Floats, resamples: int) -> tuple[Floats, Floats]:
-    """P-values, and the ends of 95% intervals, of totals by cluster whose sums are not below 0."""
+def _sign_flips(
+    totals: Floats, sizes: Floats, resamples: int
+) -> tuple[Floats, int, Floats, Floats]:
+    """P-values of totals by cluster whose sums are not below 0, the patterns, and their tails."""
     parts = [
         _inverted(totals[start : start + _ROWS], sizes, min(resamples, RESAMPLES))
         for start in range(0, len(totals), _ROWS)
     ]
-    p = np.concatenate([part[0] for part in parts]) if parts else np.ones(0)
-    ends = np.concatenate([part[1] for part in parts]) if parts else np.ones((0, 2))
+    if not parts:
+        return np.ones(0), 1, np.ones((1, 0)), np.ones((1, 0))
+    patterns = parts[0][1]
+    p, low, high = (np.concatenate([part[at] for part in parts], axis=-1) for at in (0, 2, 3))
     if len(sizes) > _EXACT:
         moved = (totals != 0).sum(axis=1)
         for row in np.flatnonzero((moved > 0) & (moved <= _EXACT)).tolist():
@@ -127,7 +171,7 @@ def _sign_flips(totals: Floats, sizes: Floats, resamples: int) -> tuple[Floats, 
         open_ = np.flatnonzero((moved > _EXACT) & (p <= 50 / RESAMPLES))
         if resamples > RESAMPLES and len(open_):
             p[open_] = _finer(totals[open_], resamples)
-    return p, ends
+    return p, patterns, low, high
 
 
 def _finer(totals: Floats, resamples: int) -> Floats:
@@ -156,8 +200,8 @@ def _inside(subsets: Subset, *tables: Floats) -> list[Floats]:
     return [np.concatenate(sums) for sums in parts]
 
 
-def _inverted(totals: Floats, sizes: Floats, resamples: int) -> tuple[Floats, Floats]:
-    """The test and its inversion.
+def _inverted(totals: Floats, sizes: Floats, resamples: int) -> tuple[Floats, int, Floats, Floats]:
+    """The test and its inversion: p-values, the patterns, and the tails, as ``_Tails`` has them.
 
     Turning round the clusters outside of a subset gives a sum as far from 0 as the one seen just
     where a mean difference of theta is at or beyond the mean of the subset or of the rest
@@ -182,10 +226,11 @@ def _inverted(totals: Floats, sizes: Floats, resamples: int) -> tuple[Floats, Fl
         lows.append(np.full((1, len(totals)), -np.inf))
         highs.append(np.full((1, len(totals)), np.inf))
     low, high = np.concatenate(lows), np.concatenate(highs)
-    place = math.floor((1.0 - LEVEL) * len(low) + _SAME)
-    low = np.partition(low, place, axis=0)[place]
-    high = -np.partition(-high, place, axis=0)[place]
-    return hits / len(highs[0]) if exact else hits / (resamples + 1), np.stack([low, high], axis=1)
+    patterns = len(low)
+    place = math.floor((1.0 - LEVEL) * patterns + _SAME)
+    low = np.sort(np.partition(low, place, axis=0)[: place + 1], axis=0)
+    high = -np.sort(np.partition(-high, place, axis=0)[: place + 1], axis=0)
+    return hits / (patterns if exact else resamples + 1), patterns, low, high
 
 
 def _every_subset(clusters: int) -> Subset:
@@ -211,10 +256,11 @@ def sign_patterns(clusters: int, resamples: int) -> Iterator[Floats]:
         yield 1.0 - 2.0 * subsets.astype(np.float64)
 
 
-def _agreeing(ends: Floats, p: Floats) -> Floats:
-    """Intervals whose lower end is above 0 just where p is small; more exact p-values lead."""
-    decided: Mask = p <= 1.0 - LEVEL
-    low = np.where(decided, np.maximum(ends[:, 0], np.nextafter(0, 1)), np.minimum(ends[:, 0], 0.0))
+def _agreeing(ends: Floats, rejected: Mask) -> Floats:
+    """Intervals whose lower end is above 0 just where 0 is ``rejected``."""
+    low = np.where(
+        rejected, np.maximum(ends[:, 0], np.nextafter(0, 1)), np.minimum(ends[:, 0], 0.0)
+    )
     return np.stack([low, ends[:, 1]], axis=1)
 
 
@@ -229,3 +275,20 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
     return adjusted
+
+
+def holm_levels(p_values: npt.ArrayLike, alpha: float) -> Floats:
+    """The level at which Holm's procedure decides about p-values of one table, in their order.
+
+    A p-value is rejected exactly where it is at most its level: ``alpha`` shared by as many as are
+    not decided yet, or by as many as were open when the procedure ended.
+    """
+    values = np.asarray(p_values, np.float64)
+    order = np.argsort(values, kind="stable")
+    steps = alpha / np.arange(len(values), 0, -1)
+    ended = np.flatnonzero(values[order] > steps)
+    if len(ended):
+        steps[ended[0] :] = steps[ended[0]]
+    levels = np.empty_like(values)
+    levels[order] = steps
+    return levels

@@ -9,6 +9,8 @@ from typing import Literal
 
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import UNJUDGED, Comparison
+from rag.evaluation.intervals import Interval
+from rag.evaluation.significance import LEVEL
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import Run
@@ -51,10 +53,20 @@ class PairedGate:
     tolerance: float
 
     @property
+    def interval(self) -> Interval:
+        """The interval that the outcome rests on: of 95% with a tolerance, else of the test."""
+        return self.comparison.interval_95 if self.tolerance else self.comparison.interval
+
+    @property
+    def confidence(self) -> float:
+        """The level of ``interval``."""
+        return LEVEL if self.tolerance else self.comparison.confidence
+
+    @property
     def outcome(self) -> Outcome:
         """Whether the metric is no worse, by more than is tolerated, than in the baseline.
 
-        With a tolerance, the lower end of the interval of the difference has to be within it.
+        With a tolerance, the lower end of the 95% interval of the difference has to be within it.
         Without one, nothing but a better recipe could show that: a mean that is not lower passes.
         A recipe fails whose whole interval is below what is tolerated; without one, where
         the test calls it worse. Neither holds where judging open hits could turn it.
@@ -86,13 +98,15 @@ class PairedGate:
         if not comparison.won and not comparison.lost:
             return "passed"
         worse = (
-            comparison.interval.high < allowed
+            comparison.interval_95.high < allowed
             if self.tolerance
             else comparison.verdict_by_labels == "worse"
         )
         if worse:
             return "failed"
-        is_shown = (comparison.interval.low if self.tolerance else comparison.difference) >= allowed
+        is_shown = (
+            comparison.interval_95.low if self.tolerance else comparison.difference
+        ) >= allowed
         return "passed" if is_shown else "undecided"
 
     @property
@@ -103,7 +117,7 @@ class PairedGate:
             return f"{UNJUDGED} {hits.sentence} By the labels so far: {comparison.evidence}"
         if self.outcome in ("unjudged", "incomparable"):
             return comparison.sentence
-        risk = f"up to {max(-comparison.interval.low, 0.0):.3f} may be lost"
+        risk = f"up to {max(-comparison.interval_95.low, 0.0):.3f} may be lost"
         allowed = f"{self.tolerance:g} is allowed"
         verdicts = {
             "passed": f"No worse than allowed: {risk}, and {allowed}."
@@ -114,7 +128,8 @@ class PairedGate:
             else "Worse than the baseline.",
             "undecided": f"These questions are too few to tell: {risk}, and only {allowed}.",
         }
-        return f"{verdicts[self.outcome]} {comparison.evidence}"
+        evidence = comparison.evidence_at_95 if self.tolerance else comparison.evidence
+        return f"{verdicts[self.outcome]} {evidence}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ def _comparison(difference: float, p: float, low: float) -> Comparison:
         mean=0.5 + difference,
         baseline=0.5,
         interval=Interval(low, 2 * difference),
+        interval_95=Interval(low, 2 * difference),
         raw_p=p,
         p=p,
     )

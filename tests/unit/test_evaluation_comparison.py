@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rag.evaluation.comparison import Comparison, compare, compare_pairs, compare_table
-from rag.evaluation.intervals import Interval
+from rag.evaluation.intervals import Interval, as_percent, signed
+from rag.evaluation.significance import holm_levels
 
 
 def _figures(values: np.ndarray) -> dict[str, float]:
@@ -30,16 +31,19 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
     assert result.difference == pytest.approx(np.mean(run - baseline), abs=1e-12)
     assert (result.won, result.lost) == (int((run > baseline).sum()), int((run < baseline).sum()))
     error = np.std(run - baseline) / np.sqrt(120)
-    low, high = result.interval
     # Wider than the normal interval: a question may come that is lost, or won, outright.
+    low, high = result.interval_95
     assert low == pytest.approx(result.difference - 2.5 * error, abs=0.3 * error)
     assert high == pytest.approx(result.difference + 2.3 * error, abs=0.3 * error)
+    low, high = result.interval
+    assert low == pytest.approx(result.difference - 3.5 * error, abs=0.3 * error)
+    assert high == pytest.approx(result.difference + 3.2 * error, abs=0.4 * error)
     assert result.headline == (
         f"Better: {result.difference:+.3f} nDCG@10 on 120 held-out questions."
     )
     assert result.evidence == (
         f"nDCG@10 is {run.mean():.3f} instead of {baseline.mean():.3f}, "
-        f"{result.difference:+.3f} (95% interval {low:+.3f} to {high:+.3f}), p = 0.001, "
+        f"{result.difference:+.3f} (98% interval {low:+.3f} to {high:+.3f}), p = 0.001, "
         "on 120 held-out questions."
     )
     assert result.recommendation == "Use the new recipe."
@@ -75,8 +79,10 @@ def test_identical_runs_are_never_better() -> None:
     result = compare("mrr@10", figures, figures)
     assert (result.p, result.verdict) == (1.0, "undecided")
     assert (result.won, result.lost, result.tied) == (0, 0, 80)
-    # 80 ties do not rule out that one question in forty is won or lost: 1 - 0.125 ** (1 / 80).
-    assert result.interval == pytest.approx((-0.0257, 0.0257), abs=2e-4)
+    # 80 ties do not rule out that one question in forty is won or lost: 1 - 0.125 ** (1 / 80), and
+    # 1 - 0.05 ** (1 / 80) at the level of the test.
+    assert result.interval_95 == pytest.approx((-0.0257, 0.0257), abs=2e-4)
+    assert result.interval == pytest.approx((-0.0368, 0.0368), abs=2e-4)
     assert result.sentence == (
         "No difference: MRR@10 is the same on all 80 questions. "
         f"Both have MRR@10 {np.mean(list(figures.values())):.3f}."
@@ -114,7 +120,7 @@ def test_undecided_promises_nothing_of_more_questions() -> None:
     assert result.verdict == "undecided"
     assert result.sentence.startswith(
         "50 questions are too few to tell. nDCG@10 is 0.520 instead of 0.500, +0.020 "
-        "(95% interval −0."
+        "(98% interval −0."
     )
     assert re.search(r"p = 0\.\d+, on 50 questions\.$", result.sentence)
     assert result.recommendation == "Keep the baseline."
@@ -140,7 +146,9 @@ def test_what_was_picked_is_corrected_for_all_that_it_was_picked_from() -> None:
     picked = compare("mrr@10", _figures(better), _figures(baseline), picked_from=20)
     assert picked.raw_p == pytest.approx(alone.p, abs=0.002)
     assert (picked.p, picked.compared) == (min(1.0, 20 * picked.raw_p), 20)
-    assert picked.interval == alone.interval
+    assert picked.interval_95 == alone.interval_95
+    assert picked.interval.low < alone.interval.low
+    assert picked.confidence == 1 - 0.02 / 20
 
 
 def _borderline(**fields: object) -> Comparison:
@@ -149,6 +157,7 @@ def _borderline(**fields: object) -> Comparison:
         "mean": 0.5,
         "baseline": 0.4,
         "interval": Interval(0.01, 0.2),
+        "interval_95": Interval(0.01, 0.2),
         "raw_p": 0.03,
         "p": 0.03,
     }
@@ -220,3 +229,46 @@ def test_what_is_shown_together_is_corrected_together() -> None:
     one, other = compare_pairs(pairs)
     assert one.raw_p == other.raw_p == lone.p
     assert one.p == other.p == pytest.approx(2 * lone.p)
+
+
+def test_an_interval_leaves_zero_out_just_where_the_test_decides() -> None:
+    rng = np.random.default_rng(6)
+    decided = between = 0
+    for _ in range(40):
+        baseline = rng.random(60)
+        shifts = rng.choice([0.0, 0.08, 0.15], 4)
+        runs = {
+            f"r{at}": _figures(baseline + rng.normal(shift, 0.3, 60))
+            for at, shift in enumerate(shifts)
+        }
+        for result in compare_table("mrr@10", runs, _figures(baseline)).values():
+            low, high = result.interval
+            assert (low > 0 or high < 0) == (result.p <= 0.02) == (result.verdict != "undecided")
+            assert low <= result.difference <= high
+            usual = result.interval_95
+            assert low <= usual.low <= usual.high <= high
+            assert f"({as_percent(result.confidence)} interval {signed(low)} to" in result.evidence
+            decided += result.p <= 0.02
+            between += result.verdict == "undecided" and not usual.low <= 0 <= usual.high
+    assert decided > 20
+    assert between > 10  # a 95% interval would contradict these verdicts
+
+
+@pytest.mark.parametrize(
+    ("p_values", "levels"),
+    [
+        ([0.5], [0.02]),
+        ([0.001, 0.9], [0.01, 0.02]),
+        ([0.9, 0.001, 0.002], [0.02, 0.02 / 3, 0.01]),
+        # The first that is not rejected ends the procedure: the second is not tried at 0.02.
+        ([0.012, 0.015], [0.01, 0.01]),
+    ],
+)
+def test_the_level_of_a_comparison_is_the_one_that_holm_decides_at(
+    p_values: list[float], levels: list[float]
+) -> None:
+    assert holm_levels(p_values, 0.02).tolist() == pytest.approx(levels)
+
+
+def test_a_level_is_told_as_exactly_as_it_is() -> None:
+    assert [as_percent(level) for level in (0.95, 0.98, 1 - 0.02 / 3)] == ["95%", "98%", "99.33%"]

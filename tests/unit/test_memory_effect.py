@@ -84,7 +84,7 @@ def test_a_memory_that_knows_helps(
     for question in QUESTIONS:
         remember(base, f"{question} Please tell")
     sentence = measured(workspace, base)
-    assert sentence.startswith("Memory helps: token F1 is higher by 0.778 (95% interval +0.")
+    assert sentence.startswith("Memory helps: token F1 is higher by 0.778 (98% interval +0.")
     assert sentence.endswith(", 12 questions, 12 of them with examples.")
 
 

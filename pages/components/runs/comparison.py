@@ -27,6 +27,7 @@ from rag import (
     Posterior,
     RunComparison,
     TouchstoneError,
+    as_percent,
     metric_title,
     posterior,
     signed,
@@ -139,6 +140,10 @@ def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
             "Run": st.column_config.TextColumn(width="large"),
             label: st.column_config.NumberColumn(format="%.3f"),
             "Difference": st.column_config.NumberColumn(format="%+.3f"),
+            "Interval": st.column_config.TextColumn(
+                help="Of the difference, at the level of the test: it leaves 0 out exactly where "
+                "the test decides."
+            ),
             "p": st.column_config.NumberColumn(
                 format="%.4f",
                 help="How often chance alone would show such a difference, corrected after Holm "
@@ -155,7 +160,8 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         "Run": name,
         label: figures.mean,
         "Difference": difference(figures.difference),
-        "95% interval": f"{signed(figures.interval.low)} to {signed(figures.interval.high)}",
+        "Interval": f"{signed(figures.interval.low)} to {signed(figures.interval.high)} "
+        f"({as_percent(figures.confidence)})",
         "Won": figures.won,
         "Lost": figures.lost,
         "Tied": figures.tied,

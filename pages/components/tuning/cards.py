@@ -12,7 +12,7 @@ import streamlit as st
 from pages.components.metrics.cards import CARDS, UNCHANGED, Card, shown, style
 from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
-from rag import Comparison, Interval, QuestionFigures, Recipe, signed
+from rag import Comparison, Interval, QuestionFigures, Recipe, as_percent, signed
 
 _CARDS = (*CARDS[:-1], replace(CARDS[-1], label="Refusals"))  # what fits beside the sliders
 
@@ -62,8 +62,9 @@ def _against(bench: Bench) -> str:
     if bench.saved.search == bench.recipe.search and bench.saved.index == bench.recipe.index:
         return "This is the saved recipe. Move a slider: the figures follow, with their change."
     return (
-        "Change against the saved recipe, and how far off it may be (95%). Coloured only where the "
-        "runs page would call it better or worse, corrected for the figures shown here."
+        "Change against the saved recipe, and how far off it may be at the level of the test. "
+        "Coloured only where the runs page would call it better or worse, corrected for the "
+        "figures shown here."
     )
 
 
@@ -108,8 +109,10 @@ def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
     help_text = f"{card.help} 95% interval: {_ends(interval, card)}"
     if change is None:
         return f"{help_text}."
+    level = as_percent(change.confidence)
     doubt = f" Undecided: {plain(change.doubt)}" if change.doubt else ""
-    return f"{help_text}; of the change: {_ends(change.interval, card, of_change=True)}.{doubt}"
+    ends = _ends(change.interval, card, of_change=True)
+    return f"{help_text}; {level} interval of the change: {ends}.{doubt}"
 
 
 def _ends(interval: Interval, card: Card, of_change: bool = False) -> str:

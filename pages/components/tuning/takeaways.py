@@ -112,9 +112,9 @@ def front_takeaway(
 
 def _as_good(change: Comparison | None) -> str:
     """Only what cannot lose more than a point of nDCG is as good."""
-    if change is None or change.interval.low >= -_POINT:
+    if change is None or change.interval_95.low >= -_POINT:
         return "As good"
-    lost = -change.interval.low
+    lost = -change.interval_95.low
     return f"No lower on these questions, though up to {lost:.3f} may be lost on others,"
 
 

@@ -78,6 +78,7 @@ class ComparisonData(Schema):
     baseline_mean: float = attribute("baseline")
     difference: float
     interval: list[float]
+    confidence: float
     p: float
     verdict: str
     doubt: str

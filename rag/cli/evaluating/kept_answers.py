@@ -126,6 +126,7 @@ def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Ou
                 "without": comparison.baseline,
                 "difference": comparison.difference,
                 "interval": list(comparison.interval),
+                "confidence": comparison.confidence,
                 "p": comparison.p,
             }
             for metric, comparison in figures.items()

@@ -119,7 +119,8 @@ def _paired(paired_gate: PairedGate) -> dict[str, Any]:
     return {
         "outcome": paired_gate.outcome,
         "difference": figures.difference,
-        "interval": list(figures.interval),
+        "interval": list(paired_gate.interval),
+        "confidence": paired_gate.confidence,
         "p": figures.p,
         "questions": len(figures.differences),
         "left_out": figures.left_out,

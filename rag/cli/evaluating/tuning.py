@@ -90,6 +90,7 @@ def _best(best: Best) -> dict[str, Any]:
         "verdict": compared.verdict,
         "gain": compared.difference,
         "interval": list(compared.interval),
+        "confidence": compared.confidence,
         "p": compared.p,
         "level": compared.alpha,
         "attempt": best.attempt.number,

@@ -79,7 +79,7 @@ def open_hits(
                 dict(zip(rankings, second.tolist(), strict=True)),
                 groups=groups,
             )
-            by_metric[name] = OpenHits(k, shares, compared.difference, compared.interval)
+            by_metric[name] = OpenHits(k, shares, compared.difference, compared.interval_95)
     return by_metric
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.evaluation.intervals import signed
+from rag.evaluation.intervals import as_percent, signed
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import Baseline, RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, section
@@ -73,10 +73,10 @@ def _test(baseline: Baseline) -> str:
     low, high = figures.interval
     p = "below 0.001" if figures.p < 0.001 else f"{figures.p:.2g}"
     return (
-        f"On average {signed(figures.difference)}, with a 95% interval from {signed(low)} to "
-        f"{signed(high)}. If the two runs were equally good, a difference at least this large "
-        f"would come about by chance with probability {p} (paired randomisation test over "
-        f"{counted(len(figures.differences), 'question')})."
+        f"On average {signed(figures.difference)}, with a {as_percent(figures.confidence)} "
+        f"interval from {signed(low)} to {signed(high)}. If the two runs were equally good, "
+        f"a difference at least this large would come about by chance with probability {p} "
+        f"(paired randomisation test over {counted(len(figures.differences), 'question')})."
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import Comparison
-from rag.evaluation.intervals import signed
+from rag.evaluation.intervals import as_percent, signed
 from rag.evaluation.report.words import counted
 from rag.jobs import JobRow
 from rag.operation import operation
@@ -52,7 +52,8 @@ class MemoryEffect:
             return f"Memory changed nothing: it had no example for any of {questions}."
         comparison, title = self.figures, _TITLES[self.figures.metric]
         low, high = comparison.interval
-        amount = f"{abs(comparison.difference):.3f} (95% interval {signed(low)} to {signed(high)})"
+        ends = f"{as_percent(comparison.confidence)} interval {signed(low)} to {signed(high)}"
+        amount = f"{abs(comparison.difference):.3f} ({ends})"
         sample = f"{questions}, {self.shown:,} of them with examples"
         match comparison.verdict:
             case "better":

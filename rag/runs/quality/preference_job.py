@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import compare
 from rag.evaluation.inference.clusters import CONSIDERABLE
-from rag.evaluation.intervals import Interval
+from rag.evaluation.intervals import Interval, as_percent
 from rag.evaluation.judges import RUBRICS, NoGrade, Preferred, prefer
 from rag.evaluation.report.words import counted
 from rag.jobs import JobRow, Jobs, Reporter
@@ -39,9 +39,9 @@ class Preferences:
     """The rate at which a judge prefers the answers of one run to those of another run.
 
     ``rate`` is the mean over questions of 1 for better, 0 for worse, and 0.5 for a tie.
-    ``interval`` is its 95% interval, in which questions of one group count as one. A judge that
-    decides by the order contradicts itself, which counts as a tie. ``open`` questions are not
-    judged yet.
+    ``interval`` is its interval at the level of the test, ``confidence``, in which questions of one
+    group count as one. A judge that decides by the order contradicts itself, which counts as a tie.
+    ``open`` questions are not judged yet.
     """
 
     run: str
@@ -54,6 +54,7 @@ class Preferences:
     open: int
     rate: float
     interval: Interval
+    confidence: float
     p: float
     verdict: str
     groups: int
@@ -75,7 +76,8 @@ class Preferences:
         if self.design_effect > CONSIDERABLE:
             alike = f"; they form {self.groups:,} groups, of which each counts once"
         sentence = (
-            f"{head}: win rate {self.rate:.0%} (95% interval {low:.0%} to {high:.0%}), "
+            f"{head}: win rate {self.rate:.0%} ({as_percent(self.confidence)} interval {low:.0%} "
+            f"to {high:.0%}), "
             f"{counted(self.questions, 'question')}, {self.wins:,} better, {self.losses:,} worse, "
             f"{self.ties:,} tied{alike}."
         )
@@ -140,6 +142,7 @@ class PairwiseComparisons:
             open=len(pair.texts) - len(rates),
             rate=comparison.mean,
             interval=Interval(max(low + 0.5, 0.0), min(high + 0.5, 1.0)),
+            confidence=comparison.confidence,
             p=comparison.p,
             verdict=comparison.verdict,
             groups=comparison.clusters,
