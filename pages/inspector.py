@@ -15,7 +15,12 @@ from pages.components.inspector.funnel import STEP, funnel
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
 from pages.components.inspector.hit_sources import HitSources, result_view, search_notes
 from pages.components.inspector.trace_details import trace_details
-from pages.components.inspector.what_if import PASSAGE, open_passage
+from pages.components.inspector.what_if import (
+    PASSAGE,
+    expected,
+    expected_fields,
+    open_passage,
+)
 from pages.components.labels.evidence_dialog import evidence_button
 from pages.components.labels.grading import Grading, grading_bar
 from pages.components.recipe.federation import scope_picker
@@ -60,6 +65,10 @@ def main() -> None:
         question_recipe = for_question(base, question, recipe)
         if question_recipe != recipe:
             st.caption(":material/info: Searched all the same: refusing is off for this question.")
+        if trace.candidates or not retrieval.is_empty(base):
+            words, document = expected_fields(base, question_recipe)
+            with guard():
+                expected(base, trace, question_recipe, words, document)
         _evidence(HitSources(base, question_recipe, trace, also), trace, question_recipe)
 
 

@@ -10,8 +10,7 @@ import streamlit as st
 from pages.components.documents.add import sample_button
 from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
-from pages.components.labels.question_editor import edit_button
-from pages.components.labels.question_proposals import make_button, proposals
+from pages.components.labels.question_sets_view import question_count, question_sets_view
 from pages.components.metrics import readings
 from pages.components.metrics.answers import ANSWER_CARDS, answer_cards
 from pages.components.metrics.cards import (
@@ -28,7 +27,7 @@ from pages.components.metrics.model_judge import model_judge
 from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
 from pages.components.runs.actions import documents_changed, downloads
-from pages.components.shell.buttons import action_button
+from pages.components.shell.buttons import action_button, tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
 from pages.components.shell.permission import offered
@@ -51,6 +50,9 @@ from rag import (
 _JOB_HEIGHT = 84  # pixels
 
 
+TAB = "metrics"  # the URL's parameter
+
+
 def main() -> None:
     """The page."""
     base = chosen_base()
@@ -62,9 +64,27 @@ def main() -> None:
         return
     with st.sidebar:
         recipe = recipe_panel(base)
-    chosen = _question_set(base, sets, recipe)
-    with guard():
-        _results(base, chosen, recipe)
+    by_name = {item.name: item for item in sets}
+    name = st.selectbox(
+        "Question set", list(by_name), key=question_sets.SET, bind="query-params", width=420
+    )
+    views = {
+        "Results": partial(_measured, base, by_name[name], recipe),
+        "Question sets": partial(_sets, base, sets, by_name[name], recipe),
+    }
+    tabs(views, TAB)
+
+
+def _sets(
+    base: KnowledgeBase, sets: Sequence[QuestionSet], chosen: QuestionSet, recipe: Recipe
+) -> None:
+    question_sets_view(base, sets, chosen, recipe)
+    _lost_labels(base, chosen)
+
+
+def _lost_labels(base: KnowledgeBase, chosen: QuestionSet) -> None:
+    version = readings.version_of(chosen)
+    question_sets.lost_labels(readings.lost_labels(base, chosen.name, version))
 
 
 def _no_questions(base: KnowledgeBase) -> None:
@@ -88,52 +108,31 @@ def _no_questions(base: KnowledgeBase) -> None:
         st.page_link("inspector.py", label="Open the inspector", icon=":material/troubleshoot:")
 
 
-def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) -> QuestionSet:
-    by_name = {item.name: item for item in sets}
-    picker, action, more = st.columns([5, 2, 2], vertical_alignment="bottom")
+def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
+    """Draw the evaluation of a question set, and its results."""
+    size, action = st.columns([5, 3], vertical_alignment="center")
     # As high as a running job, which takes the place of the button: nothing below it jumps.
-    with picker.container(height=_JOB_HEIGHT, border=False, vertical_alignment="bottom"):
-        name = st.selectbox(
-            "Question set", list(by_name), key=question_sets.SET, bind="query-params"
-        )
-    chosen = by_name[name]
-    with more.popover("Export", icon=":material/download:", width="stretch"):
-        question_sets.export_buttons(base, name)
-    size = f"{_size(chosen)}. Changed {ago(chosen.changed)}."
-    if chosen.answerable:
-        planned = _plan(base, chosen)
-        st.caption(f"{size} {planned.headline}", help=planned.method or None)
-    else:
-        st.caption(size)
-    # Not in the popover: it would stay open before the dialogs.
-    with st.container(horizontal=True, gap="small"):
-        if question_sets.import_button(base):
-            question_sets.import_dialog(base)
-        edit_button(base, name)
-        make_button(base, name, recipe)
-        question_sets.versions_button(base, chosen)
-        question_sets.manage_button(base, chosen)
-    version = readings.version_of(chosen)
-    question_sets.lost_labels(readings.lost_labels(base, name, version))
-    if chosen.proposed:
-        proposals(base, name)
+    with size.container(height=_JOB_HEIGHT, border=False, vertical_alignment="center"):
+        text = f"{question_count(chosen)}. Changed {ago(chosen.changed)}."
+        if chosen.answerable:
+            planned = _plan(base, chosen)
+            st.caption(f"{text} {planned.headline}", help=planned.method or None)
+        else:
+            st.caption(text)
     with action.container(border=False), guard():
         _evaluate(base, chosen, recipe)
-    return chosen
+    _lost_labels(base, chosen)
+    if chosen.proposed:
+        waiting = counted(chosen.proposed, "proposed question")
+        st.caption(f":material/rule: {waiting} to accept or reject on the tab *Question sets*.")
+    with guard():
+        _results(base, chosen, recipe)
 
 
 def _plan(base: KnowledgeBase, chosen: QuestionSet) -> Plan:
     """Return the power analysis of a question set, based on its latest runs."""
     run_ids = tuple(run.id for run in base.runs.every(chosen.name))
     return readings.plan(base, chosen.name, run_ids, readings.version_of(chosen))
-
-
-def _size(chosen: QuestionSet) -> str:
-    unanswerable = chosen.questions - chosen.answerable
-    size = counted(chosen.questions, "question")
-    if not unanswerable:
-        return size
-    return f"{size}, {unanswerable:,} of them without an answer in the documents"
 
 
 def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
@@ -198,6 +197,11 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     is_pinned = pinned is not None and pinned.id != run.id
     before = pinned if is_pinned else former
     _stale(base, chosen, run, recipe)
+    if cutoffs(run):
+        with st.container(horizontal=True, gap="small"):
+            judge_button(base, run)
+            model_judge(base, run, recipe)
+            downloads(base, run, pinned if is_pinned else None)
     version = readings.version_of(chosen)
     between = readings.between(base, run.id, before.id, version) if before else None
     metrics = tuple(card.metric for card in (*CARDS, *ANSWER_CARDS))
@@ -221,10 +225,6 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     with st.expander("All measures at every k", icon=":material/table:"):
         figures_table(run)
     tag_table(base, run, version)
-    with st.container(horizontal=True, gap="small"):
-        judge_button(base, run)
-        model_judge(base, run, recipe)
-        downloads(base, run, pinned if is_pinned else None)
     failures_table(base, run, results)
 
 

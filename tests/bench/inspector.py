@@ -50,7 +50,7 @@ def _with_view(app: AppTest, view: str, questions: list[str], reruns: int) -> di
     """What a new question costs while a view is open that explains it."""
     app.segmented_control(key="view").set_value(view).run()
     if view == "What if":
-        app.text_area(key="missing").set_value(questions[-1]).run()
+        app.text_input(key="missing").set_value(questions[-1]).run()
 
     def ask(at: int) -> None:
         app.text_input(key="q").set_value(questions[at - 1]).run()

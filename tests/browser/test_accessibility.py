@@ -22,6 +22,7 @@ PAGES = (
     "chat",
     "inspector?q=How+long+may+unused+leave+be+carried+over%3F",
     "metrics",
+    "metrics?metrics=Question+sets",
     "tuning",
     "runs",
     "runs?compare=Arena",
@@ -30,7 +31,8 @@ PAGES = (
     "settings",
 )
 OPENED = {
-    "metrics": ("Edit questions", "Import questions", "Judge next", "Rename or delete"),
+    "metrics": ("Judge next",),
+    "metrics?metrics=Question+sets": ("Edit questions", "Import questions", "Rename or delete"),
     "chat": ("Add to questions",),
     "tuning": ("Grid",),
 }

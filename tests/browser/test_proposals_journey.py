@@ -24,7 +24,7 @@ def test_make_questions_and_accept_them(
     shoot: Callable[[Page, str], None],
 ) -> None:
     with serve(warm_home) as address:
-        page.goto(f"{address}/metrics?kb=handbook&set=checks")
+        page.goto(f"{address}/metrics?kb=handbook&set=checks&metrics=Question+sets")
         page.get_by_role("button", name="Make questions").click()
         page.get_by_label("How many").fill("2")
         page.get_by_label("How many").press("Enter")
@@ -34,7 +34,7 @@ def test_make_questions_and_accept_them(
         shoot(page, "proposals")
         accept = page.get_by_role("button", name="Accept 2", exact=True)
         every_row = (15, 17)
-        click_table(page.get_by_test_id("stDataFrame").first, every_row, accept)
+        click_table(page.get_by_test_id("stDataFrame").last, every_row, accept)
         accept.click()
         page.get_by_text("5 questions.").wait_for()
     workspace = workspace_at(warm_home)

@@ -42,7 +42,7 @@ def test_edit_a_question_then_import_a_file(
     file.write_text(FILE)
     with serve(warm_home) as address:
         with page.expect_websocket() as opened:
-            page.goto(f"{address}/metrics?kb=handbook&set=checks")
+            page.goto(f"{address}/metrics?kb=handbook&set=checks&metrics=Question+sets")
         page.get_by_role("button", name="Edit questions").click()
         _replace(page, opened.value, 0, ASKED)
         shoot(page, "question-editor")
@@ -72,7 +72,7 @@ def test_an_edit_stays_with_its_question_when_others_change_the_set(
 ) -> None:
     with serve(warm_home) as address:
         with page.expect_websocket() as opened:
-            page.goto(f"{address}/metrics?kb=handbook&set=checks")
+            page.goto(f"{address}/metrics?kb=handbook&set=checks&metrics=Question+sets")
         page.get_by_role("button", name="Edit questions").click()
         _replace(page, opened.value, 1, ASKED)
         workspace = workspace_at(warm_home)

@@ -83,8 +83,8 @@ def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base: Knowle
 
 
 def test_a_missing_sentence_is_found_and_looked_up(base: KnowledgeBase) -> None:
-    app = visit("inspector.py", q=LEAVE, view="What if")
-    app.text_area(key="missing").set_value(CERTIFICATE).run()
+    app = visit("inspector.py", q=LEAVE)
+    app.text_input(key="missing").set_value(CERTIFICATE).run()
     assert ":green-badge[has these words]" in texts(app)
     assert "Against the last one shown (leave.md)" in texts(app).replace("\\", "")
     (look,) = [each for each in app.button if (each.key or "").startswith("what_if_look_")]
@@ -95,7 +95,7 @@ def test_a_missing_sentence_is_found_and_looked_up(base: KnowledgeBase) -> None:
 
 
 def test_a_document_shows_where_its_passages_stand(base: KnowledgeBase) -> None:
-    app = visit("inspector.py", q=LEAVE, view="What if", missing_document="safety.md")
+    app = visit("inspector.py", q=LEAVE, missing_document="safety.md")
     shown = [each for each in app.button if (each.key or "").startswith("what_if_look_")]
     (document,) = [
         each for each in base.documents.documents(base.recipe().index) if each.name == "safety.md"

@@ -12,7 +12,7 @@ from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first
 from pages.components.shell.text import plain
 from rag import QuestionResult, QuestionRow, Workspace
-from tests.pages.conftest import finished
+from tests.pages.conftest import finished, questions_file
 
 OpenPage = Callable[..., AppTest]
 
@@ -49,7 +49,10 @@ def test_a_run_leaves_as_files(labelled: Workspace, open_page: OpenPage) -> None
     evaluated(labelled)
     app = open_page("metrics.py")
     labels = [button.label for button in app.get("download_button")]
-    assert {"Report (HTML)", "TREC run", "TREC qrels", "Export BEIR"} <= set(labels)
+    assert {"Report (HTML)", "TREC run", "TREC qrels"} <= set(labels)
+    app = open_page("metrics.py", metrics="Question sets")
+    labels = [button.label for button in app.get("download_button")]
+    assert {"Export JSONL", "Export CSV", "Export BEIR", "Export TREC qrels"} <= set(labels)
 
 
 def test_a_reload_keeps_the_figures(labelled: Workspace, open_page: OpenPage) -> None:
@@ -260,9 +263,9 @@ def test_first_ranks_are_counted_in_bands() -> None:
 
 
 def test_questions_are_edited_as_a_table(labelled: Workspace, open_page: OpenPage) -> None:
-    app = open_page("metrics.py")
+    app = open_page("metrics.py", metrics="Question sets")
     app.button(key="questions_edit").click().run()
-    table = next(each.value for each in app.dataframe if "Answerable" in each.value)
+    table = next(each.value for each in app.dataframe if "Tags" in each.value)
     assert list(table["id"]) == ["q1", "q2", "q3", "q4"]
     assert list(table["Answerable"]) == [True, True, True, False]
     assert table["Tags"][1] == "pump.txt"
@@ -279,7 +282,7 @@ def test_a_set_gets_another_name_and_keeps_its_run(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     figures = evaluated(labelled)
-    app = open_page("metrics.py")
+    app = open_page("metrics.py", metrics="Question sets")
     app.button(key="set_manage").click().run()
     assert app.button(key="set_rename").disabled
     app.text_input(key="set_name").set_value(" spot checks ")
@@ -287,13 +290,15 @@ def test_a_set_gets_another_name_and_keeps_its_run(
     assert not app.exception
     assert [item.name for item in labelled.base("notes").questions.every()] == ["spot checks"]
     assert app.selectbox(key="set").value == "spot checks"
+    assert list(app.dataframe[0].value["Name"]) == ["spot checks"]
+    app = open_page("metrics.py")
     assert _cards(app)["MRR@10"] == f"{figures['mrr@10']:.3f}"
 
 
 def test_a_set_is_deleted_only_after_a_second_look(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
-    app = open_page("metrics.py")
+    app = open_page("metrics.py", metrics="Question sets")
     app.button(key="set_manage").click().run()
     assert app.button(key="set_delete").disabled
     app.checkbox(key="set_sure").check()
@@ -301,6 +306,19 @@ def test_a_set_is_deleted_only_after_a_second_look(
     assert not app.exception
     assert labelled.base("notes").questions.every() == []
     assert "Try the sample" in "\n".join(each.value for each in app.markdown)
+
+
+def test_a_set_is_chosen_in_the_table(labelled: Workspace, open_page: OpenPage) -> None:
+    labelled.base("notes").exchange.import_file("more", "more.jsonl", questions_file())
+    app = open_page("metrics.py", metrics="Question sets", set="checks")
+    table = app.dataframe[0].value
+    assert list(table["Name"]) == ["checks", "more"]
+    assert list(table["Questions"]) == [4, 4]
+    assert list(table["Answerable"]) == [3, 3]
+    app.session_state["metrics_next_set"] = "more"
+    app.run()
+    assert app.selectbox(key="set").value == "more"
+    assert app.subheader[0].value == "more"
 
 
 def test_rows_of_the_table_become_questions() -> None:
@@ -319,14 +337,14 @@ def test_questions_are_made_and_wait_for_a_decision(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     base = labelled.base("notes")
-    app = open_page("metrics.py")
+    app = open_page("metrics.py", metrics="Question sets")
     app.button(key="questions_make").click().run()
     app.button(key="questions_make_go").click().run()
     (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "generate"]
     labelled.jobs.run(job.id)
     waiting = base.proposals.every("checks")
     assert waiting
-    app = open_page("metrics.py")
+    app = open_page("metrics.py", metrics="Question sets")
     table = next(each.value for each in app.dataframe if "Leak" in each.value)
     assert list(table["Question"]) == [item.text for item in waiting]
     assert list(table["Words that answer"]) == [item.labels[0].quote for item in waiting]

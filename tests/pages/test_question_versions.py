@@ -35,9 +35,13 @@ def test_a_name_that_is_taken_asks_what_becomes_of_the_set(labelled: Workspace) 
 def test_a_replaced_version_is_brought_back(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     before = [(item.id, item.labels) for item in base.questions.labelled("checks")]
-    assert not [each for each in open_page("metrics.py").button if each.key == "set_versions"]
+    assert not [
+        each
+        for each in open_page("metrics.py", metrics="Question sets").button
+        if each.key == "set_versions"
+    ]
     base.exchange.import_file("checks", "new.jsonl", REPLACED)
-    app = open_page("metrics.py")
+    app = open_page("metrics.py", metrics="Question sets")
     app.button(key="set_versions").click().run()
     assert app.selectbox(key="set_version").options == [
         "Version 1: 4 questions, 3 labels, replaced just now"

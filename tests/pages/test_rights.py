@@ -83,17 +83,19 @@ OFFERED = {
     },
     "metrics.py": {
         "metrics_evaluate": EDITOR,
+        "judging_": LABELLER,
+    },
+    "metrics.py#Question sets": {
         "metrics_import": LABELLER,
         "questions_edit": LABELLER,
         "questions_make": LABELLER,
         "set_manage": LABELLER,
-        "judging_": LABELLER,
     },
     "tuning.py": {"tuning_search": EDITOR},
     "runs.py": {"runs_pin": EDITOR, "runs_note": EDITOR, "runs_delete": EDITOR},
     "settings.py": {"prompt_save": EDITOR},
 }
-"""The roles that a button is for, by page and the key that it begins with."""
+"""The roles that a button is for, by page and its tab, and the key that it begins with."""
 EVERYWHERE = {"frame_recipe_name_": EDITOR}
 
 
@@ -118,7 +120,8 @@ def test_what_a_role_may_not_do_is_not_offered(
     role: str, page: str, visit: Callable[..., AppTest], world: World
 ) -> None:
     found = {name: world.parameters[name] for name in ("kb", "set", "run", "runs")}
-    app = opened(visit(role, page, **found), page)
+    file, _, tab = page.partition("#")
+    app = opened(visit(role, file, **found, metrics=tab), page)
     for key, roles in (OFFERED[page] | EVERYWHERE).items():
         held = buttons(app, key)
         assert held, key
@@ -143,7 +146,8 @@ def test_a_single_local_user_is_offered_everything(
         app = AppTest.from_file(str(FRAME), default_timeout=300)
         for name in ("kb", "set", "run", "runs"):
             app.query_params[name] = world.parameters[name]
-        app = opened(app.switch_page(page).run(), page)
+        file, _, app.query_params["metrics"] = page.partition("#")
+        app = opened(app.switch_page(file).run(), page)
         for key in (*keys, *EVERYWHERE):
             held = buttons(app, key)
             assert held, (page, key)

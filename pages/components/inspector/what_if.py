@@ -7,7 +7,6 @@ import streamlit as st
 from pages.components.inspector import explanations
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button
-from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from pages.components.shell.wording import clipped
 from pages.components.source.places import place
@@ -31,6 +30,7 @@ from rag import (
 PASSAGE = "passage"  # the URL's parameter: any passage of the build, by id
 TEXT, DOCUMENT = "missing", "missing_document"
 MOST_DOCUMENTS = 500
+_MOST_UNROLLED, _TALLEST = 3, 420  # findings; pixels
 _OUTCOMES = {"kept": "came through", "lost": "lost here"}  # others are called what they are
 _MATCHES = {
     "exact": ":green-badge[has these words]",
@@ -41,19 +41,11 @@ _MATCHES = {
 
 
 def what_if(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
-    """Left the passage that is open, right the search for one that is missing."""
-    left, right = st.columns(2, gap="large")
-    with left, guard():
-        _passage(base, trace, recipe, selected)
-    with right, guard():
-        _missing(base, trace, recipe)
-
-
-def _passage(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
+    """Draw the rank of the open passage, stage by stage, and the changes that would move it."""
     st.markdown("### Where the passage stands")
     key = _wanted(selected)
     if key is None:
-        st.caption("Select a passage above, or find one on the right.")
+        st.caption("Select a passage above.")
         return
     explainer = explanations.explainer(base, trace, recipe)
     try:
@@ -127,37 +119,47 @@ def _apply(base: KnowledgeBase, change: Counterfactual) -> None:
     working_recipe.change(base, {f"search.{change.field}": value})
 
 
-def _missing(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
-    st.markdown("### Find the missing")
-    text = st.text_area(
-        "A sentence that should have been found",
-        key=TEXT,
-        bind="query-params",
-        height=80,
-        placeholder="Paste the words of the passage that you expected.",
-    )
-    document = _document(base, recipe)
-    if text and text.strip():
+def expected_fields(base: KnowledgeBase, recipe: Recipe) -> tuple[str, str | None]:
+    """Draw the fields for a passage that the user expected.
+
+    Return its words, and the id of its document.
+    """
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input(
+            "Expected something else? Paste its words",
+            key=TEXT,
+            bind="query-params",
+            placeholder="A sentence of the passage that you expected",
+            icon=":material/frame_inspect:",
+        )
+        document = _document(base, recipe)
+    return text or "", document
+
+
+def expected(
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, text: str, document: str | None
+) -> None:
+    """Draw where the passages with these words, or of this document, stand, and why."""
+    if text.strip():
         findings = explanations.find(base, trace, recipe, text)
     elif document:
         findings = explanations.explainer(base, trace, recipe).in_document(document)
     else:
-        st.caption("Paste a sentence or choose a document: you see where it went, and why.")
         return
     if not findings:
         st.info("This document has no passage in the index.")
-    for finding in findings:
-        _finding(base, finding)
+    with st.container(height=_TALLEST if len(findings) > _MOST_UNROLLED else "content"):
+        for finding in findings:
+            _finding(base, finding)
 
 
 def _document(base: KnowledgeBase, recipe: Recipe) -> str | None:
     documents = {info.name: info.id for info in base.documents.documents(recipe.index)}
+    options = {"key": DOCUMENT, "bind": "query-params", "width": 260}
     if len(documents) <= MOST_DOCUMENTS:
-        name = st.selectbox(
-            "or a document", sorted(documents), index=None, key=DOCUMENT, bind="query-params"
-        )
+        name = st.selectbox("Or choose its document", sorted(documents), None, **options)
     else:
-        name = st.text_input("or the name of a document", key=DOCUMENT, bind="query-params")
+        name = st.text_input("Or type the name of its document", **options)
     if name and name not in documents:
         st.caption(f"No document is called {plain(name)}.")
     return documents.get(name) if name else None
