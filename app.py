@@ -160,6 +160,13 @@ async def open_link(request: Request) -> RedirectResponse:
     return answer
 
 
+async def open_tour(request: Request) -> RedirectResponse:
+    """Keep what a link shows in a cookie, as ``open_link`` does, and lead to one of its tours."""
+    answer = await open_link(request)
+    answer.headers["Location"] = f"/tour?tour={request.path_params['tour']}"
+    return answer
+
+
 async def leave_link(_: Request) -> RedirectResponse:
     """Forgets the link that was opened."""
     answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
@@ -185,7 +192,12 @@ bound_connections()
 api = Api(_workspace, figures=_shows_metrics())
 app = st.App(
     SCRIPT,
-    routes=[*api.routes(), Route(LEAVE, leave_link), Route("/share/{secret}", open_link)],
+    routes=[
+        *api.routes(),
+        Route(LEAVE, leave_link),
+        Route("/share/{secret}", open_link),
+        Route("/share/{secret}/tour/{tour:int}", open_tour),
+    ],
     lifespan=lifespan,
     middleware=[Middleware(Guard)],
 )

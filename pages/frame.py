@@ -1,6 +1,7 @@
 """The frame around every page: tab title, logo, navigation, sidebar. Streamlit runs it first."""
 
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 from streamlit.navigation.page import Page
@@ -80,6 +81,17 @@ SETTINGS = st.Page(
 )
 
 
+def tour_page(visibility: Literal["visible", "hidden"]) -> Page:
+    """Return the page of guided tours, which owners reach from what they compose tours of."""
+    return st.Page(
+        "tour.py",
+        title="Tours",
+        icon=":material/tour:",
+        help="A guided tour: an answer, its page, why it was found, and how good that is.",
+        visibility=visibility,
+    )
+
+
 def moved(address: str, page: Page, **parameters: str) -> Page:
     """Return a hidden page that leads an old address on to a page, with its parameters."""
 
@@ -90,6 +102,7 @@ def moved(address: str, page: Page, **parameters: str) -> Page:
     return st.Page(lead_on, title=address.title(), url_path=address, visibility="hidden")
 
 
+TOURS, HIDDEN_TOURS = tour_page("visible"), tour_page("hidden")
 MOVED = [
     moved("arena", RUNS, compare="Arena"),
     moved("review", USAGE, usage="Review"),
@@ -151,7 +164,7 @@ st.set_page_config(
 )
 st.html(ASSETS / "focus.css")
 st.logo(str(ASSETS / "touchstone.svg"), size="large", icon_image=str(ASSETS / "mark.svg"))
-PAGES = [DOCUMENTS, CHAT, INSPECTOR, METRICS, TUNING, RUNS, USAGE, SETTINGS]
+PAGES = [DOCUMENTS, CHAT, INSPECTOR, METRICS, TUNING, RUNS, USAGE, SETTINGS, HIDDEN_TOURS]
 bound_address()
 with run_cache():
     if not let_in():
@@ -161,7 +174,10 @@ with run_cache():
     with guard():
         used = is_used()
     if guest():
-        LEADING_ON, PAGES = [HOME], [CHAT, RUNS]
+        shows_tours = False
+        with guard():
+            shows_tours = bool(known_bases() and base().tours.list_tours())
+        LEADING_ON, PAGES = [HOME], [CHAT, TOURS if shows_tours else HIDDEN_TOURS, RUNS]
     elif not used:
         PAGES[PAGES.index(USAGE)] = UNUSED
 current = st.navigation([*LEADING_ON, *PAGES])

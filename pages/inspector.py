@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
 import streamlit as st
 
 from pages.components.inspector import retrieval
 from pages.components.inspector.candidate_chart import candidate_chart, clicked
 from pages.components.inspector.candidates import Candidate, at_step, candidates
+from pages.components.inspector.explanations import explainer
 from pages.components.inspector.funnel import STEP, funnel
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
 from pages.components.inspector.hit_sources import HitSources, result_view, search_notes
@@ -32,7 +33,16 @@ from pages.components.shell.session import show
 from pages.components.shell.text import plain
 from pages.components.source.places import place
 from pages.components.source.view import LEAF, WALK, SourceSpan, source_view
-from rag import Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
+from pages.components.tours.add_dialog import tour_button
+from rag import (
+    Hit,
+    KnowledgeBase,
+    Recipe,
+    TouchstoneError,
+    TourStop,
+    Trace,
+    explanation_stop,
+)
 
 QUESTION = "q"  # the URL's parameter, and the key of the field
 _OF_A_QUESTION = {QUESTION, PASSAGE, STEP, WALK, LEAF}
@@ -197,12 +207,21 @@ def _source(origins: HitSources, grading: Grading, selected: Hit) -> None:
     span = SourceSpan(chunk.document_id, chunk.start, chunk.end)
     source_view(origin.base, origin.recipe, span, HEIGHT - 110)
     if origin is origins.own:
-        evidence_button(grading, selected)
+        with st.container(horizontal=True):
+            evidence_button(grading, selected)
+            tour_button(origin.base, f"why_{chunk.id}", partial(_stops, origins, chunk.key))
     else:
         st.caption(
             f"{origin_badge(selected)} Labels of this page are those of "
             f"{plain(grading.base.name)}. Choose the other knowledge base to label its passages."
         )
+
+
+def _stops(origins: HitSources, key: int) -> list[TourStop]:
+    """Return the way of a passage through the retrieval as a stop of a tour."""
+    own = origins.own
+    standing = explainer(own.base, own.trace, own.recipe).standing(key)
+    return [explanation_stop(own.trace.question, standing)]
 
 
 def _selected(

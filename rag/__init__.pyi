@@ -122,6 +122,10 @@ from .knowledge_base import FederatedBase as FederatedBase
 from .knowledge_base import KnowledgeBase as KnowledgeBase
 from .knowledge_base.overview import BaseInfo as BaseInfo
 from .knowledge_base.overview import BaseOverview as BaseOverview
+from .knowledge_base.tour_stops import answer_stops as answer_stops
+from .knowledge_base.tour_stops import comparison_stop as comparison_stop
+from .knowledge_base.tour_stops import explanation_stop as explanation_stop
+from .knowledge_base.tour_stops import run_stop as run_stop
 from .lexical import Explanation as Explanation
 from .lexical import TermMatch as TermMatch
 from .maintenance.backup import Backup as Backup
@@ -229,6 +233,11 @@ from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning
 from .telemetry import watch_work as watch_work
+from .tours import Tour as Tour
+from .tours import TourQuote as TourQuote
+from .tours import TourStop as TourStop
+from .tours import TourValue as TourValue
+from .tours import tour_html as tour_html
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
 from .tuning.grid_search import Best as Best

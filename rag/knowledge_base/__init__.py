@@ -80,6 +80,7 @@ from rag.services import Services
 from rag.storage import bases, documents, passage_edits
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
+from rag.tours import Tours
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
 
@@ -123,6 +124,7 @@ class KnowledgeBase:
         self.maps = BaseMaps(maps, jobs, base.id)
         self.members = Members(services.database, base.id)
         self.links = Links(services.database, base.id)
+        self.tours = Tours(services.database, base.id)
         self.memory = Memory(services, base.id, base.name, visitor)
         self.conversations = Conversations(services.database, self.memory)
         self.operations = Operations(services.database, self.memory.scope)

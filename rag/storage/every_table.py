@@ -4,6 +4,7 @@ from rag.storage.access.audit import audit_entry
 from rag.storage.access.links import share_link
 from rag.storage.access.replies import api_reply
 from rag.storage.access.tokens import api_token
+from rag.storage.access.tours import tour
 from rag.storage.conversations.prompt_texts import prompt_text
 from rag.storage.conversations.tables import turn
 from rag.storage.leases import lease
@@ -14,7 +15,7 @@ from rag.storage.tables import metadata
 from rag.storage.tools import tool
 
 _ACCESS = (api_reply, api_token, audit_entry, share_link)
-for table in (*_ACCESS, judgement, lease, passage_edit, prompt_text, recipe_name, tool, turn):
+for table in (*_ACCESS, judgement, lease, passage_edit, prompt_text, recipe_name, tool, tour, turn):
     assert table.metadata is metadata
 
 __all__ = ["metadata"]

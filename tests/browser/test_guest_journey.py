@@ -13,6 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from rag import (
+    KnowledgeBase,
+    TourStop,
+    answer_stops,
+    comparison_stop,
+    explanation_stop,
+    run_stop,
+)
 from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_row, idle, shows, until
 from tests.identity_provider import providing, secrets_file
@@ -31,6 +39,7 @@ class Served:
     address: str
     link: str
     runs: str
+    tour: int
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +62,10 @@ def served(
         base.runs.pin(runs[0])
         add(workspace, base, {"late.md": "# Late\n\nCome late."})  # since the runs were made
         secret, _ = base.links.create("fair")
+        tour = base.tours.create("For the board")
+        base.tours.add(tour, _stops(base))
         workspace.close()
-        yield Served(stack.enter_context(serve(home)), f"/share/{secret}", ",".join(runs))
+        yield Served(stack.enter_context(serve(home)), f"/share/{secret}", ",".join(runs), tour)
 
 
 def test_whoever_has_the_link_asks_and_reads_runs(
@@ -72,6 +83,45 @@ def test_whoever_has_the_link_asks_and_reads_runs(
     assert page.context.pages == [page]
     assert page.context.cookies(served.address + "/") != []
     assert not [each for each in page.context.cookies() if each["name"] == "touchstone_shared"]
+
+
+def _stops(base: KnowledgeBase) -> list[TourStop]:
+    """An answer with its page, why its first passage was retrieved, and two runs compared."""
+    recipe = base.recipe()
+    turn_id = base.conversations.ask(base.conversations.open(None), QUESTION, recipe)
+    base.conversations.conclude(turn_id, base.ask(QUESTION, recipe).answer)
+    turn = base.conversations.turns(base.conversations.recent()[0].id)[0]
+    document = turn.citations[0].document_id
+    explainer = base.explain(QUESTION, recipe)
+    best = explainer.trace.hits[0].chunk.key
+    new, old = base.runs.every()
+    (compared,) = base.runs.compare([new.id], old.id, "ndcg@10", None)
+    return [
+        *answer_stops(turn, {document: base.documents.document(document).text}),
+        explanation_stop(QUESTION, explainer.standing(best)),
+        run_stop(old, "As shipped", base.run_figures.intervals(old.id)),
+        comparison_stop(compared, {new.id: "Strict", old.id: "As shipped"}),
+    ]
+
+
+def test_a_tour_is_read_by_link_on_a_small_screen(
+    served: Served, open_page: Callable[[], Page], shoot: Shoot
+) -> None:
+    page = open_page()
+    page.set_viewport_size({"width": 420, "height": 900})
+    page.goto(f"{served.address}{served.link}/tour/{served.tour}")
+    expect(page.get_by_role("heading", name="For the board")).to_be_visible()
+    for number in range(1, 6):
+        expect(page.get_by_text(f"Stop {number} of 5")).to_be_visible()
+        idle(page)
+        shoot(page, f"tour-{number}")
+        wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+        assert not page.evaluate(wide)
+        if number < 5:
+            page.get_by_role("button", name="Next").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Print version").click()
+    assert QUESTION in Path(download.value.path()).read_text("utf-8")
 
 
 def _follow_a_citation(page: Page) -> None:

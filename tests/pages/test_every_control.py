@@ -16,7 +16,16 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ButtonGroup, Multiselect, Selectbox
 
 from pages.components.shell import identity, session
-from rag import EVERYBODY, ROLES, Claims, KnowledgeBase, NotAllowed, Principal, ScopedWorkspace
+from rag import (
+    EVERYBODY,
+    ROLES,
+    Claims,
+    KnowledgeBase,
+    NotAllowed,
+    Principal,
+    ScopedWorkspace,
+    TourStop,
+)
 from rag.workspace import authorization
 from rag.workspace.authorization import Authorization
 from tests.controls import Sweep, change_all, picking
@@ -37,9 +46,10 @@ PLACES = {
     "runs.py": ("set", "runs", "question"),
     "usage.py": (),
     "settings.py": (),
+    "tour.py": ("tour", "stop"),
 }
 """What the address of each page names."""
-OF_GUESTS = ("chat.py", "runs.py")
+OF_GUESTS = ("chat.py", "runs.py", "tour.py")
 FRAME_ONLY = {"frame_new", "door_out", "frame_recipe_save", "frame_recipe_reset"}
 """Controls around every page, which are used on one of them."""
 
@@ -64,6 +74,8 @@ class Stocked:
         add(workspace, base, {"late.md": "# Late\n\nCome late.", "shut.pdf": _locked()})
         secret, link = base.links.create("fair")
         self.secret = secret
+        tour = base.tours.create("Fair")
+        base.tours.add(tour, [TourStop("answer", LEAVE, "Until June."), TourStop("why", "Why?")])
         talks = {
             role: _asked(view(workspace, signed_in(workspace, role)).base("handbook"))
             for role in ROLES
@@ -72,6 +84,7 @@ class Stocked:
         talks[GUEST] = _asked(guest.base("handbook"))
         self.addresses = {
             role: world.parameters
+            | {"tour": str(tour), "stop": "1"}
             | {"q": LEAVE, "runs": f"{one},{other}", "question": "q1"}
             | {"talk": str(talk), "source": f"{turn}.1"}
             for role, (talk, turn) in talks.items()

@@ -17,6 +17,7 @@ TITLES = {
     "runs.py": "Runs",
     "usage.py": "Usage",
     "settings.py": "Settings",
+    "tour.py": "Tours",
 }
 
 

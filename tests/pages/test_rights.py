@@ -17,6 +17,7 @@ from tests.members import World, said
 PAGES = (
     *("upload.py", "chat.py", "inspector.py", "metrics.py"),
     *("tuning.py", "runs.py", "usage.py", "settings.py"),
+    "tour.py",
 )
 SECRETS = ("carried over", "goggles", "second class", "leave.md", "handbook")
 """Words of the knowledge base and its name."""

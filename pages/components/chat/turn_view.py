@@ -27,7 +27,20 @@ from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
 from pages.components.source.places import is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
-from rag import Dropped, Hit, KnowledgeBase, Recipe, Stage, StoredCitation, Turn, counted, searches
+from pages.components.tours.add_dialog import tour_button
+from rag import (
+    Dropped,
+    Hit,
+    KnowledgeBase,
+    Recipe,
+    Stage,
+    StoredCitation,
+    TourStop,
+    Turn,
+    answer_stops,
+    counted,
+    searches,
+)
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -320,7 +333,15 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
         if turn.status in ("complete", "interrupted", "refused"):
             branches.again_button(base, turn)
             collect_button(base, turn, lambda: retrieved(base, turn))
+            tour_button(base, f"turn_{turn.id}", partial(_stops, base, turn))
             feedback.thumbs(base, turn)
+
+
+def _stops(base: KnowledgeBase, turn: Turn) -> list[TourStop]:
+    """The answer and the page that it cites first, as stops of a tour."""
+    here = {cited.document_id for cited in turn.citations if cited.base in ("", base.name)}
+    texts = {key: base.documents.document(key).text for key in here if is_here(base, key)}
+    return answer_stops(turn, texts)
 
 
 def inspect_button(base: KnowledgeBase, turn: Turn) -> None:

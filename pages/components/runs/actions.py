@@ -20,7 +20,16 @@ from pages.components.shell.buttons import (
 from pages.components.shell.permission import offered
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, LeaderboardRow, Run, ScopedWorkspace, counted
+from pages.components.tours.add_dialog import tour_button
+from rag import (
+    KnowledgeBase,
+    LeaderboardRow,
+    Run,
+    ScopedWorkspace,
+    TourStop,
+    counted,
+    run_stop,
+)
 
 
 def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
@@ -32,7 +41,13 @@ def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
         if st.button("Note and tags", **offered(base, "runs.set_note", key="runs_note", icon=icon)):
             _annotate(base, row.run)
         downloads(base, row.run)
+        tour_button(base, f"run_{row.run.id}", partial(_stops, base, row))
         delete_button(base, [row])
+
+
+def _stops(base: KnowledgeBase, row: LeaderboardRow) -> list[TourStop]:
+    """Return the values of a run as a stop of a tour."""
+    return [run_stop(row.run, run_name(row), base.run_figures.intervals(row.run.id))]
 
 
 def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:

@@ -17,6 +17,7 @@ from pages.components.shell.buttons import switch
 from pages.components.shell.session import cache_data, show, to_url
 from pages.components.shell.text import plain
 from pages.components.shell.wording import difference
+from pages.components.tours.add_dialog import tour_button
 from rag import (
     EQUIVALENT,
     Comparison,
@@ -28,6 +29,7 @@ from rag import (
     RunComparison,
     TouchstoneError,
     as_percent,
+    comparison_stop,
     metric_title,
     posterior,
     signed,
@@ -73,6 +75,9 @@ def comparison(
             downloads(base, compared.run, compared.baseline)
         judge_button(base, compared.run, compared.baseline)
         preferred(base, compared)
+        stops = [comparison_stop(compared, names)]
+        key = f"{compared.run.id}_{compared.baseline.id}"
+        tour_button(base, f"compared_{key}", lambda: stops)
     scope = f"{compared.run.id}_{against}_{metric}_{only is not None}"
     difference_chart(compared, select, f"runs_chart_{scope}")
     picked = questions_table(compared, scope)

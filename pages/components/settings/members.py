@@ -87,7 +87,7 @@ def links_view() -> None:
     for row in (row for row in base.links.every() if row.valid):
         _link(base, row)
     if address := st.session_state.pop(_SHOWN, ""):
-        _show_once(address)
+        show_once(address)
     with st.form("links_form"):
         key = draft_key("links", "links_name")
         name = st.text_input("Name", key=key, placeholder="Who is it for?", max_chars=80)
@@ -95,14 +95,20 @@ def links_view() -> None:
         submitted = st.form_submit_button("Make a link", icon=":material/add_link:")
     if submitted:
         with guard():
-            secret, _ = base.links.create(name, _LIVES[life], workspace().principal.person.id)
-            server = (st.context.url or "").rpartition("/")[0]
+            address = make_link(base, name, _LIVES[life])
             draft_stored("links")
-            st.session_state[_SHOWN] = f"{server}/share/{secret}"
+            st.session_state[_SHOWN] = address
             st.rerun()
 
 
-def _show_once(address: str) -> None:
+def make_link(base: KnowledgeBase, name: str, days: int, path: str = "") -> str:
+    """Create a link; return its address, which leads to ``path`` behind the secret."""
+    secret, _ = base.links.create(name, days, workspace().principal.person.id)
+    server = (st.context.url or "").rpartition("/")[0]
+    return f"{server}/share/{secret}{path}"
+
+
+def show_once(address: str) -> None:
     """The address of a new link; that of a server which others reach is theirs to know."""
     st.success("Copy the link now: it is shown once.", icon=":material/link:")
     st.code(address, language=None)

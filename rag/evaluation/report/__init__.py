@@ -15,7 +15,7 @@ from rag.evaluation.report.content import (
     Retrieved,
     RunReport,
 )
-from rag.evaluation.report.markup import join
+from rag.evaluation.report.markup import Markup, join
 from rag.evaluation.report.results import on_cards
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Miss",
     "Retrieved",
     "RunReport",
+    "html_page",
     "on_cards",
     "render",
 ]
@@ -32,7 +33,6 @@ __all__ = [
 
 def render(report: RunReport) -> str:
     """The report as an HTML page. All text of questions and documents is escaped."""
-    folder = resources.files(__name__)
     body = join(
         results.opening(report),
         results.cards(report),
@@ -46,9 +46,16 @@ def render(report: RunReport) -> str:
         evidence.reproducing(report),
         evidence.closing(report),
     )
+    title = f"{report.base}: {report.run.question_set}"
+    return html_page(title, report.run.code_version, body)
+
+
+def html_page(title: str, version: str, body: Markup) -> str:
+    """Return a page with the style of reports; ``version`` is that of the code that made it."""
+    folder = resources.files(__name__)
     return Template((folder / "page.html").read_text("utf-8")).substitute(
-        title=html.escape(f"{report.base}: {report.run.question_set}"),
-        version=html.escape(report.run.code_version),
+        title=html.escape(title),
+        version=html.escape(version),
         style=(folder / "page.css").read_text("utf-8"),
         body=body,
     )

@@ -1,0 +1,1 @@
+"""Guided tours: keeping a stop, and drawing it."""

@@ -1,0 +1,75 @@
+"""Keeping what a page shows as a stop of a tour, for those who may compose tours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import streamlit as st
+
+from pages.components.shell.buttons import confirm_button
+from pages.components.shell.guard import guard
+from pages.components.shell.permission import refusal
+from pages.components.shell.text import plain
+from pages.components.tours.stop_view import stop_view
+from rag import KnowledgeBase, TourStop
+
+_ADDED = "tour_added"
+_NEW = 0  # in the place of a tour's id
+_TOUR, _TITLE, _NOTE = "tour_add_to", "tour_add_title", "tour_add_note"
+
+Stops = Callable[[], Sequence[TourStop]]
+
+
+def tour_button(base: KnowledgeBase, key: str, stops: Stops) -> None:
+    """Draw a button that keeps ``stops()`` in a tour; draw nothing for those who may not."""
+    if refusal(base, "tours.add"):
+        return
+    if title := st.session_state.pop(f"{_ADDED}_{key}", ""):
+        st.toast(f"Added to the tour **{plain(title)}**.", icon=":material/tour:")
+    if st.button(
+        "Add to tour",
+        key=f"tour_{key}",
+        icon=":material/tour:",
+        type="tertiary",
+        help="Keep this as a stop of a guided tour, which you can share by a link.",
+    ):
+        _add(base, key, stops)
+
+
+@st.dialog("Add to a tour", icon=":material/tour:", width="medium")
+def _add(base: KnowledgeBase, key: str, stops: Stops) -> None:
+    with guard(in_dialog=True):
+        titles = {tour.id: tour.title for tour in base.tours.list_tours()}
+        choices = [*titles, _NEW]
+        tour_id = st.selectbox(
+            "Tour",
+            choices,
+            key=_TOUR,
+            format_func=lambda number: titles.get(number, "New tour"),
+        )
+        if tour_id == _NEW:
+            st.text_input("Title", key=_TITLE, max_chars=80, placeholder="For the board")
+        st.text_area(
+            "Your words for this stop",
+            key=_NOTE,
+            max_chars=2_000,
+            placeholder="Optional: what should people notice here?",
+        )
+        kept = list(stops())
+        with st.expander(f"Preview: {len(kept)} stop{'s' if len(kept) != 1 else ''}"):
+            for stop in kept:
+                stop_view(stop)
+        confirm_button("Add", "tour_add_really", partial(_keep, base, key, kept))
+        if titles:
+            st.page_link("tour.py", label="Open your tours", icon=":material/tour:")
+
+
+def _keep(base: KnowledgeBase, key: str, stops: Sequence[TourStop]) -> None:
+    first, *others = stops
+    stops = [first.with_note(st.session_state[_NOTE]), *others]
+    tour_id = int(st.session_state[_TOUR])
+    if tour_id == _NEW:
+        tour_id = base.tours.create(st.session_state.get(_TITLE, ""))
+    tour = base.tours.add(tour_id, stops)
+    st.session_state[f"{_ADDED}_{key}"] = tour.title

@@ -1,0 +1,168 @@
+"""The Tour page: a sequence of stops for stakeholders, and its composition by an owner."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from pages.components.settings.members import make_link, show_once
+from pages.components.shell.buttons import (
+    action_button,
+    confirm_button,
+    download_button,
+    filled_button,
+)
+from pages.components.shell.guard import guard
+from pages.components.shell.permission import guest, refusal
+from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import to_url
+from pages.components.shell.text import plain
+from pages.components.tours.stop_view import stop_view
+from rag import KnowledgeBase, NotFound, Tour, counted, tour_html
+
+TOUR = "tour"  # the URL's parameter: the id of the tour
+STOP = "stop"  # the URL's parameter: the number of the stop, from 1
+_DIGITS = 9  # of an id or a number
+_LINK = "tour_link"  # the address that was just made, until the next run
+
+
+def main() -> None:
+    """Draw the tour of the address, or all tours."""
+    base = chosen_base()
+    tour = _named(base)
+    if tour is None:
+        _overview(base)
+        return
+    st.title(plain(tour.title))
+    if tour.stops:
+        _read(base, tour)
+    else:
+        st.markdown("This tour has no stops yet.")
+    if not refusal(base, "tours.save"):
+        _compose(base, tour)
+
+
+def _named(base: KnowledgeBase) -> Tour | None:
+    if TOUR not in st.query_params:
+        return None
+    try:
+        return base.tours.get(_number(TOUR))
+    except NotFound:
+        st.warning("The tour of this link is gone.", icon=":material/tour:")
+        return None
+
+
+def _number(name: str) -> int:
+    """Return a number of the address; 0 for anything else."""
+    parameter = st.query_params.get(name, "")
+    return int(parameter) if parameter.isdecimal() and len(parameter) <= _DIGITS else 0
+
+
+def _overview(base: KnowledgeBase) -> None:
+    st.title("Tours")
+    tours = base.tours.list_tours()
+    st.markdown("A tour leads through an answer, its page, why it was found, and how good it is.")
+    for tour in tours:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            stops = counted(len(tour.stops), "stop")
+            st.markdown(f"**{plain(tour.title)}** :gray[{stops}]", width="stretch")
+            opened = partial(to_url, TOUR, str(tour.id))
+            action_button("Open", f"tour_open_{tour.id}", "play_arrow", opened)
+    if tours or guest():
+        return
+    st.markdown(
+        "Compose one from what you see: **Add to tour** is below each answer, beside a passage in "
+        "the inspector, and on Runs. Then share the tour by a link."
+    )
+    st.page_link("chat.py", label="Ask a question to begin", icon=":material/forum:")
+
+
+def _read(base: KnowledgeBase, tour: Tour) -> None:
+    """Draw one stop, with the way to the others."""
+    total = len(tour.stops)
+    number = min(max(_number(STOP), 1), total)
+    st.progress(number / total, f"Stop {number} of {total}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        back = {"disabled": number == 1}
+        action_button("Back", "tour_back", "arrow_back", to_url, STOP, str(number - 1), **back)
+        _next_button(number, total)
+        download_button(
+            "Print version",
+            partial(tour_html, tour, base.name),
+            f"tour-{tour.id}.html",
+            "tour_print",
+            "print",
+            mime="text/html",
+            help="One HTML file with all stops. Open it and print it; it needs no network.",
+        )
+    stop_view(tour.stops[number - 1])
+
+
+def _next_button(number: int, total: int) -> None:
+    filled_button(
+        "Next",
+        key="tour_next",
+        icon=":material/arrow_forward:",
+        disabled=number == total,
+        on_click=to_url,
+        args=(STOP, str(number + 1)),
+    )
+
+
+def _compose(base: KnowledgeBase, tour: Tour) -> None:
+    """Draw what its owner does with a tour: share, order, describe, delete."""
+    if address := st.session_state.pop(_LINK, ""):
+        show_once(address)
+    with st.expander("Edit and share this tour", icon=":material/edit:", key="tour_edit"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            days = st.selectbox("Link valid", list(_DAYS), index=1, key="tour_life", width=160)
+            action_button("Make a link", "tour_share", "add_link", _share, base, tour, _DAYS[days])
+            if st.button("Delete tour", key="tour_delete", icon=":material/delete:"):
+                _confirm(base, tour)
+        with st.form("tour_form", border=False):
+            title = st.text_input("Title", tour.title, max_chars=80, key=f"tour_title_{tour.id}")
+            edits = [_edited(tour, index) for index in range(len(tour.stops))]
+            submitted = st.form_submit_button("Save", icon=":material/save:")
+        if submitted:
+            placed = sorted((place, index) for index, (place, _) in enumerate(edits) if place)
+            stops = [tour.stops[index].with_note(edits[index][1]) for _, index in placed]
+            base.tours.save(tour.id, title, stops)
+            st.rerun()
+
+
+_DAYS = {"1 day": 1, "7 days": 7, "30 days": 30, "1 year": 365}
+
+
+def _edited(tour: Tour, index: int) -> tuple[int, str]:
+    """Return the place of a stop, 0 to remove it, and its note."""
+    stop, key = tour.stops[index], f"{tour.id}_{tour.changed:%H%M%S%f}_{index}"
+    place_column, note_column = st.columns([1, 4], vertical_alignment="top")
+    with place_column:
+        place = st.number_input(
+            "Place", 0, len(tour.stops), index + 1, key=f"tour_place_{key}", help="0 removes it."
+        )
+    with note_column:
+        label = plain(stop.title)
+        note = st.text_area(label, stop.note, max_chars=2_000, key=f"tour_note_{key}", height=80)
+    return int(place), note
+
+
+def _share(base: KnowledgeBase, tour: Tour, days: int) -> None:
+    st.session_state[_LINK] = make_link(base, tour.title, days, f"/tour/{tour.id}")
+
+
+@st.dialog("Delete this tour?", icon=":material/delete:")
+def _confirm(base: KnowledgeBase, tour: Tour) -> None:
+    st.markdown(f"**{plain(tour.title)}** and its stops are deleted. Links to it show the chat.")
+    confirm_button("Delete", "tour_delete_really", _delete, base, tour)
+
+
+def _delete(base: KnowledgeBase, tour: Tour) -> None:
+    base.tours.delete(tour.id)
+    to_url(TOUR, "")
+    to_url(STOP, "")
+
+
+with guard():
+    main()

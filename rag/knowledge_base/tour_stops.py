@@ -1,0 +1,123 @@
+"""Stops of a tour from an answer, an explanation, a run or a comparison.
+
+A stop keeps what it shows. A tour therefore stays as its owner saw it when documents, recipes and
+runs change, and guests need no further rights to read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rag.evaluation.intervals import Interval, signed
+from rag.evaluation.report import on_cards
+from rag.evaluation.report.metric_titles import metric_title
+from rag.explanation.standing import Standing
+from rag.results import Run
+from rag.retrieval.stages import stage_title
+from rag.runs.history import RunComparison
+from rag.storage.conversations.details import StoredCitation
+from rag.storage.conversations.turns import Turn
+from rag.tours import TourQuote, TourStop, TourValue
+from rag.types import AnswerState
+
+SURROUNDINGS = 600
+"""Characters of a document before and after a cited passage."""
+STATES: Mapping[AnswerState, str] = {
+    "answered": "Answered",
+    "doubtful": "Probably not answered here",
+    "refused": "Not in these documents",
+    "conflicting": "The sources disagree",
+}
+
+
+def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
+    """Return a stop with the question and its answer, and one with the page cited first.
+
+    ``texts`` has the texts of documents by id. A citation of a document that is not there is
+    quoted without its surroundings, and gets no page.
+    """
+    quotes = tuple(
+        TourQuote(f"[{citation.n}] {_place(citation)}", citation.quote or citation.text)
+        for citation in turn.citations
+    )
+    assessment = turn.details.assessment
+    points = [f"{STATES[assessment.state]}. {assessment.reason}".strip()] if assessment else []
+    text = turn.answer or turn.note
+    stops = [TourStop("answer", turn.complete, text, quotes, points=tuple(points))]
+    first = next((cited for cited in turn.citations if cited.document_id in texts), None)
+    if first is not None:
+        text = texts[first.document_id]
+        page = TourQuote(
+            _place(first),
+            text[first.start : first.end],
+            text[max(first.start - SURROUNDINGS, 0) : first.start],
+            text[first.end : first.end + SURROUNDINGS],
+        )
+        stops.append(TourStop("page", f"Where it says so: {_place(first)}", quotes=(page,)))
+    return stops
+
+
+def explanation_stop(question: str, standing: Standing) -> TourStop:
+    """Return a stop that explains why a passage was or was not retrieved for a question."""
+    page = standing.chunk.page
+    place = standing.document + (f", page {page}" if page is not None else "")
+    summary = standing.summary
+    return TourStop(
+        "why",
+        f"Why this passage? {question}",
+        summary[:1].upper() + summary[1:] + ".",
+        (TourQuote(place, standing.chunk.text),),
+        points=tuple(f"{stage_title(step.stage)}: {step.words}" for step in standing.steps),
+    )
+
+
+def run_stop(run: Run, name: str, intervals: Mapping[str, Interval]) -> TourStop:
+    """Return a stop with the metrics of a run that reports show first."""
+    values = [
+        TourValue(
+            metric_title(metric),
+            f"{run.metrics[metric]:.3f}",
+            _range(intervals[metric]) if metric in intervals else "",
+        )
+        for metric in on_cards(run)
+    ]
+    return TourStop(
+        "metrics",
+        f"How good is it? {name}",
+        f"Measured on the question set {run.question_set} on {run.created:%Y-%m-%d}. "
+        "Ranges are 95% confidence intervals.",
+        values=tuple(values),
+    )
+
+
+def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourStop:
+    """Return a stop with the verdict on a run against a baseline; ``names`` are those of runs."""
+    figures = compared.figures
+    values = (
+        TourValue(
+            f"{metric_title(figures.metric)}, {names[compared.run.id]}", f"{figures.mean:.3f}"
+        ),
+        TourValue(
+            f"{metric_title(figures.metric)}, {names[compared.baseline.id]}",
+            f"{figures.baseline:.3f}",
+        ),
+        TourValue("Difference", signed(figures.difference), _range(figures.interval, signed)),
+        TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
+    )
+    sentence = figures.sentence
+    return TourStop(
+        "comparison",
+        f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
+        sentence[:1].upper() + sentence[1:],
+        values=values,
+        points=compared.caveats,
+    )
+
+
+def _place(citation: StoredCitation) -> str:
+    page = f", page {citation.page}" if citation.page is not None else ""
+    return f"{citation.document}{page}"
+
+
+def _range(interval: Interval, style: Callable[[float], str] = "{:.3f}".format) -> str:
+    return f"{style(interval.low)} to {style(interval.high)}"

@@ -1,0 +1,48 @@
+"""A tour as one HTML file to print or to send: no script, nothing loaded."""
+
+from __future__ import annotations
+
+from rag.evaluation.report import html_page
+from rag.evaluation.report.markup import Markup, element, join, table
+from rag.runs.version import code_version
+from rag.tours.stops import TourQuote, TourStop
+from rag.tours.tours import Tour
+
+
+def tour_html(tour: Tour, base_name: str) -> str:
+    """Return a tour as an HTML page, one stop after another. All text is escaped."""
+    body = join(
+        element("p", f"{base_name} · {tour.changed:%Y-%m-%d}", class_="eyebrow"),
+        element("h1", tour.title),
+        *(_stop(number, stop) for number, stop in enumerate(tour.stops, start=1)),
+    )
+    return html_page(tour.title, code_version(), body)
+
+
+def _stop(number: int, stop: TourStop) -> Markup:
+    points = [element("li", point) for point in stop.points]
+    return element(
+        "section",
+        element("h2", f"{number}. {stop.title}", class_="user"),
+        element("p", stop.note, class_="lead user") if stop.note else None,
+        element("p", stop.text, class_="user") if stop.text else None,
+        *map(_quote, stop.quotes),
+        _values(stop) if stop.values else None,
+        element("ul", *points) if points else None,
+    )
+
+
+def _quote(quote: TourQuote) -> Markup:
+    return element(
+        "div",
+        element("h3", quote.source),
+        element("p", quote.before, element("mark", quote.text), quote.after, class_="user"),
+    )
+
+
+def _values(stop: TourStop) -> Markup:
+    rows = (
+        element("tr", *(element("td", cell) for cell in (row.label, row.value, row.detail)))
+        for row in stop.values
+    )
+    return table([element("th", name) for name in ("Value", "", "Range")], rows)

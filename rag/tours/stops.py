@@ -1,0 +1,47 @@
+"""The stops of a tour: what one screen shows, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+StopKind = Literal["answer", "page", "why", "metrics", "comparison"]
+
+
+@dataclass(frozen=True, slots=True)
+class TourQuote:
+    """A passage as its document has it, with the text around it."""
+
+    source: str
+    text: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TourValue:
+    """A value as it is shown, such as ``nDCG@10``, ``0.812`` and ``0.74 to 0.87``."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TourStop:
+    """One screen of a tour: a title, plain text, quotes, values and points.
+
+    ``note`` has the words of the owner, who may leave it empty.
+    """
+
+    kind: StopKind
+    title: str
+    text: str = ""
+    quotes: tuple[TourQuote, ...] = ()
+    values: tuple[TourValue, ...] = ()
+    points: tuple[str, ...] = ()
+    note: str = ""
+
+    def with_note(self, note: str) -> TourStop:
+        """Return the stop with another note."""
+        return replace(self, note=note.strip())

@@ -1,0 +1,121 @@
+"""The tours of a knowledge base: owners compose them, and everybody who may ask reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import TypeAdapter
+
+from rag.errors import InvalidInput, NotFound
+from rag.input_rules import find_fault, mend
+from rag.operation import ALL, operation
+from rag.storage import Connection, Database
+from rag.storage.access import tours
+from rag.storage.access.tours import TourRow
+from rag.tours.stops import TourStop
+
+MOST_STOPS = 50
+MOST_TOURS = 100
+LONGEST_TITLE = 80
+LONGEST_NOTE = 2_000
+
+_STOPS = TypeAdapter(tuple[TourStop, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Tour:
+    """A tour with its stops in order; ``changed`` is when it was last saved."""
+
+    id: int
+    title: str
+    stops: tuple[TourStop, ...]
+    changed: datetime
+
+
+class Tours:
+    """The tours of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    @operation("guest")
+    def list_tours(self) -> list[Tour]:
+        """List all tours, the one changed last first."""
+        with self._database.read() as connection:
+            return [_tour(row) for row in tours.list_tours(connection, self._base_id)]
+
+    @operation("guest")
+    def get(self, tour_id: int) -> Tour:
+        """Return one tour. Raises NotFound."""
+        with self._database.read() as connection:
+            row = tours.by_id(connection, self._base_id, tour_id)
+        return _tour(_required(row))
+
+    @operation("owner", audit="sharing", audited_arguments=ALL)
+    def create(self, title: str) -> int:
+        """Create a tour without stops; return its id. Raises InvalidInput."""
+        title = _checked_title(title)
+        with self._database.write() as connection:
+            if len(tours.list_tours(connection, self._base_id)) >= MOST_TOURS:
+                raise InvalidInput(
+                    f"A knowledge base has at most {MOST_TOURS} tours.", "Delete one first."
+                )
+            return tours.create(connection, self._base_id, title, [])
+
+    @operation("owner", audit="sharing")
+    def add(self, tour_id: int, stops: Sequence[TourStop]) -> Tour:
+        """Append stops to a tour. Raises NotFound, InvalidInput."""
+        with self._database.write() as connection:
+            tour = _tour(_required(tours.by_id(connection, self._base_id, tour_id, lock=True)))
+            together = (*tour.stops, *stops)
+            return self._save(connection, tour.id, tour.title, together)
+
+    @operation("owner", audit="sharing")
+    def save(self, tour_id: int, title: str, stops: Sequence[TourStop]) -> Tour:
+        """Replace the title and the stops of a tour. Raises NotFound, InvalidInput."""
+        with self._database.write() as connection:
+            return self._save(connection, tour_id, _checked_title(title), stops)
+
+    @operation("owner", audit="sharing", audited_arguments=ALL)
+    def delete(self, tour_id: int) -> None:
+        """Delete a tour. Raises NotFound."""
+        with self._database.write() as connection:
+            if not tours.delete(connection, self._base_id, tour_id):
+                _required(None)
+
+    def _save(
+        self, connection: Connection, tour_id: int, title: str, stops: Sequence[TourStop]
+    ) -> Tour:
+        if len(stops) > MOST_STOPS:
+            raise InvalidInput(
+                f"A tour has at most {MOST_STOPS} stops.", "Remove some, or start another tour."
+            )
+        notes = [stop.note for stop in stops]
+        if fault := find_fault(notes):
+            raise InvalidInput(f"{fault}.", "Remove it from the note.")
+        if any(len(note) > LONGEST_NOTE for note in notes):
+            raise InvalidInput(f"A note has at most {LONGEST_NOTE:,} characters.")
+        data = [mend(_STOPS.dump_python((stop,), mode="json")[0]) for stop in stops]
+        if not tours.replace(connection, self._base_id, tour_id, title, data):
+            _required(None)
+        return _tour(_required(tours.by_id(connection, self._base_id, tour_id)))
+
+
+def _tour(row: TourRow) -> Tour:
+    return Tour(row.id, row.title, _STOPS.validate_python(row.stops), row.changed)
+
+
+def _required(row: TourRow | None) -> TourRow:
+    if row is None:
+        raise NotFound("The tour is not in this knowledge base.", "It was deleted, or never was.")
+    return row
+
+
+def _checked_title(title: str) -> str:
+    title = " ".join(title.split())
+    if not title or len(title) > LONGEST_TITLE or not title.isprintable():
+        raise InvalidInput(f"The title of a tour has 1 to {LONGEST_TITLE} printable characters.")
+    return title

@@ -1,0 +1,117 @@
+"""The Tour page, and the button that keeps what a page shows as a stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag import KnowledgeBase, TourStop, TourValue, Workspace
+from tests.pages.conftest import QUESTIONS
+
+OpenPage = Callable[..., AppTest]
+QUESTION = QUESTIONS[0][1]
+
+
+@pytest.fixture
+def base(labelled: Workspace) -> KnowledgeBase:
+    return labelled.base("notes")
+
+
+@pytest.fixture
+def tour(base: KnowledgeBase) -> int:
+    tour_id = base.tours.create("For the board")
+    value = TourValue("nDCG@10", "0.812", "0.740 to 0.870")
+    base.tours.add(
+        tour_id,
+        [
+            TourStop("answer", QUESTION, "Until 30 June.", note="Look here."),
+            TourStop("metrics", "How good is it?", values=(value,)),
+        ],
+    )
+    return tour_id
+
+
+def _said(app: AppTest) -> str:
+    shown = [*app.main.markdown, *app.main.caption, *app.main.info, *app.main.warning]
+    return "\n".join(element.value for element in shown)
+
+
+def test_without_tours_it_says_how_to_compose_one(base: KnowledgeBase, open_page: OpenPage) -> None:
+    app = open_page("tour.py")
+    assert [title.value for title in app.title] == ["Tours"]
+    assert "**Add to tour** is below each answer" in _said(app)
+
+
+def test_a_reader_goes_from_stop_to_stop(tour: int, open_page: OpenPage) -> None:
+    app = open_page("tour.py", tour=str(tour))
+    assert [title.value for title in app.title] == ["For the board"]
+    assert [header.value for header in app.subheader] == [
+        f":material/forum: {QUESTION.replace('?', chr(92) + '?')}"
+    ]
+    assert "Look here\\." in _said(app)
+    assert app.button(key="tour_back").disabled
+    app.button(key="tour_next").click().run()
+    assert app.query_params["stop"] == "2"
+    assert [metric.value for metric in app.metric] == ["0.812"]
+    assert app.button(key="tour_next").disabled
+    assert not app.exception
+
+
+@pytest.mark.parametrize("stop", ["0", "99", "x", "-1"])
+def test_a_stop_that_is_none_shows_the_nearest(tour: int, open_page: OpenPage, stop: str) -> None:
+    app = open_page("tour.py", tour=str(tour), stop=stop)
+    assert not app.exception
+    assert len(app.subheader) == 1
+
+
+@pytest.mark.parametrize("named", ["999", "x", "9" * 30])
+def test_a_tour_that_is_gone_is_said(tour: int, open_page: OpenPage, named: str) -> None:
+    app = open_page("tour.py", tour=named)
+    assert not app.exception
+    assert "The tour of this link is gone." in _said(app)
+    assert app.button(key=f"tour_open_{tour}").label == "Open"
+
+
+def test_an_owner_changes_order_and_words(
+    base: KnowledgeBase, tour: int, open_page: OpenPage
+) -> None:
+    app = open_page("tour.py", tour=str(tour))
+    first, second = (box for box in app.number_input if box.label == "Place")
+    first.set_value(2)
+    second.set_value(1)
+    app.text_area[1].set_value("Good enough.")
+    app.button(key="FormSubmitter:tour_form-Save").click().run()
+    assert not app.exception
+    stops = base.tours.get(tour).stops
+    assert [(stop.kind, stop.note) for stop in stops] == [
+        ("metrics", "Good enough."),
+        ("answer", "Look here."),
+    ]
+
+
+def test_a_link_leads_to_the_tour(base: KnowledgeBase, tour: int, open_page: OpenPage) -> None:
+    app = open_page("tour.py", tour=str(tour))
+    app.button(key="tour_share").click().run()
+    (link,) = base.links.every()
+    assert link.name == "For the board"
+    (code,) = app.main.code
+    assert code.value.endswith(f"/tour/{tour}")
+
+
+def test_an_answer_is_kept_in_a_new_tour(base: KnowledgeBase, open_page: OpenPage) -> None:
+    talk = base.conversations.open(None)
+    recipe = base.recipe()
+    turn = base.conversations.ask(talk, QUESTION, recipe)
+    base.conversations.conclude(turn, base.ask(QUESTION, recipe).answer)
+    app = open_page("chat.py", talk=str(talk))
+    app.button(key=f"tour_turn_{turn}").click().run()
+    app.text_input(key="tour_add_title").set_value("Demo")
+    app.text_area(key="tour_add_note").set_value("See.")
+    app.button(key="tour_add_really").click().run()
+    assert not app.exception
+    (kept,) = base.tours.list_tours()
+    assert kept.title == "Demo"
+    assert [(stop.kind, stop.note) for stop in kept.stops] == [("answer", "See."), ("page", "")]
+    assert kept.stops[0].title == QUESTION

@@ -1,0 +1,140 @@
+"""Guided tours: stops from real states, what guests read, and the page to print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag import (
+    InvalidInput,
+    KnowledgeBase,
+    NotFound,
+    TourQuote,
+    TourStop,
+    TourValue,
+    Turn,
+    answer_stops,
+    comparison_stop,
+    explanation_stop,
+    run_stop,
+    tour_html,
+)
+from tests.runs import SET, VECTORS, WORDS, handbook
+
+QUESTION = "May unused leave be carried over?"
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    return handbook(home)[1]
+
+
+def _stop(title: str = "One") -> TourStop:
+    quote = TourQuote("a.txt, page 3", "text", "before ", " after")
+    value = TourValue("nDCG@10", "0.812", "0.740 to 0.870")
+    return TourStop("page", title, "Words.", (quote,), (value,), ("A point.",), "A note.")
+
+
+def test_a_tour_keeps_its_stops_in_order(base: KnowledgeBase) -> None:
+    tour_id = base.tours.create("  For  the board ")
+    base.tours.add(tour_id, [_stop("One")])
+    base.tours.add(tour_id, [_stop("Two"), _stop("Three")])
+    tour = base.tours.get(tour_id)
+    assert (tour.title, [stop.title for stop in tour.stops]) == (
+        "For the board",
+        ["One", "Two", "Three"],
+    )
+    assert tour.stops[0] == _stop("One")
+    changed = base.tours.save(tour_id, "Board", [tour.stops[2].with_note(" See. "), tour.stops[0]])
+    assert base.tours.get(tour_id) == changed
+    assert [(stop.title, stop.note) for stop in changed.stops] == [
+        ("Three", "See."),
+        ("One", "A note."),
+    ]
+    base.tours.delete(tour_id)
+    assert base.tours.list_tours() == []
+
+
+def test_what_is_no_tour_is_refused(base: KnowledgeBase) -> None:
+    for title in ("", "  ", "x" * 81, "a\0b"):
+        with pytest.raises(InvalidInput, match="title of a tour"):
+            base.tours.create(title)
+    for act in (base.tours.get, base.tours.delete):
+        with pytest.raises(NotFound):
+            act(1)
+    with pytest.raises(NotFound):
+        base.tours.add(1, [_stop()])
+    tour_id = base.tours.create("Board")
+    with pytest.raises(InvalidInput, match="at most 50 stops"):
+        base.tours.add(tour_id, [_stop()] * 51)
+    with pytest.raises(InvalidInput, match="2,000 characters"):
+        base.tours.add(tour_id, [_stop().with_note("x" * 2001)])
+    with pytest.raises(InvalidInput, match="lone surrogate"):
+        base.tours.add(tour_id, [_stop().with_note("\ud800")])
+    assert base.tours.get(tour_id).stops == ()
+
+
+def test_text_that_is_none_is_mended_in_what_was_found(base: KnowledgeBase) -> None:
+    tour_id = base.tours.create("Board")
+    stop = TourStop("answer", "A\0 question", "half \ud800")
+    (stored,) = base.tours.add(tour_id, [stop]).stops
+    assert (stored.title, stored.text) == ("A question", "half ?")
+
+
+def test_an_answer_has_its_quotes_and_the_page_that_is_cited_first(home: Path) -> None:
+    base = handbook(home)[1]
+    turn = _asked(base)
+    cited = turn.citations[0]
+    text = base.documents.document(cited.document_id).text
+    answer, page = answer_stops(turn, {cited.document_id: text})
+    assert (answer.kind, answer.title, answer.text) == ("answer", QUESTION, turn.answer)
+    assert answer.quotes[0] == TourQuote(f"[1] {cited.document}", cited.quote)
+    (quote,) = page.quotes
+    assert quote.before + quote.text + quote.after in text
+    assert quote.text == text[cited.start : cited.end]
+    assert [stop.kind for stop in answer_stops(turn, {})] == ["answer"]
+
+
+def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
+    trace = base.search(QUESTION, VECTORS)
+    standing = base.explain(QUESTION, VECTORS).standing(trace.hits[0].chunk.key)
+    stop = explanation_stop(QUESTION, standing)
+    assert stop.text.startswith(("In the prompt, rank 1", "Among the results, rank 1"))
+    assert stop.quotes[0].text == trace.hits[0].chunk.text
+    assert len(stop.points) == len(standing.steps)
+    assert stop.points[0].endswith(standing.steps[0].words)
+
+
+def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
+    first, second = (base.evaluator.evaluate(SET, recipe).run for recipe in (WORDS, VECTORS))
+    stop = run_stop(first, "Words", base.run_figures.intervals(first.id))
+    value = stop.values[0]
+    assert (value.label, value.value) == ("nDCG@10", f"{first.metrics['ndcg@10']:.3f}")
+    (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
+    stop = comparison_stop(compared, {first.id: "Words", second.id: "Vectors"})
+    assert stop.title == "Is it better? Vectors against Words"
+    assert [row.value for row in stop.values[:2]] == [
+        f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
+    ]
+
+
+def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:
+    tour_id = base.tours.create("A <b>")
+    tour = base.tours.add(tour_id, [TourStop("answer", "<script>", "1 < 2", note="a & b")])
+    page = tour_html(tour, "hand<book>")
+    assert "<script>" not in page
+    assert "<h1>A &lt;b&gt;</h1>" in page
+    assert "1. &lt;script&gt;" in page
+    assert "1 &lt; 2" in page
+    assert "a &amp; b" in page
+    assert "hand&lt;book&gt;" in page
+    quoted = base.tours.add(tour_id, [_stop("Page")])
+    assert "before <mark>text</mark> after" in tour_html(quoted, "b")
+
+
+def _asked(base: KnowledgeBase) -> Turn:
+    talk = base.conversations.open(None)
+    turn_id = base.conversations.ask(talk, QUESTION, WORDS)
+    base.conversations.conclude(turn_id, base.ask(QUESTION, WORDS).answer)
+    return base.conversations.turns(talk)[0]
