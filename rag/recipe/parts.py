@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from math import ceil
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -62,13 +63,17 @@ _BEYOND = frozenset({"string_too_long", "too_long", "string_pattern_mismatch", "
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """Marks a field by which somebody is asked, who may cost money.
+    """Marks a field by which a provider is called, which may cost money.
 
-    The one declaration of it: which stages ask a model, which steps a chat model, and what is
-    refused to whoever may not spend are derived from it.
+    The only declaration of it: the stages that ask a model, the steps that call a chat model, and
+    the limits of principals who may not spend are derived from it. ``amounts`` are attributes of
+    the part that the cost grows with, besides a number in the field. With ``only``, the field costs
+    more at this value than at others.
     """
 
     whom: Literal["embedder", "chat", "reranker", "tool"]
+    amounts: tuple[str, ...] = ()
+    only: str | None = None
 
 
 AsksChat, AsksTool = Asks("chat"), Asks("tool")
@@ -99,11 +104,17 @@ class RecipePart(BaseModel):
     @classmethod
     def asking(cls, *whom: str) -> tuple[str, ...]:
         """Name the fields by which somebody of ``whom`` is asked, in their order."""
-        marks = {
-            name: [mark.whom for mark in field.metadata if isinstance(mark, Asks)]
+        return tuple(name for name, mark in cls.asks().items() if mark.whom in whom)
+
+    @classmethod
+    def asks(cls) -> dict[str, Asks]:
+        """Return the marks of the fields by which a provider is called, by name."""
+        return {
+            name: mark
             for name, field in cls.model_fields.items()
+            for mark in field.metadata
+            if isinstance(mark, Asks)
         }
-        return tuple(name for name, mark in marks.items() if {*mark} & {*whom})
 
     @property
     def hash(self) -> str:
@@ -264,7 +275,10 @@ class SearchRecipe(Retrievers):
         0, ge=0, le=50, description="feedback: words of theirs that join the BM25 query"
     )
     # The order of what was found.
-    rerank: Annotated[Annotated[Text, Field(max_length=1000)] | None, Asks("reranker")] = Field(
+    rerank: Annotated[
+        Annotated[Text, Field(max_length=1000)] | None,
+        Asks("reranker", amounts=("rerank_depth", "rerank_requests")),
+    ] = Field(
         None,
         pattern=r"^((service|cohere|vertex|bedrock|jina|voyage)(:.+)?|chat|(onnx|cross-encoder):.+)$",
         description="who looks again: service, cohere, vertex, bedrock, jina or voyage, each also "
@@ -308,14 +322,25 @@ class SearchRecipe(Retrievers):
 
     @property
     def chat_steps(self) -> dict[str, int]:
-        """The steps that are on and ask the chat model of the answer, but for ``rerank``, with how
-        often."""
-        return {name: int(n) for name in self.asking("chat") if (n := getattr(self, name))}
+        """The steps that are on and ask the chat model of the answer, except ``rerank``, with the
+        number of requests."""
+        values = {name: getattr(self, name) for name in self.asking("chat")}
+        return {
+            name: int(value) if isinstance(value, int) else 1
+            for name, value in values.items()
+            if value
+        }
 
     @property
     def asks_chat(self) -> bool:
         """Whether a step asks the chat model of the answer."""
-        return bool(self.chat_steps) or self.rerank == "chat"
+        rerankers = (getattr(self, name) for name in self.asking("reranker"))
+        return bool(self.chat_steps) or "chat" in rerankers
+
+    @property
+    def rerank_requests(self) -> int:
+        """The number of requests to a reranker for one question."""
+        return ceil(self.rerank_depth / self.rerank_batch)
 
     @property
     def steps(self) -> dict[str, Any]:
@@ -359,7 +384,7 @@ class AnswerRecipe(RecipePart):
     model: Annotated[Name | None, AsksChat] = Field(
         None, description="model name; null is the provider's default"
     )
-    mode: Annotated[AnswerMode, AsksChat] = Field(
+    mode: Annotated[AnswerMode, Asks("chat", only="auto")] = Field(
         "grounded",
         description="what a model draws on: strict, passages alone; balanced, general knowledge "
         "too, marked; general, that alone, without a search; auto, strict where a passage reaches "

@@ -17,7 +17,6 @@ from rag.types import (
     Decision,
     SentenceCheck,
     SentenceVerdict,
-    StageName,
     Usage,
     WordCorrection,
 )
@@ -55,7 +54,7 @@ class DroppedData(Schema):
 class StageData(Schema):
     """A stage of a retrieval: the passages in, out and dropped."""
 
-    name: StageName
+    name: str
     taken: int
     given: int
     seconds: float

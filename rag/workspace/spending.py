@@ -10,22 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import ceil
 
 from rag import providers
 from rag.providers import Variables
 from rag.recipe import Recipe
+from rag.recipe.parts import RecipePart
 
 _BY_PATH = ("onnx", "cross-encoder")  # rerankers in files of the server, which a path opens
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The services that a field of a recipe calls; the cost grows with each of ``amounts``."""
+class _Cost:
+    """A field of a recipe that may cost money: the services that it calls, and the amounts.
+
+    The cost grows with each of ``amounts``.
+    """
 
     field: str
-    who: tuple[str | None, ...]
-    amounts: tuple[int, ...] = ()
+    services: tuple[str | None, ...]
+    amounts: tuple[int, ...]
 
 
 def opened(recipe: Recipe) -> str:
@@ -37,31 +40,28 @@ def opened(recipe: Recipe) -> str:
 def beyond(
     requested: Recipe, saved: Callable[[], Recipe], variables: Variables, *, answers: bool
 ) -> str:
-    """The first field by which ``asked`` would cost what ``saved`` does not; "" for none.
+    """Return the first field by which ``requested`` would cost more than ``saved``, or "".
 
-    Who answers counts only where it ``answers``. Raises InvalidRecipe for a provider that nobody
-    knows.
+    The fields of the answer count only if it ``answers``. Raises InvalidRecipe for an unknown
+    provider.
     """
-    costly = list(_costly(requested, variables, answers=answers))
-    calls = answers and _calls(requested)
-    if not (costly or requested.search.tools or calls):
+    costs = list(_costs(requested, variables, answers=answers))
+    if not (costs or _tools(requested) or (answers and _calls_tools(requested))):
         return ""
     saved_recipe = saved()
-    saved_costs = {cost.field: cost for cost in _costly(saved_recipe, variables, answers=answers)}
-    for cost in costly:
+    saved_costs = {cost.field: cost for cost in _costs(saved_recipe, variables, answers=answers)}
+    for cost in costs:
         allowed = saved_costs.get(cost.field)
-        if allowed is None or allowed.who != cost.who:
+        if allowed is None or allowed.services != cost.services:
             return cost.field
         if any(more > most for more, most in zip(cost.amounts, allowed.amounts, strict=True)):
             return cost.field
-    if not set(requested.search.tools) <= set(saved_recipe.search.tools):
-        return "search.tools"
-    return _calls_beyond(requested, saved_recipe) if calls else ""
+    return _tools_beyond(requested, saved_recipe, answers=answers)
 
 
 def costs(recipe: Recipe, variables: Variables) -> bool:
     """Whether a search may cost money. Raises as ``beyond``."""
-    return bool(recipe.search.tools or [*_costly(recipe, variables, answers=False)])
+    return bool(_tools(recipe) or [*_costs(recipe, variables, answers=False)])
 
 
 def embeds_for_money(recipe: Recipe, variables: Variables) -> bool:
@@ -69,33 +69,40 @@ def embeds_for_money(recipe: Recipe, variables: Variables) -> bool:
     return providers.may_cost(recipe.index.embedder.partition(":")[0], variables)
 
 
-def _costly(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_Asked]:
-    """Yield the fields that can cost money in a search, and in an answer if ``answers``."""
-    search, answer = recipe.search, recipe.answer
-    embedder, reranker = recipe.index.embedder, search.rerank or ""
-    chat = answer.provider, answer.model
-    if embeds_for_money(recipe, variables):
-        yield _Asked("index.embedder", (embedder,))
-        if answers and answer.memory:
-            yield _Asked("answer.memory", (embedder,), (answer.memory,))
-    asks_chat = search.asks_chat or answers
-    chat_costs = asks_chat and providers.may_cost(answer.provider, variables)
-    if chat_costs:
-        steps = search.chat_steps.items()
-        yield from (_Asked(f"search.{name}", chat, (n,)) for name, n in steps)
-    requests = ceil(search.rerank_depth / search.rerank_batch)
-    often = search.rerank_depth, requests
-    if reranker == "chat":
-        if chat_costs:
-            yield _Asked("search.rerank", (reranker, *chat), often)
-    elif reranker and _reranker_costs(reranker, variables):
-        yield _Asked("search.rerank", (reranker,), often)
-    if answers and chat_costs:
-        yield _Asked("answer.provider", chat)
-        yield _Asked("answer.max_tokens", (), (answer.max_tokens,))
-        yield _Asked("answer.context_tokens", (), (answer.context_tokens,))
-        if answer.mode == "auto":  # which asks once more, before it answers
-            yield _Asked("answer.mode", ())
+def _costs(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_Cost]:
+    """Yield the fields that can cost money in a search, and in an answer if ``answers``.
+
+    They are those that the parts of the recipe mark with ``Asks``, except tools.
+    """
+    chat: tuple[str | None, ...] = ()
+    if (recipe.search.asks_chat or answers) and providers.may_cost(
+        recipe.answer.provider, variables
+    ):
+        chat = recipe.answer.provider, recipe.answer.model
+    embedder = (recipe.index.embedder,) if embeds_for_money(recipe, variables) else ()
+    parts: dict[str, RecipePart] = {"index": recipe.index, "search": recipe.search}
+    if answers:
+        parts["answer"] = recipe.answer
+    for part_name, part in parts.items():
+        for name, mark in part.asks().items():
+            value = getattr(part, name)
+            is_number = isinstance(value, int)
+            if (is_number and not value) or (mark.only and value != mark.only):
+                continue
+            services: tuple[str | None, ...] = ()
+            if mark.whom == "chat":
+                services = chat
+            elif mark.whom == "embedder":
+                services = embedder
+            elif mark.whom == "reranker" and value == "chat":
+                services = chat
+            elif mark.whom == "reranker" and value and _reranker_costs(value, variables):
+                services = (value,)
+            if services:
+                number = [int(value)] if is_number else []
+                amounts = (*number, *(getattr(part, amount) for amount in mark.amounts))
+                named = () if is_number else (value,)
+                yield _Cost(f"{part_name}.{name}", (*services, *named), amounts)
 
 
 def _reranker_costs(reranker: str, variables: Variables) -> bool:
@@ -103,7 +110,13 @@ def _reranker_costs(reranker: str, variables: Variables) -> bool:
     return kind in _BY_PATH or providers.may_cost(kind, variables)
 
 
-def _calls(recipe: Recipe) -> bool:
+def _tools(recipe: Recipe) -> set[str]:
+    """The tools that every search calls."""
+    search = recipe.search
+    return {tool for name in search.asking("tool") for tool in getattr(search, name)}
+
+
+def _calls_tools(recipe: Recipe) -> bool:
     """Whether a model may call tools before it answers."""
     answer = recipe.answer
     named = answer.tools is None or answer.tools or recipe.search.tools
@@ -111,12 +124,18 @@ def _calls(recipe: Recipe) -> bool:
     return bool(decides and named and answer.tool_calls)
 
 
-def _calls_beyond(requested: Recipe, saved: Recipe) -> str:
-    """The field by which a model could call tools, or more often, than by the saved recipe."""
-    answer, saved_answer = requested.answer, saved.answer
-    if saved_answer.mode != "auto" or answer.tool_calls > saved_answer.tool_calls:
-        return "answer.tool_calls"
-    if saved_answer.tools is None:
+def _tools_beyond(requested: Recipe, saved: Recipe, *, answers: bool) -> str:
+    """The field by which more tools are called, or more often, than by the saved recipe."""
+    for name in requested.search.asking("tool"):
+        if not {*getattr(requested.search, name)} <= {*getattr(saved.search, name)}:
+            return f"search.{name}"
+    if not (answers and _calls_tools(requested)):
         return ""
-    allowed = {*saved_answer.tools, *saved.search.tools}
-    return "" if answer.tools is not None and set(answer.tools) <= allowed else "answer.tools"
+    for name in requested.answer.asking("tool"):
+        value, most = (getattr(recipe.answer, name) for recipe in (requested, saved))
+        if isinstance(value, int):
+            if saved.answer.mode != "auto" or value > most:
+                return f"answer.{name}"
+        elif most is not None and (value is None or not {*value} <= {*most, *_tools(saved)}):
+            return f"answer.{name}"
+    return ""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag import Principal, ScopedWorkspace, TouchstoneError, Workspace
+from rag import SCOPES, Principal, ScopedWorkspace, TouchstoneError, Workspace
 from tests.api import client, spoken
 from tests.costly_fields import VALUES, spied_providers
 from tests.unit.test_asking_fields import ASKING
@@ -35,7 +35,7 @@ def test_values_are_drawn_for_every_field_that_asks() -> None:
 
 
 def test_a_drawn_recipe_has_nothing_sent(workspace: Workspace, sent: list[str]) -> None:
-    api = client(workspace, "read")
+    api = client(workspace, *(scope for scope in SCOPES if scope != "ask"))
     _, row = workspace.base("manuals").links.create("fair", 3)
     guest = ScopedWorkspace(workspace, Principal(link=row, via="link", key_id=row.id)).base(
         "manuals"
@@ -45,11 +45,16 @@ def test_a_drawn_recipe_has_nothing_sent(workspace: Workspace, sent: list[str]) 
     @settings(max_examples=15)
     @given(st.fixed_dictionaries({}, optional=VALUES))
     def nothing_is_sent(fields: dict[str, Any]) -> None:
-        for address, more in (("search", {}), ("explain", {"find": "March"}), ("ask", {})):
-            asked = {"question": "leave", "fields": fields} | more
+        recipe = QUICK.with_fields(fields)
+        some, whole = {"fields": fields}, {"recipe": recipe.model_dump(mode="json")}
+        for address, more in (
+            *(("search", some), ("explain", some | {"find": "March"}), ("ask", some)),
+            *(("search", whole), ("explain", whole | {"find": "March"}), ("ask", whole)),
+            ("explain", {"against": fields}),
+        ):
+            asked = {"question": "leave", **more}
             told = api.post(f"/api/v1/knowledge-bases/manuals/{address}", json=asked)
             assert (sent, told.status_code in (200, 403, 422)) == ([], True), (fields, told.text)
-        recipe = QUICK.with_fields(fields)
         for act in (guest.search, guest.part, guest.ask, guest.explain):
             with suppress(TouchstoneError):
                 act("leave", recipe)
