@@ -1,0 +1,55 @@
+"""Guided tours of a knowledge base: list, read, delete."""
+
+from __future__ import annotations
+
+from fastapi import Request, Response
+
+from rag import Schema, Timestamp, TourStop
+from rag.api.resource import Base, Page, Part, Resource, RowId, needs
+
+STOP = {
+    "kind": "answer",
+    "title": "How long may unused leave be carried over?",
+    "text": "Unused leave may be carried over until 30 June. [1]",
+    "quotes": [{"source": "[1] leave.md", "text": "until 30 June", "before": "", "after": ""}],
+    "values": [],
+    "points": ["Answered."],
+    "note": "",
+}
+EXAMPLE = {
+    "id": 3,
+    "title": "For the board",
+    "changed": "2026-01-02T03:04:05+00:00",
+    "stops": [STOP],
+}
+_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
+
+tours = Resource("tours")
+
+
+class TourData(Schema):
+    """A tour with its stops in order."""
+
+    id: int
+    title: str
+    changed: Timestamp
+    stops: tuple[TourStop, ...]
+
+
+@tours.get("/knowledge-bases/{kb}/tours", **needs("read", 404, example=_LIST))
+def list_tours(request: Request, base: Base, part: Part) -> Page[TourData]:
+    """List the tours of a knowledge base, the one changed last first."""
+    return part.of(request, base.tours.list_tours(), TourData.of)
+
+
+@tours.get("/knowledge-bases/{kb}/tours/{tour}", **needs("read", 404, example=EXAMPLE))
+def get_tour(base: Base, tour: RowId) -> TourData:
+    """Return one tour."""
+    return TourData.of(base.tours.get(tour))
+
+
+@tours.delete("/knowledge-bases/{kb}/tours/{tour}", **needs("admin", 404, status_code=204))
+def delete_tour(base: Base, tour: RowId) -> Response:
+    """Delete a tour; links to it show the chat."""
+    base.tours.delete(tour)
+    return Response(status_code=204)

@@ -1,0 +1,38 @@
+"""Guided tours by the API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rag import TourQuote, TourStop
+from tests.api import client
+from tests.contracts.test_api_access import BASES, problem
+from tests.runs import handbook
+
+TOURS = f"{BASES}/handbook/tours"
+
+
+def test_tours_are_listed_read_and_deleted(home: Path) -> None:
+    workspace, base = handbook(home)
+    api = client(workspace)
+    assert api.get(TOURS).json() == {"items": [], "total": 0, "next": None}
+    tour_id = base.tours.create("For the board")
+    stop = TourStop("page", "Where?", quotes=(TourQuote("leave.md", "text", "before "),))
+    base.tours.add(tour_id, [stop])
+    tour = api.get(f"{TOURS}/{tour_id}").json()
+    assert (tour["id"], tour["title"]) == (tour_id, "For the board")
+    assert tour["stops"] == [
+        {
+            "kind": "page",
+            "title": "Where?",
+            "text": "",
+            "quotes": [{"source": "leave.md", "text": "text", "before": "before ", "after": ""}],
+            "values": [],
+            "points": [],
+            "note": "",
+        }
+    ]
+    assert api.get(TOURS).json()["items"] == [tour]
+    assert api.delete(f"{TOURS}/{tour_id}").status_code == 204
+    problem(api.get(f"{TOURS}/{tour_id}"), 404)
+    problem(api.delete(f"{TOURS}/{tour_id}"), 404)
