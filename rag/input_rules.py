@@ -38,6 +38,15 @@ def find_fault(value: Any) -> str:
     return ""
 
 
+def why_not_json(error: Exception) -> str:
+    """Tell in plain words why a text was not read as JSON."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    if isinstance(error, ValueError) and "set_int_max_str_digits" in str(error):
+        return "it has a number of thousands of digits, and the largest is 9,007,199,254,740,992"
+    return str(error)
+
+
 def storable(text: str) -> str:
     """Make of any text one that is stored: lone surrogates, which no encoding has, are question
     marks, and the character 0, which PostgreSQL does not store, is left out."""

@@ -26,6 +26,7 @@ from rag import (
     TouchstoneError,
     UnreadableDocument,
     validation_words,
+    why_not_json,
 )
 
 log = logging.getLogger(__name__)
@@ -183,6 +184,9 @@ def tell(app: FastAPI) -> None:
 
     async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
+        if isinstance(error.__cause__, ValueError | RecursionError):
+            why = why_not_json(error.__cause__)
+            return answer(request.url.path, problem(400, _SAID[400], f"{why[0].upper()}{why[1:]}."))
         said = _SAID.get(error.status_code, error.detail)
         detail = error.detail if error.status_code in (403, 415) else said
         return answer(request.url.path, problem(error.status_code, detail), error.headers)

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from rag import InvalidFile, InvalidInput, InvalidRecipe, Settings, Workspace
+from rag import InvalidFile, InvalidInput, InvalidRecipe, Settings, Workspace, why_not_json
 
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 
@@ -70,8 +70,7 @@ def json_in(path: Path) -> Any:
     try:
         return json.loads(text_in(path))
     except (ValueError, RecursionError) as error:
-        why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise InvalidFile(f"{path} is not JSON: {why}.") from error
+        raise InvalidFile(f"{path} is not JSON: {why_not_json(error)}.") from error
 
 
 def least(text: str) -> tuple[str, float]:

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from rag.errors import InvalidInput, TouchstoneError, validation_words
+from rag.input_rules import why_not_json
 from rag.network.requests import checked_url
 
 QUESTION = "{question}"
@@ -112,7 +113,7 @@ class HttpTool(BaseModel):
             try:
                 json.loads(body)
             except (ValueError, RecursionError) as error:
-                raise ValueError(f"the body is not JSON: {error}") from error
+                raise ValueError(f"the body is not JSON: {why_not_json(error)}") from error
         return body.strip()
 
     @field_validator("headers")

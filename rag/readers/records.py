@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from rag.errors import UnreadableDocument
+from rag.input_rules import why_not_json
 from rag.readers.characters import lines_of
 from rag.readers.content import Composer, Content, Source
 from rag.readers.text import load
@@ -48,7 +49,7 @@ def _parse(text: str, lines_before: int) -> object:
         ) from error
     except (RecursionError, ValueError) as error:  # too deep; a number of too many digits
         raise UnreadableDocument(
-            f"The file cannot be read as JSON: {error}.",
+            f"The file cannot be read as JSON: {why_not_json(error)}.",
             "Save the file as .txt to read it as it is.",
             reason="damaged",
         ) from error

@@ -238,3 +238,20 @@ def _badly_refused(status: int, told: dict[str, Any], name: str) -> str:
     if status != 200 or not told["result"]["isError"] or not any(each in said for each in about):
         return str(told)
     return said if any(word in said for word in ("pydantic", "Traceback", "Error:")) else ""
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        (
+            '{"question": "x", "top_k": ' + "9" * 5_000 + "}",
+            "It has a number of thousands of digits, and the largest is 9,007,199,254,740,992.",
+        ),
+        ("[" * 100_000, "It is nested too deep."),
+    ],
+)
+def test_a_body_that_is_not_read_says_why(api: TestClient, body: str, hint: str) -> None:
+    path = "/api/v1/knowledge-bases/manuals/search"
+    response = api.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code == 400
+    assert (response.json()["detail"], response.json()["hint"]) == ("The body is not JSON.", hint)

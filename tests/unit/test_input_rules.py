@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import pytest
 
-from rag.input_rules import find_fault, mend, storable
+from rag.input_rules import find_fault, mend, storable, why_not_json
 
 NUL = "There is a character 0 in the text, which cannot be stored"
 HALF = "There is half a character (a lone surrogate) in the text, which cannot be stored"
@@ -55,3 +56,20 @@ def test_what_is_mended_has_no_fault_and_sound_text_stays() -> None:
     broken = {"a\0": ["b\ud83d", 1, None, {"c": "\U0001f600"}]}
     assert mend(broken) == {"a": ["b?", 1, None, {"c": "\U0001f600"}]}
     assert find_fault(mend(broken)) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[" * 100_000, "it is nested too deep"),
+        (
+            "9" * 5_000,
+            "it has a number of thousands of digits, and the largest is 9,007,199,254,740,992",
+        ),
+        ("{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+    ],
+)
+def test_what_is_not_json_says_why_in_plain_words(text: str, why: str) -> None:
+    with pytest.raises((ValueError, RecursionError)) as raised:
+        json.loads(text)
+    assert why_not_json(raised.value) == why

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rag.errors import InvalidFile
-from rag.input_rules import find_fault
+from rag.input_rules import find_fault, why_not_json
 
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
@@ -146,8 +146,8 @@ def json_value(text: str | bytes) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(error.msg) from error
-    except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
+    except (RecursionError, ValueError) as error:
+        raise ValueError(why_not_json(error)) from error
 
 
 def whole_number(value: Any) -> int:
