@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.answering.markup import unmarked
+from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader
 from rag.answering.sentences import Statement
 from rag.answering.sources import Sources
@@ -102,7 +103,9 @@ def quotes(
     numbers: dict[int, int] = {}
     for one in chosen:
         numbers.setdefault(one.n, len(numbers) + 1)
-    text = "\n\n".join(f"“{one.statement.text}” [{numbers[one.n]}]" for one in chosen)
+    text = "\n\n".join(
+        f"{in_quotation_marks(one.statement.text)} [{numbers[one.n]}]" for one in chosen
+    )
     citations: dict[int, Citation] = {}
     for one in chosen:
         n, quote = numbers[one.n], one.statement.quote

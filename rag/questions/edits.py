@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rag.errors import InvalidInput
 from rag.evaluation.formats.question_files import folded
-from rag.input_rules import storable
+from rag.input_rules import LONGEST_QUESTION, storable
 from rag.operation import ALL, operation
 from rag.questions.groups import split_questions
 from rag.questions.sets import checked_name, contradiction, counted_edit
@@ -20,7 +20,6 @@ from rag.storage import Connection, Database, labels, runs
 from rag.storage import questions as rows
 from rag.storage.questions import LabelledQuestion
 
-_LONGEST_TEXT = 2000
 _LONGEST_ANSWER = 8000
 _LONGEST_ID = 100
 _LONGEST_TAG = 40
@@ -232,8 +231,8 @@ def _insert(connection: Connection, set_id: int, row: QuestionRow, origin: str =
 
 def _checked_text(text: str) -> str:
     text = text.strip()
-    if not text or len(text) > _LONGEST_TEXT:
-        raise InvalidInput(f"A question has 1 to {_LONGEST_TEXT:,} characters.")
+    if not text or len(text) > LONGEST_QUESTION:
+        raise InvalidInput(f"A question has 1 to {LONGEST_QUESTION:,} characters.")
     return text
 
 

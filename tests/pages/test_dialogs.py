@@ -79,6 +79,17 @@ def test_a_question_is_added_as_it_is_worded_in_the_dialog(base: KnowledgeBase) 
     )
 
 
+def test_a_question_is_added_as_long_as_it_may_be_asked(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), f"{LEAVE} {'leave ' * 1300}")
+    app.button(key="chat_collect_1").click().run()
+    assert not app.exception
+    field = app.text_area(key="chat_collect_question_1")
+    assert (len(field.value or ""), field.proto.max_chars) == (7842, 8000)
+    app.button(key="chat_collect_1").click()
+    app.button(key="chat_collect_store_1").click().run()
+    assert base.questions.labelled("questions")[-1].text == field.value
+
+
 def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base: KnowledgeBase) -> None:
     ask(visit("chat.py"), LEAVE)
     base.conversations.rate(1, -1)

@@ -22,6 +22,7 @@ from pages.components.source.places import is_here, place
 from pages.components.source.snippets import snippet
 from rag import (
     FROM_USERS,
+    LONGEST_QUESTION,
     Hit,
     InvalidInput,
     KnowledgeBase,
@@ -76,7 +77,7 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
         "Question",
         turn.complete,
         key=_question(turn),
-        max_chars=2000,
+        max_chars=LONGEST_QUESTION,
         height=80,
         help="Word it so that it can be understood without the conversation.",
     )

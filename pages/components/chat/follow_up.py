@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, Message, Turn
+from rag import LONGEST_QUESTION, KnowledgeBase, Message, Turn
 
 RETRY = "chat_retry"  # the session's state: what is asked next
 _AS_IT_IS = "chat_as_it_is"
@@ -26,7 +26,7 @@ def understood(turn: Turn) -> None:
                 "Ask this instead",
                 turn.rewritten,
                 key=key,
-                max_chars=2000,
+                max_chars=LONGEST_QUESTION,
                 help="It is searched as it stands, without looking at the conversation.",
             )
             again = f"chat_reask_{turn.id}"

@@ -11,7 +11,7 @@ from pages.components.chat import turn_view
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import ago, clipped
-from rag import KnowledgeBase, Remembered
+from rag import LONGEST_QUESTION, KnowledgeBase, Remembered
 
 LONGEST = 160
 LONGEST_ANSWER = 1200
@@ -84,7 +84,9 @@ def _correct(base: KnowledgeBase, entry: Remembered) -> None:
     interaction = entry.interaction
     st.caption("The conversation stays as it was. A corrected interaction counts as answered.")
     question, answer = f"memory_question_{interaction.turn}", f"memory_words_{interaction.turn}"
-    st.text_area("Question", interaction.question, key=question, max_chars=2000, height=80)
+    st.text_area(
+        "Question", interaction.question, key=question, max_chars=LONGEST_QUESTION, height=80
+    )
     st.text_area("Answer", interaction.answer, key=answer, max_chars=20_000, height=240)
     key = f"memory_keep_{interaction.turn}"
     confirm_button("Keep", key, _keep, base, interaction.turn, question, answer, cancel=True)

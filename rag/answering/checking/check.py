@@ -11,6 +11,7 @@ from rag.answering.checking.claims import Claim, claims
 from rag.answering.checking.evidence import Evidence
 from rag.answering.checking.figures import figures
 from rag.answering.markup import unmarked
+from rag.answering.quoting import words_of_quotation
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Terms, Vocabulary
@@ -74,12 +75,12 @@ class SentenceChecker:
     def _checked(self, claim: Claim, named: bool) -> SentenceCheck:
         has_sources = bool(claim.cited) and all(n in self._citations for n in claim.cited)
         # A whole quote: what merely stands within a passage could be the end of its "15 days".
-        if has_sources and claim.text.strip("“”„ ") in map(self._quote, claim.cited):
+        if has_sources and words_of_quotation(claim.text) in map(self._quote, claim.cited):
             return SentenceCheck(claim.start, claim.end, "supported", claim.cited, share=1.0)
         return self._weighed(claim, named)
 
     def _quote(self, n: int) -> str:
-        return " ".join(unmarked(self._citations[n].quote).split())
+        return words_of_quotation(unmarked(self._citations[n].quote))
 
     def _weighed(self, claim: Claim, named: bool) -> SentenceCheck:
         cited = [self._cited[n] for n in claim.cited if n in self._cited]

@@ -1,0 +1,44 @@
+"""Statements of a document between quotation marks of their own."""
+
+from __future__ import annotations
+
+import re
+
+_OPENING, _CLOSING, _EITHER = "“„«", "”»", '"'
+_MARKS = re.compile("[“”„«»\"‘’']")
+_PAIR = re.compile(r"“([^“”]*)”|\"([^\"]*)\"")
+
+
+def in_quotation_marks(text: str) -> str:
+    """A statement as a quotation, without a mark twice at either end.
+
+    A mark at an end whose partner is in another sentence is left out, as are the marks of a
+    statement that is a quotation as a whole. Where a quotation within it ends with it, or begins
+    with it, those within it are in single marks.
+    """
+    text = _paired(text)
+    if _is_mark(text[:1]) or _is_mark(text[-1:]):
+        text = _PAIR.sub(lambda match: f"‘{match[1] or match[2] or ''}’", text)
+    return f"“{text}”"
+
+
+def words_of_quotation(text: str) -> str:
+    """A text without quotation marks, in which a quotation and its source are equal."""
+    return " ".join(_MARKS.sub("", text).split())
+
+
+def _is_mark(sign: str) -> bool:
+    return sign != "" and sign in _OPENING + _CLOSING + _EITHER
+
+
+def _paired(text: str) -> str:
+    whole = _PAIR.fullmatch(text)
+    if whole:
+        return (whole[1] or whole[2] or text).strip()
+    surplus = sum(map(text.count, _OPENING)) - sum(map(text.count, _CLOSING))
+    odd = text.count(_EITHER) % 2 == 1
+    if text[-1:] and ((text[-1] in _CLOSING and surplus < 0) or (text[-1] == _EITHER and odd)):
+        return text[:-1].rstrip()
+    if text[:1] and ((text[0] in _OPENING and surplus > 0) or (text[0] == _EITHER and odd)):
+        return text[1:].lstrip()
+    return text
