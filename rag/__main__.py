@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TouchstoneError as error:
         return _fail(error.message, error.hint)
     except KeyboardInterrupt:
-        return _fail("Stopped.", "What was finished stays; run the command again to go on.")
+        return _fail("Stopped.", "Finished work is kept. Run the command again to continue.")
     except Exception:
         identity = uuid.uuid4().hex[:8]
         log.exception("Unexpected error, id %s.", identity)

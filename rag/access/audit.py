@@ -109,7 +109,7 @@ def audit_actor(line: AuditLine) -> str:
     if line.email is None:
         return "deleted account"
     via = line.entry.via
-    return line.email or ("whoever has the link" if via == "link" else "local administrator")
+    return line.email or ("anyone with the link" if via == "link" else "local administrator")
 
 
 def audit_csv(lines: Sequence[AuditLine]) -> str:

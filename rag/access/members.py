@@ -61,7 +61,7 @@ class Members:
 def _keep_an_owner(person: Person, owners: Sequence[str]) -> None:
     if list(owners) == [person.id]:
         raise InvalidInput(
-            f"{person.email} is the last owner.", "Make somebody else an owner first."
+            f"{person.email} is the last owner.", "Make another member an owner first."
         )
 
 

@@ -60,7 +60,7 @@ class People:
             *self._allowed,
             *self._admins,
         }:
-            raise NotAllowed(f"{email} may not sign in here.", "Ask an administrator.")
+            raise NotAllowed(f"{email} is not allowed to sign in.", "Ask an administrator.")
         identity = f"{claims.issuer}\n{claims.subject}"
         subject = hashlib.sha256(identity.encode()).hexdigest()
         with self._database.write() as connection:
@@ -119,7 +119,7 @@ class People:
         with self._database.read() as connection:
             person = people.by_email(connection, address(email))
         if person is None:
-            raise NotFound(f"Nobody here has the address {email!r}.")
+            raise NotFound(f"No account has the address {email!r}.")
         return person
 
     def forget(self, person: Person) -> dict[str, int]:
@@ -133,7 +133,7 @@ class People:
             if alone:
                 raise InvalidInput(
                     f"{person.email} is the only owner of {', '.join(alone)}.",
-                    "Make somebody else an owner, or delete the knowledge base.",
+                    "Make another member an owner, or delete the knowledge base.",
                 )
             if person.email:
                 audit.forget_address(connection, person.email)
@@ -143,7 +143,10 @@ class People:
 def _refuse_from_before(deleted: datetime | None, issued: datetime | None) -> None:
     """Raises NotAllowed for a sign-in that made, or used, an account that was deleted since."""
     if deleted is not None and (issued is None or issued <= deleted):
-        raise NotAllowed("This account was deleted.", "Sign out; whoever may can sign in anew.")
+        raise NotAllowed(
+            "This account was deleted.",
+            "Sign out. If you still have access, you can sign in again.",
+        )
 
 
 def address(text: str) -> str:
@@ -152,5 +155,5 @@ def address(text: str) -> str:
     name, at, host = normalised.rpartition("@")
     fits = name and at and host and len(normalised) <= _LONGEST_ADDRESS and normalised.isprintable()
     if not fits or any(sign in normalised for sign in " ,;<>\"'"):
-        raise InvalidInput(f"{text!r} is no e-mail address.")
+        raise InvalidInput(f"{text!r} is not an e-mail address.")
     return normalised

@@ -54,7 +54,9 @@ class KeptReplies:
                     "This idempotency key was used for another request.", "Use a new key."
                 )
             if stored.status is None:
-                raise KeyInUse("The request with this key is being worked on.", "Wait, then retry.")
+                raise KeyInUse(
+                    "The request with this key is still in progress.", "Wait, then retry."
+                )
             return Made(stored.status, stored.body, stored.location)
         try:
             reply = make()

@@ -1,10 +1,10 @@
 """Roles of people in a knowledge base. The command line needs them before it opens anything."""
 
 ROLES = {
-    "viewer": "look, search and ask",
+    "viewer": "view, search and ask questions",
     "labeller": "also edit question sets and labels",
     "editor": "also add and delete documents, save recipes, evaluate",
-    "owner": "also choose who else may, share by link, duplicate and delete it",
+    "owner": "also manage members, share by link, duplicate and delete the knowledge base",
 }
 """Roles with what each may do. Each includes those before it."""
 

@@ -33,7 +33,7 @@ _NOBODY = problems.problem(
 # In the words of RFC 6750, section 3.1, which clients act on.
 _CHALLENGE_ANEW = {"WWW-Authenticate": f'{_CHALLENGE["WWW-Authenticate"]}, error="invalid_token"'}
 _ENDED = problems.problem(
-    401, "This token is over, or was revoked.", "Make another one in Settings."
+    401, "This token has expired or was revoked.", "Make another one in Settings."
 )
 _TOO_OFTEN = problems.problem(429, "This token asks too often.", "Ask again later.")
 _TOO_MANY = problems.problem(

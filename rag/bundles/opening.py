@@ -100,9 +100,7 @@ class Bundle:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"][:4])
             problem = f"{where} {validation_words(first)}"
-            raise InvalidFile(
-                f"{name} of the bundle is not what it should be: {problem}.", _HINT
-            ) from error
+            raise InvalidFile(f"{name} of the bundle is not valid: {problem}.", _HINT) from error
 
     def _text(self, name: str) -> str:
         try:
@@ -142,17 +140,19 @@ def _check(archive: zipfile.ZipFile) -> None:
     names = [member.filename for member in members]
     strange = next((name for name in names if not _expected(name)), None)
     if strange is not None:
-        raise InvalidFile(f"The archive holds {strange[:80]!r}, which no bundle does.", _HINT)
+        raise InvalidFile(
+            f"The archive contains {strange[:80]!r}, which does not belong in a bundle.", _HINT
+        )
     if len(set(names)) != len(names) or len(names) > _MOST_MEMBERS:
-        raise InvalidFile("The archive holds entries twice, or too many of them.", _HINT)
+        raise InvalidFile("The archive contains duplicate entries, or too many entries.", _HINT)
     if any(member.flag_bits & 1 for member in members):
-        raise InvalidFile("The archive is encrypted; a bundle is not.", _HINT)
+        raise InvalidFile("The archive is encrypted. Bundles are never encrypted.", _HINT)
     packed = sum(member.compress_size for member in members)
     unpacked = sum(member.file_size for member in members)
     largest = max((member.file_size for member in members), default=0)
     bomb = unpacked > _SMALL_BYTES and unpacked > _MOST_RATIO * packed
     if unpacked > _MOST_BYTES or largest > _MOST_PART_BYTES or bomb:
-        raise InvalidFile(f"The archive unpacks to {unpacked / 1e6:,.0f} MB: too much.", _HINT)
+        raise InvalidFile(f"The archive is too large: {unpacked / 1e6:,.0f} MB unpacked.", _HINT)
 
 
 def _expected(name: str) -> bool:

@@ -52,8 +52,8 @@ class Reproduction:
         """The result in plain English."""
         if self.exact:
             return (
-                f"reproduced: all {self.figures:,} figures and {self.rankings:,} rankings are the "
-                "same, to the last digit"
+                f"reproduced: all {self.figures:,} metrics and {self.rankings:,} rankings "
+                "are identical"
             )
         reasons = []
         if self.missing:
@@ -62,7 +62,7 @@ class Reproduction:
             reasons.append(f"{len(self.read_differently):,} documents were read differently")
         because = f" ({'; '.join(reasons)})" if reasons else ""
         return (
-            f"not reproduced: {len(self.deviations):,} of {self.figures:,} figures and "
+            f"not reproduced: {len(self.deviations):,} of {self.figures:,} metrics and "
             f"{self.rankings_changed:,} of {self.rankings:,} rankings differ{because}"
         )
 

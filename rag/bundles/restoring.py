@@ -104,9 +104,9 @@ class Restorer:
                 group = []
         if len(missing) == total:
             raise InvalidInput(
-                f"None of the {total:,} documents of the bundle is here.",
-                "Name the folder that holds them with --documents, or make the bundle again with "
-                "--with-documents.",
+                f"None of the {total:,} documents of the bundle was found.",
+                "Give the folder that contains them with --documents, or create the "
+                "bundle again with --with-documents.",
             )
         if group:
             self._store(ingestion, group, entries, arrival)
@@ -168,7 +168,7 @@ class _Sources:
 
     def __init__(self, folder: Path, entries: tuple[DocumentEntry, ...]) -> None:
         if not folder.is_dir():
-            raise InvalidInput(f"{folder} is not a folder.", "Name the folder of the documents.")
+            raise InvalidInput(f"{folder} is not a folder.", "Give the folder of the documents.")
         self._folder = folder
         sizes = {entry.bytes for entry in entries if entry.bytes is not None}
         self._files = dict(_hashed(folder, sizes))

@@ -45,7 +45,7 @@ def precision(value: float) -> float:
 def number(text: str, what: str, hint: str) -> int:
     """The id of something. Raises InvalidInput."""
     if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise InvalidInput(f"{text!r} is no id of {what}.", hint)
+        raise InvalidInput(f"{text!r} is not the id of {what}.", hint)
     return int(text)
 
 
@@ -97,7 +97,7 @@ def column(text: str) -> tuple[str, str]:
     """``FIELD=NAME``. Raises InvalidInput."""
     field, equals, name = text.partition("=")
     if not equals or not name.strip():
-        raise InvalidInput(f"--column {text} names no column.", "Write it like question=Frage.")
+        raise InvalidInput(f"--column {text} has no column name.", "Write it like question=Frage.")
     return field.strip().lower(), name.strip()
 
 

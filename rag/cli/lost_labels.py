@@ -27,7 +27,7 @@ def lost_data(lost: Lost) -> list[dict[str, Any]]:
 def lost_lines(lost: Lost) -> Iterator[str]:
     """Names labels that no document here has the text of."""
     if lost:
-        yield f"{counted(len(lost), 'label')} without the text here that they are about:"
+        yield f"{counted(len(lost), 'label')} whose text is in no document:"
     for question, label in lost:
         where = label.document_name + (f", page {label.page}" if label.page else "")
         quote = f" “{shorten(label.quote, 80, placeholder='…')}”" if label.quote else ""

@@ -79,8 +79,8 @@ def unread(jobs: Jobs, base: KnowledgeBase) -> None:
     for job in jobs.recent(base.id):
         if job.active and job.kind in ("ingest", "import-beir", "duplicate"):
             print(
-                f"Note: {job.title!r} in {base.name!r} is not finished, and what it has not read "
-                "yet cannot be found. An open dashboard goes on with it.",
+                f"Note: {job.title!r} in {base.name!r} is not finished. Searches do not "
+                "cover what it has not read yet. An open dashboard continues the job.",
                 file=sys.stderr,
             )
 
@@ -88,8 +88,8 @@ def unread(jobs: Jobs, base: KnowledgeBase) -> None:
 def by_words(names: Sequence[str]) -> None:
     """Says on standard error that the vectors of documents are on their way."""
     print(
-        f"Note: {counted(len(names), 'document')} can be found by words alone: another process "
-        "is making their vectors.",
+        f"Note: only lexical search finds {counted(len(names), 'document')} so far: "
+        "another process is still embedding them.",
         file=sys.stderr,
     )
 
@@ -147,7 +147,7 @@ def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
         for item in items
     ]
     failed = all(item.status == "failed" for item in items)
-    problem = ("No document could be read.", "Each one's reason is listed.") if failed else None
+    problem = ("No document could be read.", "The reasons are listed above.") if failed else None
     data = {"knowledge_base": base.name, "documents": rows}
     return Output(data, "\n".join(lines), problem=problem)
 
@@ -240,14 +240,16 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
             f"- “{quote.quote}” ({_source(quote.hit, quote.page)})" for quote in answer_.quotes
         ]
     lines += _left_out(answer_.trace)
-    why = (error.message, error.hint) if error else (answer_.note, "Ask again, or another model.")
+    why = (
+        (error.message, error.hint) if error else (answer_.note, "Ask again, or use another model.")
+    )
     problem = why if answer_.status == "failed" else None
     return Output(AnswerData.of(answer_).dump(), "\n".join(lines), problem=problem)
 
 
 def _made(answer: Answer) -> str:
     """The mode of a model's answer, and what it took."""
-    cost = money(answer.cost.amount, answer.cost.currency) if answer.cost else "cost not known"
+    cost = money(answer.cost.amount, answer.cost.currency) if answer.cost else "cost unknown"
     return f"({answer.mode}; {answer.usage.tokens:,} tokens, {cost})"
 
 

@@ -79,7 +79,7 @@ class Arena:
         """The same. Raises NotFound."""
         comparison = self.find(bout_id)
         if comparison is None:
-            raise NotFound("That bout is not in this knowledge base.")
+            raise NotFound("This knowledge base has no such pair of answers.")
         return comparison
 
     @operation("viewer")
@@ -92,10 +92,10 @@ class Arena:
     def vote(self, bout_id: int, choice: str) -> None:
         """Stores which answer is preferred, one of ``VOTES``. Raises InvalidInput, NotFound."""
         if choice not in VOTES:
-            raise InvalidInput(f"{choice!r} is no vote.", f"There are: {', '.join(VOTES)}.")
+            raise InvalidInput(f"{choice!r} is not a vote.", f"There are: {', '.join(VOTES)}.")
         with self._database.write() as connection:
             if not arena_comparisons.vote(connection, self._scope, bout_id, choice):
-                raise NotFound("That bout is not in this knowledge base.")
+                raise NotFound("This knowledge base has no such pair of answers.")
 
     @operation("viewer")
     def summaries(self) -> list[ArenaSummary]:

@@ -34,7 +34,7 @@ LONGEST_NAME = 80
 _SAID = ("complete", "interrupted", "refused")
 _REMEMBERED = 3
 """Turns that a follow-up may refer to."""
-_GONE = "That conversation is not in this knowledge base."
+_GONE = "This knowledge base has no such conversation."
 
 
 class Conversations:

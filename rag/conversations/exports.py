@@ -40,7 +40,7 @@ def markdown(conversation: Conversation, turns: Sequence[Turn]) -> str:
     Whoever wrote them: nothing in it is HTML, or a picture that loads where the file is opened.
     """
     title = conversation.name or (turns[0].question if turns else f"Conversation {conversation.id}")
-    parts = [f"# {_one_line(title)}", f"Asked since {conversation.created:%Y-%m-%d %H:%M} UTC."]
+    parts = [f"# {_one_line(title)}", f"Started on {conversation.created:%Y-%m-%d %H:%M} UTC."]
     for turn in turns:
         parts += _told(turn)
     return "\n\n".join(parts) + "\n"
@@ -89,7 +89,7 @@ def _told(turn: Turn) -> Iterator[str]:
     yield f"## {_one_line(turn.question)}"
     if turn.rewritten:
         yield f"Understood as: {_one_line(turn.rewritten)}"
-    yield _harmless(turn.answer) or "No answer came."
+    yield _harmless(turn.answer) or "There is no answer."
     sources = [f"- [{citation.n}] {_source(citation)}" for citation in turn.citations]
     if sources:
         yield "\n".join(sources)

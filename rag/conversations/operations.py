@@ -90,7 +90,7 @@ class Operations:
         """
         if days is not None and not 0 <= days <= LONGEST_DAYS:
             raise InvalidInput(
-                "That is no number of days.", f"Give one of at most {LONGEST_DAYS:,}."
+                "The number of days is not valid.", f"Give a number up to {LONGEST_DAYS:,}."
             )
         now = now or datetime.now(UTC)
         first = None if days is None else now - timedelta(days=days)

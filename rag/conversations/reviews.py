@@ -32,7 +32,8 @@ class Reviews:
         """Stores why a thumb is down, and what would have been right. Raises InvalidInput."""
         if reason and reason not in FEEDBACK_REASONS:
             raise InvalidInput(
-                f"{reason!r} is no reason.", f"There are: {', '.join(FEEDBACK_REASONS)}."
+                f"{reason!r} is not one of the reasons.",
+                f"There are: {', '.join(FEEDBACK_REASONS)}.",
             )
         text = storable(correction).strip()
         if len(text) > LONGEST_CORRECTION:

@@ -99,7 +99,7 @@ def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
     return (
         f"{len(outcome) - failed} of {len(outcome)} read"
         + f", {failed} failed" * bool(failed)
-        + f", {by_words} by words alone" * bool(by_words)
+        + f", {by_words} by lexical search only" * bool(by_words)
     )
 
 
@@ -208,7 +208,7 @@ class _ItemReader:
         on_progress = self._teller(item)
         source = self._fetched(item, on_progress)
         if source.get("again") and self._ingestion.present(source["file"]) is None:
-            self._fail(item, "It was deleted meanwhile.", "Add it again.")
+            self._fail(item, "It was deleted in the meantime.", "Add it again.")
             return
         if not source.get("again") and self._kept(item, source):
             return

@@ -68,7 +68,7 @@ class JobVectors:
             one = len(done.names) == 1
             names = done.names[0] if one else f"{len(done.names):,} documents"
             answers = "it answers" if one else "they answer"
-            self._say(f"{names}: embedding; {answers} by words already")
+            self._say(f"{names}: embedding; lexical search already finds {answers}")
         return True
 
     def rest(self) -> bool:
@@ -108,7 +108,10 @@ class JobVectors:
             for item in rows.items(connection, self._job_id):
                 if item.name in why and item.status in ("added", "replaced"):
                     embedder, error = why[item.name]
-                    words = f"found by words alone in the build with {embedder}: {error.message}"
+                    words = (
+                        f"only lexical search finds it in the build with {embedder}: "
+                        f"{error.message}"
+                    )
                     reason = "; ".join(filter(None, (item.reason, words)))
                     place = self._job_id, item.position, item.status, reason, error.hint
                     rows.set_item(connection, *place, chunks=item.chunks)

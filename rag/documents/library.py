@@ -297,7 +297,7 @@ class Library:
         """
         words = sorted({" ".join(storable(tag).split()) for tag in tags})
         if "" in words:
-            raise InvalidInput("A tag needs a word.", "Leave empty ones out.")
+            raise InvalidInput("A tag is empty.", "Remove it.")
         with self._database.write() as connection:
             document_id = documents.find_id_by_name(connection, self._base_id, document) or document
             documents.tags(connection, self._base_id, document_id)
@@ -380,8 +380,8 @@ class Library:
         with self._database.write() as connection:
             if build_hash == bases.by_id(connection, self._base_id).recipe.index.hash:
                 raise InvalidInput(
-                    "This build answers the questions now.",
-                    "Let another build answer first: pick one on the Documents page.",
+                    "This index answers the questions now.",
+                    "Choose another index for answers first, on the Documents page.",
                 )
             builds.remove(connection, self._base_id, build_hash)
         self._services.forget_build(self._base_id, build_hash)

@@ -69,14 +69,16 @@ class PassageEdits:
         words = " ".join(storable(words).split())
         if (kind == "words") != bool(words) or len(words) > LONGEST_WORDS:
             raise InvalidInput(
-                "Added words need some words, and other edits none.",
+                "Only edits that add search terms take words, and they need some.",
                 f"Give synonyms or part numbers, up to {LONGEST_WORDS} characters.",
             )
         start, end = _trimmed(current, span, kind)
         quote = current.text[start:end]
         new = StoredEdit(current.name, current.id, kind, start, end, quote, words)
         if new.edit in current.edits:
-            raise InvalidInput("That edit is there already.", "Remove it, or choose other words.")
+            raise InvalidInput(
+                "This edit exists already.", "Remove the existing edit, or choose other words."
+            )
         after = sorted((*current.edits, new.edit), key=lambda edit: edit.start)
         ids = list[int]()
         self._recut(

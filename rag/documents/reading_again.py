@@ -60,7 +60,7 @@ class ReadingAgain:
         if not items:
             raise InvalidInput(
                 "No document can be read again.",
-                "All were read by the present readers, or their files are not kept.",
+                "All were read by the current readers, or their files were not kept.",
             )
         many = "document" if len(items) == 1 else "documents"
         title = f"Reading {len(items):,} {many} again"

@@ -77,7 +77,7 @@ def url_for(tool: HttpTool, question: str) -> str:
     for part in urlsplit(tool.url).path.split("/"):
         if QUESTION in part and part.replace(QUESTION, piece) in (".", ".."):
             raise ProviderRejected(
-                f"The tool {tool.name} cannot be asked for dots alone.", "Ask in words."
+                f"The tool {tool.name} needs a question with words.", "Ask in words."
             )
     return tool.url.replace(QUESTION, piece)
 
@@ -110,7 +110,8 @@ def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
             )
         if not (secret.isascii() and secret.isprintable()):
             raise ProviderRejected(
-                f"{variable} has signs that no header may have.", "Set it again, without them."
+                f"{variable} has characters that are not allowed in a header.",
+                "Set it again without them.",
             )
         headers[name] = f"{scheme} {secret}" if scheme else secret
     return headers
@@ -164,19 +165,19 @@ def _received(tool: HttpTool, response: httpx.Response) -> bytes:
     kind_of = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind_of and not (kind_of.endswith(("/json", "+json")) or kind_of == "text/plain"):
         raise ProviderMisbehaved(
-            f"The tool {tool.name} answers {kind_of[:80]}, not JSON.", "Check its address."
+            f"The tool {tool.name} returned {kind_of[:80]} instead of JSON.", "Check its address."
         )
     try:
         return body_of(response, MOST_BYTES)
     except TooLarge as error:
         raise ProviderMisbehaved(
-            f"The tool {tool.name} answers more than {MOST_BYTES / 1e6:.0f} MB.",
-            "Ask it for fewer or shorter results.",
+            f"The response of the tool {tool.name} is larger than {MOST_BYTES / 1e6:.0f} MB.",
+            "Request fewer or shorter results.",
         ) from error
     except httpx.DecodingError as error:
         raise ProviderMisbehaved(
             f"The answer of the tool {tool.name} cannot be unpacked ({error}).",
-            "Let it answer unpacked, or packed once by gzip.",
+            "Make it respond without compression, or with gzip once.",
         ) from error
 
 
@@ -190,7 +191,7 @@ def _translated(tool: HttpTool) -> Iterator[None]:
     except (httpx.TimeoutException, httpcore.TimeoutException) as error:
         raise ProviderUnavailable(
             f"The tool {tool.name} did not answer within {tool.seconds:g} s.",
-            "Try again later, or let it take longer.",
+            "Try again later, or allow more time.",
         ) from error
     except (
         httpx.HTTPError,

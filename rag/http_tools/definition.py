@@ -68,9 +68,9 @@ class HttpTool(BaseModel):
     title: Path = ""
     link: Path = ""
     score: Path = ""
-    most: int = Field(10, ge=1, le=50, description="results taken from one answer")
+    most: int = Field(10, ge=1, le=50, description="maximum number of results of a response")
     description: str = Field(
-        "", max_length=300, description="what it is for, as a language model is told"
+        "", max_length=300, description="its purpose, shown to the language model"
     )
     seconds: float = Field(10.0, gt=0, le=60, description="longest wait for an answer")
 
@@ -134,5 +134,7 @@ class HttpTool(BaseModel):
         if self.method == "GET" and self.body:
             raise ValueError("a GET request has no body; use POST")
         if QUESTION not in self.url + self.body:
-            raise ValueError("neither url nor body has {question}, so it would never be asked")
+            raise ValueError(
+                "neither url nor body has {question}, so the question would not be sent"
+            )
         return self

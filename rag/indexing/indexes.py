@@ -158,9 +158,9 @@ class Indexes:
         index = self.settled(base_id, recipe)
         if index.waiting:
             raise InvalidInput(
-                f"{len(index.waiting):,} of {len(index.keys):,} documents answer by words alone: "
-                "their vectors are not in yet.",
-                "Wait until the job that reads them is done, or build the rest of the index.",
+                f"Only lexical search finds {len(index.waiting):,} of {len(index.keys):,} "
+                "documents so far: their vectors are not stored yet.",
+                "Wait for the job that reads them, or build the rest of the index.",
             )
         return index
 

@@ -43,7 +43,7 @@ _LONGEST_PAUSE = 60.0
 _STOP_SECONDS = 4.0  # for a process to end by itself after its job was cancelled
 _ATTENDS_SECONDS = 10.0  # how often a worker says that it lives
 _TIDIES_SECONDS = 3600.0
-_STAYS = "What was finished stays."
+_STAYS = "Finished work is kept."
 _WORKER = "worker"  # what workers have a lease on
 
 Handler = Callable[[JobRow, "Reporter"], str]
@@ -316,7 +316,7 @@ class Jobs:
             if rows.get(connection, job_id).cancel:
                 rows.finish(connection, job_id, self._owner, "cancelled", f"Stopped. {_STAYS}")
             elif self._stands_still(connection, job_id):
-                message = f"The process that worked on it ended ({code}). {_STAYS}"
+                message = f"The process of the job ended ({code}). {_STAYS}"
                 rows.finish(connection, job_id, self._owner, "failed", message)
             else:
                 rows.give_back(connection, job_id, self._owner)

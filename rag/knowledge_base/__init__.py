@@ -363,7 +363,7 @@ class KnowledgeBase:
         index = self._services.indexes.current(self.id, recipe.index)
         rows = lookup(self._database, self.id, index.cut_id)([key])
         if key not in rows:
-            raise NotFound("The passage is gone.", "Its document was deleted or replaced.")
+            raise NotFound("The passage no longer exists.", "Its document was deleted or replaced.")
         vector = self._services.models.embedder(recipe.index.embedder).embed([question], "query")[0]
         cosine = float(vectors_of(index).vectors(np.array([key]))[0] @ vector)
         return Hit(*rows[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})

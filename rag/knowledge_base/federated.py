@@ -49,5 +49,5 @@ def federated_parts(question: str, others: Sequence[Federated]) -> tuple[list[Pa
         try:
             parts.append(further.base.part(question, further.recipe, further.weight))
         except TouchstoneError as error:
-            failures.append(f"{further.base.name} gave nothing: {error.message}")
+            failures.append(f"{further.base.name} returned nothing: {error.message}")
     return parts, failures

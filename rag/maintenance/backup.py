@@ -119,11 +119,11 @@ def restore_backup(
     existing = [path for path in places if path.exists()]
     if existing and not force:
         raise InvalidInput(
-            f"{home} holds something already.",
-            "Name an empty folder with --home, or add --force: what is there is set aside.",
+            f"{home} is not empty.",
+            "Give an empty folder with --home, or use --force to move its contents aside.",
         )
     if database and database.exists() and not sqlite_file.leave(database):
-        raise InvalidInput(f"{database} is in use.", "Stop what runs on it first.")
+        raise InvalidInput(f"{database} is in use.", "Stop the processes that use it first.")
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=home, prefix=".restore-"))
     try:
@@ -191,7 +191,9 @@ def _unpacked(source: Path, folder: Path) -> Backup:
                 place.parent.mkdir(exist_ok=True)
                 _extract(archive, f"files/{name}", place, name)
     except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise InvalidFile(f"{source} is no whole backup: {error}.", "Use another one.") from error
+        raise InvalidFile(
+            f"{source} is not a complete backup: {error}.", "Use another backup."
+        ) from error
     return backup
 
 

@@ -52,9 +52,9 @@ def resolve(host: str, port: int, *, allow_private: bool) -> list[str]:
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     if not allow_private and not all(map(is_public, addresses)):
         raise BlockedAddress(
-            f"“{host}” is an address inside this computer or its network, and is not fetched.",
+            f"“{host}” is an address inside this computer or its network, so it is not fetched.",
             "Set TOUCHSTONE_ALLOW_PRIVATE_URLS=1 if only people you trust use this "
-            "installation. A page can also be saved and added as a file.",
+            "installation. You can also save the page and add it as a file.",
         )
     return addresses
 

@@ -36,8 +36,8 @@ def refuse_credentials(url: str) -> None:
     """Raises BlockedAddress, which does not repeat it, for an address with a name or password."""
     if _CREDENTIALS.match(url):
         raise BlockedAddress(
-            "An address with a user name or password in it is not fetched: it would be stored.",
-            "Leave out what stands before the @; a file you may download yourself and add.",
+            "An address with a user name or password is not fetched, because it would be stored.",
+            "Remove the part before the @, or download the file yourself and add it.",
         )
 
 

@@ -115,7 +115,7 @@ class Endpoint:
     def without_credentials(self) -> ProviderError:
         """The error where a cloud's own package finds nothing to sign in with."""
         return ProviderRejected(
-            f"{self.row.label} knows no credentials here.",
+            f"There are no credentials for {self.row.label}.",
             "Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
         )
 
@@ -168,7 +168,9 @@ class Endpoint:
         if code in (408, 409, 425, 429) and "insufficient_quota" not in detail:
             return Busy(message, "Wait a little, or use another key.", _seconds(retry_after))
         if code >= 500:
-            return Busy(message, "The trouble is on their side. Try again.", _seconds(retry_after))
+            return Busy(
+                message, "The problem is at the provider. Try again.", _seconds(retry_after)
+            )
         return ProviderRejected(message, self._advice(code, model))
 
     def _advice(self, code: int, model: str) -> str:

@@ -53,7 +53,7 @@ class RequestLimiter:
         self._require_hope()
         if not self._slots.acquire(timeout=timeout):
             raise Busy(
-                f"{self._label} has as many requests from here as it may have at once.",
+                f"{self._label} already has the maximum number of concurrent requests.",
                 "Try again, or raise TOUCHSTONE_PROVIDER_AT_ONCE.",
             )
         try:
@@ -77,7 +77,8 @@ class RequestLimiter:
                 at = max(now, self._next)
                 if at - now > LONGEST_WAIT:
                     raise Busy(
-                        f"{self._label} has more requests waiting than may be sent in a minute.",
+                        f"More requests to {self._label} are waiting than the limit per "
+                        "minute allows.",
                         "Try again later, or raise TOUCHSTONE_PROVIDER_RATE.",
                     )
                 self._next = at + self._gap
@@ -89,9 +90,9 @@ class RequestLimiter:
             wait = self._closed_until - self._clock()
             if wait > 0:
                 raise Busy(
-                    f"{self._said} It failed {self._failures} times in a row and is asked again "
-                    f"in {wait:.0f} s.",
-                    "The trouble is on their side. Try again then.",
+                    f"{self._said} It failed {self._failures} times in a row. The next "
+                    f"request is possible in {wait:.0f} s.",
+                    "The problem is at the provider. Try again then.",
                 )
             if self._closed_until:  # this one tries; others wait for what it learns
                 self._closed_until = self._clock() + PAUSE

@@ -79,7 +79,9 @@ class _Maker:
     def _made(self, item: JobItem) -> Draft:
         chunk = self._chunks.get(int(item.payload["key"]))
         if chunk is None:
-            raise InvalidInput("The passage is gone.", "Its document was deleted or replaced.")
+            raise InvalidInput(
+                "The passage no longer exists.", "Its document was deleted or replaced."
+            )
         kind = item.payload["kind"]
         if kind in MODEL_KINDS and self._chat is not None:
             group = self._group(chunk, PASSAGES.get(kind, 1))
@@ -91,7 +93,7 @@ class _Maker:
             if draft is not None and folded(draft.text) not in existing:
                 return draft
         raise InvalidInput(
-            "No passage has anything new to ask for.", "Add documents, or try another seed."
+            "No passage is left to make a question from.", "Add documents, or try another seed."
         )
 
     def _asked(self) -> set[str]:

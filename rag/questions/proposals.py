@@ -68,13 +68,13 @@ class Proposals:
         unknown = [kind for kind in kinds if kind not in (*MODEL_KINDS, *OFFLINE_KINDS)]
         if unknown or not kinds:
             named = ", ".join((*MODEL_KINDS, *OFFLINE_KINDS))
-            raise InvalidInput("Which kinds of questions?", f"There are: {named}.")
+            raise InvalidInput("Choose the kinds of questions.", f"There are: {named}.")
         if not 1 <= number <= _MOST:
             raise InvalidInput(f"Ask for 1 to {_MOST} questions at a time.")
         chat = self._services.models.chat(recipe.answer.provider, recipe.answer.model)
         if chat is None and any(kind in MODEL_KINDS for kind in kinds):
             raise InvalidInput(
-                "These questions are written by a language model, and the recipe names none.",
+                "These questions need a language model, and the recipe has none.",
                 f"Choose a provider, or a kind that needs no model: {', '.join(OFFLINE_KINDS)}.",
             )
 

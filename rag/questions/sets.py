@@ -40,7 +40,7 @@ def checked_name(name: str) -> str:
 def contradiction(question_id: str) -> InvalidInput:
     """The error for calling a question unanswerable while labels say where it is answered."""
     return InvalidInput(
-        f"{question_id!r} has labels that say where it is answered.",
+        f"{question_id!r} has labels, so the documents answer it.",
         "Remove them, or leave it answerable.",
     )
 
@@ -158,7 +158,7 @@ class QuestionSets:
         name = checked_name(name)
         if existing not in get_args(Existing):
             raise InvalidInput(
-                f"{existing!r} is nothing to do with a set that exists.",
+                f"{existing!r} is not an option for an existing set.",
                 f"There are: {', '.join(get_args(Existing))}.",
             )
         with self._database.write() as connection:
@@ -169,7 +169,7 @@ class QuestionSets:
             if not created and existing == "refuse":
                 raise AlreadyExists(
                     f"A question set named {name!r} exists already.",
-                    'Choose what becomes of it ("add" or "replace"), or another name.',
+                    'Choose "add" or "replace", or another name.',
                 )
             if not created:
                 rows.count_versions(connection, [set_id])

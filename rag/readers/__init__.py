@@ -150,7 +150,7 @@ def _check_size(path: Path, limits: Limits) -> None:
     if size > limits.max_bytes:
         most = limits.max_bytes / 1e6
         raise UnreadableDocument(
-            f"The file has {size / 1e6:,.1f} MB; at most {most:,.1f} MB are read.",
+            f"The file has {size / 1e6:,.1f} MB. The limit is {most:,.1f} MB.",
             "Split the file into smaller ones.",
             reason="too_large",
         )
@@ -168,14 +168,14 @@ def _check_kind(path: Path, name: str, form: Format) -> None:
         )
     if kind == "unknown":
         raise UnreadableDocument(
-            f"The file does not hold what .{form.extensions[0]} files hold: it is damaged, or "
-            "something else under that name.",
+            f"The file is not a valid .{form.extensions[0]} file: it is damaged, or has "
+            "the wrong extension.",
             "Open it in the program that made it, save a fresh copy, and add that.",
             reason="damaged",
         )
     raise UnreadableDocument(
         f"“{name}” is named like .{form.extensions[0]} but seems to be {DESCRIPTIONS[kind]}.",
-        "Give the file its right extension, or export it again, and add that.",
+        "Correct the extension, or export the file again, and add that.",
         reason="wrong_extension",
     )
 

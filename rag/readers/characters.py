@@ -123,7 +123,7 @@ def is_binary(sample: bytes) -> bool:
 
 def _not_text() -> UnreadableDocument:
     return UnreadableDocument(
-        "The file holds binary data, not text.",
+        "The file contains binary data, not text.",
         "Check that the file has the right extension, or export it as text.",
         reason="wrong_extension",
     )

@@ -29,8 +29,8 @@ def explain_failure(error: Exception, extension: str) -> UnreadableDocument | No
     etree = sys.modules.get("lxml.etree")
     if etree and isinstance(error, etree.XMLSyntaxError) and error.code in _XML_LIMITS:
         return UnreadableDocument(
-            "The file unpacks to a part that is larger, or nested deeper, than is read here.",
-            "If it is what you meant to add, split it into smaller files.",
+            "The unpacked file has a part that is too large or nested too deep.",
+            "Split it into smaller files.",
             reason="too_large",
         )
     return UnreadableDocument(

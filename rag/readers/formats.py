@@ -119,8 +119,8 @@ def format_of(name: str) -> Format:
             return row
     what = f"Files of type .{extension}" if extension else "Files without an extension"
     raise UnreadableDocument(
-        f"{what} are not read here.",
-        _CONVERT.get(extension, f"Supported are: {', '.join(SUPPORTED)}."),
+        f"{what} are not supported.",
+        _CONVERT.get(extension, f"Supported types: {', '.join(SUPPORTED)}."),
         reason="unsupported_type",
     )
 

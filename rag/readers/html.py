@@ -102,7 +102,7 @@ def _whole_body(tree: Any, metadata: dict[str, str]) -> Content:
 
 def _empty_page() -> UnreadableDocument:
     return UnreadableDocument(
-        "The web page holds no visible text.",
+        "The web page has no visible text.",
         "Pages that are built by scripts arrive empty: save the page from your browser, or print "
         "it to PDF, and add that.",
         reason="empty",

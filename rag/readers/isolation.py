@@ -274,7 +274,7 @@ def _stop_if(cancelled: Callable[[], bool] | None) -> None:
 
 def _timed_out(what: str) -> UnreadableDocument:
     return UnreadableDocument(
-        f"{what} and was given up.",
+        f"{what}, so it was stopped.",
         "Split the file into smaller ones, or save a fresh copy (print to PDF) and add that.",
         reason="timed_out",
     )

@@ -58,7 +58,7 @@ def _extensions(url: str, content_type: str, hints: list[str]) -> tuple[str, ...
         extensions = [extension_of(hint) for hint in hints if extension_of(hint) in SUPPORTED]
         return (extensions[0] if extensions else "txt" if row is not None else "html",)
     raise UnreadableDocument(
-        f"{url} is of the type {bare}, which is not read here.",
-        f"Supported are web pages and: {', '.join(SUPPORTED)}.",
+        f"{url} has the type {bare}, which is not supported.",
+        f"Supported types: web pages, {', '.join(SUPPORTED)}.",
         reason="unsupported_type",
     )

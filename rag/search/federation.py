@@ -70,4 +70,4 @@ def _value(name: str, text: str) -> tuple[str, Any]:
             return name, weight
     except ValueError:
         pass
-    raise InvalidInput(f"“{name}={text}” makes no sense beside a knowledge base.", _HINT)
+    raise InvalidInput(f"“{name}={text}” is not an option of a knowledge base.", _HINT)

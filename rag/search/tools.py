@@ -144,8 +144,8 @@ def refuse_tools(search: SearchRecipe) -> None:
     """Raises InvalidInput where figures are wanted: labels say nothing about a service."""
     if search.tools:
         raise InvalidInput(
-            "Measuring goes by the labels of the documents, which say nothing about the results "
-            f"of {', '.join(search.tools)}.",
+            "Metrics use the labels of documents, and the results of "
+            f"{', '.join(search.tools)} have none.",
             "Measure without tools: search.tools=[].",
         )
 

@@ -51,7 +51,7 @@ class Asked(dict[str, str]):
 @cache
 def warn_of(name: str, meant: str = "") -> None:
     """Once for each: a setting that is misspelt would be missed in silence."""
-    log.warning("%s is no setting.%s", name, f" Did you mean {meant}?" if meant else "")
+    log.warning("%s is not a setting.%s", name, f" Did you mean {meant}?" if meant else "")
 
 
 def home_folder(values: Mapping[str, str]) -> Path:
@@ -75,7 +75,7 @@ def file(values: Mapping[str, str], name: str) -> Path | None:
         return None
     path = Path(values[name]).expanduser().resolve()
     if not path.is_file():
-        raise InvalidInput(f"{name} is {path}, which is no file.", "Set it to a file.")
+        raise InvalidInput(f"{name} is {path}, which is not a file.", "Set it to a file.")
     return path
 
 
@@ -131,7 +131,8 @@ def traces(values: Mapping[str, str]) -> bool:
         if values.get(name, _PROTOCOL).lower() != _PROTOCOL:
             raise InvalidInput(
                 f"{name} is {values[name]!r}.",
-                f"Only {_PROTOCOL} is spoken: set it to that, and the address to that port.",
+                f"Only {_PROTOCOL} is supported. Set it to that, and use the matching "
+                "port in the address.",
             )
     return True
 
@@ -171,7 +172,9 @@ def addresses(values: Mapping[str, str], name: str) -> tuple[str, ...]:
     """E-mail addresses, as they are compared."""
     entries = [fold_case(entry) for entry in values.get(name, "").split(",") if entry.strip()]
     if not all("@" in entry for entry in entries):
-        raise InvalidInput(f"{name} holds what is no e-mail address.", "Separate them by commas.")
+        raise InvalidInput(
+            f"{name} contains something that is not an e-mail address.", "Separate them by commas."
+        )
     return tuple(entries)
 
 

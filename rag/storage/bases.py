@@ -112,7 +112,7 @@ def hold(connection: Connection, base_id: int) -> None:
     """Lets nobody else hold or delete a base before the transaction ends. Raises NotFound."""
     mine = select(knowledge_base.c.id).where(knowledge_base.c.id == base_id)
     if connection.execute(mine.with_for_update()).first() is None:
-        raise NotFound("The knowledge base is gone.", "It was deleted meanwhile.")
+        raise NotFound("The knowledge base is gone.", "It was deleted in the meantime.")
 
 
 def rename(connection: Connection, base_id: int, name: str) -> None:

@@ -218,7 +218,7 @@ def translate_errors() -> Iterator[None]:
         detail = " ".join(str(error.orig).split()).rstrip(" .")
         if _is_orphan(error):
             raise NotFound(
-                "What this belongs to is gone.", "Someone deleted it meanwhile."
+                "What this belongs to no longer exists.", "Someone deleted it in the meantime."
             ) from error
         kind = ConnectionLost if _is_away(error) else StorageError
         raise kind(f"The database said: {detail}.", _hint(detail)) from error

@@ -324,7 +324,7 @@ def remove(connection: Connection, base_id: int, document_id: str) -> list[bytes
 
 
 def _gone() -> NotFound:
-    return NotFound("That document is not here any more.", "It was deleted or replaced.")
+    return NotFound("This document no longer exists.", "It was deleted or replaced.")
 
 
 def _is(base_id: int, document_id: str) -> ColumnElement[bool]:

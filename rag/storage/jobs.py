@@ -104,7 +104,7 @@ def get(connection: Connection, job_id: int) -> JobRow:
     """One job. Raises NotFound."""
     row = connection.execute(_jobs().where(job.c.id == job_id)).first()
     if row is None:
-        raise NotFound("That job is not known any more.", "Its knowledge base was deleted.")
+        raise NotFound("This job no longer exists.", "Its knowledge base was deleted.")
     return _row(row)
 
 
@@ -251,8 +251,8 @@ def _end_abandoned(connection: Connection) -> None:
     for owner in connection.execute(select(job.c.owner).where(_free(), job.c.owner.is_not(None))):
         bury(connection, owner[0], _free())
     ended = {"finished": datetime.now(UTC), "lease": None}
-    cancelled = {"status": "cancelled", "message": "Stopped. What was finished stays."}
-    failed = {"status": "failed", "message": f"{_DIED} What was finished stays."}
+    cancelled = {"status": "cancelled", "message": "Stopped. Finished work is kept."}
+    failed = {"status": "failed", "message": f"{_DIED} Finished work is kept."}
     connection.execute(update(job).where(_free(), job.c.cancel).values(**ended, **cancelled))
     hopeless = update(job).where(_free(), job.c.deaths >= _MOST_DEATHS)
     for job_id in connection.execute(hopeless.values(**ended, **failed).returning(job.c.id)):

@@ -127,7 +127,7 @@ def remove(connection: Connection, set_id: int, label_id: int) -> None:
 
 
 def _gone() -> NotFound:
-    return NotFound("That label is not there any more.", "Someone removed it; load the page again.")
+    return NotFound("This label no longer exists.", "Someone removed it. Reload the page.")
 
 
 def adrift(

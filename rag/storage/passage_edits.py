@@ -93,7 +93,7 @@ def remove(connection: Connection, base_id: int, edit_id: int) -> None:
 
 
 def _gone() -> NotFound:
-    return NotFound("That edit is not there any more.", "Someone removed it.")
+    return NotFound("This edit no longer exists.", "Someone removed it.")
 
 
 def of_document(connection: Connection, base_id: int, document_id: str) -> list[StoredEdit]:

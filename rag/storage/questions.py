@@ -304,8 +304,8 @@ def change(
     mine = (question.c.set_id == set_id) & (question.c.id == question_id)
     if not connection.execute(update(question).where(mine).values(**changed)).rowcount:
         raise NotFound(
-            f"The question {question_id!r} is not in this set any more.",
-            "Someone deleted it; load the page again.",
+            f"The question {question_id!r} is no longer in this set.",
+            "Someone deleted it. Reload the page.",
         )
 
 

@@ -76,7 +76,7 @@ class ScopedWorkspace:
         if token is None or (token.valid and monotonic() - self._let_in < _LET_IN_SECONDS):
             return
         if not self._workspace.access.tokens.still_valid(token):
-            raise NotAllowed("This token is over, or was revoked.", "Use another one.")
+            raise NotAllowed("This token has expired or was revoked.", "Use another one.")
         self._let_in = monotonic()
 
     def refusal(self, base_id: int, path: str) -> str:
@@ -169,7 +169,8 @@ class ScopedWorkspace:
         opened = spending.opened(recipe)
         if opened and not reaches(role() or GUEST, "editor") and opened != spending.opened(saved()):
             raise NotAllowed(
-                "search.rerank opens a file of the server, and is not so in the saved recipe.", ASK
+                "search.rerank would open a file of the server. Only the saved recipe can do that.",
+                ASK,
             )
         if self.principal.may_spend:
             return
@@ -181,15 +182,17 @@ class ScopedWorkspace:
         searches = operation.audit in _SEARCHES and spending.costs(recipe, self.settings)
         counted = [link.id] * answers + [f"{link.id} searches"] * searches
         if seconds := max(map(self._workspace.access.guest_rates.wait, counted), default=0):
-            raise NotAllowed("This link is asked too often.", f"Ask again in {ceil(seconds)} s.")
+            raise NotAllowed(
+                "There are too many requests through this link.", f"Try again in {ceil(seconds)} s."
+            )
 
     def _require_saved(self, saved: Callable[[], Recipe], recipe: Recipe, answers: bool) -> None:
         """Raises NotAllowed where a recipe costs what the saved one does not."""
         field = spending.beyond(recipe, saved, self.settings, answers=answers)
         if field:
             raise NotAllowed(
-                f"{field} asks what may cost money, and is not so in the saved recipe.",
-                ASK if self.principal.link else "That takes a token with the scope ask.",
+                f"{field} can cost money, and the saved recipe has another value.",
+                ASK if self.principal.link else "Use a token with the scope ask.",
             )
 
     def _require_frugal(self, recipe: Recipe) -> None:
@@ -199,8 +202,8 @@ class ScopedWorkspace:
         """
         if not self.principal.may_spend and spending.embeds_for_money(recipe, self.settings):
             raise NotAllowed(
-                "The attribution embeds dozens of texts, which may cost money.",
-                ASK if self.principal.link else "That takes a token with the scope ask.",
+                "The attribution embeds dozens of texts, which can cost money.",
+                ASK if self.principal.link else "Use a token with the scope ask.",
             )
 
     def beside(self, name: str, also: Sequence[FurtherBase]) -> list[FederatedBase]:
@@ -271,7 +274,7 @@ class ScopedWorkspace:
         """Ends the principal's own membership. Raises NotFound, InvalidInput for the last owner."""
         base = self.base(name)
         if self.principal.link is not None or self.principal.local:
-            raise InvalidInput("Nobody is a member here who could leave.")
+            raise InvalidInput("You are not a member, so you cannot leave.")
         self._workspace.base_with_id(base.id).members.remove(self.principal.person.email)
         self.note("members", "leave", base=base)
 

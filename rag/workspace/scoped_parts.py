@@ -30,7 +30,7 @@ class ScopedJobs:
         """One job. Raises NotFound."""
         job = self._jobs.get(job_id)
         if self._role_in(job.base_id) in (None, GUEST):
-            raise NotFound("That job is not known any more.", "Its knowledge base was deleted.")
+            raise NotFound("This job no longer exists.", "Its knowledge base was deleted.")
         return job
 
     def items(self, job_id: int) -> list[JobItem]:

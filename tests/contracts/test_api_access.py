@@ -48,7 +48,7 @@ def test_no_address_lets_anybody_in_without_the_right_token(workspace: Workspace
             told = outside.request(method, address, headers=header)
             assert problem(told, 401)["hint"]
             assert told.headers["www-authenticate"].startswith("Bearer")
-            ended = "over, or was revoked" in str(problem(told, 401)["detail"])
+            ended = "expired or was revoked" in str(problem(told, 401)["detail"])
             assert ended == ('error="invalid_token"' in told.headers["www-authenticate"])
             assert ended == (header.get("Authorization") == f"Bearer {revoked}")
         secret, _ = workspace.access.tokens.create("others", set(SCOPES) - {scope})

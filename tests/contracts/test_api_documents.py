@@ -137,6 +137,6 @@ def test_builds_are_listed_and_unused_ones_deleted(
     assert left == {QUICK.index.hash, unbuilt.hash}
     problem(api.delete(f"{manuals}/builds/{other.hash}"), 404)
     refused = problem(api.delete(f"{manuals}/builds/{QUICK.index.hash}"), 422)
-    assert refused["detail"] == "This build answers the questions now."
+    assert refused["detail"] == "This index answers the questions now."
     found = api.post(f"{manuals}/search", json={"question": "unused leave"}).json()
     assert found["hits"][0]["document"] == "leave.md"

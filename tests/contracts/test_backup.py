@@ -73,7 +73,7 @@ def test_a_home_that_holds_something_is_not_overwritten(
     other = workspace_at(there)
     other.create("other", QUICK)
     code, _, said = run(capsys, "restore", file, "--home", there)
-    assert (code, "holds something already" in said) == (2, True)
+    assert (code, "is not empty" in said) == (2, True)
     code, _, said = run(capsys, "restore", file, "--home", there, "--force")
     assert (code, "is in use" in said) == (2, True)
     other.close()
@@ -101,7 +101,7 @@ def test_a_damaged_backup_changes_nothing(
     else:
         file.write_bytes(content[: len(content) // 2] if part == "cut" else b"")
     code, _, said = run(capsys, "restore", file, "--home", there)
-    assert (code, "is no whole backup" in said) == (2, True)
+    assert (code, "is not a complete backup" in said) == (2, True)
     assert list(there.iterdir()) == []
 
 

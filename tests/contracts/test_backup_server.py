@@ -83,7 +83,7 @@ def test_a_server_comes_back_in_an_empty_database(
     assert again.check() == []
     again.close()
     code, _, said = run("restore", file, "--home", tmp_path / "third")
-    assert (code, "holds something already" in said) == (2, True)
+    assert (code, "is not empty" in said) == (2, True)
     assert list((tmp_path / "third").iterdir()) == []
 
 
@@ -123,7 +123,7 @@ def test_a_damaged_backup_leaves_the_server_empty(
     empty = postgres.url(postgres.create())
     monkeypatch.setenv(URL, empty)
     code, _, said = run("restore", file, "--home", tmp_path / "there")
-    assert (code, "is no whole backup" in said) == (2, True)
+    assert (code, "is not a complete backup" in said) == (2, True)
     assert not any(rows(empty).values())
 
 

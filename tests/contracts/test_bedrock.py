@@ -124,7 +124,7 @@ class TestBedrock:
         monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "absent"))
         monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "absent"))
         with scripted(answered({})) as script:
-            with pytest.raises(ProviderRejected, match="knows no credentials") as told:
+            with pytest.raises(ProviderRejected, match="There are no credentials") as told:
                 embedded("bedrock", script, ["a"])
             assert script.paths == []
         assert "AWS_ACCESS_KEY_ID" in told.value.hint

@@ -127,7 +127,7 @@ def test_a_header_without_a_usable_value_is_not_sent(server: Script, value: str)
 def test_a_question_of_dots_does_not_walk_up_the_address(
     server: Script, path: str, question: str
 ) -> None:
-    with pytest.raises(ProviderRejected, match="dots"):
+    with pytest.raises(ProviderRejected, match="question with words"):
         ask(tool(f"{server.url}/{path}"), question)
     assert server.paths == []
     ask(tool(f"{server.url}/find?q={{question}}"), question)
@@ -158,7 +158,7 @@ def refused(reply: Reply, **fields: Any) -> ProviderError:
         (Reply(500), ProviderUnavailable, "500"),
         (Reply(429), ProviderUnavailable, "429"),
         (Reply(401), ProviderRejected, "401"),
-        (Reply(body="<html>", content_type="text/html"), ProviderMisbehaved, "text/html, not JSON"),
+        (Reply(body="<html>", content_type="text/html"), ProviderMisbehaved, "text/html instead of JSON"),
         (Reply(body="{oops"), ProviderMisbehaved, "did not answer with JSON"),
         (Reply(body="[" * 100_000), ProviderMisbehaved, "did not answer with JSON"),
         (Reply(body='{"items": []}'), ProviderMisbehaved, "list of results at “data.hits”"),
@@ -260,7 +260,7 @@ def test_secrets_stay_with_the_first_server(server: Script) -> None:
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"url": "https://x.example/?q=fixed"}, "would never be asked"),
+        ({"url": "https://x.example/?q=fixed"}, "would not be sent"),
         ({"url": "https://{question}.example/"}, "may not name the server"),
         ({"url": "https://user:pw@x.example/{question}"}, "user name or password"),
         ({"url": "file:///etc/{question}"}, "Only http and https"),

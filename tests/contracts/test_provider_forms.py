@@ -179,7 +179,7 @@ def test_without_credentials_google_says_how_to_sign_in(
 ) -> None:
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "absent.json"))
     monkeypatch.setattr(google_sign_in, "_credentials", [])
-    with pytest.raises(ProviderRejected, match="knows no credentials") as told:
+    with pytest.raises(ProviderRejected, match="There are no credentials") as told:
         google_sign_in.google_token()
     assert "gcloud auth application-default login" in told.value.hint
 

@@ -92,7 +92,7 @@ def test_money_is_told_where_the_price_is_known(
     assert "Not known of 1 answer, left out here." in card.help
     said = texts(app)
     assert "100 + 10 tokens · 0.000021 USD" in said
-    assert "100 + 10 tokens · cost not known" in said
+    assert "100 + 10 tokens · cost unknown" in said
 
 
 def test_an_answer_that_its_sources_do_not_bear_out_is_among_the_worst(

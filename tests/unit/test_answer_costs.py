@@ -87,7 +87,7 @@ def test_a_file_that_is_wrong_is_told_at_the_start(tmp_path: Path, text: str, sa
     environment = {"TOUCHSTONE_HOME": str(tmp_path), "TOUCHSTONE_PRICES": str(file)}
     with pytest.raises(InvalidFile, match=said):
         Workspace(Settings.from_env(environment))
-    with pytest.raises(InvalidInput, match="which is no file"):
+    with pytest.raises(InvalidInput, match="which is not a file"):
         Settings.from_env({**environment, "TOUCHSTONE_PRICES": str(tmp_path / "none")})
 
 
@@ -106,7 +106,7 @@ def test_money_is_told_with_digits_that_count() -> None:
         "0.000021 USD",
     ]
     assert told_cost([]) == ""
-    assert told_cost([None, None]) == "cost not known"
+    assert told_cost([None, None]) == "cost unknown"
     assert told_cost([Cost(1, "USD"), None, Cost(2, "USD")]) == "3.00 USD, not known for 1"
     assert told_cost([Cost(1, "USD"), Cost(2, "EUR")]) == "2.00 EUR and 1.00 USD"
 
@@ -140,8 +140,8 @@ def test_a_price_that_is_not_known_is_said(
     with_chat(monkeypatch, Chat())
     evaluated(workspace, base, ASKING.with_fields({"answer.provider": "mistral"}))
     (run,) = base.runs.every()
-    assert run.environment["answers"].endswith("cost not known")
-    assert base.runs.spent(SET) == {run.id: (110 * ASKED, "cost not known")}
+    assert run.environment["answers"].endswith("cost unknown")
+    assert base.runs.spent(SET) == {run.id: (110 * ASKED, "cost unknown")}
 
 
 @pytest.mark.parametrize("budget", [Budget(tokens=110), Budget(money=0.000001)])
@@ -240,5 +240,5 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_answers(
 
 def test_a_budget_of_nothing_is_refused(parts: tuple[Workspace, KnowledgeBase]) -> None:
     _, base = parts
-    with pytest.raises(InvalidInput, match="more than nothing"):
+    with pytest.raises(InvalidInput, match="greater than 0"):
         base.answer_evaluations.start(SET, ASKING, budget=Budget(tokens=0))

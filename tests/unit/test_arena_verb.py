@@ -63,8 +63,8 @@ def test_a_pair_is_asked_voted_on_and_summed_up(
     ("arguments", "said"),
     [
         (["vote", "1"], "takes an id and a vote"),
-        (["vote", "7", "left"], "not in this knowledge base"),
-        (["vote", "x", "left"], "is no id of a pair of answers"),
+        (["vote", "7", "left"], "no such pair of answers"),
+        (["vote", "x", "left"], "is not the id of a pair of answers"),
         (["ask", ASK], "Both recipes are the same"),
         (["list", "1"], "takes nothing more"),
     ],

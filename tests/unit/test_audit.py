@@ -35,7 +35,7 @@ def workspace(tmp_path: Path) -> Workspace:
         ("sign-in", "ada@example.org", "ada@example.org"),
         ("link", "ada@example.org", "ada@example.org"),
         ("link", None, "deleted account"),
-        ("link", "", "whoever has the link"),
+        ("link", "", "anyone with the link"),
         ("local", "", "local administrator"),
     ],
 )

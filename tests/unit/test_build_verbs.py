@@ -69,7 +69,7 @@ def test_a_build_is_deleted_by_the_beginning_of_its_id(
 @pytest.mark.parametrize(
     ("build", "said", "hint"),
     [
-        (WORDS.index.hash, "answers the questions now", "Let another build answer first"),
+        (WORDS.index.hash, "answers the questions now", "Choose another index for answers first"),
         ("zzz", "No build of 'handbook' begins with 'zzz'", OTHER.index.hash),
         ("", "No build of 'handbook' begins with ''", WORDS.index.hash),
     ],

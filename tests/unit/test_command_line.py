@@ -173,8 +173,8 @@ def test_a_folder_lists_what_nobody_reads_but_not_what_is_hidden(
     assert code == 0
     assert rows == {
         "leave.md": ("added", ""),
-        "film.mov": ("failed", "Files of type .mov are not read here."),
-        "Makefile": ("failed", "Files without an extension are not read here."),
+        "film.mov": ("failed", "Files of type .mov are not supported."),
+        "Makefile": ("failed", "Files without an extension are not supported."),
     }
     code, told, _ = _run(capsys, "ingest", "handbook", str(folder / "leave.md"))
     assert (code, told["documents"][0]["status"]) == (0, "unchanged")

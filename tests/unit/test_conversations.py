@@ -170,7 +170,7 @@ def test_a_conversation_leaves_as_markdown_and_json(workspace: Workspace) -> Non
     [turn] = base.conversations.turns(talk)
     base.conversations.rate(turn.id, -1)
     written = base.conversations.export(talk)
-    assert written.startswith("# Named\n\nAsked since 20")
+    assert written.startswith("# Named\n\nStarted on 20")
     assert "\n\n## one # two\n\nAbout one\n# two\n\n" in written
     assert f"\n\n(quotes, complete, recipe {QUICK.hash})\n\nFeedback: thumb down\n" in written
     data = json.loads(base.conversations.export(talk, "json"))
@@ -274,7 +274,7 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(
         (one.id, "", {"thumb": "up", "reason": "", "correction": ""}),
     ]
     assert len(workspace.base("notes", EVERYBODY).reviews.export()) == 4
-    with pytest.raises(InvalidInput, match="is no reason"):
+    with pytest.raises(InvalidInput, match="is not one of the reasons"):
         base.reviews.explain(one.id, "ugly")
 
 

@@ -133,8 +133,8 @@ def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(
     heard = _Heard(3, lambda: workspace.delete(base.name))
     with pytest.raises(NotFound, match="The knowledge base is gone") as found:
         evaluate(_services(workspace), job, heard)
-    assert found.value.hint == "It was deleted meanwhile."
-    with pytest.raises(NotFound, match="That job is not known any more"):
+    assert found.value.hint == "It was deleted in the meantime."
+    with pytest.raises(NotFound, match="This job no longer exists"):
         workspace.jobs.run(job.id)
 
 

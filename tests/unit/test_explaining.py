@@ -277,6 +277,6 @@ def test_the_verb_speaks_to_people(base: KnowledgeBase, capsys: pytest.CaptureFi
     assert "lost at candidates: no word of the question in it" in told
     assert "The weight plays no part: the mode is lexical." in told
     assert main(["explain", "handbook", LEAVE]) == 2
-    assert "Say what to explain." in capsys.readouterr().err
+    assert "Specify what to explain." in capsys.readouterr().err
     assert main(["explain", "handbook", LEAVE, "--against", "index.chunk_size=12"]) == 2
     assert "needs an index that is not built" in capsys.readouterr().err

@@ -330,7 +330,7 @@ def test_a_cancelled_job_whose_owner_died_is_never_claimed(
         rows.release(connection, "host:1:one")
         assert rows.claim(connection, "host:2:two") is None
         ended = rows.get(connection, job_id)
-    assert (ended.status, ended.message) == ("cancelled", "Stopped. What was finished stays.")
+    assert (ended.status, ended.message) == ("cancelled", "Stopped. Finished work is kept.")
 
 
 def test_a_job_whose_owners_died_twice_has_failed(database: Database, base_id: int) -> None:
@@ -344,7 +344,7 @@ def test_a_job_whose_owners_died_twice_has_failed(database: Database, base_id: i
     assert (ended.status, ended.message) == (
         "failed",
         "The processes that worked on it ended 2 times without finishing an item. "
-        "What was finished stays.",
+        "Finished work is kept.",
     )
 
 

@@ -169,7 +169,7 @@ def test_a_question_is_collected_with_all_that_was_said_of_it(
     (question,) = base.questions.labelled(SET)
     assert (question.answer, question.origin) == ("After that day.", FROM_USERS)
     assert {label.origin for label in question.labels} == {FROM_USERS}
-    with pytest.raises(InvalidInput, match="labels that say where"):
+    with pytest.raises(InvalidInput, match="has labels, so the documents answer it"):
         collect(SET, TEXT, answerable=False)
     assert base.questions.named(SET).version == 1
     collect(SET, TEXT, answerable=False, discard_labels=True)

@@ -84,9 +84,9 @@ def test_no_answer_and_relevant_labels_exclude_each_other(
     assert not base.questions.usable(SET)[0].answerable
     base.labels.label(SET, question, leave, 20, 60, 2)
     assert base.questions.usable(SET)[0].answerable
-    with pytest.raises(InvalidInput, match="labels that say where"):
+    with pytest.raises(InvalidInput, match="has labels, so the documents answer it"):
         base.labels.mark_unanswerable(SET, question)
-    with pytest.raises(InvalidInput, match="labels that say where"):
+    with pytest.raises(InvalidInput, match="has labels, so the documents answer it"):
         base.question_edits.edit_question(SET, question, answerable=False)
     base.labels.mark_unanswerable(SET, question, discard_labels=True)
     assert not base.questions.usable(SET)[0].answerable
@@ -103,14 +103,14 @@ def test_what_cannot_be_labelled_says_why(base: KnowledgeBase, question: str, le
     for grade in (-1, 4):
         with pytest.raises(InvalidInput, match="grade"):
             labels.label(SET, question, leave, 0, 6, grade)
-    with pytest.raises(NotFound, match="not here any more"):
+    with pytest.raises(NotFound, match="This document no longer exists"):
         labels.label(SET, question, "0" * 64, 0, 6, 1)
     for act in (lambda: labels.set_grade(SET, 99, 1), lambda: labels.remove_label(SET, 99)):
-        with pytest.raises(NotFound, match="label is not there"):
+        with pytest.raises(NotFound, match="This label no longer exists"):
             act()
-    with pytest.raises(NotFound, match="not in this set"):
+    with pytest.raises(NotFound, match="no longer in this set"):
         labels.label(SET, "gone", leave, 0, 6, 0)
-    with pytest.raises(NotFound, match="not in this set"):
+    with pytest.raises(NotFound, match="no longer in this set"):
         labels.mark_unanswerable(SET, "gone")
     assert base.questions.named(SET).version == 2
 

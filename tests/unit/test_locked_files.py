@@ -161,7 +161,7 @@ def test_a_password_file_is_read_before_anything_is_added(
     file, keys = tmp_path / "leave.pdf", tmp_path / "keys"
     file.write_bytes(_locked_pdf())
     keys.write_text("\n")
-    for path, said in ((keys, "holds no password"), (tmp_path / "gone", "cannot be read")):
+    for path, said in ((keys, "contains no password"), (tmp_path / "gone", "cannot be read")):
         asked = ["ingest", "handbook", str(file), *FAKE, "--password-file", str(path)]
         assert main(asked) == 2
         assert said in capsys.readouterr().err

@@ -61,16 +61,16 @@ def test_one_is_shown_corrected_and_deleted(
     assert run(capsys, "memory", "notes", "show", "1")[1] == found
     assert run(capsys, "memory", "notes", "delete", "1")[:2] == (0, {"deleted": 1})
     code, _, said = run(capsys, "memory", "notes", "show", "1")
-    assert (code, "holds no interaction 1" in said) == (2, True)
+    assert (code, "has no interaction 1" in said) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("search",), "memory search takes one TEXT."),
-        (("list", "x"), "memory list takes nothing more."),
-        (("show", "one"), "'one' is no id of an interaction."),
-        (("correct", "1"), "Nothing to correct was given."),
+        (("list", "x"), "memory list takes no further argument."),
+        (("show", "one"), "'one' is not the id of an interaction."),
+        (("correct", "1"), "The correction is missing."),
         (("correct", "1", "--answer", " "), "Question and answer need words."),
     ],
 )
@@ -89,16 +89,16 @@ def test_operations_count_what_was_asked(asked: Path, capsys: pytest.CaptureFixt
     assert sorted(each["id"] for each in found["slowest"]) == [1, 2]
     assert [(each["id"], each["fault"]) for each in found["worst"]] == [(2, "thumb down")]
     assert main(["operations", "notes", "--days", "0"]) == 0
-    assert capsys.readouterr().out == "Nothing was asked in this time.\n"
+    assert capsys.readouterr().out == "No questions in this period.\n"
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["operations", "notes", "--days", "nan"], "That is no number of days."),
-        (["operations", "notes", "--days", "inf"], "That is no number of days."),
-        (["operations", "notes", "--days", "1e12"], "That is no number of days."),
-        (["operations", "notes", "--days", "-1"], "That is no number of days."),
+        (["operations", "notes", "--days", "nan"], "The number of days is not valid."),
+        (["operations", "notes", "--days", "inf"], "The number of days is not valid."),
+        (["operations", "notes", "--days", "1e12"], "The number of days is not valid."),
+        (["operations", "notes", "--days", "-1"], "The number of days is not valid."),
         (["memory", "notes", "--limit", "-1"], "--limit is at least 1."),
     ],
 )

@@ -117,14 +117,14 @@ def test_a_passage_of_two_bases_comes_once_where_it_stands_best() -> None:
 def test_stages_of_all_parts_are_one_list() -> None:
     rerank = Stage("rerank", 3, 3, note="chat")
     parts = [part("a", [0.9], below=[0.1]), part("b", [0.7, 0.6], stages=(rerank,))]
-    trace = merge_traces(parts, "hash", 5, ["c gave nothing: down."])
+    trace = merge_traces(parts, "hash", 5, ["c returned nothing: down."])
     assert [(stage.name, stage.taken, stage.given, stage.note) for stage in trace.stages] == [
         ("question", 2, 2, "embedding of the question"),
         ("dense", 80, 4, "a 2 of 40 · b 2 of 40 · nearest 10 vectors"),
         ("rerank", 3, 3, "b 3 of 3 · chat"),
         ("threshold", 4, 3, "a 1 of 2 · b 2 of 2 · relevance ≥ 0.2"),
         ("top_k", 3, 3, "a 1 of 1 · b 2 of 2 · top-k 5"),
-        ("merge", 3, 3, "by cosine of fake · c gave nothing: down."),
+        ("merge", 3, 3, "by cosine of fake · c returned nothing: down."),
     ]
     below = trace.stage("threshold")
     assert below is not None

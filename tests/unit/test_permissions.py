@@ -159,7 +159,7 @@ def test_who_is_named_as_administrator_gets_it_instead(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("claims", "said"),
     [
-        (Claims("i", "s", "eve@evil.example", verified=True), "may not sign in"),
+        (Claims("i", "s", "eve@evil.example", verified=True), "is not allowed to sign in"),
         (Claims("i", "s", "ann@example.org", verified=False), "not verified"),
         (Claims("i", "other", "ben@example.org", verified=True), "another account"),
     ],
@@ -174,7 +174,7 @@ def test_who_may_not_sign_in(tmp_path: Path, claims: Claims, said: str) -> None:
 
 
 def test_an_address_is_needed(workspace: Workspace) -> None:
-    with pytest.raises(InvalidInput, match="no e-mail address"):
+    with pytest.raises(InvalidInput, match="not an e-mail address"):
         workspace.access.people.sign_in(Claims("i", "s", ""))
 
 
@@ -257,7 +257,7 @@ def test_who_is_no_member_cannot_leave(workspace: Workspace) -> None:
     link = workspace.access.link(secret)
     assert link is not None
     for principal in (Principal(), Principal(link=link, via="link", key_id=link.id)):
-        with pytest.raises(InvalidInput, match="Nobody is a member here"):
+        with pytest.raises(InvalidInput, match="You are not a member"):
             ScopedWorkspace(workspace, principal).leave("manuals")
 
 

@@ -100,7 +100,7 @@ def test_accepted_ones_count_and_rejected_ones_are_kept(
     assert len(base.questions.usable(SET)) == 2
     with pytest.raises(AlreadyExists, match="accepted"):
         base.proposals.reject(SET, [two])
-    with pytest.raises(NotFound, match="not in this set"):
+    with pytest.raises(NotFound, match="no longer in this set"):
         base.proposals.accept(SET, ["unknown"])
 
 

@@ -88,7 +88,7 @@ def test_what_cannot_be_says_why_and_counts_no_version(base: KnowledgeBase) -> N
     ):
         with pytest.raises(InvalidInput):
             act()
-    with pytest.raises(NotFound, match="not in this set any more"):
+    with pytest.raises(NotFound, match="no longer in this set"):
         edits.edit_question(SET, "gone", text="Why?")
     with pytest.raises(NotFound, match="no question set named 'nothing'"):
         edits.add_question("nothing", "Why?")
@@ -133,7 +133,7 @@ def test_a_table_is_stored_whole_or_not_at_all(base: KnowledgeBase) -> None:
     with pytest.raises(AlreadyExists, match="id"):
         base.question_edits.save_table(SET, [], loaded)
     base.question_edits.delete_questions(SET, [loaded[0].id])
-    with pytest.raises(NotFound, match="not in this set any more"):
+    with pytest.raises(NotFound, match="no longer in this set"):
         base.question_edits.save_table(SET, loaded, [QuestionRow(loaded[0].id, "one more?")])
 
 

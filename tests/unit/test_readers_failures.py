@@ -95,7 +95,7 @@ def test_an_unsupported_type_says_what_to_do(tmp_path: Path, name: str, said: st
 def test_too_large(tmp_path: Path) -> None:
     error = failure(tmp_path, b"x" * 2_500_000, "x.txt", limits=Limits(max_bytes=2_000_000))
     assert error.reason == "too_large"
-    assert error.message == "The file has 2.5 MB; at most 2.0 MB are read."
+    assert error.message == "The file has 2.5 MB. The limit is 2.0 MB."
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.pdf"])

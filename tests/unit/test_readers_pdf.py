@@ -124,7 +124,7 @@ def test_without_recognition_the_message_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recognition, "available", lambda: False)
-    with pytest.raises(UnreadableDocument, match="holds no text") as caught:
+    with pytest.raises(UnreadableDocument, match="has no text") as caught:
         read_pdf(Source(put(tmp_path, drawn_pdf())))
     assert "no OCR). Run: pip install -r requirements-ocr.txt" in caught.value.hint
     with pytest.raises(UnreadableDocument, match="no OCR") as caught:
@@ -153,6 +153,6 @@ def test_progress_is_reported_per_page(tmp_path: Path) -> None:
 
 
 def test_too_many_pages(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableDocument, match="3 pages; at most 2") as caught:
+    with pytest.raises(UnreadableDocument, match=r"3 pages. The limit is 2") as caught:
         read(put(tmp_path, pdf("a", "b", "c")), "x.pdf", limits=Limits(max_pages=2))
     assert caught.value.reason == "too_large"

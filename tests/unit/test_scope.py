@@ -123,7 +123,7 @@ def test_a_base_that_fails_is_a_note(workspace: Workspace, monkeypatch: pytest.M
     trace = workspace.base("pumps").search(QUESTION, QUICK, beside)
     merge = trace.stage("merge")
     assert merge is not None
-    assert merge.note.endswith("policies gave nothing: The model is down.")
+    assert merge.note.endswith("policies returned nothing: The model is down.")
     assert [hit.base for hit in trace.hits] == ["pumps"]
 
 

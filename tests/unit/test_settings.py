@@ -104,7 +104,7 @@ def test_a_misspelt_setting_is_told_once(caplog: pytest.LogCaptureFixture) -> No
     for _ in range(2):
         Settings.from_env(given)
     assert [record.getMessage() for record in caplog.records] == [
-        "TOUCHSTONE_KEEP_CONVERSATION_DAYS is no setting. "
+        "TOUCHSTONE_KEEP_CONVERSATION_DAYS is not a setting. "
         "Did you mean TOUCHSTONE_KEEP_CONVERSATIONS_DAYS?"
     ]
 
@@ -128,4 +128,4 @@ def test_every_setting_of_the_docs_is_one(caplog: pytest.LogCaptureFixture) -> N
     Settings.from_env(given)
     assert caplog.records == []
     Settings.from_env({**given, "TOUCHSTONE_BANANA": "1"})
-    assert caplog.messages == ["TOUCHSTONE_BANANA is no setting."]
+    assert caplog.messages == ["TOUCHSTONE_BANANA is not a setting."]

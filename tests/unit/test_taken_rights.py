@@ -130,14 +130,14 @@ def test_what_a_token_opened_ends_with_it(
         lambda: program.jobs.get(job),
         lambda: program.base("manuals"),
     ):
-        with pytest.raises(NotAllowed, match="over, or was revoked"):
+        with pytest.raises(NotAllowed, match="expired or was revoked"):
             act()
 
 
 def test_a_token_that_is_over_is_noticed_at_once(workspace: Workspace) -> None:
     _, row = workspace.access.tokens.create("program", SCOPES)
     over = replace(row, expires=datetime.now(UTC) - timedelta(seconds=1))
-    with pytest.raises(NotAllowed, match="over, or was revoked"):
+    with pytest.raises(NotAllowed, match="expired or was revoked"):
         ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=over)).base("manuals")
 
 

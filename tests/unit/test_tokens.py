@@ -131,7 +131,7 @@ def test_what_fails_may_be_asked_again_and_what_is_at_work_may_not(workspace: Wo
     _, row = workspace.access.tokens.create("a", ["write"])
 
     def failing() -> Made:
-        with pytest.raises(AlreadyExists, match="being worked on"):
+        with pytest.raises(AlreadyExists, match="still in progress"):
             workspace.access.replies.once(row.id, "key", 1, failing)
         raise NotFound("Nothing there.")
 

@@ -63,8 +63,8 @@ def test_a_sweep_for_people_names_the_best_and_where_the_recipe_stands(
     shown = capsys.readouterr().out
     assert shown.startswith(f"4 combinations on 5 questions of {SET!r}")
     assert 'search.mode="lexical", search.threshold=null' in shown
-    assert "the recipe as it is, place" in shown
-    assert "2 recipes verified by ordinary evaluations: all figures identical" in shown
+    assert "the present recipe, place" in shown
+    assert "2 recipes verified by ordinary evaluations: all metrics identical" in shown
 
 
 def test_a_sweep_that_is_not_confirmed_ends_with_1(

@@ -167,9 +167,9 @@ def test_nothing_is_measured_while_vectors_are_not_in(workspace: Workspace) -> N
     line = json.dumps({"text": "Until when?", "evidence": [label]})
     base.exchange.import_file("checks", "checks.jsonl", line)
     take(base, "travel.md", TRAVEL)
-    with pytest.raises(InvalidInput, match="1 of 2 documents answer by words alone"):
+    with pytest.raises(InvalidInput, match="Only lexical search finds 1 of 2 documents so far"):
         base.evaluator.evaluate("checks", QUICK)
-    with pytest.raises(InvalidInput, match="1 of 2 documents answer by words alone"):
+    with pytest.raises(InvalidInput, match="Only lexical search finds 1 of 2 documents so far"):
         base.tuning.tuner("checks").figures([QUICK], ["ndcg@10"])
     workspace.jobs.run(base.documents.build(QUICK.index))
     assert base.evaluator.evaluate("checks", QUICK).run.documents == 2
@@ -186,9 +186,9 @@ def test_an_embedder_that_fails_later_leaves_documents_that_answer_by_words(
     embedder.before = away
     assert add(workspace, base, {"leave.md": LEAVE}) == ["added"]
     job = workspace.jobs.recent(base.id)[0]
-    assert (job.status, job.message) == ("done", "1 of 1 read, 1 by words alone")
+    assert (job.status, job.message) == ("done", "1 of 1 read, 1 by lexical search only")
     [item] = workspace.jobs.items(job.id)
-    assert item.reason == "found by words alone in the build with fake: The server is away."
+    assert item.reason == "only lexical search finds it in the build with fake: The server is away."
     assert (item.hint, item.chunks) == ("Start it.", 1)
     assert "carried over" in found(base, "carried over")[0]
     embedder.before = staticmethod(lambda _texts: None)

@@ -139,7 +139,7 @@ def _comparison(base: KnowledgeBase, comparison: ArenaComparison, *, blind: bool
 def _answer(side: Side, *, timed: bool) -> None:
     answer = side.answer
     if answer["status"] == "failed":
-        show_error(answer["note"] or "No answer came.")
+        show_error(answer["note"] or "There is no answer.")
         return
     st.markdown(answer_text(answer["text"], quoted=answer["mode"] == _QUOTES))
     sources = [

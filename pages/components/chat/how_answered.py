@@ -46,7 +46,7 @@ def _spent(metrics: Mapping[str, Any]) -> str:
     if not tokens:
         return ""
     amount = metrics.get("cost")
-    cost = "cost not known" if amount is None else money(amount, str(metrics.get("currency")))
+    cost = "cost unknown" if amount is None else money(amount, str(metrics.get("currency")))
     return f"{counted(tokens, 'token')}, {cost}"
 
 

@@ -147,7 +147,7 @@ def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
     if turn.status == "refused":
         _refused(base, turn)
     elif turn.status in ("failed", "asked"):
-        show_error(turn.note or "No answer came: it was stopped before it began.")
+        show_error(turn.note or "There is no answer: it was stopped before it began.")
     else:
         _notes(turn)
         sentence_notes(turn)

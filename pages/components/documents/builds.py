@@ -105,7 +105,7 @@ def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> None:
         if not answers and st.button("Delete", **options):
             _confirm_delete(base, build)
         if answers and not missing:
-            st.caption("This build answers the questions now, so it cannot be deleted.")
+            st.caption("This index answers the questions now, so it cannot be deleted.")
 
 
 def _use(base: KnowledgeBase, recipe: IndexRecipe) -> None:

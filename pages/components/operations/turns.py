@@ -93,5 +93,5 @@ def _told(turn: TurnRow) -> str:
     if metrics.get("completion_tokens"):
         parts.append(f"{metrics['prompt_tokens']:,} + {metrics['completion_tokens']:,} tokens")
         cost = cost_of(turn)
-        parts.append(money(cost.amount, cost.currency) if cost else "cost not known")
+        parts.append(money(cost.amount, cost.currency) if cost else "cost unknown")
     return " · ".join(parts)

@@ -15,7 +15,7 @@ _PERSON = "identity_person"
 
 
 class SignInNeeded(NotAllowed):
-    """Nobody signed in yet."""
+    """No one has signed in yet."""
 
 
 def configured() -> bool:
@@ -91,7 +91,10 @@ def _person(workspace: Workspace) -> Person:
     if signed_in is None or signed_in[0] != current_claims:
         signed_in = st.session_state[_PERSON] = (current_claims, people.sign_in(current_claims))
     elif not people.has(signed_in[1]):  # another tab, or an administrator
-        raise NotAllowed("This account was deleted.", "Sign out; whoever may can sign in anew.")
+        raise NotAllowed(
+            "This account was deleted.",
+            "Sign out. If you still have access, you can sign in again.",
+        )
     return signed_in[1]
 
 

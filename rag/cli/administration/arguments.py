@@ -13,8 +13,8 @@ def tool_verbs(verb: Verb) -> None:
     """Verbs for services that are asked beside the documents."""
     verb(tools.tools)
     added = verb(tools.add_tool, "name")
-    added.add_argument("url", help="its address; {question} stands in path, query or --body")
-    what = "what it is for, as a language model is told that may call it"
+    added.add_argument("url", help="its URL; put {question} in the path, the query or --body")
+    what = "its purpose, for the language model that can call it"
     added.add_argument("--description", default="", metavar="WORDS", help=what)
     added.add_argument("--body", default="", metavar="JSON", help="sent by POST")
     repeatable(
@@ -26,7 +26,9 @@ def tool_verbs(verb: Verb) -> None:
     added.add_argument("--results", default="", metavar="PATH", help="JMESPath to the results")
     for name, default in (("text", "text"), ("title", ""), ("link", ""), ("score", "")):
         added.add_argument(f"--{name}", default=default, metavar="PATH", help=f"{name} of a result")
-    added.add_argument("--most", type=int, default=10, help="results taken from one answer")
+    added.add_argument(
+        "--most", type=int, default=10, help="maximum number of results of a response"
+    )
     added.add_argument("--seconds", type=float, default=10.0, help="longest wait")
     verb(tools.test_tool, "name", "question")
     verb(tools.remove_tool, "name")
@@ -36,16 +38,16 @@ def token_verbs(verb: Verb) -> None:
     """The verb for who may use the API."""
     added = verb(tokens.token)
     added.add_argument("action", choices=("create", "list", "revoke"))
-    added.add_argument("name", nargs="?", help="what a new token is called, or the id of an old")
+    added.add_argument("name", nargs="?", help="name of a new token, or id of an existing one")
     added.add_argument(
         "--scope",
         action="append",
         choices=tuple(SCOPES),
-        help="what it allows (repeatable; default: read)",
+        help="a scope of the token (repeatable; default: read)",
     )
     added.add_argument("--days", type=int, default=90, help="how long it is valid")
     switch(added, "--forever", "it does not expire")
-    whose = "whose it is, who then may do no more by it (default: the local user, who may do all)"
+    whose = "its owner, whose rights it cannot exceed (default: the local user, who has all rights)"
     added.add_argument("--owner", metavar="EMAIL", help=whose)
 
 
@@ -55,15 +57,15 @@ def people_verbs(verb: Verb) -> None:
     added.add_argument(
         "action", nargs="?", choices=("list", "add", "change", "remove"), default="list"
     )
-    added.add_argument("email", nargs="?", help="whom to add, change or remove")
-    what = "what the member may do (default: viewer)"
+    added.add_argument("email", nargs="?", help="e-mail address of the member")
+    what = "role of the member (default: viewer)"
     added.add_argument("--role", choices=tuple(ROLES), default="viewer", help=what)
     added = verb(people.people)
     added.add_argument("action", nargs="?", choices=("list", "delete"), default="list")
-    added.add_argument("email", nargs="?", help="with delete: whom")
+    added.add_argument("email", nargs="?", help="with delete: e-mail address of the account")
     added = verb(people.link, "kb")
     added.add_argument("action", nargs="?", choices=("list", "create", "revoke"), default="list")
-    added.add_argument("name", nargs="?", help="what a new link is called, or the id of an old")
+    added.add_argument("name", nargs="?", help="name of a new link, or id of an existing one")
     added.add_argument("--days", type=int, default=7, help="how long it is valid (default: 7)")
     added = verb(people.audit)
     added.add_argument(
@@ -72,14 +74,16 @@ def people_verbs(verb: Verb) -> None:
     added.add_argument("--kb", default="", metavar="KB", help="only this knowledge base")
     added.add_argument("--kind", default="", choices=tuple(AUDIT_KINDS), help="only this kind")
     added.add_argument("--days", type=float, help="only the last so many days")
-    added.add_argument("--limit", type=int, default=100, help="how many are listed (default: 100)")
+    added.add_argument(
+        "--limit", type=int, default=100, help="maximum number of entries (default: 100)"
+    )
     added.add_argument("-o", "--output", type=Path, help="a .csv file")
 
 
 def home_verbs(verb: Verb) -> None:
     """Verbs that look after a home."""
-    switch(verb(maintenance.check), "--repair", "remove what nothing refers to")
+    switch(verb(maintenance.check), "--repair", "delete what nothing refers to")
     verb(maintenance.backup).add_argument("file", type=Path)
     added = verb(maintenance.restore)
     added.add_argument("file", type=Path)
-    switch(added, "--force", "set aside what the home holds, and replace it")
+    switch(added, "--force", "move the present contents of the home folder aside, and replace them")

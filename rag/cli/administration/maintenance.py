@@ -42,7 +42,7 @@ def check(args: argparse.Namespace) -> Output:
     lines = [_line(problem) for problem in problems]
     counts = Counter("repaired" if problem.repaired else problem.kind for problem in problems)
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
-    return Output(data, "\n".join([*lines, summary or "nothing is wrong"]), not unrepaired)
+    return Output(data, "\n".join([*lines, summary or "no problems found"]), not unrepaired)
 
 
 def _line(problem: Problem) -> str:
@@ -63,7 +63,7 @@ def restore(args: argparse.Namespace) -> Output:
     """Fill a home from a backup."""
     settings = Settings.from_env(home=args.home)
     backup, aside = restore_backup(settings, args.file, force=args.force)
-    moved = f"\nwhat was there is in {aside}" if aside else ""
+    moved = f"\nthe previous contents are in {aside}" if aside else ""
     data = {"home": str(settings.home), "set_aside": str(aside or "") or None, **_figures(backup)}
     return Output(data, f"{settings.home}\n{_told(backup)}{moved}")
 

@@ -25,7 +25,9 @@ def members(args: argparse.Namespace) -> Output:
     listed = members.every()
     rows = [{"email": member.person.email, "role": member.role} for member in listed]
     lines = [f"{row['email']:40} {row['role']}" for row in rows]
-    return Output({"members": rows}, "\n".join(lines) or "No members: only the command line.")
+    return Output(
+        {"members": rows}, "\n".join(lines) or "No members: only the command line has access."
+    )
 
 
 def people(args: argparse.Namespace) -> Output:
@@ -44,7 +46,7 @@ def people(args: argparse.Namespace) -> Output:
         f"{row['email']:40} {row['name']}" + ", administrator" * bool(row["administrator"])
         for row in rows
     ]
-    return Output({"people": rows}, "\n".join(lines) or "Nobody signed in yet.")
+    return Output({"people": rows}, "\n".join(lines) or "No one has signed in yet.")
 
 
 def link(args: argparse.Namespace) -> Output:
@@ -55,7 +57,9 @@ def link(args: argparse.Namespace) -> Output:
         text = f"/share/{secret}\n\nThis is shown once. {_link_line(row)}"
         return Output({"path": f"/share/{secret}", **_link(row)}, text)
     if args.action == "revoke":
-        links.revoke(_needed(args.name, "Say which link.", "Give its id: see link KB list."))
+        links.revoke(
+            _needed(args.name, "Specify the link.", "Give its id. `link KB list` shows the ids.")
+        )
     rows = links.every()
     lines = [_link_line(row) for row in rows]
     return Output({"links": [_link(row) for row in rows]}, "\n".join(lines) or "No link yet.")

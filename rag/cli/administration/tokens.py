@@ -20,7 +20,8 @@ def token(args: argparse.Namespace) -> Output:
         return Output({"tokens": [_row(row) for row in rows]}, "\n".join(lines) or "No token yet.")
     if not args.name:
         raise InvalidInput(
-            "Say which token.", "Give a name after create, or an id after revoke: see token list."
+            "Specify the token.",
+            "Give a name after create, or an id after revoke. `token list` shows the ids.",
         )
     if args.action == "revoke":
         tokens.revoke(args.name)
@@ -48,6 +49,6 @@ def _line(row: TokenRow) -> str:
         state = f"revoked {row.revoked:%Y-%m-%d}"
     else:
         verb = "valid until" if row.valid else "expired"
-        state = f"{verb} {row.expires:%Y-%m-%d}" if row.expires else "valid for ever"
+        state = f"{verb} {row.expires:%Y-%m-%d}" if row.expires else "does not expire"
     used = f"used {row.used:%Y-%m-%d %H:%M}" if row.used else "never used"
     return f"{row.id}  {row.name:20} {', '.join(row.scopes)}  {state}, {used}"

@@ -55,7 +55,7 @@ def test_tool(args: argparse.Namespace) -> Output:
         + f"\n     {printing.snippet(result.text, 160)}"
         for rank, result in enumerate(outcome.results, start=1)
     ]
-    return Output(data, "\n".join(lines) or "It answers, with no result.")
+    return Output(data, "\n".join(lines) or "The tool responds, but without results.")
 
 
 def remove_tool(args: argparse.Namespace) -> Output:

@@ -43,7 +43,8 @@ def _ask(args: argparse.Namespace) -> Output:
     other = recipe.with_fields(dict(inputs.assignment(text) for text in args.against))
     if other.hash == recipe.hash:
         raise InvalidInput(
-            "Both recipes are the same.", "Say with --against FIELD=VALUE what the other changes."
+            "Both recipes are the same.",
+            "Give the other recipe's changes with --against FIELD=VALUE.",
         )
     question = args.value[0]
     mine, theirs = (

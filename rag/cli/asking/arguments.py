@@ -21,10 +21,10 @@ def asking_verbs(verb: Verb) -> None:
     for added in (asking, chatting):
         added.add_argument(
             "--mode",
-            help="what a model draws on: strict, balanced, general or auto (answer.mode)",
+            help="the sources of an answer: strict, balanced, general or auto (answer.mode)",
         )
         added.add_argument(
-            "--session", metavar="NAME|ID", help="a conversation to go on with, or to begin"
+            "--session", metavar="NAME|ID", help="a conversation to continue or start"
         )
 
 
@@ -35,7 +35,9 @@ def memory_verbs(verb: Verb) -> None:
     added.add_argument("value", nargs="*", metavar="TEXT|ID", help="what to search, or which one")
     added.add_argument("--question", help="with correct: the question as it should be")
     added.add_argument("--answer", help="with correct: the answer as it should be")
-    added.add_argument("--limit", type=int, default=50, help="how many are listed (default: 50)")
+    added.add_argument(
+        "--limit", type=int, default=50, help="maximum number of entries (default: 50)"
+    )
     added = verb(memory.operations, "kb")
     added.add_argument("--days", type=float, help="only the last so many days (default: all)")
 
@@ -46,10 +48,15 @@ def session_verbs(verb: Verb) -> None:
     added.add_argument("action", nargs="?", choices=conversing.ACTIONS, default="list")
     added.add_argument("session", nargs="?", metavar="SESSION", help="its id or name")
     added.add_argument("name", nargs="?", help="with rename: the new name")
-    added.add_argument("--search", default="", metavar="WORDS", help="with list: which hold these")
+    added.add_argument(
+        "--search",
+        default="",
+        metavar="WORDS",
+        help="with list: only sessions that contain these words",
+    )
     added.add_argument("-o", "--output", type=Path, help="with export: a .md or .json file")
     switch(added, "--everyone", "the conversations of all visitors, not only of the command line")
-    switch(added, "--yes", "with delete: do not ask")
+    switch(added, "--yes", "with delete: do not ask for confirmation")
     added = verb(conversing.feedback)
     added.add_argument("action", choices=("export",))
     added.add_argument("kb")
@@ -64,7 +71,7 @@ def arena_verbs(verb: Verb) -> None:
         "value",
         nargs="*",
         metavar="QUESTION|ID [VOTE]",
-        help="what to ask, or which pair; a vote is left, right, tie or 'both bad'",
+        help="the question, or the id of a pair; a vote is left, right, tie or 'both bad'",
     )
     repeatable(
         added, "--against", "FIELD=VALUE", "with ask: what the other recipe changes (repeatable)"
@@ -76,7 +83,7 @@ def explaining_verbs(verb: Verb) -> None:
     added = verb(one_question.explain, "kb", "question", recipe=True)
     what = added.add_mutually_exclusive_group()
     what.add_argument("--chunk", metavar="ID", help="a passage by its id")
-    what.add_argument("--find", metavar="TEXT", help="the passages that hold these words")
+    what.add_argument("--find", metavar="TEXT", help="passages that contain these words")
     what.add_argument("--document", metavar="NAME", help="the best passages of a document")
     what.add_argument(
         "--against-run", metavar="RUN", help="the same question with the recipe of a run"
@@ -87,4 +94,4 @@ def explaining_verbs(verb: Verb) -> None:
         "FIELD=VALUE",
         "the same question with a field changed, side by side (repeatable)",
     )
-    switch(added, "--attribution", "with --chunk: what carries the cosine")
+    switch(added, "--attribution", "with --chunk: the words that contribute to the cosine")

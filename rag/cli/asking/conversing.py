@@ -121,7 +121,10 @@ class _Talk:
         try:
             return recipe.with_fields(settings.get("recipe", {}))
         except InvalidRecipe as error:
-            print(f"Note: settings of the session were left out. {error.message}", file=sys.stderr)
+            print(
+                f"Note: the settings of the session were not applied. {error.message}",
+                file=sys.stderr,
+            )
             return recipe
 
     def ask(self, question: str, on_progress: Callable[[str], object]) -> AnswerStream:
@@ -224,7 +227,9 @@ def _rename(base: KnowledgeBase, conversation: Conversation, args: argparse.Name
 def _delete(base: KnowledgeBase, conversation: Conversation, args: argparse.Namespace) -> Output:
     if not args.yes:
         if not sys.stdin.isatty():
-            raise InvalidInput("Deleting a session asks first.", "Give --yes where nobody answers.")
+            raise InvalidInput(
+                "Deleting a session needs a confirmation.", "Use --yes if there is no terminal."
+            )
         print(
             f"Delete session {conversation.id} with all its answers? [y/N] ",
             end="",

@@ -48,7 +48,8 @@ def explain(
         output = _found(explainer, explainer.in_document(_document(base, recipe, args.document)))
     else:
         raise InvalidInput(
-            "Say what to explain.", "Use --chunk ID, --find TEXT, --document NAME or --against F=V."
+            "Specify what to explain.",
+            "Use --chunk ID, --find TEXT, --document NAME or --against F=V.",
         )
     return _with_vectors(output, base.documents.vector_index(recipe.index))
 
@@ -65,7 +66,7 @@ def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -
     if base.documents.missing(other.index):
         raise InvalidInput(
             "The other recipe needs an index that is not built.",
-            "Search once with these fields given by --set: that builds it.",
+            "Run `search` once with these fields (--set) to build it.",
         )
     return _compared(base.compare(question, recipe, other, _set_with(base, question)))
 
@@ -89,7 +90,11 @@ def _document(base: KnowledgeBase, recipe: Recipe, name: str) -> str:
 def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
     standing, changes = explainer.standing(key), explainer.changes(key)
     attribution = explainer.attribution(key, progress) if attributed else None
-    lines = [*_standing_lines(standing), "", "What would change it, each alone:"]
+    lines = [
+        *_standing_lines(standing),
+        "",
+        "Changes that would change this result, each on its own:",
+    ]
     lines += [f"  {change.words}" for change in changes]
     lines += ["", *_attribution_lines(attribution)] if attribution else []
     data = passage_data(explainer, standing, changes, attribution).dump()
@@ -128,11 +133,11 @@ def _gap_lines(finding: Finding) -> Iterator[str]:
     parts = [f"cosine {signed(gap.dense)}"]
     parts += [f"BM25 {signed(gap.bm25, 2)}"] if gap.bm25 is not None else []
     parts += [f"score {signed(gap.score)}"] if gap.score is not None else []
-    yield f"  the last shown ({gap.last.document}) is ahead by: {', '.join(parts)}"
+    yield f"  the last returned passage ({gap.last.document}) leads by: {', '.join(parts)}"
 
 
 def _attribution_lines(attribution: Attribution) -> Iterator[str]:
-    yield f"What carries the cosine of {attribution.cosine:.3f} (its loss without each part):"
+    yield f"Contributions to the cosine of {attribution.cosine:.3f} (its loss without each part):"
     for part in (*attribution.words, *attribution.sentences):
         yield f"  {signed(part.change)}  {snippet(part.text, _SNIPPET)}"
     if attribution.context:

@@ -67,7 +67,7 @@ def operations(args: argparse.Namespace) -> Output:
         "worst": [{**_turn(turn), "fault": wrong} for turn, wrong in bad],
     }
     if not turns:
-        return Output(data, "Nothing was asked in this time.")
+        return Output(data, "No questions in this period.")
     lines = [
         f"{counted(whole.questions, 'question')}, {whole.refused} refused, {whole.failed} failed",
         f"half of the answers took up to {_seconds(whole.p50)}, 95% up to {_seconds(whole.p95)}",
@@ -83,19 +83,19 @@ def operations(args: argparse.Namespace) -> Output:
 
 def _expect(args: argparse.Namespace, count: int, what: str = "") -> None:
     if len(args.value) != count:
-        takes = f"takes one {what}" if count else "takes nothing more"
+        takes = f"takes one {what}" if count else "takes no further argument"
         raise InvalidInput(f"memory {args.action} {takes}.", "Put words in quotation marks.")
 
 
 def _correct(base: KnowledgeBase, turn: int, args: argparse.Namespace) -> None:
     if args.question is None and args.answer is None:
-        raise InvalidInput("Nothing to correct was given.", "Give --question or --answer.")
+        raise InvalidInput("The correction is missing.", "Give --question or --answer.")
     base.memory.correct(turn, question=args.question, answer=args.answer)
 
 
 def _listed(remembered: list[Remembered], total: int) -> Output:
     data = {"held": total, "interactions": [_row(item) for item in remembered]}
-    return Output(data, "\n".join(map(_line, remembered)) or "The memory holds nothing.")
+    return Output(data, "\n".join(map(_line, remembered)) or "The memory is empty.")
 
 
 def _row(remembered: Remembered) -> dict[str, Any]:

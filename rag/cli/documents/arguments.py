@@ -33,18 +33,17 @@ def importing_verbs(verb: Verb) -> None:
         added,
         "--column",
         "FIELD=NAME",
-        "which column of a table holds question, id, tags, document, quote, grade ... (repeatable)",
+        "the column of a table with question, id, tags, document, quote, grade ... (repeatable)",
     )
-    repeatable(added, "--ignore-column", "NAME", "leave out a column that is no field (repeatable)")
+    repeatable(added, "--ignore-column", "NAME", "ignore a column that is not a field (repeatable)")
     added.add_argument("--split", help="which qrels of a BEIR collection (default: test)")
     added.add_argument("--name", help="name of the set (default: the file's)")
-    switch(added, "--skip-bad", "import the other lines where some cannot be read, and list those")
+    switch(added, "--skip-bad", "skip and list lines that cannot be read")
     added.add_argument(
         "--existing",
         choices=("replace", "add", "refuse"),
         default="replace",
-        help="a set of that name: replace it, which keeps its version (default), add to it, "
-        "or import nothing",
+        help="if the set exists: replace it and keep its version (default), add to it, or refuse",
     )
     added = verb(importing.question_versions, "kb", "set_name")
     added.add_argument("--restore", type=int, metavar="VERSION", help="bring this version back")
@@ -58,19 +57,19 @@ def importing_verbs(verb: Verb) -> None:
     switch(added, "--with-documents", "include the documents in a BEIR collection")
     added = verb(importing.tag, "kb")
     added.add_argument("document", help="its name or id")
-    added.add_argument("tag", nargs="*", help="all its tags; none takes them away")
+    added.add_argument("tag", nargs="*", help="all its tags; without any, its tags are removed")
     added = verb(passage_edits.edit_passages, "kb")
     added.add_argument("document", help="its name or id")
-    repeatable(added, "--exclude", "QUOTE", "words that no passage may hold (repeatable)")
-    repeatable(added, "--split", "QUOTE", "words that a passage begins with (repeatable)")
-    repeatable(added, "--join", "QUOTE", "words that stay in one passage (repeatable)")
+    repeatable(added, "--exclude", "QUOTE", "text to exclude from passages (repeatable)")
+    repeatable(added, "--split", "QUOTE", "text at which a passage begins (repeatable)")
+    repeatable(added, "--join", "QUOTE", "text to keep in one passage (repeatable)")
     added.add_argument(
         "--words",
         action="append",
         default=[],
         nargs=2,
         metavar=("QUOTE", "WORDS"),
-        help="words that find the passages with QUOTE, and are not shown (repeatable)",
+        help="search terms for the passages with QUOTE, which are not shown (repeatable)",
     )
     added.add_argument(
         "--remove",
@@ -78,7 +77,7 @@ def importing_verbs(verb: Verb) -> None:
         default=[],
         type=int,
         metavar="ID",
-        help="take an edit back (repeatable)",
+        help="undo an edit (repeatable)",
     )
 
 
@@ -86,4 +85,4 @@ def build_verbs(verb: Verb) -> None:
     """Verbs for index builds."""
     verb(builds.builds, "kb")
     added = verb(builds.remove_build, "kb")
-    added.add_argument("build", help="its id, or the beginning of it")
+    added.add_argument("build", help="its id, or the first characters of it")

@@ -37,7 +37,7 @@ def _named(base: KnowledgeBase, beginning: str) -> BuildRow:
             f"No build of {base.name!r} begins with {beginning!r}.", f"There are: {hashes}."
         )
     if len(fitting) > 1:
-        raise InvalidInput(f"Several builds begin with {beginning!r}.", f"Say which: {hashes}.")
+        raise InvalidInput(f"Several builds begin with {beginning!r}.", f"Choose one of: {hashes}.")
     return fitting[0]
 
 

@@ -61,7 +61,7 @@ def read_again(args: argparse.Namespace) -> Output:
     base = workspace.base(args.kb)
     if not base.documents.again.outdated():
         data = {"knowledge_base": base.name, "documents": []}
-        return Output(data, "Every document was read by the present readers.")
+        return Output(data, "All documents were read by the current readers.")
     job = base.documents.again.queue()
     printing.follow(workspace.jobs, job)
     return printing.ingested(base, workspace.jobs.items(job))
@@ -124,7 +124,7 @@ def question_versions(args: argparse.Namespace) -> Output:
         f"{counted(version.questions, 'question')}, {counted(version.labels, 'label')}"
         for version in versions
     ]
-    return Output(data, "\n".join(lines) or f"No version of {args.set_name!r} was replaced.")
+    return Output(data, "\n".join(lines) or f"{args.set_name!r} has no earlier version.")
 
 
 def _kept(kb: str, name: str, version: int) -> str:
@@ -222,7 +222,7 @@ def _imported(
         lines += [f"skipped {counted(len(came.skipped), 'line')}:"]
         lines += [f"  {problem}" for problem in came.skipped]
     if came and came.unused:
-        lines.append(f"columns that are not used: {', '.join(came.unused)}")
+        lines.append(f"ignored columns: {', '.join(came.unused)}")
     if came and came.replaced is not None:
         lines.append(_kept(base.name, question_set.name, came.replaced))
     return Output(data, "\n".join(lines))

@@ -14,7 +14,7 @@ _MEANING = {
     "exclude": "left out",
     "split": "a passage begins at",
     "join": "kept together",
-    "words": "found by other words too",
+    "words": "has additional search terms",
 }
 
 
@@ -43,7 +43,7 @@ def _listed(document: str, edits: list[StoredEdit], lost: list[StoredEdit]) -> O
     }
     lines = [_line(edit) for edit in edits] or [f"No edit of {document}."]
     if lost:
-        lines.append(f"{counted(len(lost), 'edit')} without the text here that they are about:")
+        lines.append(f"{counted(len(lost), 'edit')} whose text is in no document:")
         lines += [f"{_line(edit)}  in {edit.document_name}" for edit in lost]
     return Output(data, "\n".join(lines))
 

@@ -25,7 +25,7 @@ def given(path: Path | None) -> Passwords:
         return _typed
     lines = [line for line in inputs.text_in(path).splitlines() if line]
     if not lines:
-        raise InvalidInput(f"{path} holds no password.", "Write one on each line.")
+        raise InvalidInput(f"{path} contains no password.", "Write one on each line.")
     return lambda _name: iter(lines)
 
 

@@ -16,12 +16,12 @@ def measuring_verbs(verb: Verb) -> None:
     switch(
         added,
         "--ignore-identical-ids",
-        "a document named like the question's id is no result, as in BEIR's ArguAna",
+        "ignore results whose document is named like the question's id, as in BEIR's ArguAna",
     )
-    switch(added, "--without-users", "leave out questions that somebody asked in a chat")
-    switch(added, "--answers", "answer every question too, and measure the answers")
+    switch(added, "--without-users", "leave out questions from chats")
+    switch(added, "--answers", "also answer every question, and score the answers")
     added.add_argument("--judge", metavar="PROVIDER:MODEL", default="", help="grades answers too")
-    switch(added, "--memory", "answer with and without past interactions: do they help?")
+    switch(added, "--memory", "compare answers with and without past interactions")
     switch(added, "--everyone", "with --memory: past interactions of all visitors")
     budget(added, "answers")
     added = verb(measuring.judge, "kb", "set_name")
@@ -37,7 +37,7 @@ def measuring_verbs(verb: Verb) -> None:
         "--grid", type=Path, required=True, metavar="FILE", help="JSON: field to list of values"
     )
     added.add_argument("--k", default="1,3,5,10,20", help="cutoffs, separated by commas")
-    added.add_argument("--by", metavar="METRIC", help="what the best are shown by")
+    added.add_argument("--by", metavar="METRIC", help="the metric that ranks the recipes")
     added.add_argument(
         "--verify",
         type=int,
@@ -49,8 +49,8 @@ def measuring_verbs(verb: Verb) -> None:
     switch(
         added,
         "--held-out",
-        "judge the best on the held-out questions, chosen on the tuning ones, instead of by "
-        "cross-validation",
+        "choose the best on the tuning questions and measure it on the held-out ones, "
+        "instead of cross-validation",
     )
     switch(added, "--context", "also count the tokens of the passages shown")
     switch(added, "--by-tokens", "measure labelled spans in tokens too")
@@ -60,10 +60,12 @@ def measuring_verbs(verb: Verb) -> None:
             "--precision", type=float, default=0.9, help="wanted share of relevant passages"
         )
     added = verb(measuring.gate, "kb", "set_name", recipe=True)
-    repeatable(added, "--min", "METRIC=VALUE", "least mean, such as ndcg@10=0.7 (repeatable)")
-    added.add_argument("--baseline", metavar="RUN", help="a run that may not be undercut")
+    repeatable(added, "--min", "METRIC=VALUE", "minimum mean, such as ndcg@10=0.7 (repeatable)")
     added.add_argument(
-        "--tolerance", type=float, default=0.0, help="how far below the baseline is allowed"
+        "--baseline", metavar="RUN", help="a run that the result must not fall below"
+    )
+    added.add_argument(
+        "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
 
 
@@ -72,7 +74,7 @@ def sharing_verbs(verb: Verb) -> None:
     verb(measuring.runs, "kb")
     added = verb(sharing.export_run, "kb", "run")
     added.add_argument("-o", "--output", type=Path, required=True, help="the run file")
-    added.add_argument("--qrels", type=Path, help="also write the judgements that fit it")
+    added.add_argument("--qrels", type=Path, help="also write the matching judgements")
     kb = "the knowledge base of the run (default: found by the run)"
     added = verb(sharing.report, "run")
     added.add_argument("-o", "--output", type=Path, required=True, help="the .html file")
@@ -85,4 +87,4 @@ def sharing_verbs(verb: Verb) -> None:
     added = verb(sharing.import_bundle)
     added.add_argument("file", type=Path)
     added.add_argument("--kb", help="name of the new knowledge base (default: the bundle's)")
-    added.add_argument("--documents", type=Path, metavar="FOLDER", help="where the documents are")
+    added.add_argument("--documents", type=Path, metavar="FOLDER", help="folder of the documents")

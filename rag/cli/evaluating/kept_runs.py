@@ -107,9 +107,9 @@ _LOST = 10  # questions that are printed; JSON has all
 _ENDINGS = {
     "passed": "passed",
     "failed": "not passed",
-    "undecided": "not passed: these questions cannot show that no more is lost than is tolerated",
+    "undecided": "not passed: these questions are too few to tell",
     "unjudged": "not passed, not failed: judge the open hits first",
-    "incomparable": "not passed: there is nothing to compare with",
+    "incomparable": "not passed: there is nothing to compare",
 }
 _FAILING = {"failed": 1, "undecided": 3, "incomparable": 4, "unjudged": 5}
 

@@ -52,7 +52,7 @@ def sweep(args: argparse.Namespace) -> Output:
     compared = any(grid.builds) and len(grid) <= MOST_ROWS and not args.as_shown
     if args.by_tokens and not compared:
         raise InvalidInput(
-            "--by-tokens measures ways to cut, and this sweep compares none.",
+            "--by-tokens is for sweeps that compare chunking, and this sweep does not.",
             f"Give a grid with index fields, of up to {MOST_ROWS} recipes, without --as-shown.",
         )
     needed = [recipe.index for recipe in (*grid.indexes(), grid.base)]

@@ -138,14 +138,14 @@ def _sweep_lines(
     ]
     place = result.place(by)
     standing = f"place {place:,} of {count:,}" if place <= count else "behind all of them"
-    lines.append(f"{result.base[by]:10.4f}  the recipe as it is, {standing}")
+    lines.append(f"{result.base[by]:10.4f}  the present recipe, {standing}")
     if verified is not None:
         lines.append(
             f"{counted(verified, 'recipe')} verified by ordinary evaluations: "
             + (
-                f"{counted(len(mismatches), 'figure')} not the same"
+                f"{counted(len(mismatches), 'metric')} not the same"
                 if mismatches
-                else "all figures identical"
+                else "all metrics identical"
             )
         )
     lines += [
@@ -202,7 +202,7 @@ def _skipped(grid: Grid) -> list[str]:
     """Return the recipes that the grid skipped, with the reasons."""
     reasons = {
         "skipped, the overlap must be less than the size: ": grid.skipped,
-        "skipped, builds what a row above builds: ": grid.repeated,
+        "skipped, same index as a row above: ": grid.repeated,
     }
     return [
         reason + _assignments(changes)

@@ -34,7 +34,7 @@ def google_token() -> str:
             ) from error
         except failures.GoogleAuthError as error:
             raise ProviderRejected(
-                "Google Cloud knows no credentials here.",
+                "There are no credentials for Google Cloud.",
                 "Run: gcloud auth application-default login, or name a service account's file in "
                 "GOOGLE_APPLICATION_CREDENTIALS.",
             ) from error

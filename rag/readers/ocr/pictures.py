@@ -63,8 +63,8 @@ def read_picture(source: Source) -> Content:
 def _check_size(picture: Image) -> None:
     if picture.width * picture.height > _MOST_PIXELS:
         raise UnreadableDocument(
-            f"The picture has {picture.width * picture.height / 1e6:,.0f} million pixels; at most "
-            f"{_MOST_PIXELS / 1e6:,.0f} million are read.",
+            f"The picture has {picture.width * picture.height / 1e6:,.0f} million "
+            f"pixels. The limit is {_MOST_PIXELS / 1e6:,.0f} million.",
             "Save it smaller and add that.",
             reason="too_large",
         )

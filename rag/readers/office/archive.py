@@ -24,15 +24,15 @@ def check_archive(source: Source) -> None:
             declaring = any(_declares_entities(archive, name) for name in archive.namelist())
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
         raise UnreadableDocument(
-            "The file is damaged: it is incomplete, or was changed on its way.",
+            "The file is damaged: it is incomplete, or was changed.",
             _FRESH,
             reason="damaged",
         ) from error
     if declaring:
         # Entities are not resolved, as they may name files: text would be missing without a word.
         raise UnreadableDocument(
-            "The file is damaged: it has a document type declaration, which no Office file may "
-            "have, and the text that it stands for would be missing.",
+            "The file is damaged: it has a document type declaration, which is not "
+            "allowed in Office files.",
             _FRESH,
             reason="damaged",
         )
@@ -43,8 +43,8 @@ def _check_size(archive: zipfile.ZipFile, limit: int) -> None:
     if unpacked > limit:
         most = limit / 1e6
         raise UnreadableDocument(
-            f"The file unpacks to {unpacked / 1e6:,.0f} MB; at most {most:,.0f} MB are read.",
-            "If it is what you meant to add, split it into smaller files.",
+            f"The unpacked file has {unpacked / 1e6:,.0f} MB. The limit is {most:,.0f} MB.",
+            "Split it into smaller files.",
             reason="too_large",
         )
 

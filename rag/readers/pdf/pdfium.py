@@ -195,7 +195,7 @@ def damaged_pdf() -> UnreadableDocument:
 def _scanned(pages: int) -> UnreadableDocument:
     what = "page is a picture or drawing" if pages == 1 else "pages are pictures or drawings"
     return UnreadableDocument(
-        f"The PDF holds no text: its {what}, as from a scanner.",
+        f"The PDF has no text: its {what}, as from a scanner.",
         _without_recognition()
         or "No text can be recognised in them: scan them again, straight and with 200 dots an "
         "inch or more.",

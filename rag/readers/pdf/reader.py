@@ -47,7 +47,7 @@ def read_pdf(source: Source) -> Content:
         count = (len(reader.pages) if reader else 0) or pages.count()
         if count > source.limits.max_pages:
             raise UnreadableDocument(
-                f"The PDF has {count:,} pages; at most {source.limits.max_pages:,} are read.",
+                f"The PDF has {count:,} pages. The limit is {source.limits.max_pages:,}.",
                 "Split the file into smaller ones.",
                 reason="too_large",
             )

@@ -26,7 +26,7 @@ class Budget:
     def require(self) -> None:
         """Raises InvalidInput for a limit that is not above 0."""
         if any(limit is not None and limit <= 0 for limit in (self.calls, self.tokens, self.money)):
-            raise InvalidInput("A budget is more than nothing.", "Leave it out, or give more.")
+            raise InvalidInput("A budget must be greater than 0.", "Leave it out, or give more.")
 
     def as_data(self) -> dict[str, float | None]:
         """Return the budget as fields of a job's payload."""
@@ -58,7 +58,7 @@ def told_bills(bills: Sequence[Bill]) -> str:
     """Describe the cost of a run in the format of ``told_cost``."""
     paid = [money(bill.money, bill.currency) for bill in bills if bill.money is not None]
     if not paid:
-        return "cost not known" if bills else ""
+        return "cost unknown" if bills else ""
     missing = sum(bill.unpriced for bill in bills)
     return " and ".join(paid) + (f", not known for {missing:,}" if missing else "")
 
@@ -70,7 +70,7 @@ def told_cost(costs: Iterable[Cost | None]) -> str:
     if not prices:
         return ""
     if not known_prices:
-        return "cost not known"
+        return "cost unknown"
     totals: dict[str, float] = {}
     for price in known_prices:
         totals[price.currency] = totals.get(price.currency, 0.0) + price.amount

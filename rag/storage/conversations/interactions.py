@@ -185,7 +185,8 @@ def get(connection: Connection, scope: Scope, turn_id: int) -> Interaction:
     interaction = find_by_turns(connection, scope, [turn_id]).get(turn_id)
     if interaction is None:
         raise NotFound(
-            f"The memory holds no interaction {turn_id}.", "It was deleted, or is another's."
+            f"The memory has no interaction {turn_id}.",
+            "It was deleted, or it belongs to someone else.",
         )
     return interaction
 

@@ -55,8 +55,8 @@ def load(copy: Database, database: Database, files: Mapping[str, Path]) -> None:
     with copy.read() as source, database.write() as target:
         if any(target.execute(select(table).limit(1)).first() for table in metadata.sorted_tables):
             raise InvalidInput(
-                "The database holds something already.",
-                "Make a new one, and name it in TOUCHSTONE_DATABASE_URL.",
+                "The database is not empty.",
+                "Create a new one, and set TOUCHSTONE_DATABASE_URL to it.",
             )
         _copy(source, target)
         for sha256, path in files.items():
