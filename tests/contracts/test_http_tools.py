@@ -158,7 +158,7 @@ def refused(reply: Reply, **fields: Any) -> ProviderError:
         (Reply(500), ProviderUnavailable, "500"),
         (Reply(429), ProviderUnavailable, "429"),
         (Reply(401), ProviderRejected, "401"),
-        (Reply(body="<html>", content_type="text/html"), ProviderMisbehaved, "text/html instead of JSON"),
+        (Reply(body="<html>", content_type="text/html"), ProviderMisbehaved, "instead of JSON"),
         (Reply(body="{oops"), ProviderMisbehaved, "did not answer with JSON"),
         (Reply(body="[" * 100_000), ProviderMisbehaved, "did not answer with JSON"),
         (Reply(body='{"items": []}'), ProviderMisbehaved, "list of results at “data.hits”"),
