@@ -119,11 +119,46 @@ def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage)
     assert filled.jobs.run(job.id).status == "done"
     table = open_page("upload.py").dataframe[1].value
     assert list(table["State"]) == ["answers now", "ready"]
-    assert list(table["Cut"]) == [
+    assert list(table["Chunking"]) == [
         "sections, 24 tokens, with document, headings, table",
         "sections, 100 tokens, with document, headings, table",
     ]
     assert list(table["Documents"]) == [3, 3]
+    app = open_page("upload.py")
+    (use,) = [each for each in app.button if each.label == "Use for answers"]
+    use.click().run()
+    assert base.recipe().index.chunk_size == 100
+    assert list(app.dataframe[1].value["State"]) == ["ready", "answers now"]
+
+
+def test_an_index_has_one_form_wherever_it_is_described(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    info = labelled.base("notes").documents.documents(RECIPE.index)[0]
+    app = open_page("upload.py", doc=info.id[:12])
+    app.session_state["documents_build_more"] = True
+    app.run()
+    fields = [
+        "Chunker",
+        "Passage size (tokens)",
+        "Overlap (tokens)",
+        "Context",
+        "Embedding model",
+        "Vector index",
+    ]
+
+    def labels(app: AppTest, form: str) -> set[str]:
+        widgets = [*app.selectbox, *app.slider]
+        return {each.label for each in widgets if str(each.key).startswith(f"{form}_")}
+
+    assert labels(app, "documents_another") == set(fields)
+    assert set(fields) <= labels(app, "documents")
+    app = open_page("tuning.py")
+    app.session_state["recipe_advanced"] = app.session_state["recipe_new_index"] = True
+    app.run()
+    assert labels(app, "recipe_index_new") == set(fields)
+    app.toggle(key="cuts").set_value(True).run()
+    assert {each.label for each in app.multiselect} >= set(fields[:-1])
 
 
 def test_a_file_is_read_and_handed_over_once(filled: Workspace, open_page: OpenPage) -> None:
@@ -238,7 +273,7 @@ def test_the_first_files_are_previewed_with_cost_cut_and_embedder(
     told = _first(app, "markdown", "1 file to add")
     assert "1 s with minilm" in told
     assert "1 s with wordllama" in told
-    app.selectbox(key="documents_first_embedder").set_value("wordllama")
+    app.selectbox(key="documents_embedder").set_value("wordllama")
     app.slider(key="documents_size").set_value(100).run()
     cut = "sections, 100 tokens, with document, headings, table: 1 passage."
     assert cut in [each.value for each in app.caption]

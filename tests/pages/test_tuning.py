@@ -256,7 +256,7 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     base = labelled.base("notes")
     app = open_page("tuning.py", cuts="true")
     app.multiselect(key="tuning_cut_chunkers").set_value(["markdown", "whole"]).run()
-    assert "1 of 2 cuts are built" in _said(app, "are built")
+    assert "1 of 2 variants are built" in _said(app, "are built")
     app.button(key="tuning_cut_build").click().run()
     (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "build-several"]
     labelled.jobs.run(job.id)
@@ -265,11 +265,13 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     assert finished(labelled, "build-table").status == "done"
     app.run()
     table = app.dataframe[-1].value
-    assert list(table["Cut and model"]) == [
+    assert list(table["Chunking and model"]) == [
         "sections, 24 tokens, with document, headings, table, fake",
         "whole documents, with document, headings, table, fake",
     ]
-    assert "Labels are pooled" in "".join(each.value for each in app.caption)
+    assert "People graded the passages of earlier indexes" in "".join(
+        each.value for each in app.caption
+    )
     held = {build.recipe.chunker: build.passages for build in base.documents.builds()}
     assert list(table["Passages"]) == [held["markdown"], held["whole"]]
     assert held["whole"] == len(DOCUMENTS) < held["markdown"]
@@ -287,7 +289,7 @@ def test_building_that_was_stopped_goes_on(labelled: Workspace, open_page: OpenP
     labelled.jobs.cancel(job)
     labelled.jobs.run(job)
     app = open_page("tuning.py", cuts="true")
-    assert app.button(key="tuning_cut_build").label == "Go on building"
+    assert app.button(key="tuning_cut_build").label == "Continue building"
 
 
 def test_candidates_of_many_questions_are_found_while_the_page_is_there(

@@ -8,43 +8,39 @@ from statistics import mean, median
 
 import streamlit as st
 
-from pages.components.documents.builds import build_button
 from pages.components.documents.passage_edits import passage_edits
+from pages.components.recipe.index_builds import build_button
+from pages.components.recipe.index_form import index_form, reset_index_form
 from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
-from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name, cut, kind
+from pages.components.shell.wording import cut, kind
 from pages.components.source.passages import draw_passages
 from rag import Chunk, Document, DocumentInfo, IndexRecipe, KnowledgeBase, counted
 
-CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
-_CHUNKER, _SIZE, _OVERLAP = "documents_chunker", "documents_size", "documents_overlap"
-_CONTEXT, _PERCENTILE = "documents_context", "documents_percentile"
-_ORIGIN = "documents_cut_origin"
-_SMALLEST = {"tokens": 16, "characters": 50}
-_LARGEST = {"tokens": 1024, "characters": 6000}
+_FORM = "documents"
 _BINS = 24
 _FEW = 5
 
 
 def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
-    """The picked document: its text in passages, their sizes, and controls for another cut."""
+    """The picked document: its text in passages, their sizes, and a form for another index."""
     stored, document = base.recipe().index, base.documents.document(info.id)
     st.header(plain(info.name), divider="gray")
     _about(base, info)
     passage_edits(base, info)
     left, right = st.columns([3, 2], gap="large")
     with right:
-        proposal = cut_controls(stored)
+        proposal = index_form(stored, _FORM)
         proposed = _chunks(base, info.id, proposal)
         present = base.documents.chunks(info.id, stored)
         _sizes(base, document, proposal, proposed, present)
-        if proposal.cut != stored.cut:
+        if proposal != stored:
             build_button(base, proposal, "documents_build_cut")
-            label, key = "Back to the stored cut", "documents_cut_reset"
-            action_button(label, key, "", _follow, stored, type="tertiary")
+            label, key = "Reset", "documents_cut_reset"
+            action_button(label, key, "undo", reset_index_form, stored, _FORM, type="tertiary")
     with left:
         st.caption(_caption(proposal, stored))
         draw_passages(document.text, proposed, f"documents_window_{info.id[:12]}")
@@ -64,53 +60,6 @@ def _about(base: KnowledgeBase, info: DocumentInfo) -> None:
             download_button("Original", original.read_bytes, info.name, key, type="tertiary")
 
 
-def cut_controls(stored: IndexRecipe) -> IndexRecipe:
-    """Pickers of the cut, which begin with the stored one; returns what they say."""
-    if st.session_state.get(_ORIGIN) != stored.hash:
-        _follow(stored)
-    unit = stored.unit
-    chunker = st.selectbox("Cut by", CHUNKERS, key=_CHUNKER, format_func=chunker_name)
-    whole = chunker == "whole"
-    percentile = stored.breakpoint_percentile
-    if chunker == "semantic":
-        st.session_state.setdefault(_PERCENTILE, min(max(percentile, 50.0), 99.0))
-        percentile = st.slider("Percentile", 50.0, 99.0, key=_PERCENTILE, help=_PERCENTILE_HELP)
-    size = st.slider(
-        f"Longest passage ({unit})",
-        _SMALLEST[unit],
-        max(_LARGEST[unit], stored.chunk_size),
-        key=_SIZE,
-        disabled=whole,
-    )
-    st.session_state[_OVERLAP] = min(st.session_state[_OVERLAP], size // 2)
-    overlap = st.slider(
-        f"Overlap ({unit})", 0, size // 2, key=_OVERLAP, disabled=whole, help=_OVERLAP_HELP
-    )
-    context = st.selectbox(
-        "Indexed with", CONTEXTS, key=_CONTEXT, format_func=CONTEXTS.get, help=CONTEXT_HELP
-    )
-    changes = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
-    changes |= {"breakpoint_percentile": percentile, "context": context}
-    return IndexRecipe.model_validate(stored.model_dump() | changes)
-
-
-_PERCENTILE_HELP = (
-    "Cuts between neighbouring sentences that are less alike than this share of all neighbours in "
-    "the document: higher cuts less. Every sentence is embedded for it."
-)
-_OVERLAP_HELP = "What neighbours share, drawn in orange. It costs space and repeats itself."
-
-
-def _follow(stored: IndexRecipe) -> None:
-    """Sets the controls to a recipe."""
-    st.session_state[_ORIGIN] = stored.hash
-    st.session_state[_CHUNKER] = stored.chunker
-    st.session_state[_CONTEXT] = stored.context
-    st.session_state.pop(_PERCENTILE, None)
-    st.session_state[_SIZE] = max(stored.chunk_size, _SMALLEST[stored.unit])
-    st.session_state[_OVERLAP] = min(stored.chunk_overlap, stored.chunk_size // 2)
-
-
 @cache_data(64)
 def _chunks(base: KnowledgeBase, document_id: str, recipe: IndexRecipe) -> list[Chunk]:
     return list(base.documents.preview(base.documents.document(document_id), recipe))
@@ -118,8 +67,8 @@ def _chunks(base: KnowledgeBase, document_id: str, recipe: IndexRecipe) -> list[
 
 def _caption(proposal: IndexRecipe, stored: IndexRecipe) -> str:
     if proposal.cut == stored.cut:
-        return f"The stored cut: {cut(stored)}."
-    return f"Preview: {cut(proposal)}. Stored: {cut(stored)}."
+        return f"As indexed: {cut(stored)}."
+    return f"Preview: {cut(proposal)}. Indexed: {cut(stored)}."
 
 
 def _sizes(
@@ -133,7 +82,7 @@ def _sizes(
     is_other = proposal.cut != base.recipe().index.cut
     before = base.documents.sizes(document, present, proposal) if is_other else []
     if not lengths:
-        st.caption("This document has no text to cut.")
+        st.caption("This document has no text.")
         return
     st.markdown(_takeaway(lengths, before, proposal.unit))
     draw_chart(

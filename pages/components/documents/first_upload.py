@@ -1,4 +1,4 @@
-"""Before files are added: what it costs with which embedder, and how they would be cut."""
+"""Before the first files are added: time by embedding model, and a preview of the passages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from itertools import islice
 
 import streamlit as st
 
-from pages.components.documents.chunk_preview import cut_controls
 from pages.components.recipe import working_recipe
+from pages.components.recipe.index_form import embedders, index_form
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import cache_data, workspace
+from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
@@ -53,7 +53,7 @@ def _decision(
 def _costs(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> str:
     """``About 15 min with minilm, 30 s with wordllama.``, as far as it is known."""
     amounts = _amounts(base, uploads)
-    names = list(dict.fromkeys([index.embedder, *workspace().embedders()]))
+    names = embedders(index)
     estimates = {name: base.additions.seconds(amounts, name) for name in names}
     durations = [
         f"{duration(seconds)} with {plain(name)}"
@@ -64,20 +64,13 @@ def _costs(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -
 
 
 def _choice(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> IndexRecipe:
-    """Embedder and cut, with a file cut that way."""
+    """Draw the form of the first index beside a preview of a file; return its values."""
     left, right = st.columns([3, 2], gap="large")
     with right:
-        names = list(dict.fromkeys([index.embedder, *workspace().embedders()]))
-        embedder = st.selectbox(
-            "Embedder", names, key="documents_first_embedder", help=_EMBEDDER_HELP
-        )
-        chosen = cut_controls(index).model_copy(update={"embedder": embedder})
+        chosen = index_form(index, "documents")
     with left, guard():
         _preview(base, uploads, chosen)
     return chosen
-
-
-_EMBEDDER_HELP = "Makes the vectors. It can be another one later: that builds a second index."
 
 
 def _preview(base: KnowledgeBase, uploads: Sequence[Upload], chosen: IndexRecipe) -> None:

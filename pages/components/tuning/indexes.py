@@ -1,4 +1,4 @@
-"""Ways to cut and embed, side by side: builds what is missing as a job, then measures them all."""
+"""Indexes side by side: build the missing ones in a job, then measure them all."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.documents.builds import cost_of
-from pages.components.recipe import working_recipe
-from pages.components.recipe.index_fields import embedders as offered_embedders
+from pages.components.recipe import index_form, working_recipe
+from pages.components.recipe.index_builds import cost_of
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
@@ -20,28 +19,27 @@ from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name,
 from pages.components.tuning.bench import Bench
 from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted, metric_title
 
-CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
 _CUTOFFS = (5, 10)
 _BUILD = "build-several"
 _FIGURES = ("ndcg@10", "recall@5", "span_recall@5", "span_precision@5", "span_iou@5")
 
 
 _READING = (
-    "Scroll the table sideways for all figures: what is cut stays in sight on its left. Labels are "
-    "pooled: people graded what the cuts of then retrieved. A new cut brings passages that nobody "
-    "has seen, which count as not relevant until they are judged, so it may be better than its "
-    "nDCG and recall. Span figures count the labelled words themselves, whatever the cut."
+    "Scroll the table sideways for all metrics. People graded the passages of earlier indexes. A "
+    "new index has passages without a grade, which count as not relevant until you judge them, so "
+    "it may be better than its nDCG and recall. Span metrics count the labelled words themselves, "
+    "whatever the chunking."
 )
 
 
 def indexes(bench: Bench) -> None:
     """The section of the page."""
-    st.header("Ways to cut", divider="gray")
+    st.header("Indexes", divider="gray")
     if not st.toggle(
-        "Compare ways to cut and embed",
+        "Compare chunking and embedding models",
         key="cuts",
         bind="query-params",
-        help="Labels are places in documents, so they hold for every cut.",
+        help="Labels are places in documents, so they are valid for every index.",
     ):
         return
     values = _fields(bench)
@@ -70,8 +68,8 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
     now = bench.recipe.index
     left, right = st.columns(2)
     chunkers = left.multiselect(
-        "Cut by",
-        CHUNKERS,
+        index_form.CHUNKER,
+        index_form.CHUNKERS,
         [*dict.fromkeys([now.chunker, "sentence"])],
         format_func=chunker_name,
         key="tuning_cut_chunkers",
@@ -79,16 +77,17 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
 
     free = partial(st.multiselect, accept_new_options=True)
     with right:
-        names = offered_embedders(now)
-        embedders = free("Embedded with", names, [now.embedder], key="tuning_cut_embedders")
-        label, offered = f"Overlap, in {now.unit}", sorted({0, 25, 50, now.chunk_overlap})
+        names = index_form.embedders(now)
+        embedders = free(index_form.EMBEDDER, names, [now.embedder], key="tuning_cut_embedders")
+        label = f"{index_form.OVERLAP} ({now.unit})"
+        offered = sorted({0, 25, 50, now.chunk_overlap})
         overlaps = free(label, offered, [now.chunk_overlap], key="tuning_cut_overlaps")
     with left:
-        label = f"Longest passage, in {now.unit}"
+        label = f"{index_form.SIZE} ({now.unit})"
         offered = sorted({100, 200, 400, now.chunk_size})
         sizes = free(label, offered, [now.chunk_size], key="tuning_cut_sizes")
         contexts = st.multiselect(
-            "Indexed with",
+            index_form.CONTEXT,
             CONTEXTS,
             [now.context],
             key="tuning_cut_contexts",
@@ -118,27 +117,27 @@ def _missing(
         for job in workspace().jobs.recent(base.id)[:1]
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Go on building" if stopped else f"Build {counted(len(missing), 'cut')}"
+        label = "Continue building" if stopped else f"Build {counted(len(missing), 'variant')}"
         build = base.documents.build_several
         options = offered(base, "documents.build_several")
         action_button(label, "tuning_cut_build", "construction", build, missing, **options)
         there = len(recipes) - len(missing)
         st.caption(
-            f"{there:,} of {counted(len(recipes), 'cut')} are built. "
-            f"{cost_of(base, missing)} Text that was embedded before is not embedded again."
+            f"{there:,} of {counted(len(recipes), 'variant')} are built. "
+            f"{cost_of(base, missing)} Embedded text is reused."
         )
 
 
-def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], cuts: int) -> None:
+def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], variants: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         arguments = (bench.set_name, values, bench.recipe, _CUTOFFS)
         start = partial(bench.base.tuning.build_tables.start, *arguments)
         label, options = (
-            f"Compare {counted(cuts, 'cut')}",
+            f"Compare {counted(variants, 'variant')}",
             offered(bench.base, "tuning.build_tables.start"),
         )
         action_button(label, "tuning_cut_compare", "table_chart", start, **options)
-        st.caption("All are built. Each answers every question, searched as the sliders say.")
+        st.caption("All are built. Each one is searched with all questions and the current recipe.")
 
 
 def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
@@ -153,10 +152,10 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
             metric_title(name): st.column_config.NumberColumn(format="%.3f") for name in _FIGURES
         }
         | {
-            "Cut and model": st.column_config.TextColumn(pinned=True, width="medium"),
+            "Chunking and model": st.column_config.TextColumn(pinned=True, width="medium"),
             "Tokens": st.column_config.NumberColumn(format="%.0f", help="Mean length."),
         },
-        alt="Ways to cut with passages, mean length and figures.",
+        alt="Indexes with passages, mean length and metrics.",
     )
     st.caption(_READING)
     picked = [rows[place] for place in event.selection.rows if place < len(rows)]
@@ -173,7 +172,7 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
 def _row(row: BuildFigures) -> dict[str, object]:
     index = row.recipe.index
     return {
-        "Cut and model": f"{cut(index)}, {index.embedder}",
+        "Chunking and model": f"{cut(index)}, {index.embedder}",
         "Passages": row.passages,
         "Tokens": row.mean_tokens,
     } | {metric_title(name): row.metrics[name] for name in _FIGURES if name in row.metrics}

@@ -1,0 +1,129 @@
+"""The build of an index: the button that starts it, its cost, and its use for answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from pages.components.recipe import working_recipe
+from pages.components.shell import job_progress
+from pages.components.shell.buttons import action_button
+from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
+from pages.components.shell.session import cache_data, workspace
+from pages.components.shell.wording import cut, duration
+from rag import BuildRow, IndexRecipe, JobRow, KnowledgeBase, counted
+
+_COUNTED = 1_000_000  # characters that are really chunked for an estimate; the rest in proportion
+_LEAST_PASSAGES = 20  # a rate measured over fewer says nothing
+
+
+def use_button(base: KnowledgeBase, build: BuildRow) -> None:
+    """Draw a complete build that does not answer yet, with the button that makes it answer."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        options = offered(base, "save_recipe", help="Saves this index in the recipe.")
+        key = f"index_use_{build.hash[:6]}"
+        action_button("Use for answers", key, "check_circle", _use, base, build.recipe, **options)
+        st.caption(
+            f"This index is ready: {cut(build.recipe)}, {build.recipe.embedder}, "
+            f"{counted(build.passages, 'passage')}."
+        )
+
+
+def _use(base: KnowledgeBase, recipe: IndexRecipe) -> None:
+    """Save the recipe with this index; unsaved changes to other fields stay as they are."""
+    working = working_recipe.working(base).model_copy(update={"index": recipe})
+    working_recipe.save_index(base, recipe)
+    working_recipe.replace(base, working)
+    st.toast("Answers use this index now.", icon=":material/check:")
+
+
+def build_button(
+    base: KnowledgeBase, recipe: IndexRecipe, key: str, label: str = "Build index"
+) -> None:
+    """Draw the button that starts a build, with its cost; what is built is not offered again."""
+    with guard(), st.container(horizontal=True, vertical_alignment="center"):
+        built = {build.hash: build for build in base.documents.builds()}.get(recipe.hash)
+        if built is not None and not base.documents.missing(recipe):
+            st.caption("This index exists.")
+            return
+        building = being_built(base, recipe)
+        build = partial(base.documents.build, recipe)
+        options = offered(base, "documents.build", disabled=building)
+        action_button(label, key, "construction", build, **options)
+        st.caption("Building this index." if building else cost_of(base, [recipe]))
+
+
+def being_built(base: KnowledgeBase, recipe: IndexRecipe) -> bool:
+    """Return whether a job builds this index now."""
+    return any(
+        job.kind == "build" and IndexRecipe.model_validate(job.payload["recipe"]) == recipe
+        for job in job_progress.active(base.id)
+    )
+
+
+def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
+    """``Builds 1,240 passages, about 40 s.``, as far as it is known; one after the other."""
+    sizes = [_passages(base, recipe) for recipe in recipes]
+    exact = all(counted_all for _, counted_all in sizes)
+    total = counted(sum(size for size, _ in sizes), "passage")
+    words = f"Builds {total}" if exact else f"Builds about {total}"
+    rates = {recipe.embedder: _rate(base, recipe.embedder) for recipe in recipes}
+    unknown = [name for name, rate in rates.items() if rate is None]
+    if unknown:
+        return f"{words}. How long {' and '.join(unknown)} takes is not known yet."
+    seconds = sum(
+        size / (rates[recipe.embedder] or 1.0)
+        for recipe, (size, _) in zip(recipes, sizes, strict=True)
+    )
+    return f"{words}, about {duration(seconds)}."
+
+
+def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
+    """The number of passages of a build, and whether that number is exact."""
+    builds = [build for build in base.documents.builds() if build.recipe.cut == recipe.cut]
+    if builds and not base.documents.missing(builds[0].recipe):
+        return builds[0].passages, True
+    return expected_passages(base, recipe)
+
+
+@cache_data(64, show_spinner="Counting passages …")
+def expected_passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
+    """Return the number of passages of all documents under a recipe, and whether it is exact.
+
+    Past the first million characters, and for the semantic chunker, the number is an estimate.
+    """
+    library, exact = base.documents, recipe.chunker != "semantic"
+    if not exact:  # it would embed every sentence, only to count
+        recipe = recipe.model_copy(update={"chunker": "recursive"})
+    infos = library.documents(recipe)
+    total, seen, passages = sum(info.characters for info in infos), 0, 0
+    for info in infos:
+        if seen >= _COUNTED:
+            return round(passages * total / seen), False
+        passages += sum(1 for _ in library.preview(library.document(info.id), recipe))
+        seen += info.characters
+    return passages, exact
+
+
+def _rate(base: KnowledgeBase, embedder: str) -> float | None:
+    """Passages in a second with an embedder, from the jobs that were done with it."""
+    jobs = [job for job in workspace().jobs.recent(base.id) if job.status == "done"]
+    rates = [_rate_of(base, job, embedder) for job in jobs]
+    return max((rate for rate in rates if rate is not None), default=None)
+
+
+def _rate_of(base: KnowledgeBase, job: JobRow, embedder: str) -> float | None:
+    if job.finished is None or job.kind not in ("ingest", "build"):
+        return None
+    if job.kind == "ingest":
+        used = base.recipe().index.embedder
+        passages = sum(item.chunks for item in workspace().jobs.items(job.id))
+    else:
+        built = IndexRecipe.model_validate(job.payload["recipe"])
+        used = built.embedder
+        passages = sum(row.passages for row in base.documents.builds() if row.recipe == built)
+    seconds = (job.finished - job.created).total_seconds()
+    return passages / seconds if used == embedder and passages >= _LEAST_PASSAGES else None
