@@ -121,6 +121,7 @@ from .jobs import JobRow as JobRow
 from .jobs import Jobs as Jobs
 from .knowledge_base import FederatedBase as FederatedBase
 from .knowledge_base import KnowledgeBase as KnowledgeBase
+from .knowledge_base import SavedRecipe as SavedRecipe
 from .knowledge_base.overview import BaseInfo as BaseInfo
 from .knowledge_base.overview import BaseOverview as BaseOverview
 from .knowledge_base.tour_stops import answer_stops as answer_stops

@@ -72,7 +72,7 @@ class Restorer:
             without_users=USERS in bundle.made_with,
         )
         history = RunHistory(self._services.database, self._base_id)
-        history.set_note(evaluation.run.id, f"Repeats run {bundle.results.run} of a bundle.")
+        history.describe(evaluation.run.id, note=f"Repeats run {bundle.results.run} of a bundle.")
         return compared(self._name, bundle.results, bundle.made_with, evaluation, missing, changed)
 
     def _learn(self, recipe: Recipe, calibration: CalibrationRow) -> None:

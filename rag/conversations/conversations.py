@@ -46,14 +46,21 @@ class Conversations:
         self._scope = memory.scope
 
     @operation("guest")
-    def open(self, conversation_id: int | None) -> int:
-        """Return the id of a conversation if it is in scope, else create one and return its id."""
+    def open(self, conversation_id: int | None, name: str = "") -> int:
+        """Return the id of a conversation if it is in scope, else create one and return its id.
+
+        A new one gets the ``name``. Raises InvalidInput.
+        """
+        name = _checked_name(name)
         with self._database.write() as connection:
             if conversation_id is not None and sessions.find(
                 connection, self._scope, conversation_id
             ):
                 return conversation_id
-            return sessions.create(connection, self._scope)
+            new = sessions.create(connection, self._scope)
+            if name:
+                sessions.change(connection, self._scope, new, name=name)
+            return new
 
     @operation("guest")
     def find(self, conversation_id: int) -> Conversation | None:
@@ -94,11 +101,9 @@ class Conversations:
     @operation("guest", audit="conversation")
     def rename(self, conversation_id: int, name: str) -> str:
         """Gives it a name, "" for none; returns it. Raises InvalidInput, NotFound."""
-        cleaned = " ".join(storable(name).split())
-        if len(cleaned) > LONGEST_NAME or not cleaned.isprintable():
-            raise InvalidInput(f"A conversation's name has up to {LONGEST_NAME} characters.")
-        self._change(conversation_id, name=cleaned)
-        return cleaned
+        name = _checked_name(name)
+        self._change(conversation_id, name=name)
+        return name
 
     @operation("guest")
     def keep(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
@@ -192,6 +197,13 @@ class Conversations:
         """Stores a thumb: 1 up, -1 down, 0 none."""
         with self._database.write() as connection:
             turns.mark(connection, self._scope, turn_id, thumb=thumb)
+
+
+def _checked_name(name: str) -> str:
+    cleaned = " ".join(storable(name).split())
+    if len(cleaned) > LONGEST_NAME or not cleaned.isprintable():
+        raise InvalidInput(f"A conversation's name has up to {LONGEST_NAME} characters.")
+    return cleaned
 
 
 def _messages(turn: Turn) -> Iterator[Message]:

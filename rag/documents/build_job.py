@@ -12,11 +12,18 @@ from rag.jobs.reporter import Reporter
 from rag.jobs.turns import TurnOver
 from rag.recipe import IndexRecipe
 from rag.services import Services
-from rag.storage import builds, documents
+from rag.storage import Connection, builds, documents
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
 
 _GROUP, _MOST_IN_GROUP = 32, 512  # documents stored in one transaction; more on a cluster
+
+
+def queue(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
+    """Store a job of kind "build" for all documents of a knowledge base; return its id."""
+    payload = {"recipe": recipe.model_dump(mode="json")}
+    title = f"Building {recipe.chunker} {recipe.chunk_size} with {recipe.embedder}"
+    return rows.create(connection, base_id, "build", title, payload)
 
 
 def build(services: Services, job: JobRow, reporter: Reporter) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rag import readers
+from rag.documents import build_job
 from rag.documents.file_names import Item, distinct, name_files
 from rag.documents.page_images import page_image
 from rag.documents.previews import preview, sizes
@@ -342,9 +343,10 @@ class Library:
     def build(self, recipe: IndexRecipe) -> int:
         """Queues a build of all documents for an index recipe; returns the job."""
         self._services.models.require(recipe)  # an unknown name fails here, not later
-        payload = {"recipe": recipe.model_dump(mode="json")}
-        title = f"Building {recipe.chunker} {recipe.chunk_size} with {recipe.embedder}"
-        return self._jobs.submit(self._base_id, "build", title, payload)
+        with self._database.write() as connection:
+            job = build_job.queue(connection, self._base_id, recipe)
+        self._jobs.wake()
+        return job
 
     @operation("editor", audit="documents")
     def build_several(self, recipes: Sequence[IndexRecipe]) -> int | None:

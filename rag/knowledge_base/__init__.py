@@ -22,6 +22,7 @@ from rag.conversations.conversations import Conversations
 from rag.conversations.operations import Operations
 from rag.conversations.prompts import Prompts
 from rag.conversations.reviews import Reviews
+from rag.documents import build_job
 from rag.documents.additions import Additions
 from rag.documents.library import Library
 from rag.documents.locked_files import LockedFiles
@@ -77,12 +78,24 @@ from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_sn
 from rag.search.threshold import threshold_rule
 from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services import Services
-from rag.storage import bases, documents, passage_edits
+from rag.storage import Connection, bases, builds, documents, passage_edits
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
 from rag.tours import Tours
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRecipe:
+    """The outcome of saving a recipe.
+
+    ``saved`` is False if another recipe was saved meanwhile. ``job`` builds the index, or is None
+    if that is complete.
+    """
+
+    saved: bool
+    job: int | None = None
 
 
 class KnowledgeBase:
@@ -92,6 +105,7 @@ class KnowledgeBase:
         self, services: Services, jobs: Jobs, maps: Maps, base: Base, visitor: SessionOwner = LOCAL
     ) -> None:
         self._services = services
+        self._jobs = jobs
         self.id = base.id
         self._database = services.database
         self.name = base.name
@@ -150,7 +164,32 @@ class KnowledgeBase:
         """
         self._services.models.require(recipe.index)
         with self._database.write() as connection:
-            return bases.save_recipe(connection, self.id, recipe, instead_of)
+            return self._save_recipe(connection, recipe, instead_of)
+
+    @operation("editor", audit="recipe")
+    def save_and_build(self, recipe: Recipe, instead_of: Recipe | None = None) -> SavedRecipe:
+        """Save a recipe, and queue the build of its index if that lacks documents: both, or none.
+
+        Raises as ``save_recipe``.
+        """
+        self._services.models.require(recipe.index)
+        with self._database.write() as connection:
+            if not self._save_recipe(connection, recipe, instead_of):
+                return SavedRecipe(saved=False)
+            if not builds.missing(connection, self.id, recipe.index.hash):
+                return SavedRecipe(saved=True)
+            job = build_job.queue(connection, self.id, recipe.index)
+        self._jobs.wake()
+        return SavedRecipe(saved=True, job=job)
+
+    def _save_recipe(
+        self, connection: Connection, recipe: Recipe, instead_of: Recipe | None
+    ) -> bool:
+        """Save a recipe with the row of its build, so that new documents get into its index."""
+        if not bases.save_recipe(connection, self.id, recipe, instead_of):
+            return False
+        builds.ensure(connection, self.id, recipe.index)
+        return True
 
     @operation("viewer")
     def saved_recipes(self) -> list[tuple[datetime, Recipe]]:

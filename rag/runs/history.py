@@ -131,24 +131,27 @@ class RunHistory:
             runs.remove(connection, runs.get(connection, self._base_id, run_id).id)
 
     @operation("editor", audit="evaluation")
-    def set_note(self, run_id: str, note: str) -> None:
-        """Replaces the note of a run. Raises NotFound, InvalidInput for one that is too long."""
-        note = note.strip()
-        if len(note) > _LONGEST_NOTE:
-            raise InvalidInput(f"A note has at most {_LONGEST_NOTE:,} characters.")
-        with self._database.write() as connection:
-            runs.set_note(connection, runs.get(connection, self._base_id, run_id).id, note)
+    def describe(
+        self, run_id: str, *, note: str | None = None, tags: Sequence[str] | None = None
+    ) -> None:
+        """Replace the note and the tags of a run: both, or those that are given.
 
-    @operation("editor", audit="evaluation")
-    def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
-        """Replaces the tags of a run. Raises NotFound, InvalidInput for long or many tags."""
-        clean = list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+        Raises NotFound, InvalidInput for a note that is too long, and for long or many tags.
+        """
+        note = None if note is None else note.strip()
+        if note is not None and len(note) > _LONGEST_NOTE:
+            raise InvalidInput(f"A note has at most {_LONGEST_NOTE:,} characters.")
+        clean = list(dict.fromkeys(tag.strip() for tag in tags or () if tag.strip()))
         if len(clean) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG for tag in clean):
             raise InvalidInput(
                 f"A run has at most {_MOST_TAGS} tags of at most {_LONGEST_TAG} characters."
             )
         with self._database.write() as connection:
-            runs.set_tags(connection, runs.get(connection, self._base_id, run_id).id, clean)
+            run = runs.get(connection, self._base_id, run_id)
+            if note is not None:
+                runs.set_note(connection, run.id, note)
+            if tags is not None:
+                runs.set_tags(connection, run.id, clean)
 
     @operation("editor", audit="evaluation", audited_arguments=ALL)
     def pin(self, run_id: str) -> None:

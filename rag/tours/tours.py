@@ -54,16 +54,22 @@ class Tours:
             row = tours.by_id(connection, self._base_id, tour_id)
         return _tour(_required(row))
 
-    @operation("owner", audit="sharing", audited_arguments=ALL)
-    def create(self, title: str) -> int:
-        """Create a tour without stops; return its id. Raises InvalidInput."""
+    @operation("owner", audit="sharing", audited_arguments=1)
+    def create(self, title: str, stops: Sequence[TourStop] = ()) -> int:
+        """Create a tour, with its first stops if there are any; return its id.
+
+        Raises InvalidInput.
+        """
         title = _checked_title(title)
         with self._database.write() as connection:
             if len(tours.list_tours(connection, self._base_id)) >= MOST_TOURS:
                 raise InvalidInput(
                     f"A knowledge base has at most {MOST_TOURS} tours.", "Delete one first."
                 )
-            return tours.create(connection, self._base_id, title, [])
+            tour_id = tours.create(connection, self._base_id, title, [])
+            if stops:
+                self._save(connection, tour_id, title, stops)
+            return tour_id
 
     @operation("owner", audit="sharing")
     def add(self, tour_id: int, stops: Sequence[TourStop]) -> Tour:

@@ -36,6 +36,7 @@ from rag.workspace.principal import Principal
 from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
 
 _SEARCHES = ("search", "ask")  # the audited kinds of operations that search
+_SAVES = ("save_recipe", "save_and_build")  # the audited operations that save a recipe
 _LET_IN_SECONDS = 1.0  # how late it is noticed that a token was revoked
 
 
@@ -336,7 +337,7 @@ class ScopedWorkspace:
         """
         self.base_with_id(base_id)
         lines = self._workspace.access.audit.lines(kind="recipe", limit=20, of_bases=[base_id])
-        saves = (line for line in lines if line.entry.action == "save_recipe")
+        saves = (line for line in lines if line.entry.action in _SAVES)
         return next((audit_actor(line) for line in saves if line.entry.person_id), "")
 
     def _ids(self) -> Collection[int] | None:

@@ -28,8 +28,8 @@ def _evaluated(home: Path) -> str:
     bad = base.evaluator.evaluate(
         "checks", base.recipe().with_fields({"search.threshold": 0.99})
     ).run
-    base.runs.set_note(good.id, "As shipped")
-    base.runs.set_note(bad.id, "Too strict")
+    base.runs.describe(good.id, note="As shipped")
+    base.runs.describe(bad.id, note="Too strict")
     base.runs.pin(good.id)
     workspace.close()
     return bad.id

@@ -35,7 +35,7 @@ def test_another_machine_gets_every_figure_to_the_last_digit(
 ) -> None:
     base = here.base("handbook")
     run = base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run
-    base.runs.set_note(run.id, "the one we ship")
+    base.runs.describe(run.id, note="the one we ship")
     here.bundle(run.id, tmp_path / "run.zip", with_documents=True)
     found = there.import_bundle(tmp_path / "run.zip")
     assert (found.exact, found.deviations, found.rankings_changed) == (True, (), 0)

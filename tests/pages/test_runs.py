@@ -36,7 +36,7 @@ def _run(base: KnowledgeBase, **fields: object) -> str:
 def pair(base: KnowledgeBase) -> tuple[str, str]:
     """A pinned run that finds everything, and one whose threshold lets nothing through."""
     good, bad = _run(base, threshold=None), _run(base, threshold=1.0)
-    base.runs.set_note(good, "As shipped")
+    base.runs.describe(good, note="As shipped")
     base.runs.pin(good)
     return good, bad
 

@@ -58,7 +58,7 @@ def test_runs_are_listed_with_names_and_places(
 ) -> None:
     base.recipe_names.give(WORDS, "Words alone")
     words, vectors = (base.evaluator.evaluate(SET, each).run.id for each in (WORDS, VECTORS))
-    base.runs.set_note(vectors, "Vectors alone\nas an experiment")
+    base.runs.describe(vectors, note="Vectors alone\nas an experiment")
     assert main(["runs", "handbook", "--json"]) == 0
     rows = {row["run"]: row for row in json.loads(capsys.readouterr().out)["runs"]}
     assert {key: row["name"] for key, row in rows.items()} == {

@@ -212,8 +212,8 @@ def test_text_of_users_never_becomes_markup(home: Path) -> None:
         base.evaluator.evaluate(name, recipe.with_fields({"search.b": b}), (1, 10)).run.id
         for recipe, b in ((WORDS, 0.0), (VECTORS, 0.5))
     ]
-    base.runs.set_note(runs[1], f"note {HOSTILE}")
-    base.runs.set_tags(runs[1], [HOSTILE[:40]])
+    base.runs.describe(runs[1], note=f"note {HOSTILE}")
+    base.runs.describe(runs[1], tags=[HOSTILE[:40]])
     html = base.reports.html(runs[1], runs[0])
     page = Page(html)
     assert not {"script", "img"} & {tag for tag, _ in page.elements}

@@ -38,20 +38,20 @@ def test_a_run_knows_what_it_measured_and_with_what(base: KnowledgeBase) -> None
 
 def test_notes_and_tags_are_kept(base: KnowledgeBase) -> None:
     run = _run(base)
-    base.runs.set_note(run, "  before the new edition ")
-    base.runs.set_tags(run, ["release", " release ", "", "q3"])
+    base.runs.describe(run, note="  before the new edition ")
+    base.runs.describe(run, tags=["release", " release ", "", "q3"])
     kept = base.runs.get(run)
     assert (kept.note, kept.tags) == ("before the new edition", ("release", "q3"))
-    base.runs.set_note(run, "")
+    base.runs.describe(run, note="")
     assert (base.runs.get(run).note, base.runs.get(run).tags) == ("", ("release", "q3"))
 
 
 def test_what_is_too_long_or_unknown_is_refused(base: KnowledgeBase) -> None:
     run = _run(base)
     with pytest.raises(InvalidInput, match="2,000 characters"):
-        base.runs.set_note(run, "x" * 2001)
+        base.runs.describe(run, note="x" * 2001)
     with pytest.raises(InvalidInput, match="20 tags"):
-        base.runs.set_tags(run, ["x" * 41])
+        base.runs.describe(run, tags=["x" * 41])
     for act in (base.runs.pin, base.runs.remove, base.runs.get):
         with pytest.raises(NotFound, match="no run 'unknown'"):
             act("unknown")

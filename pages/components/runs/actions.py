@@ -38,7 +38,7 @@ def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
         use_button(base, row.run, primary=True)
         _pin_button(base, row)
         icon = ":material/edit_note:"
-        if st.button("Note and tags", **offered(base, "runs.set_note", key="runs_note", icon=icon)):
+        if st.button("Note and tags", **offered(base, "runs.describe", key="runs_note", icon=icon)):
             _annotate(base, row.run)
         downloads(base, row.run)
         tour_button(base, f"run_{row.run.id}", partial(_stops, base, row))
@@ -106,8 +106,8 @@ def _annotate(base: KnowledgeBase, run: Run) -> None:
 
 
 def _describe(base: KnowledgeBase, run_id: str) -> None:
-    base.runs.set_note(run_id, st.session_state["runs_note_text"])
-    base.runs.set_tags(run_id, st.session_state["runs_note_tags"])
+    note, tags = st.session_state["runs_note_text"], st.session_state["runs_note_tags"]
+    base.runs.describe(run_id, note=note, tags=tags)
 
 
 def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None:

@@ -70,6 +70,7 @@ def _keep(base: KnowledgeBase, key: str, stops: Sequence[TourStop]) -> None:
     stops = [first.with_note(st.session_state[_NOTE]), *others]
     tour_id = int(st.session_state[_TOUR])
     if tour_id == _NEW:
-        tour_id = base.tours.create(st.session_state.get(_TITLE, ""))
-    tour = base.tours.add(tour_id, stops)
+        tour = base.tours.get(base.tours.create(st.session_state.get(_TITLE, ""), stops))
+    else:
+        tour = base.tours.add(tour_id, stops)
     st.session_state[f"{_ADDED}_{key}"] = tour.title

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Path, Request
 from pydantic import ConfigDict, Field
 
-from rag import NotFound, Recipe, Schema, Timestamp
+from rag import NotFound, Recipe, SavedRecipe, Schema, Timestamp
 from rag.api.resource import Base, Body, Page, Part, Resource, needs
 
 _RECIPE = Recipe().model_dump(mode="json")
@@ -69,8 +69,7 @@ def get_recipe(base: Base) -> RecipeData:
 def replace_recipe(base: Base, body: NewRecipe) -> SavedRecipeData:
     """Saves a recipe; the one before stays among the versions. ``job`` builds its index."""
     recipe = Recipe.parse(body.recipe)
-    base.save_recipe(recipe)
-    return _built(base, recipe)
+    return _saved(base, recipe, base.save_and_build(recipe))
 
 
 @recipes.patch("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))
@@ -79,8 +78,9 @@ def change_recipe_fields(base: Base, body: Fields) -> SavedRecipeData:
     while True:  # who changes another field at the same time loses nothing
         before = base.recipe()
         recipe = before.with_fields(body.fields)
-        if base.save_recipe(recipe, instead_of=before):
-            return _built(base, recipe)
+        outcome = base.save_and_build(recipe, instead_of=before)
+        if outcome.saved:
+            return _saved(base, recipe, outcome)
 
 
 @recipes.get("/knowledge-bases/{kb}/recipes", **needs("read", 404, example=_LIST))
@@ -105,15 +105,9 @@ def recipe_data(saved: datetime | None, recipe: Recipe) -> RecipeData:
     return RecipeData(hash=recipe.hash, saved=saved, recipe=recipe)
 
 
-def _built(base: Base, recipe: Recipe) -> SavedRecipeData:
-    """Return the saved recipe, also if another one replaced it since.
-
-    ``job`` builds the recipe's index if it is incomplete.
-    """
-    base.documents.prepare_build(recipe.index)
-    missing = base.documents.missing(recipe.index)
-    job = base.documents.build(recipe.index) if missing else None
-    return SavedRecipeData(**dict(_dated(base, recipe)), job=job)
+def _saved(base: Base, recipe: Recipe, outcome: SavedRecipe) -> SavedRecipeData:
+    """Return the saved recipe, also if another one replaced it since."""
+    return SavedRecipeData(**dict(_dated(base, recipe)), job=outcome.job)
 
 
 def _dated(base: Base, recipe: Recipe) -> RecipeData:

@@ -103,9 +103,8 @@ class _Talk:
         self._args = args
         self.base, self._recipe, self._beside = asked.several(args, self._begun)
         self._name = "" if self._found else (args.session or "").strip()
-        self.id = self.base.conversations.open(self._found.id if self._found else None)
-        if self._name:
-            self.base.conversations.rename(self.id, self._name)
+        known_id = self._found.id if self._found else None
+        self.id = self.base.conversations.open(known_id, self._name)
 
     def _begun(self, base: KnowledgeBase) -> Recipe:
         """The saved recipe with what the conversation keeps otherwise."""
