@@ -29,7 +29,7 @@ def pack(
         if packed and spent + size > budget_tokens:
             break
         spent, packed = spent + size, packed + 1
-    reason = f"does not fit: {spent} of {budget_tokens} tokens are taken by better passages"
+    reason = f"does not fit: better passages use {spent} of {budget_tokens} tokens"
     return tuple(hits[:packed]), tuple(Dropped(hit, reason) for hit in hits[packed:])
 
 
@@ -65,7 +65,7 @@ def with_context(
         note = f"{_shape(recipe)}; {note}; pieces of text: {len(used)}"
         ordered = _ordered(packed, recipe)
     elif len(packed) == 1 and spent > budget_tokens:
-        note = f"the best passage alone has {spent} tokens, more than the {budget_tokens} asked for"
+        note = f"the best passage alone has {spent} tokens, more than the limit of {budget_tokens}"
     seconds = time.perf_counter() - start
     passages_out = sum(len(piece.of) for piece in used)
     figures = {"tokens": float(spent), "budget": float(budget_tokens)}

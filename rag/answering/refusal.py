@@ -19,10 +19,10 @@ def refusal(trace: Trace) -> tuple[str, str]:
         stage.dropped if stage else (), key=lambda drop: (-drop.hit.relevance, drop.hit.chunk.key)
     )
     if trace.threshold is None or not misses:
-        return "Nothing was found for this question.", "no passage was found"
+        return "No passage was found for this question.", "no passage was found"
     lines = "\n".join(_miss(drop, trace.threshold) for drop in misses[:NEAREST])
     text = (
-        "Nothing relevant enough was found for this question. The nearest passages are below the "
+        "No passage is relevant enough for this question. The nearest ones are below the "
         f"threshold of {trace.threshold:.2f}:\n\n{lines}"
     )
     return text, f"no passage reaches the threshold of {trace.threshold:.2f}"
@@ -39,8 +39,8 @@ def _of_another_topic(stage: Stage) -> tuple[str, str]:
     nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
     lines = "\n".join(f"- {_where(drop)}" for drop in nearest)
     return (
-        f"The documents do not speak of this. What comes nearest is in:\n\n{lines}",
-        f"the documents do not speak of this: {stage.note.partition(': ')[2]}",
+        f"Nothing in these documents answers this. The nearest passages are in:\n\n{lines}",
+        f"the question is off-topic: {stage.note.partition(': ')[2]}",
     )
 
 

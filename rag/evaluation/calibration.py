@@ -61,9 +61,9 @@ class NotEnoughLabels(InvalidInput):
 
     def __init__(self, relevant: int, questions: int, needed: int) -> None:
         super().__init__(
-            f"Too few labels to learn probabilities from: {relevant} retrieved passages on "
-            f"{questions} questions are labelled relevant, and at least {needed} on "
-            f"{FEWEST_QUESTIONS} questions are needed.",
+            f"Too few labels to learn probabilities: {relevant} retrieved passages on "
+            f"{questions} questions are labelled relevant. You need at least {needed} on "
+            f"{FEWEST_QUESTIONS} questions.",
             "Label more questions, or keep the threshold on the cosine.",
         )
         self.relevant = relevant
@@ -200,7 +200,7 @@ def _refuse_few(questions: Sequence[LabelledCandidates], features: int) -> None:
     _refuse_fewer(relevant, having, features)
     if all(question.relevant.all() for question in questions):
         raise InvalidInput(
-            "Every retrieved passage is labelled relevant, so nothing tells them apart.",
+            "Every retrieved passage is labelled relevant, so there is nothing to learn from.",
             "Retrieve more candidates per question.",
         )
 

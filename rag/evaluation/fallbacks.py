@@ -32,8 +32,8 @@ class Fallbacks:
             if count == self._questions >= min(ENOUGH, questions):
                 raise ProviderUnavailable(
                     f"The step {name!r} of the recipe does not work: {why}",
-                    "Figures without it would be those of another recipe. Repair it, or switch it "
-                    "off.",
+                    "Metrics without it would be those of another recipe. Fix the step, "
+                    "or turn it off.",
                 )
 
     def described(self) -> str:

@@ -50,8 +50,8 @@ class RefusalLimit:
     def sentence(self) -> str:
         """Both shares, each with what it is of, in plain English."""
         return (
-            f"{self.here.sentence} that chose it; on questions that did not (cross-validated), it "
-            f"{self.expected.sentence}"
+            f"{self.here.sentence} that it was chosen on; on other questions "
+            f"(cross-validated), it {self.expected.sentence}"
         )
 
 

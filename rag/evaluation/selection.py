@@ -110,7 +110,7 @@ def select(
     clusters = clusters_of(questions, groups or {})
     if len(questions) < FEWEST:
         raise InvalidInput(
-            f"Too few questions to choose by ({len(questions)}).", "Label more questions."
+            f"Too few questions to choose a recipe ({len(questions)}).", "Label more questions."
         )
     differences = np.asarray(scores - scores[baseline], np.float64)
     differences[np.abs(differences) <= _TIE] = 0.0

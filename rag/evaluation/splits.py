@@ -41,7 +41,7 @@ def split(
     """
     if not 0.0 < tuning_share < 1.0:
         raise InvalidInput(
-            f"A share of {tuning_share:g} for tuning leaves nothing on one side.",
+            f"With a tuning share of {tuning_share:g}, one side of the split is empty.",
             "Choose a share between 0 and 1, such as 0.5.",
         )
     ids = list(questions)
@@ -50,7 +50,7 @@ def split(
     held_out = tuple(question for question in ids if question not in chosen)
     if not tuning or not held_out:
         raise InvalidInput(
-            f"Too few questions to split ({len(ids)}): one side got none.",
+            f"Too few questions to split ({len(ids)}): one side is empty.",
             "Label more questions, or compare recipes that were not chosen on these questions.",
         )
     return Split(tuning, held_out)
@@ -205,7 +205,7 @@ def choose(
     tuning, held_out = _columns(questions, parts.tuning), _columns(questions, parts.held_out)
     if not len(tuning) or not len(held_out):
         raise InvalidInput(
-            "The tuning or the held-out questions have no figures to choose by.",
+            "The tuning or the held-out questions have no metrics to choose by.",
             "Evaluate both parts of the split.",
         )
     means = scores[:, tuning].mean(axis=1)

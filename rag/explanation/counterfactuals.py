@@ -80,7 +80,8 @@ def unavailable(
 ) -> tuple[Counterfactual, ...]:
     """Return the placeholders for a recipe that calls a language model."""
     words = (
-        f"Not available with {', '.join(_asking(search))} on: trying a change would ask a model."
+        f"Not available with {', '.join(_asking(search))} on, because trying a change "
+        "would call a model."
     )
     return tuple(
         Counterfactual(field, not is_in, _now(field, search, threshold), words)
@@ -91,10 +92,13 @@ def unavailable(
 def _changed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
     now = _now(field, case.search, case.threshold, case.candidates.topic)
     if field == "dense_weight" and case.search.mode != "hybrid":
-        words = f"The weight plays no part: the mode is {case.search.mode}."
+        words = f"The weight has no effect: the mode is {case.search.mode}."
         return Counterfactual(field, not is_in, now, words)
     if field == "threshold" and leans_on_words(case.candidates.lacking, case.search):
-        words = "The threshold plays no part: words decide, as the embedder lacks the language."
+        words = (
+            "The threshold has no effect: lexical search decides, because the embedder does "
+            "not support the language."
+        )
         return Counterfactual(field, not is_in, now, words)
     if any(field in row.tried for row in measured_by_pipeline(case.search)):
         return _tried(field, case, is_in, run)

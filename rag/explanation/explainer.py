@@ -201,7 +201,7 @@ class Explainer:
         if passage is None:
             raise NotFound(
                 f"No passage has the id {key:016x}.",
-                "Ids belong to a cut of the documents; search lists those of the present one.",
+                "Ids belong to one index. Search lists those of the current one.",
             )
         return passage
 

@@ -10,7 +10,7 @@ from rag.recipe import SearchRecipe
 
 NAMES: Mapping[Field, str] = {
     "dense_weight": "the weight on dense",
-    "refuse": "the limit of refusal",
+    "refuse": "the refusal limit",
     "threshold": "the threshold",
     "top_k": "top-k",
     "candidates": "candidates",
@@ -55,7 +55,7 @@ def none(field: Field, case: Case, is_in: bool) -> str:
     words = f"No value of {NAMES[field]} alone brings it {'out' if is_in else 'in'}"
     own = position(case.candidates, case.key)
     if case.refused and field != "refuse":
-        return f"{words}: the documents do not speak of the question."
+        return f"{words}: the question is off-topic."
     if is_in or field == "candidates":
         return f"{words}."
     if own is None:

@@ -170,7 +170,7 @@ def _steps(
         if row.retriever:
             yield _found(row, search, hit, figures, again)
         elif hit is None and stage.name == "fusion" and again:
-            yield Passing("fusion", "not found", "not among the candidates in the end")
+            yield Passing("fusion", "not found", "not among the final candidates")
         elif hit is None and row.passes == "joins":
             yield Passing(CANDIDATES, "lost", missed(search, figures, again))
             return
@@ -226,9 +226,11 @@ def missed(search: SearchRecipe, figures: Figures, again: bool) -> str:
 def _missed_by(row: StageRow, search: SearchRecipe, figures: Figures) -> str:
     rank = figures.rank(row)
     if row.name == "dense" and figures.by_words:
-        return "its vector is not in yet"
+        return "its vector is not stored yet"
     if rank is None:
-        return "no word of the question in it" if row.name == "lexical" else "not among the vectors"
+        return (
+            "it has no term of the question" if row.name == "lexical" else "not among the vectors"
+        )
     if rank <= search.candidates:
         return f"{row.retriever} rank {rank:,}, missed by the approximate index"
     return f"{row.retriever} rank {rank:,}, cut by candidates={search.candidates}"
@@ -249,11 +251,13 @@ def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
         ahead = sum(candidate.parts.get(name, mine) > mine for candidate in trace.candidates)
         return f"place {ahead + 1:,} of {stage.given:,}, {name} {mine:.3f}"
     if hit is not None and stage.name == "threshold" and BY_WORDS in hit.parts:
-        return "its vector is not in yet, so no threshold holds it back"
+        return "its vector is not stored yet, so no threshold applies"
     if hit is not None and stage.name == "threshold" and trace.threshold is not None:
-        words = f"relevance {hit.relevance:.3f}, asked for is {trace.threshold:.3f}"
+        words = f"relevance {hit.relevance:.3f}, the threshold is {trace.threshold:.3f}"
         has_code = "exact" in hit.parts and hit.relevance < trace.threshold
-        return f"{words}; a rare code of the question lets it pass" if has_code else words
+        return (
+            f"{words}; it passes because it has a rare code of the question" if has_code else words
+        )
     return f"one of {stage.given:,}"
 
 

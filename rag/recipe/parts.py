@@ -127,7 +127,7 @@ class IndexRecipe(RecipePart):
 
     chunker: Chunker = Field(
         "recursive",
-        description="where documents are cut; markdown is at the headings of documents of any "
+        description="where documents are split; markdown is at the headings of documents of any "
         "format; absent is recursive, a new recipe has markdown",
     )
     chunk_size: int = Field(200, ge=8, le=8192, description="longest passage, in chunk_unit")
@@ -146,8 +146,8 @@ class IndexRecipe(RecipePart):
     analyzer: Name = Field(
         "english",
         min_length=1,
-        description="how words are cut for BM25: as in one language, or auto, as in that of each "
-        "passage; absent is english, a new recipe has auto",
+        description="analyzer for BM25: one language, or auto for the language of each passage; "
+        "absent is english, a new recipe has auto",
     )
     vector_index: Literal["auto", "flat", "hnsw", "ivf"] = Field(
         "flat",
@@ -199,12 +199,12 @@ class IndexRecipe(RecipePart):
 class Retrievers(RecipePart):
     """The settings of every search: two retrievers, their fusion, and the cutoff of the results."""
 
-    mode: Mode = Field("hybrid", description="vectors, words (BM25), or both")
+    mode: Mode = Field("hybrid", description="vectors, BM25, or both")
     top_k: int = Field(5, ge=1, le=1000, description="passages returned")
     threshold: Annotated[float, Field(ge=-1, le=1)] | Literal["auto"] | None = Field(
         "auto",
-        description="least relevance; auto is the default of the embedder or the calibration, "
-        "null switches it off",
+        description="minimum relevance; auto is the default of the embedder or the calibration, "
+        "null turns it off",
     )
     relevance: Relevance = Field(
         "cosine",
@@ -218,9 +218,9 @@ class Retrievers(RecipePart):
     )
     refuse: Refuse = Field(
         "off",
-        description="least probability that the documents speak of the question at all; below it "
-        "nothing comes back. auto is the limit that was fitted for the embedder; absent is "
-        "off, a new recipe has auto",
+        description="minimum probability that the question is on topic; below it, nothing is "
+        "returned. auto is the limit that was fitted for the embedder; absent is off, a "
+        "new recipe has auto",
     )
     other_languages: Literal["alike", "words"] = Field(
         "alike",
@@ -281,13 +281,13 @@ class SearchRecipe(Retrievers):
     ] = Field(
         None,
         pattern=r"^((service|cohere|vertex|bedrock|jina|voyage)(:.+)?|chat|(onnx|cross-encoder):.+)$",
-        description="who looks again: service, cohere, vertex, bedrock, jina or voyage, each also "
-        "as NAME:MODEL, chat, onnx:PATH or cross-encoder:PATH",
+        description="the reranker: service, cohere, vertex, bedrock, jina or voyage, each also as "
+        "NAME:MODEL, chat, onnx:PATH or cross-encoder:PATH",
     )
     rerank_depth: int = Field(20, ge=1, le=200, description="rerank: how many of the first")
     rerank_batch: int = Field(16, ge=1, le=200, description="rerank: passages in one request")
     duplicates: float | None = Field(
-        None, ge=0.5, le=1, description="a passage this near (cosine) to a better one is left out"
+        None, ge=0.5, le=1, description="a passage this near (cosine) to a better one is dropped"
     )
     mmr: float | None = Field(
         None, ge=0, le=1, description="share of the score against diversity; 1 is score alone"
@@ -386,11 +386,11 @@ class AnswerRecipe(RecipePart):
     )
     mode: Annotated[AnswerMode, Asks("chat", only="auto")] = Field(
         "grounded",
-        description="what a model draws on: strict, passages alone; balanced, general knowledge "
-        "too, marked; general, that alone, without a search; auto, strict where a passage reaches "
-        "the threshold, else a tool or general knowledge, as the model decides; grounded, the "
-        "passages, asked once and without the conversation; absent is grounded, a new recipe has "
-        "strict",
+        description="the sources of a model's answer: strict, passages only; balanced, general "
+        "knowledge too, marked; general, only that, without a search; auto, strict where "
+        "a passage reaches the threshold, else a tool or general knowledge, as the model "
+        "decides; grounded, the passages, asked once and without the conversation; "
+        "absent is grounded, a new recipe has strict",
     )
     temperature: float = Field(0.0, ge=0, le=2)
     max_tokens: Annotated[int, AsksChat] = Field(

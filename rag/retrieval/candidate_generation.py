@@ -104,7 +104,10 @@ def _late(corpus: Corpus) -> str:
     """Return a note on the passages without vectors so far; "" if all vectors are in."""
     if not isinstance(corpus.dense, IncompleteVectors):
         return ""
-    return f"; {len(corpus.dense.lacking):,} by words alone, their vectors are not in yet"
+    return (
+        f"; only lexical search finds {len(corpus.dense.lacking):,}, whose vectors are not "
+        "stored yet"
+    )
 
 
 def _variants(search_query: SearchQuery) -> str:

@@ -43,7 +43,7 @@ def search_with_feedback(
 
 
 def _added(search_query: SearchQuery, recipe: SearchRecipe, corpus: Corpus) -> str:
-    parts = [f"first {recipe.feedback} believed"]
+    parts = [f"first {recipe.feedback} assumed relevant"]
     if search_query.near is not None:
         parts.append(f"{recipe.feedback_weight:.0%} of the vector")
     if words := added_words(search_query, corpus):

@@ -87,7 +87,7 @@ def pass_cuts(
     threshold: float | None,
     timeline: Timeline,
     topic: Topic | None = None,
-    undecided: str = "nothing was taught for this embedder",
+    undecided: str = "no limit was fitted for this embedder",
 ) -> tuple[Hit, ...]:
     """Notes refusal, threshold, doubles, diversity and top-k; returns the hits that came through.
 
@@ -110,7 +110,7 @@ def pass_cuts(
         late = sum(BY_WORDS in hit.parts for hit in lifted)
         coded = len(lifted) - late
         note += f"; {coded} below it with a rare code of the question" * bool(coded)
-        note += f"; {late} whose vectors are not in yet" * bool(late)
+        note += f"; {late} whose vectors are not stored yet" * bool(late)
     timeline.passed("threshold", remaining, remaining - len(below), note, below)
     remaining -= len(below)
     if recipe.duplicates is not None:
@@ -136,17 +136,17 @@ def _note_refusal(
     topic: Topic | None,
     undecided: str,
 ) -> None:
-    """Notes whether the documents speak of the question, or why that is not known."""
+    """Note whether the question is on topic, or why that is undecided."""
     remaining, limit = len(selection.order), topic and topic.limit(recipe.refuse)
     if topic is None or limit is None:
         note = "nothing to search" if not remaining else f"off: {undecided}"
         timeline.passed("refuse", remaining, remaining, note)
         return
     sign = "<" if topic.refused(recipe.refuse) else "≥"
-    says = "do not speak" if topic.refused(recipe.refuse) else "speak"
-    note = f"the documents {says} of this: probability {topic.probability:.3f} {sign} {limit:.3g}"
+    says = "off-topic" if topic.refused(recipe.refuse) else "on topic"
+    note = f"the question is {says}: probability {topic.probability:.3f} {sign} {limit:.3g}"
     refused = [
-        Dropped(hit, f"the documents do not speak of this: {topic.probability:.3f} < {limit:.3g}")
+        Dropped(hit, f"off-topic: {topic.probability:.3f} < {limit:.3g}")
         for hit in hits_at(at, selection.refused)
     ]
     figures = {"probability": topic.probability, "limit": limit, **asdict(topic.evidence)}
@@ -164,7 +164,7 @@ def _doubles(selection: Selection, at: HitAt) -> Iterator[Dropped]:
     for double in selection.doubles:
         hit, better = at(double.place), at(double.of)
         if hit is not None and better is not None:
-            yield Dropped(hit, f"says what {_name(better)} says (cosine {double.cosine:.3f})")
+            yield Dropped(hit, f"duplicate of {_name(better)} (cosine {double.cosine:.3f})")
 
 
 def _name(hit: Hit) -> str:

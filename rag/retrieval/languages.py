@@ -75,9 +75,13 @@ def language_note(lacking: str, languages: KnownLanguages, weight: float) -> str
     """Return the note on a question that is ranked by words."""
     names = " and ".join(language_name(code) for code in sorted(languages.codes))
     note = (
-        f"the embedder knows {names}, and this is {language_name(lacking)}: ranked by words, "
-        f"{weight:.2f} on dense, without a threshold on the cosine"
+        f"the embedder supports {names}, and this is {language_name(lacking)}: ranked "
+        f"mainly by lexical search, {weight:.2f} on dense, without a threshold on the "
+        "cosine"
     )
     if not languages.instead:
         return note
-    return f"{note}. For meaning choose a multilingual embedder: {', '.join(languages.instead)}"
+    return (
+        f"{note}. For semantic search, choose a multilingual embedder: "
+        f"{', '.join(languages.instead)}"
+    )

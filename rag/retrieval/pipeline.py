@@ -32,7 +32,7 @@ def retrieve(
     nearness = Nearness(candidates.keys, corpus.dense.vectors)
     selection = select(candidates, search, threshold, corpus.calibration, nearness)
     at = Hits(candidates, selection, search, corpus.lookup).at
-    rest = () if candidates.by_words is None else ("not all vectors are in yet",)
+    rest = () if candidates.by_words is None else ("not all vectors are stored yet",)
     cuts = candidates.keys, selection, at, search, threshold, timeline, candidates.topic
     hits = pass_cuts(*cuts, *rest)
     return Trace(

@@ -19,8 +19,8 @@ from rag.retrieval.timeline import Timeline
 from rag.types import Message, StageName, Vectors, WordCorrection
 
 LONGEST_SHOWN = 300
-NOTHING_CORRECTED = "every word is known, or nothing known is near"
-NO_MODEL = "there is no language model: answers are made of quotes"
+NOTHING_CORRECTED = "every word is in the index, or no similar word is"
+NO_MODEL = "there is no language model: answers are quotes"
 
 M = TypeVar("M")
 T = TypeVar("T")
@@ -72,7 +72,7 @@ def _completed(
     question: str, corpus: Corpus, timeline: Timeline, history: Sequence[Message]
 ) -> str:
     if not history:
-        timeline.passed("rewrite", 1, 1, "nothing was said before")
+        timeline.passed("rewrite", 1, 1, "there is no earlier turn")
         return question
     ask = partial(contextualise, question, history)
     instead = "the question is searched as it is"
@@ -96,7 +96,7 @@ def _reworded(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Tim
 
 def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> str:
     if recipe.mode == "lexical":
-        timeline.passed("hyde", 1, 1, "words alone are searched: nothing to embed")
+        timeline.passed("hyde", 1, 1, "lexical search only: nothing to embed")
         return ""
     ask = partial(hypothetical_passage, question)
     instead = "only the question itself is embedded"

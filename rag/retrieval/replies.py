@@ -40,7 +40,7 @@ def reply(
                 break
             if time.monotonic() > end:
                 raise ProviderUnavailable(
-                    f"The language model had not ended its reply after {seconds:g} s.",
+                    f"The language model did not finish its reply within {seconds:g} s.",
                     "The server may be overloaded. Try again, or choose a faster model.",
                 )
     finally:

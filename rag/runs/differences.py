@@ -81,7 +81,7 @@ def _data(
         else:
             parts.append(("documents", "The documents changed between the two runs."))
     elif _filters_moved(run, before):
-        message = "The same filter lets through other documents than before."
+        message = "The same filter selects other documents than before."
         parts.append(("filtered documents", message))
     return parts
 

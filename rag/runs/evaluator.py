@@ -188,7 +188,10 @@ class Evaluator:
         if not any(item.grade > 0 and not item.lost for item in labels):
             raise InvalidInput(
                 f"No question of {set_name!r} has a label in these documents.",
-                "Add questions that they answer: nothing else can be chosen by refusals alone."
+                (
+                    "Add questions that the documents answer: refusals alone cannot choose "
+                    "anything else."
+                )
                 if judged and not any(question.answerable for question in judged)
                 else "Label passages first, or import the documents that the labels point to.",
             )
@@ -276,13 +279,13 @@ class Evaluator:
         if not ids:
             raise InvalidInput(
                 "None of these questions has a label.",
-                "Label passages for some of them, or split the set anew: all labels may be in its "
-                "other half.",
+                "Label passages for some of them, or split the set again: all labels may "
+                "be in its other half.",
             )
         if ids.isdisjoint(index.keys):
             raise InvalidInput(
-                "The index of this recipe holds none of the labelled documents.",
-                "Build it first, on the page of documents.",
+                "The index of this recipe contains none of the labelled documents.",
+                "Build it first, on the Documents page.",
             )
         with self._services.database.read() as connection:
             spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))

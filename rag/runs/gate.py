@@ -237,7 +237,8 @@ def _check(
     for name in least:
         if not (_CUTOFF.search(name) or name == "correct_refusal"):
             raise InvalidInput(
-                f"{name!r} cannot be demanded.", "Name a metric of which more is better: ndcg@10."
+                f"{name!r} cannot have a minimum.",
+                "Use a metric for which higher is better, such as ndcg@10.",
             )
     wrong = [value for value in (*least.values(), tolerance) if not 0 <= value <= 1]
     if wrong:

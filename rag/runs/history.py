@@ -352,9 +352,7 @@ class RunHistory:
         run = self.get(run_id)
         baseline = self.baseline(run.question_set)
         if baseline is None:
-            raise NotFound(
-                f"{run.question_set!r} has no baseline.", "Pin the run to measure others against."
-            )
+            raise NotFound(f"{run.question_set!r} has no baseline.", "Pin a run as the baseline.")
         return list(self.compare([run_id], baseline.id, metric)[0].regressions)
 
 

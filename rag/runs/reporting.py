@@ -192,8 +192,9 @@ def _metric(run: Run) -> str:
     depths = [int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")]
     if not depths:
         raise InvalidInput(
-            f"No question of run {run.id} has an answer, and a report is about what was found.",
-            "`evaluate` and the page of metrics tell how many of them were refused.",
+            f"No question of run {run.id} has an answer in the documents, so there is "
+            "nothing to report.",
+            "`evaluate` and the Metrics page show how many were refused.",
         )
     return f"ndcg@{max(depths)}"
 

@@ -81,7 +81,7 @@ def refuse_many(recipes: int, questions: int) -> None:
     """Raises InvalidInput for more recipes than can be judged at once."""
     if not can_be_judged(recipes, questions):
         raise InvalidInput(
-            f"The best of {recipes:,} recipes cannot be judged on {questions:,} questions at once; "
-            f"of {MOST_FIGURES // questions:,} it can.",
+            f"{recipes:,} recipes on {questions:,} questions are too many for one search. "
+            f"The limit is {MOST_FIGURES // questions:,} recipes.",
             "Give fewer values, or sweep some fields first and the others around the best.",
         )

@@ -54,7 +54,7 @@ class BuildTables:
             "recipe": recipe.model_dump(mode="json"),
             "cutoffs": list(cutoffs),
         }
-        title = f"Comparing ways to cut on {set_name}"
+        title = f"Comparing chunking on {set_name}"
         about = _about(set_name, parsed)
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
@@ -83,9 +83,9 @@ def build_table(services: Services, job: JobRow, reporter: Reporter) -> str:
     measured_on = state(services, job.base_id, payload["set"], recipe)
 
     def on_progress(done: int, total: int) -> None:
-        reporter.report(done, total, f"{done * len(grid) // total:,} of {len(grid):,} cuts")
+        reporter.report(done, total, f"{done * len(grid) // total:,} of {len(grid):,} chunkings")
 
     table = BuildTable(services, job.base_id)
     rows = table.rows(payload["set"], grid, payload["cutoffs"], on_progress)
     reporter.result = _STORED.dump_python(StoredTable(measured_on, tuple(rows)), mode="json")
-    return f"{len(rows):,} cuts compared."
+    return f"{len(rows):,} chunkings compared."

@@ -214,7 +214,7 @@ class Tuner:
             if labelled.isdisjoint(ids):
                 raise InvalidInput(
                     f"No {name} question of {self._set_name!r} has a label in these documents.",
-                    "Label passages for some of them, or split the set anew.",
+                    "Label passages for some of them, or split the set again.",
                 )
 
     def search(
@@ -292,7 +292,8 @@ class Tuner:
     def _parts(self) -> Split:
         if self.split is None:
             raise InvalidInput(
-                f"{self._set_name!r} has too few questions to choose on some and report on others.",
+                f"{self._set_name!r} has too few questions to split into tuning and "
+                "held-out questions.",
                 "Label more questions.",
             )
         return self.split

@@ -97,7 +97,7 @@ def test_what_makes_no_sense_and_what_no_token_allows_is_refused(
     problem(api.post(address, json=asked | {"most": 0}), 422)
     problem(api.post(address, json=asked | {"judge": "ollama:\0"}), 422)
     told = problem(api.post(address, json=asked | {"judge": "extractive"}), 422)
-    assert told["detail"] == "'extractive' is no language model, and cannot judge."
+    assert told["detail"] == "'extractive' is not a language model, so it cannot judge."
     writes = client(workspace, "write")
     told = problem(writes.post(address, json=asked), 403)
     assert told["detail"] == "This token lacks the scope 'ask'."

@@ -88,7 +88,7 @@ def test_whether_the_documents_speak_of_it_is_not_asked_of_results(
     refused = trace.stage("refuse")
     assert refused is not None
     assert [drop.hit.document for drop in refused.dropped] == ["leave.txt"]
-    assert refused.note.startswith("the documents do not speak of this: ")
+    assert refused.note.startswith("the question is off-topic: ")
     assert [hit.document for hit in trace.hits] == ["Pumps", "<b>Leave</b> $x$"]
 
 

@@ -228,7 +228,7 @@ def test_searching_all_the_same_is_for_this_question_only(
     app.switch_page("inspector.py").run()
     assert app.text_input(key="q").value == "Who wrote the Odyssey?"
     assert "Searched all the same" not in texts(app)
-    assert "the documents do not speak of this" in texts(app)
+    assert "the question is off-topic" in texts(app)
 
 
 def test_a_failing_provider_leaves_the_question_and_a_way_to_retry(

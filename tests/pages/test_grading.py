@@ -166,10 +166,10 @@ def test_plotly_finds_nothing_wrong_with_the_picture(base: KnowledgeBase) -> Non
 def test_a_refused_question_is_not_told_by_the_threshold(base: KnowledgeBase) -> None:
     trace = base.search(LEAVE, base.recipe())
     hits = [each.hit for each in candidates(trace)]
-    refused = [Candidate(hit, "refuse", "the documents do not speak of this") for hit in hits]
+    refused = [Candidate(hit, "refuse", "the question is off-topic") for hit in hits]
     best = max(hit.relevance for hit in hits)
     assert takeaway(replace(trace, hits=()), refused) == (
-        f"None of {len(hits)} candidates comes back: the documents do not speak of this "
+        f"None of {len(hits)} candidates comes back: the question is off-topic "
         f"(the best has {best:.2f})."
     )
 

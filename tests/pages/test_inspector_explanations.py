@@ -77,7 +77,7 @@ def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base: Knowle
     base.save_recipe(base.recipe().with_fields({"search.candidates": 1}))
     wanted = passage(base, "goggles")
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
-    assert r"cut by candidates\=1\; no word of the question in it" in texts(app)
+    assert r"cut by candidates\=1\; it has no term of the question" in texts(app)
     stale = visit("inspector.py", q=LEAVE, view="What if", passage="0" * 16)
     assert "in the prompt, rank 1" in texts(stale).replace("\\", "")
 
@@ -151,7 +151,7 @@ def test_labels_that_each_recipe_shows_are_told(base: KnowledgeBase) -> None:
 def test_without_candidates_the_missing_can_still_be_found(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q="zzz", mode="Lexical", view="What if", missing=CERTIFICATE)
     assert "No candidates" in app.info[0].value
-    assert "no word of the question in it" in texts(app)
+    assert "it has no term of the question" in texts(app)
 
 
 def test_recipe_fields_are_read_as_on_the_command_line() -> None:

@@ -142,7 +142,7 @@ def test_nothing_is_tuned_by_refusals_alone(labelled: Workspace, open_page: Open
     app = open_page("metrics.py", set="refusals")
     assert "1 question, 1 of them without an answer" in "".join(each.value for each in app.caption)
     (error,) = open_page("tuning.py", set="refusals").error
-    assert "Add questions that they answer" in error.value
+    assert "Add questions that the documents answer" in error.value
 
 
 def test_tags_are_shown_as_they_are_written(labelled: Workspace, open_page: OpenPage) -> None:

@@ -73,7 +73,7 @@ def test_search_all_without_labels_to_choose_by_says_what_is_missing(
         if unanswerable.issuperset(base.questions.split("checks").tuning):
             break
     app = open_page("tuning.py")
-    assert "split the set anew" in _said(app, "has a label in these documents")
+    assert "split the set again" in _said(app, "has a label in these documents")
     assert not any(toggle.key == "tuning_on_split" for toggle in app.toggle)
     assert any(button.key == "tuning_search" for button in app.button)
     assert not app.error

@@ -188,7 +188,7 @@ def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> No
     app.button(key="tuning_fit").click().run()
     assert finished(labelled, "calibrate").status == "failed"
     app.run()
-    assert app.info[-1].value.startswith("Too few labels to learn probabilities from")
+    assert app.info[-1].value.startswith("Too few labels to learn probabilities")
     assert (
         labelled.base("notes").tuning.calibrator.fitted(labelled.base("notes").recipe().index)
         is None

@@ -52,7 +52,7 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
     app = open_page("runs.py", set="foreign")
     assert not app.error
     assert list(app.dataframe[0].value["Correct refusals"]) == [1.0, 0.0]
-    with pytest.raises(InvalidInput, match="a report is about what was found"):
+    with pytest.raises(InvalidInput, match="there is nothing to report"):
         base.reports.html(answered.id)
 
 

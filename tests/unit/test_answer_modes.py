@@ -97,13 +97,13 @@ class TestCitations:
         )
         assert (answer.text, answer.status, answer.uncited) == ("Eight days.", "complete", True)
         assert told(answer) == [("citations", "asked once more", True)]
-        assert answer.note.startswith("The model cites nothing")
+        assert answer.note.startswith("The model cites no passage")
         assert answer.quotes[0].quote == "Up to eight days of unused leave may be carried over."
 
     def test_a_number_that_no_passage_has_is_no_citation(self) -> None:
         answer = ask(trace(hits(LEAVE)), Turns("Eight days [7].", "Eight [8]."), "strict")
         assert answer.uncited
-        assert "It cites [7], which no passage has." in answer.note
+        assert "It cites [7], but there is no such passage." in answer.note
 
     def test_the_second_reply_may_say_that_the_passages_do_not_hold_it(self) -> None:
         answer = ask(trace(hits(FREEZER)), Turns("Eight days.", answering.NO_ANSWER), "strict")
@@ -163,7 +163,7 @@ class TestGeneral:
     def test_a_citation_is_caught(self) -> None:
         answer = ask(trace(()), Turns("Paris [1]."), "general")
         assert answer.unsupported == (1,)
-        assert "It cites [1], which no passage has." in answer.note
+        assert "It cites [1], but there is no such passage." in answer.note
 
 
 class TestWithoutAModel:
@@ -248,7 +248,7 @@ class TestAuto:
             ("pumps", True),
             ("general knowledge", False),
         ]
-        assert answer.decisions[-1].why == "tools were asked 2 times, without result"
+        assert answer.decisions[-1].why == "tools were called 2 times, without a result"
         assert len(answer.trace.failures) == 2
         assert "did not answer within 1 s" in chat.asked[1][1].content
 

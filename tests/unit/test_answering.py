@@ -185,7 +185,7 @@ class TestRefused:
         assert "no document has been indexed" in ask(empty).answer.text
 
     def test_nothing_found_at_all(self) -> None:
-        assert ask(trace(())).answer.text == "Nothing was found for this question."
+        assert ask(trace(())).answer.text == "No passage was found for this question."
 
 
 class TestContext:
@@ -208,7 +208,7 @@ class TestContext:
         stage = found.stage("context")
         assert stage is not None
         assert (stage.taken, stage.given) == (2, 1)
-        assert stage.note == "the best passage alone has 3 tokens, more than the 2 asked for"
+        assert stage.note == "the best passage alone has 3 tokens, more than the limit of 2"
 
     def test_hits_stay_and_the_stage_comes_last(self) -> None:
         before = trace(hits(LEAVE, FREEZER))

@@ -191,7 +191,7 @@ def test_a_report_tells_whether_probabilities_come_true(parts: KnowledgeBase) ->
     assert fitted is not None
     run = parts.evaluator.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1, 5)).run
     page = parts.reports.html(run.id)
-    assert "Do probabilities come true?" in page
+    assert "Are the probabilities right?" in page
     assert "The threshold of this run is compared with it." in page
     for each in fitted.bins:
         assert f"<td>{each.predicted:.0%}</td>" in page

@@ -186,7 +186,7 @@ def test_too_few_labels_are_refused_with_figures() -> None:
 
 def test_labels_that_tell_nothing_apart_are_refused() -> None:
     everything = [LabelledCandidates(each.candidates, np.ones(60, bool)) for each in _questions(25)]
-    with pytest.raises(InvalidInput, match="nothing tells them apart"):
+    with pytest.raises(InvalidInput, match="nothing to learn from"):
         fit(everything)
 
 

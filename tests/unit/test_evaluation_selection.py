@@ -115,7 +115,7 @@ def test_the_sentence_says_what_was_chosen_and_what_is_left() -> None:
 
 
 def test_one_question_tells_nothing() -> None:
-    with pytest.raises(InvalidInput, match="Too few questions to choose by"):
+    with pytest.raises(InvalidInput, match="Too few questions to choose a recipe"):
         select("ndcg@10", np.array([[0.1], [0.9]]), ["q"], 0)
     apart = select("ndcg@10", np.array([[0.1, 0.1], [0.9, 0.9]]), ["a", "b"], 0)
     assert isinstance(apart, Selection)

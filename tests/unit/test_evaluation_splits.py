@@ -60,7 +60,7 @@ def test_a_larger_share_keeps_the_tuning_questions() -> None:
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
 def test_shares_that_leave_a_side_empty_are_refused(share: float) -> None:
-    with pytest.raises(InvalidInput, match="leaves nothing"):
+    with pytest.raises(InvalidInput, match="one side of the split is empty"):
         split(IDS, share)
 
 
@@ -166,7 +166,7 @@ def test_the_baseline_wins_ties() -> None:
 
 
 def test_a_part_without_figures_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="no figures to choose by"):
+    with pytest.raises(InvalidInput, match="no metrics to choose by"):
         choose("ndcg@10", np.ones((2, 2)), ["a", "b"], 0, PARTS)
 
 

@@ -118,7 +118,7 @@ def test_an_explanation_says_what_lets_it_pass(base: KnowledgeBase) -> None:
     [hit] = base.search(QUESTION, STRICT).hits
     explainer = base.explain(QUESTION, STRICT)
     told = {step.stage: step.words for step in explainer.standing(hit.chunk.key).steps}
-    assert told["threshold"].endswith("a rare code of the question lets it pass")
+    assert told["threshold"].endswith("it passes because it has a rare code of the question")
     changes = {change.field: change for change in explainer.changes(hit.chunk.key)}
     assert changes["threshold"].value is None
     assert changes["threshold"].words == "No value of the threshold alone brings it out."

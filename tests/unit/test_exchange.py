@@ -111,11 +111,11 @@ def test_an_exported_collection_is_imported_whole(base: KnowledgeBase, home: Pat
 def test_a_beir_folder_names_its_split(base: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     (tmp_path / "queries.jsonl").write_text('{"_id": "a", "text": "Goggles?"}\n')
-    with pytest.raises(InvalidFile, match="open which qrels"):
+    with pytest.raises(InvalidFile, match="several qrels files"):
         base.exchange.import_folder("given", tmp_path)
     for name in ("train", "dev"):
         (tmp_path / "qrels" / f"{name}.tsv").write_text(f"a\tsafety.md\t{len(name) - 2}\n")
-    with pytest.raises(InvalidFile, match="open which qrels"):
+    with pytest.raises(InvalidFile, match="several qrels files"):
         base.exchange.import_folder("given", tmp_path)
     base.exchange.import_folder("given", tmp_path, "train")
     assert base.questions.usable("given")[0].evidence[0].grade == 3

@@ -75,7 +75,7 @@ def test_a_passage_that_never_was_a_candidate_has_its_true_ranks(base: Knowledge
         assert found.lost == "candidates"
         assert found.reason.startswith(f"dense rank {hit.rank}, cut by candidates=2; ")
     strange = [explainer.standing(hit.chunk.key) for hit in outside]
-    assert any(each.reason.endswith("no word of the question in it") for each in strange)
+    assert any(each.reason.endswith("it has no term of the question") for each in strange)
     assert {"unus", "leav"} <= set(strange[-1].figures.lacking)
 
 
@@ -274,8 +274,8 @@ def test_the_verb_speaks_to_people(base: KnowledgeBase, capsys: pytest.CaptureFi
     chunk_id = f"{key(base, 'Train journeys'):016x}"
     assert main(["explain", "handbook", LEAVE, "--chunk", chunk_id]) == 0
     told = capsys.readouterr().out
-    assert "lost at candidates: no word of the question in it" in told
-    assert "The weight plays no part: the mode is lexical." in told
+    assert "lost at candidates: it has no term of the question" in told
+    assert "The weight has no effect: the mode is lexical." in told
     assert main(["explain", "handbook", LEAVE]) == 2
     assert "Specify what to explain." in capsys.readouterr().err
     assert main(["explain", "handbook", LEAVE, "--against", "index.chunk_size=12"]) == 2

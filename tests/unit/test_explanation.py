@@ -131,7 +131,7 @@ def test_steps_that_ask_a_model_are_not_tried() -> None:
     assert asks_a_model(search)
     assert not asks_a_model(case(30).search)
     assert {each.words for each in unavailable(search, None, False)} == {
-        "Not available with rerank on: trying a change would ask a model."
+        "Not available with rerank on, because trying a change would call a model."
     }
 
 
@@ -156,7 +156,7 @@ def test_steps_that_arrays_do_not_show_are_tried_out() -> None:
 def test_a_mode_without_a_weight_says_so() -> None:
     of = case(30, mode="lexical")
     said = counterfactuals(of, True, lambda *change: searched(of, *change))
-    assert said[0].words == "The weight plays no part: the mode is lexical."
+    assert said[0].words == "The weight has no effect: the mode is lexical."
 
 
 @pytest.mark.parametrize(

@@ -189,5 +189,5 @@ def test_the_difference_of_two_runs_says_what_is_open(workspace: Workspace) -> N
     assert min(found.open_shares) > 0.0
     assert found.bounds is not None
     assert found.bounds.low == 0.0 < found.bounds.high
-    assert found.sentence.startswith("Not judged by anybody: 75% of the first 5 of this")
+    assert found.sentence.startswith("Unjudged, and counted as not relevant: 75% of the first 5")
     assert base.pooling.difference(first, second, "ndcg@5", only=["q3"]) is None

@@ -116,10 +116,19 @@ def test_the_memory_of_another_visitor_is_another_measurement(
 @pytest.mark.parametrize(
     ("differences", "sentence"),
     [
-        ((0.5, 0.0), "Not shown that memory helps or harms: token F1 is higher by 0.250 ("),
-        ((-0.5, 0.0), "Not shown that memory helps or harms: token F1 is lower by 0.250 ("),
-        ((0.5, -0.25), "Not shown that memory helps or harms: token F1 is higher by 0.125 ("),
-        ((0.0, 0.0), "Memory changed nothing: token F1 is the same on every one of 2 questions, 2"),
+        (
+            (0.5, 0.0),
+            "The questions are too few to tell whether memory helps: token F1 is higher by 0.250 (",
+        ),
+        (
+            (-0.5, 0.0),
+            "The questions are too few to tell whether memory helps: token F1 is lower by 0.250 (",
+        ),
+        (
+            (0.5, -0.25),
+            "The questions are too few to tell whether memory helps: token F1 is higher by 0.125 (",
+        ),
+        ((0.0, 0.0), "Memory changed nothing: token F1 is the same on all of 2 questions, 2"),
     ],
 )
 def test_what_two_questions_show(differences: tuple[float, float], sentence: str) -> None:

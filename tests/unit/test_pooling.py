@@ -90,12 +90,11 @@ def test_a_comparison_says_what_is_open_and_what_it_could_do() -> None:
     assert found.open_shares == (1.0, 0.0)
     assert found.bounds == (-0.5, 0.5)
     assert found.sentence == (
-        "Not judged by anybody: 100% of the first 2 of this run, 0% of the other's, counted as not "
-        "relevant. Whatever they are (grades up to 1), and however many relevant passages neither "
-        "run retrieved, the difference in Precision@2 on these "
-        "questions lies between −0.500 and +0.500. By judged hits alone: condensed nDCG@2 0.000 "
-        "instead of 1.000, bpref 0.000 instead of 1.000. 2 questions without a relevant label are "
-        "in none of these figures."
+        "Unjudged, and counted as not relevant: 100% of the first 2 hits of this run and 0% of the "
+        "other's. Their grades (up to 1) and relevant passages that neither run retrieved can move "
+        "the difference in Precision@2 on these questions to any value between −0.500 and +0.500. "
+        "By judged hits only: condensed nDCG@2 0.000 instead of 1.000, bpref 0.000 instead of "
+        "1.000. 2 questions without a relevant label are not in these metrics."
     )
     judged = pooled_difference(
         "precision@2", {"q": JudgedRankings(["n"], ["r"], {"r": 1, "n": 0}, {"r": 1, "n": 0})}

@@ -100,7 +100,9 @@ def test_five_questions_decide_nothing(
     told(workspace, base, base.preferences.start(better, worse, JUDGE))
     said = base.preferences.between(better, worse, JUDGE)
     assert said.verdict == "undecided"
-    assert said.sentence.startswith("Not shown that the judge prefers either run: win rate 90% (")
+    assert said.sentence.startswith(
+        "The questions are too few to tell which run the judge prefers: win rate 90% ("
+    )
     assert said.sentence.endswith("5 questions, 4 better, 0 worse, 1 tied.")
     assert said.interval.low <= 0.5 <= said.interval.high
 

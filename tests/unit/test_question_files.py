@@ -99,9 +99,9 @@ def test_a_number_of_five_thousand_digits_is_bad_json() -> None:
     [
         ({"start": 3}, "start and end go together"),
         ({"end": 3}, "start and end go together"),
-        ({"start": -1, "end": 3}, "from -1 to 3 holds nothing"),
-        ({"start": 3, "end": 3}, "from 3 to 3 holds nothing"),
-        ({"start": 5, "end": 3}, "from 5 to 3 holds nothing"),
+        ({"start": -1, "end": 3}, "from -1 to 3 is empty"),
+        ({"start": 3, "end": 3}, "from 3 to 3 is empty"),
+        ({"start": 5, "end": 3}, "from 5 to 3 is empty"),
         ({"start": 0.5, "end": 3}, "“0.5” is not a whole number"),
     ],
 )

@@ -64,7 +64,7 @@ def test_the_variables_that_the_settings_read_are_described() -> None:
     read = _read_variables()
     assert {"TOUCHSTONE_HOME", "OPENAI_API_KEY"} <= read
     every = "\n".join(TEXTS.values())
-    assert variable_problems(_section("docs/deployment.md", "Settings"), read, every) == []
+    assert variable_problems(_section("docs/deployment.md", "Configure Touchstone"), read, every) == []
 
 
 def test_every_requirement_is_pinned() -> None:
@@ -79,7 +79,7 @@ def test_every_requirement_has_a_purpose_and_every_purpose_a_requirement() -> No
 
 
 def test_recipe_fields_are_listed_with_their_defaults() -> None:
-    assert field_problems(_section("docs/command-line.md", "Recipe fields")) == []
+    assert field_problems(_section("docs/command-line.md", "Look up a recipe field")) == []
 
 
 def test_the_rooms_are_listed_in_their_order() -> None:

@@ -119,10 +119,12 @@ def test_a_refused_question_says_so_with_its_reasons(base: KnowledgeBase) -> Non
     assert (trace.hits, stage.given, len(stage.dropped)) == ((), 0, stage.taken)
     assert stage.figures["limit"] == 0.3
     assert stage.figures["probability"] < 0.01
-    assert stage.note.startswith("the documents do not speak of this: probability 0.007 < 0.3; ")
+    assert stage.note.startswith("the question is off-topic: probability 0.007 < 0.3; ")
     answer = base.ask(OFF_TOPIC, RECIPE).answer
     assert answer.status == "refused"
-    assert answer.text.startswith("The documents do not speak of this. What comes nearest is in:")
+    assert answer.text.startswith(
+        "Nothing in these documents answers this. The nearest passages are in:"
+    )
     told = {each["name"]: each for each in printing.trace(trace).data["stages"]}
     assert told["refuse"]["figures"]["probability"] == stage.figures["probability"]
     assert base.search(OFF_TOPIC, RECIPE.with_fields({"search.refuse": "off"})).hits
@@ -145,7 +147,7 @@ def test_without_a_model_it_is_off_and_says_so(
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: None)
     stage = base.search("Who else wrote the Iliad?", RECIPE).stage("refuse")
     assert stage is not None
-    assert (stage.note, stage.dropped) == ("off: nothing was taught for this embedder", ())
+    assert (stage.note, stage.dropped) == ("off: no limit was fitted for this embedder", ())
 
 
 def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
@@ -170,8 +172,8 @@ def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
 @pytest.mark.parametrize(
     ("refuse", "crossing", "words"),
     [
-        ("auto", Breakpoint(0.2, 0.0), "enters the top 5 when the limit of refusal is at most"),
-        (0.1, Breakpoint(0.2, 1.0), "leaves the top 5 when the limit of refusal is at least"),
+        ("auto", Breakpoint(0.2, 0.0), "enters the top 5 when the refusal limit is at most"),
+        (0.1, Breakpoint(0.2, 1.0), "leaves the top 5 when the refusal limit is at least"),
     ],
 )
 def test_what_would_let_a_question_pass(refuse: object, crossing: Breakpoint, words: str) -> None:
@@ -189,7 +191,7 @@ def test_what_would_let_a_question_pass(refuse: object, crossing: Breakpoint, wo
     assert changes["refuse"].bound == 0.2
     if case.refused:
         assert changes["top_k"].words == (
-            "No value of top-k alone brings it in: the documents do not speak of the question."
+            "No value of top-k alone brings it in: the question is off-topic."
         )
 
 

@@ -47,8 +47,8 @@ def test_what_chose_a_limit_and_what_did_not_are_told_apart() -> None:
     assert found is not None
     assert found.here == FOUND.refused(found.limit)
     assert found.sentence == (
-        "refuses 5% of answerable questions and 30% of unanswerable questions that chose it; on "
-        "questions that did not (cross-validated), it refuses "
+        "refuses 5% of answerable questions and 30% of unanswerable questions that it was chosen "
+        "on; on other questions (cross-validated), it refuses "
         f"{found.expected.answerable:.0%} of answerable questions and "
         f"{found.expected.unanswerable:.0%} of unanswerable questions"
     )

@@ -257,7 +257,7 @@ def test_as_shown_cuts_at_top_k(base: KnowledgeBase) -> None:
         ({"search.top_k": [5, 0]}, InvalidRecipe, "search.top_k"),
         ({"search.dense_weight": [0.5, [1]]}, InvalidRecipe, "search.dense_weight"),
         ({"index.chunk_size": [100], "index.chunk_overlap": [100]}, InvalidRecipe, "less than"),
-        ({"answer.temperature": [0.1]}, InvalidRecipe, "does not change what is found"),
+        ({"answer.temperature": [0.1]}, InvalidRecipe, "does not change the results of a search"),
         (
             {"search.rrf_k": list(range(1, 1001)), "search.top_k": list(range(1, 1001))}
             | {"search.mode": ["dense", "hybrid"]},

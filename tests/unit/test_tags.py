@@ -103,7 +103,7 @@ def test_runs_that_filter_alike_are_compared_with_a_caveat(base: KnowledgeBase) 
     after = base.evaluator.evaluate(SET, TAGGED, (10,)).run.id
     without = base.evaluator.evaluate(SET, QUICK, (10,)).run.id
     (found,) = base.runs.compare([after], before, "ndcg@10")
-    assert found.caveats == ("The same filter lets through other documents than before.",)
+    assert found.caveats == ("The same filter selects other documents than before.",)
     assert base.runs.compare([without], before, "ndcg@10")[0].caveats == ()
     base.runs.pin(before)
     shown = {row.run.id: row.comparable for row in base.runs.leaderboard(SET, "ndcg@10")}

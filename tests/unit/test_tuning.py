@@ -235,7 +235,7 @@ def test_a_set_too_small_is_not_split(base: KnowledgeBase) -> None:
     assert tuner.figures([WORDS], METRICS).labelled == ("a",)
     with pytest.raises(InvalidInput, match="too few"):
         tuner.search(Grid.parse({}, WORDS), WORDS, "ndcg@3", held_out=True)
-    with pytest.raises(InvalidInput, match=r"Too few questions to choose by \(1\)"):
+    with pytest.raises(InvalidInput, match=r"Too few questions to choose a recipe \(1\)"):
         tuner.search(Grid.parse({}, WORDS), WORDS, "ndcg@3")
 
 
@@ -267,7 +267,7 @@ def test_a_search_without_labels_to_choose_by_says_so(tmp_path: Path, judged: bo
     assert refused.value.message == (
         f"No tuning question of {SET!r} has a label in these documents."
     )
-    assert refused.value.hint == "Label passages for some of them, or split the set anew."
+    assert refused.value.hint == "Label passages for some of them, or split the set again."
 
 
 def test_a_half_without_labels_is_not_said_to_need_a_build(tmp_path: Path) -> None:

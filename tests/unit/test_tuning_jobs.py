@@ -121,7 +121,7 @@ def test_too_few_labels_end_a_fit_with_the_reason(parts: tuple[Workspace, Knowle
     assert base.tuning.fits.start(SET, WORDS) == job
     failed = workspace.jobs.run(job)
     assert failed.status == "failed"
-    assert failed.message.startswith("Too few labels to learn probabilities from")
+    assert failed.message.startswith("Too few labels to learn probabilities")
     assert base.tuning.fits.latest(SET, WORDS) == failed
     base.question_edits.edit_question(SET, "q1", tags=["changed"])
     assert base.tuning.fits.latest(SET, WORDS) is None

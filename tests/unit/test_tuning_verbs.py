@@ -288,7 +288,7 @@ def test_the_gate_fails_where_the_test_says_worse() -> None:
         (["--min", "ndcg@10"], "--min ndcg@10 has no value"),
         (["--min", "ndcg@10=7"], "between 0 and 1"),
         (["--min", "ndcg@10=nan"], "between 0 and 1"),
-        (["--min", "false_refusal=0.1"], "cannot be demanded"),
+        (["--min", "false_refusal=0.1"], "cannot have a minimum"),
         (["--min", "beauty@10=0.1"], "'beauty@10' was not measured"),
         (["--baseline", "unknown"], "no run 'unknown'"),
     ],

@@ -117,7 +117,9 @@ def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base: Knowl
     stage = trace.stage("language")
     assert stage is not None
     assert stage.figures["dense_weight"] == pytest.approx(0.2)
-    assert stage.note.startswith("the embedder knows English, and this is German: ranked by words")
+    assert stage.note.startswith(
+        "the embedder supports English, and this is German: ranked mainly by lexical search"
+    )
     assert "ollama:bge-m3" in stage.note
     assert trace.threshold is None
     assert trace.hits[0].document == "pumpen.txt"
@@ -129,7 +131,7 @@ def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base: Knowl
         assert share.dense <= 0.2 + 1e-9
     answer = base.ask(QUESTION, recipe).answer
     assert answer.text.startswith("“Der Schlüssel zum Lager liegt beim diensthabenden Ingenieur.”")
-    assert "this is German: ranked by words" in answer.note
+    assert "this is German: ranked mainly by lexical search" in answer.note
 
 
 def test_a_question_in_english_is_ranked_as_ever(base: KnowledgeBase) -> None:
@@ -169,7 +171,7 @@ def test_changes_hold_for_it(base: KnowledgeBase, fusion: str) -> None:
         was_in = explainer.is_in(key, "top_k", 2)
         for change in explainer.changes(key):
             if change.field == "threshold":
-                assert change.words.startswith("The threshold plays no part")
+                assert change.words.startswith("The threshold has no effect")
             elif change.value is not None:
                 assert explainer.is_in(key, change.field, change.value) != was_in
                 confirmed += 1

@@ -260,11 +260,13 @@ def test_an_explanation_says_that_the_vector_is_not_in(workspace: Workspace) -> 
     [hit] = trace.hits  # the threshold holds back what has a vector
     standing = base.explain("second class", recipe, trace).standing(hit.chunk.key)
     words = {step.stage: step.words for step in standing.steps}
-    assert words["dense"] == "its vector is not in yet"
-    assert words["threshold"] == "its vector is not in yet, so no threshold holds it back"
+    assert words["dense"] == "its vector is not stored yet"
+    assert words["threshold"] == "its vector is not stored yet, so no threshold applies"
     stages = {stage.name: stage.note for stage in trace.stages}
-    assert stages["dense"].endswith("; 1 by words alone, their vectors are not in yet")
-    assert "1 whose vectors are not in yet" in stages["threshold"]
+    assert stages["dense"].endswith(
+        "; only lexical search finds 1, whose vectors are not stored yet"
+    )
+    assert "1 whose vectors are not stored yet" in stages["threshold"]
     parts = score_contributions(trace, recipe.search)[hit.chunk.key]
     assert parts.dense + parts.lexical == pytest.approx(hit.score)
 

@@ -207,7 +207,9 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
 
 def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
     """Says that the documents do not speak of the question, why, and lets the reader insist."""
-    st.markdown("Nearest:" if turn.state else "**The documents do not speak of this.** Nearest:")
+    st.markdown(
+        "Nearest:" if turn.state else "**Nothing in these documents answers this.** Nearest:"
+    )
     nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
     st.markdown("\n".join(_place(drop) for drop in nearest))
     st.caption(plain(stage.note.partition(": ")[2]))

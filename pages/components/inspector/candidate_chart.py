@@ -54,7 +54,7 @@ def takeaway(trace: Trace, listed: Sequence[Candidate]) -> str:
     returned = len(trace.hits)
     if all(candidate.group == "refuse" for candidate in listed):
         none = f"None of {counted(len(listed), 'candidate')} comes back"
-        return f"{none}: the documents do not speak of this (the best has {best:.2f})."
+        return f"{none}: the question is off-topic (the best has {best:.2f})."
     if trace.threshold is None:
         return (
             f"{returned} of {counted(len(listed), 'candidate')} come back; there is no threshold."

@@ -56,7 +56,7 @@ class Listener:
                     break
                 if time.monotonic() > end:
                     raise ProviderUnavailable(
-                        f"The model had not ended its reply after {LONGEST_SECONDS:g} s.",
+                        f"The model did not finish its reply within {LONGEST_SECONDS:g} s.",
                         "The server may be overloaded. Try again, or choose a faster model.",
                     )
         finally:

@@ -199,11 +199,11 @@ class ModelAnswer:
             return
         if not reply or self._lacks_citations(reply):
             self._listener.last = first
-            why = "neither the first answer nor the second one cites anything"
+            why = "neither answer cites a passage"
             self._decide("citations", "asked once more", why, failed=True)
             return
         self._revised = reply
-        self._decide("citations", "asked once more", "the first answer cited nothing")
+        self._decide("citations", "asked once more", "the first answer cited no passage")
 
     def _quote(self) -> None:
         parts, question = self._parts, self._trace.searched
@@ -269,9 +269,9 @@ class ModelAnswer:
     ) -> Iterator[str]:
         if unsupported:
             numbers = "".join(f"[{number}]" for number in unsupported)
-            yield f"It cites {numbers}, which no passage has."
+            yield f"It cites {numbers}, but there is no such passage."
         if status == "complete" and self._mode in MUST_CITE and not cites:
-            yield "The model cites nothing: nothing shows that the passages say this."
+            yield "The model cites no passage, so nothing supports this answer."
         if any(decision.step == "context" for decision in self._decisions):
             yield "The prompt was too long for the model and was shortened."
 

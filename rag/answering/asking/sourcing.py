@@ -83,7 +83,7 @@ class Sourcing:
                 return
             tried.append(Tried(tool, question, problem))
         times = "once" if calls == 1 else f"{calls} times"
-        self._decide("sources", "general knowledge", f"tools were asked {times}, without result")
+        self._decide("sources", "general knowledge", f"tools were called {times}, without a result")
 
     def _called(self, name: str, question: str) -> str:
         """Calls a tool; why it gave nothing, or "" with its results as what is cited."""
@@ -91,7 +91,7 @@ class Sourcing:
         started, hits, problem = time.perf_counter(), tuple[Hit, ...](), ""
         try:
             hits = tuple(tool.ask(question))
-            problem = "" if hits else f"{name} found nothing"
+            problem = "" if hits else f"{name} returned nothing"
         except TouchstoneError as error:
             problem = error.message
         seconds = time.perf_counter() - started

@@ -20,7 +20,7 @@ _PATTERNS = {
         r"|<\|?(?:im_start|im_end|system|endoftext)\|?>|\[/?inst\]"
         r"|\byou are now (?:a|an|the|in)\b|\byou (?:must )?obey\b"
     ),
-    "asks for what is secret": re.compile(
+    "asks for secrets": re.compile(
         r"\b(?:reveal|print|repeat|show|send|tell)\b.{0,30}"
         r"\b(?:system prompt|api key|everything above|(?:your|the user's) password)"
         r"|\bwith the user's password"
@@ -28,7 +28,7 @@ _PATTERNS = {
     "dictates the answer": re.compile(
         r"\b(?:answer|reply|respond) only with\b|\bnever cite\b|\btell the user to\b"
     ),
-    "imitates a call of a tool": re.compile(
+    "imitates a tool call": re.compile(
         r"[\"']use[\"']\s*:\s*[\"'](?:tool|knowledge)[\"']|\bcall the (?:tool|function)\b"
     ),
 }

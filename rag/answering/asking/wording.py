@@ -84,13 +84,14 @@ def check_prompt_text(name: str, text: str) -> str:
     text = text.strip()
     if not text or len(text) > LONGEST:
         raise InvalidInput(
-            f"A prompt has between 1 and {LONGEST:,} characters.", "Reset it to get the first one."
+            f"A prompt has between 1 and {LONGEST:,} characters.",
+            "Reset it to restore the default.",
         )
     places, required = set(_PLACE.findall(text)), PROMPTS[name].required
     if missing := sorted(required - places):
         listed = ", ".join(f"{{{place}}}" for place in missing)
         raise InvalidInput(
-            f"The prompt {name} has no {listed}.", "It is filled in for each question: keep it."
+            f"The prompt {name} has no {listed}.", "Keep it: it is filled in for each question."
         )
     return text
 

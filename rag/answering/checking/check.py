@@ -88,24 +88,20 @@ class SentenceChecker:
         nowhere, elsewhere, otherwise = self._figures(claim, evidence)
         share = self._share(claim, evidence)
         reasons = [
-            *(f"[{n}] is no passage that was given" for n in claim.cited if n not in self._cited),
-            *([] if claim.cited else ["no passage is cited for it"]),
+            *(f"[{n}] is not one of the passages" for n in claim.cited if n not in self._cited),
+            *([] if claim.cited else ["it cites no passage"]),
             *([f"no cited passage has {_listed(nowhere)}"] if nowhere else []),
-            *(
-                [f"another passage than the cited one has {_listed(elsewhere)}"]
-                if elsewhere
-                else []
-            ),
-            *([f"the passage has {_listed(otherwise)} of another unit"] if otherwise else []),
+            *([f"a passage that is not cited has {_listed(elsewhere)}"] if elsewhere else []),
+            *([f"the passage has {_listed(otherwise)} in another unit"] if otherwise else []),
         ]
         changed = self._changed(claim, evidence)
         if changed:
             reasons.append(
-                f"where the passage says this, it has another figure than {_listed(changed)}"
+                f"where the passage says this, it has another number than {_listed(changed)}"
             )
         other = evidence.figures.contradicts(claim.text)
         if other:
-            reasons.append(f"the passage has another figure than “{other}”")
+            reasons.append(f"the passage has another number than “{other}”")
         unknown = self._unknown_names(claim, evidence) if named else []
         if unknown:
             reasons.append(f"the passage does not name {_listed(unknown)}")

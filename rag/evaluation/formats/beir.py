@@ -145,7 +145,7 @@ def _only_split(folder: Traversable) -> str:
     if "test" in names or len(names) == 1:
         return "test" if "test" in names else names[0]
     splits = ", ".join(names) or "none"
-    raise InvalidFile("It is open which qrels are meant.", f"There are: {splits}. Name a split.")
+    raise InvalidFile("There are several qrels files.", f"Choose a split: {splits}.")
 
 
 def _query_of(place: str, row: Mapping[str, Any]) -> tuple[str, bool, tuple[str, ...]]:

@@ -78,7 +78,7 @@ class ReadingNotes:
         hints = dict.fromkeys(problem.hint for problem in self._problems if problem.hint)
         raise InvalidFile(
             f"{len(self._problems)} lines cannot be read, and nothing was imported:\n{listed}\n",
-            " ".join([*hints, "Mend them, or have them skipped."]),
+            " ".join([*hints, "Correct them, or skip them."]),
         )
 
 
@@ -97,7 +97,7 @@ def check_keys(row: Mapping[str, Any], known_keys: Collection[str], place: str) 
 def check_storable(value: Any, place: str) -> None:
     """Raises InvalidFile for text or a number that no door takes in."""
     if fault := find_fault(value):
-        raise InvalidFile(f"{place}: {fault}.", "Write it again, or leave the line out.")
+        raise InvalidFile(f"{place}: {fault}.", "Correct it, or remove the line.")
 
 
 def lines(content: str) -> Iterator[tuple[int, str]]:
@@ -182,7 +182,7 @@ def span(start: Any, end: Any) -> tuple[int, int] | tuple[None, None]:
         raise ValueError("start and end go together")
     first, last = whole_number(start), whole_number(end)
     if not 0 <= first < last:
-        raise ValueError(f"a span from {first} to {last} holds nothing")
+        raise ValueError(f"a span from {first} to {last} is empty")
     return first, last
 
 

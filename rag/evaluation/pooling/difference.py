@@ -57,27 +57,28 @@ class PooledDifference:
         k = parse_metric(self.metric).k
         mine, theirs = self.open_shares
         parts = [
-            f"Not judged by anybody: {mine:.0%} of the first {k} of this run, {theirs:.0%} of the "
-            f"other's, counted as not relevant.",
+            f"Unjudged, and counted as not relevant: {mine:.0%} of the first {k} hits of "
+            f"this run and {theirs:.0%} of the other's.",
             self._bounded(),
-            f"By judged hits alone: condensed nDCG@{k} {self.condensed[0]:.3f} instead of "
-            f"{self.condensed[1]:.3f}, bpref {self.bpref[0]:.3f} instead of {self.bpref[1]:.3f}.",
+            f"By judged hits only: condensed nDCG@{k} {self.condensed[0]:.3f} instead of "
+            f"{self.condensed[1]:.3f}, bpref {self.bpref[0]:.3f} instead of "
+            f"{self.bpref[1]:.3f}.",
         ]
         if self.unlabelled:
             parts.append(
                 f"{counted(self.unlabelled, 'question')} without a relevant label "
-                f"{'is' if self.unlabelled == 1 else 'are'} in none of these figures."
+                f"{'is' if self.unlabelled == 1 else 'are'} not in these metrics."
             )
         return " ".join(parts)
 
     def _bounded(self) -> str:
         if self.bounds is None:
-            return f"How far they move {metric_title(self.metric)} is not bounded here."
+            return f"There are no bounds for {metric_title(self.metric)}."
         low, high = self.bounds
         return (
-            f"Whatever they are (grades up to {self.highest}), and however many relevant passages "
-            f"neither run retrieved, the difference in {metric_title(self.metric)} on these "
-            f"questions lies between {signed(low)} and {signed(high)}."
+            f"Their grades (up to {self.highest}) and relevant passages that neither run "
+            f"retrieved can move the difference in {metric_title(self.metric)} on these "
+            f"questions to any value between {signed(low)} and {signed(high)}."
         )
 
 

@@ -19,8 +19,8 @@ def misses(report: RunReport) -> Markup | None:
         "The worst questions",
         element(
             "p",
-            f"Sorted by {metric_title(report.metric)}, lowest first: the evidence that was "
-            "expected beside what came first.",
+            f"Sorted by {metric_title(report.metric)}, lowest first: the expected "
+            "evidence next to the first results.",
             class_="lead",
         ),
         *(_miss(miss, report) for miss in report.misses),
@@ -30,7 +30,7 @@ def misses(report: RunReport) -> Markup | None:
 def _miss(miss: Miss, report: RunReport) -> Markup:
     result = miss.result
     rank = result.first_relevant
-    outcome = "nothing relevant came back" if rank is None else f"first relevant at rank {rank}"
+    outcome = "nothing relevant was returned" if rank is None else f"first relevant at rank {rank}"
     count = f"{result.found:,} of {result.relevant:,} relevant found"
     came = [_retrieved(retrieved) for retrieved in miss.retrieved]
     return element(
@@ -97,20 +97,21 @@ def _method(report: RunReport) -> str:
     relevance = (
         "A label names a document that answers; documents are ranked by their best passage."
         if report.unit == "document"
-        else "A label is a span of a document. A passage is relevant when it shares at least half "
-        "of the shorter of the two with a labelled span; where no passage does, the one that "
-        "shares most is."
+        else "A label is a span of a document. A passage is relevant if it shares at least "
+        "half of the shorter of the two with a labelled span. If no passage does, the "
+        "one that shares most is relevant."
     )
     return (
-        f"Every question was asked with the search that answers questions in production, and the "
-        f"first {report.cutoffs[-1] if report.cutoffs else 1:,} {report.unit}s above the threshold "
-        f"were graded. {relevance} Figures are means over all questions with labels, as trec_eval "
-        "defines them; a question for which nothing came back counts as 0. Intervals are 95% "
-        "intervals of the mean of such questions (Gaffke's for means, which allows for the best "
-        "and the worst question that was not asked; Clopper and Pearson's for rates). Two runs "
-        "are compared question by question with a randomisation test that turns round questions "
-        "of one group together, and a winner is named only where chance would do the same less "
-        "than twice in a hundred times, corrected for what is shown together."
+        "Every question was searched as in production, and the first "
+        f"{report.cutoffs[-1] if report.cutoffs else 1:,} {report.unit}s above the "
+        f"threshold were graded. {relevance} Metrics are means over all labelled "
+        "questions, as trec_eval defines them. A question without results counts as 0. "
+        "Intervals are 95% intervals of the mean over such questions: Gaffke's for "
+        "means, which allows for the best and the worst question that was not asked, and "
+        "Clopper and Pearson's for rates. Two runs are compared question by question "
+        "with a randomisation test that treats a group of questions as one. A winner is "
+        "named only if chance alone would show such a difference less than twice in a "
+        "hundred times, corrected for everything that is shown together."
     )
 
 
@@ -168,4 +169,4 @@ def _fields(report: RunReport) -> Markup:
 def closing(report: RunReport) -> Markup:
     """Return the footer with the origin of the page."""
     imprint = f"Made with Touchstone {report.run.code_version or '(unknown version)'}. "
-    return element("footer", imprint, "This file needs no network and holds no script.")
+    return element("footer", imprint, "This file needs no network and contains no script.")

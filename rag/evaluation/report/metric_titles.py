@@ -43,8 +43,8 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "the first k, discounted by the logarithm of its rank, divided by the best possible sum. "
     "1 is ideal.",
     "recall": "The share of all relevant {unit}s that are among the first k.",
-    "precision": "The share of the first k that is relevant, divided by k even where fewer "
-    "came back.",
+    "precision": "The share of the first k that is relevant, divided by k even if fewer were "
+    "returned.",
     "mrr": "One divided by the rank of the first relevant {unit}; 0 if none is among the first k.",
     "hit": "The share of questions with something relevant among the first k.",
     "map": "Precision at the rank of every relevant {unit} among the first k, summed and "
@@ -56,25 +56,27 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "token_recall": "The share of the tokens of the evidence that the first k cover.",
     "token_precision": "The share of the tokens of the first k that are evidence.",
     "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
-    "correct_refusal": "The share of questions that the documents do not answer for which "
-    "nothing came back.",
+    "correct_refusal": "The share of questions that the documents do not answer for which nothing "
+    "was returned.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "
-    "came back.",
-    "groundedness": "The share of an answer's sentences that the passages they cite bear out.",
-    "answer_relevance": "The mean of the cosine of question and answer and of the share of the "
-    "question's words that the answer takes up.",
-    "citation_precision": "The share of the cited passages that hold a relevant label.",
+    "was returned.",
+    "groundedness": "The share of an answer's sentences that are supported by the passages they "
+    "cite.",
+    "answer_relevance": "The mean of two values: the cosine of question and answer, and the "
+    "share of the question's words that the answer contains.",
+    "citation_precision": "The share of the cited passages that contain a relevant label.",
     "citation_recall": "The share of the relevant labels whose passage is cited.",
-    "exact_match": "The share of answers that are the expected one, case, punctuation and "
-    "articles aside.",
-    "token_f1": "The harmonic mean of the shares of words that answer and expected answer have "
-    "of each other.",
-    "rouge_l": "The same of the longest sequence of words that stands in both in one order.",
-    "refusal_correctness": "The share of questions that were answered where the documents answer "
-    "them, and refused where they do not.",
-    "judged_groundedness": "The share of an answer's sentences that a language model calls borne "
-    "out.",
-    "judged_correctness": "How right a language model calls the answer beside the expected one.",
+    "exact_match": "The share of answers that equal the expected one, ignoring case, punctuation "
+    "and articles.",
+    "token_f1": "The harmonic mean of two shares: the answer's words that the expected answer has, "
+    "and the expected answer's words that the answer has.",
+    "rouge_l": "The same for the longest sequence of words that both have in the same order.",
+    "refusal_correctness": "The share of questions that were answered if the documents "
+    "answer them, and refused if they do not.",
+    "judged_groundedness": "The share of an answer's sentences that a language model considers "
+    "supported.",
+    "judged_correctness": "How correct a language model considers the answer, compared with the "
+    "expected one.",
 }
 """One sentence each, with ``{unit}`` for what is ranked."""
 

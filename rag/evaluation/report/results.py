@@ -14,10 +14,10 @@ from rag.results import Run
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
 _SAYS = {
     "ndcg": "Are the best at the top? 1 is ideal.",
-    "mrr": "How high is the first right one?",
+    "mrr": "How high is the first relevant one?",
     "recall": "How much of what is relevant?",
     "precision": "How much of it is relevant?",
-    "correct_refusal": "Nothing found where nothing answers.",
+    "correct_refusal": "Nothing returned for questions without an answer.",
 }
 _LINES = ("ndcg", "recall", "mrr", "precision")
 _BANDS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, 1000))
@@ -140,8 +140,8 @@ def setting(report: RunReport) -> Markup:
         f"known" + (f"; {unanswerable:,} have no answer in the documents." if unanswerable else ".")
     )
     data_note = (
-        f"{counted(run.documents, 'document')} of the knowledge base “{report.base}”, cut into "
-        f"{counted(report.passages, 'passage')}."
+        f"{counted(run.documents, 'document')} of the knowledge base “{report.base}”, "
+        f"split into {counted(report.passages, 'passage')}."
     )
     steps = (element("li", sentence) for sentence in recipe_sentences(run.recipe, report.threshold))
     return section(
@@ -167,13 +167,13 @@ def pictures(report: RunReport) -> Markup:
         columns(
             element(
                 "div",
-                element("h2", "How deep must one look?"),
+                element("h2", "How many passages are needed?"),
                 element("p", _depth(report), class_="lead"),
                 _against_k(report),
             ),
             element(
                 "div",
-                element("h2", f"Where is the first right {report.unit}?"),
+                element("h2", f"Where is the first relevant {report.unit}?"),
                 element("p", _ranks_in_words(report), class_="lead"),
                 charts.histogram(_rank_bars(report), "Questions by rank of the first relevant"),
             ),
@@ -185,7 +185,7 @@ def _depth(report: RunReport) -> str:
     metrics = report.run.metrics
     cutoffs = [k for k in (5, 10, *report.cutoffs) if f"recall@{k}" in metrics][:2]
     recalls = " and ".join(f"{metrics[f'recall@{k}']:.0%} in the first {k}" for k in cutoffs)
-    return f"Of what is relevant: {recalls}. The shade is the 95% interval of nDCG."
+    return f"Recall: {recalls}. The shaded area is the 95% interval of nDCG."
 
 
 def _ranks_in_words(report: RunReport) -> str:

@@ -24,16 +24,16 @@ def _unjudged(report: RunReport) -> Markup | None:
         return None
     units = f"{report.unit}s"
     if not share.unjudged:
-        sentence = f"Somebody has judged all {units} among the first {share.k}: nothing is open."
+        sentence = f"All {units} among the first {share.k} are judged."
         return element("p", sentence)
     sentence = (
         f"Of {share.hits:,} {units} among the first {share.k}, {share.unjudged:,} "
-        f"({share.share:.0%}) are judged by nobody and count as not relevant. Whatever they turn "
-        f"out to be (grades up to {share.highest}), and however many relevant {units} were not "
-        f"retrieved, nDCG@{share.k} lies between {_range(share.ndcg)} and precision@{share.k} "
-        f"between {_range(share.precision)} on these questions."
+        f"({share.share:.0%}) are not judged and count as not relevant. Their grades (up "
+        f"to {share.highest}) and relevant {units} that were not retrieved can move "
+        f"nDCG@{share.k} to any value between {_range(share.ndcg)}, and "
+        f"precision@{share.k} between {_range(share.precision)}, on these questions."
     )
-    later = None if share.current else "By the labels of today, not those of the run."
+    later = None if share.current else "This uses the current labels, not those of the run."
     return join(element("p", sentence), element("p", later, class_="note") if later else None)
 
 
@@ -46,17 +46,17 @@ def _calibration(report: RunReport) -> Markup | None:
     if calibration is None:
         return None
     head = [
-        element("th", "Said"),
-        element("th", "Relevant in fact", class_="number"),
+        element("th", "Predicted"),
+        element("th", "Observed", class_="number"),
         element("th", "95% interval"),
         element("th", ""),
         element("th", "Passages", class_="number"),
     ]
     return join(
-        heading("Do probabilities come true?"),
+        heading("Are the probabilities right?"),
         element("p", _in_words(calibration), class_="user"),
         table(head, map(_row, calibration.bins)),
-        element("p", "The mark is what was said, the dot what came true.", class_="note"),
+        element("p", "The mark is the predicted share, the dot the observed one.", class_="note"),
     )
 
 
@@ -81,16 +81,16 @@ def _in_words(calibration: CalibrationNote) -> str:
     )
     better = 1 - scores.brier / scores.base_brier if scores.base_brier else 0.0
     use = (
-        f"Its errors (Brier score) are {better:.0%} smaller than those of always saying the base "
-        f"rate of {scores.base_rate:.0%}."
+        f"Its errors (Brier score) are {better:.0%} smaller than those of always "
+        f"predicting the base rate of {scores.base_rate:.0%}."
         if scores.useful
-        else "It is no better than always saying the base rate: do not rely on it."
+        else "It is no better than always predicting the base rate, so do not rely on it."
     )
     return (
-        f"The probability of being relevant was learned from the labels of "
+        "The probability of relevance was learned from the labels of "
         f"{counted(calibration.questions, 'question')} of “{calibration.question_set}”. "
-        f"In cross-validation {inside:,} of {counted(len(calibration.bins), 'group')} came true "
-        f"within their interval. {use} "
+        f"In cross-validation, {inside:,} of {counted(len(calibration.bins), 'group')} "
+        f"agree within their interval. {use} "
         + (
             "The threshold of this run is compared with it."
             if calibration.used

@@ -47,7 +47,7 @@ def recipe_sentences(recipe: Recipe, threshold: float | None) -> list[str]:
     """Return the steps from a question to its passages, one sentence each."""
     return [
         _cutting(recipe.index),
-        f"Passages and questions become vectors with the model “{recipe.index.embedder}”.",
+        f"Passages and questions are embedded with the model “{recipe.index.embedder}”.",
         _searching(recipe.search),
         _sieving(recipe.search, threshold),
     ]
@@ -55,37 +55,39 @@ def recipe_sentences(recipe: Recipe, threshold: float | None) -> list[str]:
 
 def _cutting(recipe: IndexRecipe) -> str:
     if recipe.chunker == "whole":
-        return "Documents are not cut: each is one passage."
+        return "Documents are not split: each is one passage."
     where = _CUTS.get(recipe.chunker, f"by the method “{recipe.chunker}”")
     overlap = (
-        f"neighbours share up to {recipe.chunk_overlap}"
+        f"with an overlap of up to {recipe.chunk_overlap}"
         if recipe.chunk_overlap
         else "without overlap"
     )
     return (
-        f"Documents are cut {where}, into passages of at most {recipe.chunk_size} "
+        f"Documents are split {where}, into passages of at most {recipe.chunk_size} "
         f"{recipe.unit}, {overlap}."
     )
 
 
 def _searching(recipe: SearchRecipe) -> str:
     if recipe.mode == "dense":
-        return "Passages are found by meaning: the nearest vectors."
+        return "Passages are found by dense search: the nearest vectors."
     if recipe.mode == "lexical":
-        return f"Passages are found by their words: BM25 with k1 {recipe.k1:g} and b {recipe.b:g}."
+        return (
+            f"Passages are found by lexical search: BM25 with k1 {recipe.k1:g} and b {recipe.b:g}."
+        )
     if recipe.fusion == "rrf":
         how = f"their ranks are merged (reciprocal rank fusion, constant {recipe.rrf_k})"
     else:
         how = "their scores are merged"
     return (
-        f"Passages are found by meaning (vectors) and by words (BM25); {how} with "
-        f"{recipe.dense_weight:.0%} of the weight on meaning."
+        f"Passages are found by dense search (vectors) and lexical search (BM25); {how} "
+        f"with {recipe.dense_weight:.0%} of the weight on dense."
     )
 
 
 def _sieving(recipe: SearchRecipe, threshold: float | None) -> str:
-    limit = "Nothing is left out for a low relevance"
+    limit = "No threshold applies"
     if threshold is not None:
         what = "relevance" if recipe.relevance == "cosine" else "probability of being relevant"
-        limit = f"Passages with a {what} below {threshold:g} are left out"
-    return f"{limit}; an answer is written from the first {recipe.top_k}."
+        limit = f"Passages with a {what} below {threshold:g} are dropped"
+    return f"{limit}; an answer uses the first {recipe.top_k}."

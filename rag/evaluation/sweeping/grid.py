@@ -88,7 +88,7 @@ def _values(name: str, values: Any, base: Recipe) -> list[Any]:
     """The values of a field as recipes hold them."""
     if name.startswith("answer."):
         raise InvalidRecipe(
-            f"{name} cannot be swept: it does not change what is found.",
+            f"{name} cannot be swept: it does not change the results of a search.",
             "Sweep fields of search and index.",
         )
     if not isinstance(values, Sequence) or isinstance(values, str) or not values:

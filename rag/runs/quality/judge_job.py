@@ -41,7 +41,10 @@ class Judgements:
         """
         judge_named(self._services, judge)
         if repeat < 1:
-            raise InvalidInput("Judgements are counted from 1.", "Leave it out, or give more.")
+            raise InvalidInput(
+                "The number of judgements must be at least 1.",
+                "Leave it out, or give a larger number.",
+            )
         budget.require()
         with self._services.database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)

@@ -37,7 +37,7 @@ def judge_named(services: Services, name: str) -> NamedJudge:
     chat = services.models.chat(provider, model or None)
     if chat is None:
         raise InvalidInput(
-            f"{name!r} is no language model, and cannot judge.",
+            f"{name!r} is not a language model, so it cannot judge.",
             "Name a chat provider and its model, such as ollama:llama3.2 (see Settings).",
         )
     return NamedJudge(name, chat, services)

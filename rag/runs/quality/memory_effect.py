@@ -61,11 +61,14 @@ class MemoryEffect:
             case "worse":
                 return f"Memory makes answers worse: {title} is lower by {amount}, {sample}."
             case "incomparable":
-                return f"Memory cannot be judged, as {comparison.obstacle}. Measure both again."
+                return f"The two runs do not compare: {comparison.obstacle}. Measure both again."
         way = "higher" if comparison.difference > 0 else "lower"
         if not comparison.won and not comparison.lost:
-            return f"Memory changed nothing: {title} is the same on every one of {sample}."
-        return f"Not shown that memory helps or harms: {title} is {way} by {amount}, {sample}."
+            return f"Memory changed nothing: {title} is the same on all of {sample}."
+        return (
+            f"The questions are too few to tell whether memory helps: {title} is {way} by "
+            f"{amount}, {sample}."
+        )
 
 
 class MemoryTrials:
@@ -126,7 +129,7 @@ def both(recipe: Recipe) -> tuple[Recipe, Recipe]:
     """A recipe without past interactions and with. Raises InvalidInput where no model answers."""
     if recipe.answer.provider == "extractive":
         raise InvalidInput(
-            "Quotes are made without a language model: memory cannot change them.",
+            "Quotes need no language model, so memory cannot change them.",
             "Choose a provider of answers (answer.provider).",
         )
     most = recipe.answer.memory or USUAL

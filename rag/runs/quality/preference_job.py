@@ -66,15 +66,15 @@ class Preferences:
     def sentence(self) -> str:
         """The result in plain English, to be quoted as it is."""
         if not self.questions:
-            return "The judge has compared nothing yet."
+            return "The judge has not compared any answers yet."
         low, high = self.interval
         head = {
             "better": "The judge prefers the answers of this run",
             "worse": "The judge prefers the answers of the other run",
-        }.get(self.verdict, "Not shown that the judge prefers either run")
+        }.get(self.verdict, "The questions are too few to tell which run the judge prefers")
         alike = ""
         if self.design_effect > CONSIDERABLE:
-            alike = f"; they form {self.groups:,} groups, of which each counts once"
+            alike = f"; they form {self.groups:,} groups, and each group counts once"
         sentence = (
             f"{head}: win rate {self.rate:.0%} ({as_percent(self.confidence)} interval {low:.0%} "
             f"to {high:.0%}), "
@@ -167,7 +167,8 @@ class _Pair:
         run, other = (runs.get(connection, base_id, key) for key in (run_id, other_id))
         if run.question_set != other.question_set or run.id == other.id:
             raise InvalidInput(
-                "Answers are compared between two runs of one question set.", "Choose two of one."
+                "Answers are compared between two runs of one question set.",
+                "Choose two runs of one set.",
             )
         one, two = (answer_rows.of_run(connection, base_id, side.id) for side in (run, other))
         if not one or not two:
