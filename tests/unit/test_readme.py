@@ -64,7 +64,8 @@ def test_the_variables_that_the_settings_read_are_described() -> None:
     read = _read_variables()
     assert {"TOUCHSTONE_HOME", "OPENAI_API_KEY"} <= read
     every = "\n".join(TEXTS.values())
-    assert variable_problems(_section("docs/deployment.md", "Configure Touchstone"), read, every) == []
+    settings = _section("docs/deployment.md", "Configure Touchstone")
+    assert variable_problems(settings, read, every) == []
 
 
 def test_every_requirement_is_pinned() -> None:
