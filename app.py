@@ -24,7 +24,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
-from pages.components.shell.share_cookie import LEAVE, SHARED, is_secret, kept
+from pages.components.shell.share_cookie import COME_IN, LEAVE, LEFT, SHARED, is_secret, kept, left
 from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError
 from rag.api.connections import bound_connections
@@ -157,6 +157,7 @@ async def open_link(request: Request) -> RedirectResponse:
     secret = request.path_params["secret"]
     if is_secret(secret):
         answer.set_cookie(**kept(secret, secure=_by_tls(request)))
+        answer.delete_cookie(LEFT)
     return answer
 
 
@@ -167,10 +168,19 @@ async def open_tour(request: Request) -> RedirectResponse:
     return answer
 
 
-async def leave_link(_: Request) -> RedirectResponse:
-    """Forgets the link that was opened."""
+async def leave_link(request: Request) -> RedirectResponse:
+    """Forgets the link that was opened, and ends the visit: where nobody signs in, whoever comes
+    without a link has the whole application."""
     answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
     answer.delete_cookie(SHARED)
+    answer.set_cookie(**left(secure=_by_tls(request)))
+    return answer
+
+
+async def come_in(_: Request) -> RedirectResponse:
+    """Forgets that a visit ended."""
+    answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
+    answer.delete_cookie(LEFT)
     return answer
 
 
@@ -195,6 +205,7 @@ app = st.App(
     routes=[
         *api.routes(),
         Route(LEAVE, leave_link),
+        Route(COME_IN, come_in),
         Route("/share/{secret}", open_link),
         Route("/share/{secret}/tour/{tour:int}", open_tour),
     ],

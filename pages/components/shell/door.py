@@ -7,11 +7,12 @@ import streamlit as st
 from pages.components.shell import identity
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.identity import SignInNeeded
+from pages.components.shell.identity import SignInNeeded, VisitOver
 from pages.components.shell.notices import later
 from pages.components.shell.session import workspace
-from pages.components.shell.share_cookie import LEAVE
+from pages.components.shell.share_cookie import COME_IN, LEAVE
 from pages.components.shell.text import plain
+from pages.components.shell.visitor import is_here
 from rag import LONGEST_QUESTION, NotAllowed, find_fault
 
 _MOST_VALUES = 100  # of one parameter of an address
@@ -48,6 +49,9 @@ def let_in() -> bool:
         with guard():
             _sign_in()
         return False
+    except VisitOver as error:
+        _farewell(error)
+        return False
     except NotAllowed as error:
         show_error(error.message, error.hint)
         if st.user.get("is_logged_in"):
@@ -68,6 +72,16 @@ def _sign_in() -> None:
             st.button(label, **options)
         else:
             filled_button(label, **options)
+
+
+def _farewell(error: VisitOver) -> None:
+    """Draw the end of a guest's visit, and on the machine of the server a way into all of it."""
+    st.title(error.message.removesuffix("."))
+    st.markdown(error.hint)
+    if is_here():
+        st.caption("This browser runs on the machine of the server, which has no sign-in.")
+        if st.button("Open the whole application", key="door_come_in"):
+            _go(key="door_in", data=COME_IN, height=1)
 
 
 def who_is_in() -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.components.shell.share_cookie import SHARED, is_secret
+from pages.components.shell.share_cookie import LEFT, SHARED, is_secret
 from rag import Claims, NotAllowed, Person, Principal, Workspace
 
 _PERSON = "identity_person"
@@ -16,6 +16,10 @@ _PERSON = "identity_person"
 
 class SignInNeeded(NotAllowed):
     """No one has signed in yet."""
+
+
+class VisitOver(NotAllowed):
+    """A guest left, and nobody signs in here."""
 
 
 def configured() -> bool:
@@ -71,7 +75,7 @@ def principal(workspace: Workspace) -> Principal:
             raise NotAllowed("This link is over, or was revoked.", "Ask for another one, or leave.")
         return Principal(link=link, via="link", key_id=link.id)
     if not workspace.settings.sign_in:
-        return Principal()
+        return _local()
     if configured():
         return Principal(_person(workspace))
     if people.in_use():
@@ -79,6 +83,13 @@ def principal(workspace: Workspace) -> Principal:
             "The sign-in of this server is not set up any more.",
             "Bring back [auth] in .streamlit/secrets.toml, or set TOUCHSTONE_SIGN_IN=0.",
         )
+    return _local()
+
+
+def _local() -> Principal:
+    """Return the principal where nobody signs in. Raises VisitOver for a guest who just left."""
+    if st.context.headers and st.context.cookies.get(LEFT):
+        raise VisitOver("Your visit is over.", "To look again, open the link that you were given.")
     return Principal()
 
 

@@ -10,7 +10,8 @@ import re
 from typing import Any
 
 SHARED = "touchstone_shared"
-LEAVE = "/share/leave"
+LEFT = "touchstone_left"
+LEAVE, COME_IN = "/share/leave", "/share/come-in"
 _SECRET = re.compile(r"share_[A-Za-z0-9_-]{43}")
 _SECONDS = 60 * 60 * 24 * 365  # the link itself ends earlier
 
@@ -30,3 +31,8 @@ def kept(secret: str, *, secure: bool) -> dict[str, Any]:
         "samesite": "lax",
         "secure": secure,
     }
+
+
+def left(*, secure: bool) -> dict[str, Any]:
+    """The parameters of the cookie of a guest who left: until the browser is closed."""
+    return {"key": LEFT, "value": "1", "httponly": True, "samesite": "lax", "secure": secure}

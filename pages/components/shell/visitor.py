@@ -40,6 +40,11 @@ def visitor_of(
     return SessionOwner(mine, (mine, LOCAL.key) if _is_here(headers, address) else (mine,))
 
 
+def is_here() -> bool:
+    """Whether the browser of this session runs on the machine of the server."""
+    return _is_here(st.context.headers, st.context.ip_address)
+
+
 def _is_here(headers: Mapping[str, str], address: str | None) -> bool:
     """Whether a browser runs on this machine, and not behind a proxy that does.
 
