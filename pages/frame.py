@@ -8,6 +8,7 @@ from streamlit.navigation.page import Page
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_chip
+from pages.components.runs.next_step import next_step_line
 from pages.components.shell import job_progress
 from pages.components.shell.base_picker import base_picker, close_sidebar, gone_note
 from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
@@ -153,6 +154,15 @@ def is_used() -> bool:
     return chosen.id in used
 
 
+def what_next(page: str) -> None:
+    """Draw the next step that the chosen knowledge base needs; guests get none."""
+    if guest() or not known_bases():
+        return
+    opened = base()
+    info = next(info for info in known_bases() if info.id == opened.id)
+    next_step_line(info, opened, page)
+
+
 HOME = st.Page(open_chat, title="Touchstone", default=True, visibility="hidden")
 LEADING_ON = [HOME, *MOVED]
 
@@ -187,6 +197,8 @@ with DRAWING.one(), run_cache():
         sidebar(current.url_path)
         with guard():
             notices()
+        with guard():
+            what_next(current.url_path)
     current.run()
 with guard():
     start_work()

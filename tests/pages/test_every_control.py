@@ -50,7 +50,7 @@ PLACES = {
 }
 """What the address of each page names."""
 OF_GUESTS = ("chat.py", "runs.py", "tour.py")
-FRAME_ONLY = {"frame_new", "door_out", "frame_recipe_save", "frame_recipe_reset"}
+FRAME_ONLY = {"frame_new", "frame_next_go", "door_out", "frame_recipe_save", "frame_recipe_reset"}
 """Controls around every page, which are used on one of them."""
 
 

@@ -1,0 +1,164 @@
+"""The next step that the state of a knowledge base suggests, as one line on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from pages.components.labels.question_sets import SET
+from pages.components.metrics import readings
+from pages.components.metrics.failures import address, worst_first
+from pages.components.recipe import working_recipe
+from pages.components.runs.table import SELECTED
+from pages.components.shell.job_progress import active
+from pages.components.shell.permission import refusal
+from pages.components.shell.session import question_sets, shared_cache
+from pages.components.shell.text import plain
+from pages.components.shell.wording import clipped
+from rag import BaseInfo, KnowledgeBase, QuestionResult, QuestionSet, Run, counted
+
+ENOUGH_LABELS = 50
+_METRIC = "ndcg@10"
+_FIRST = 10  # hits among which a relevant passage is expected
+_MOST_UNJUDGED = 1000
+_LONGEST = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A sentence on the state, and the page that changes it: its address, and a button's label.
+
+    ``marks`` are the parameters by which an address is recognized as this page.
+    """
+
+    text: str
+    page: str = ""
+    label: str = ""
+    parameters: Callable[[], Mapping[str, str]] = field(default=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+
+def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
+    """Draw the next step; nothing for visitors who cannot label."""
+    if refusal(base, "labels.label"):
+        return
+    step = find_step(info, base)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame_next"):
+        st.caption(f"**What next?** {step.text}", width="content")
+        marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
+        here = step.page == f"{page}.py" and marked
+        if (
+            step.page
+            and not here
+            and st.button(
+                step.label, key="frame_next_go", icon=":material/arrow_forward:", type="tertiary"
+            )
+        ):
+            st.switch_page(step.page, query_params=dict(step.parameters()))
+
+
+def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
+    """Return the first step that is open, from documents to a better recipe."""
+    if not info.documents:
+        if active(base.id):
+            return Step(
+                "Your documents are being read. You can ask as soon as the first one is in."
+            )
+        return Step("This knowledge base has no documents.", "upload.py", "Add documents")
+    sets = question_sets(base)
+    if not sets:
+        text = "Add questions with known answers, so that you can measure retrieval."
+        return Step(text, "metrics.py", "Add questions")
+    chosen = _chosen(sets)
+    runs = base.runs.every(chosen.name)
+    labels = _label_count(base, chosen.name, readings.version_of(chosen))
+    if labels < ENOUGH_LABELS:
+        return _more_labels(chosen, labels, runs)
+    saved = working_recipe.saved(base)
+    own = next((run for run in runs if _retrieves_alike(run, saved.index, saved.search)), None)
+    if own is None:
+        text = f"Nobody has evaluated the saved recipe on *{plain(chosen.name)}*."
+        return Step(text, "metrics.py", "Evaluate", lambda: {SET: chosen.name})
+    return _failure(base, chosen, own) or _better(base, chosen, own, runs) or _nothing()
+
+
+def _nothing() -> Step:
+    return Step("Nothing: the failures are labelled, and no run is ahead of the saved recipe.")
+
+
+def _chosen(sets: Sequence[QuestionSet]) -> QuestionSet:
+    """The set that the visitor chose last, else the first."""
+    name = st.session_state.get(SET) or st.query_params.get(SET)
+    return next((item for item in sets if item.name == name), sets[0])
+
+
+@shared_cache(64)
+def _label_count(base: KnowledgeBase, set_name: str, _version: readings.Version) -> int:
+    return sum(len(question.labels) for question in base.questions.labelled(set_name))
+
+
+def _more_labels(chosen: QuestionSet, labels: int, runs: Sequence[Run]) -> Step:
+    text = (
+        f"*{plain(chosen.name)}* has {counted(labels, 'label')}. "
+        f"From about {ENOUGH_LABELS} on, metrics tell recipes apart."
+    )
+    if runs:
+        return Step(text, "metrics.py", "Judge next", lambda: {SET: chosen.name})
+    return Step(text, "inspector.py", "Label passages", lambda: {SET: chosen.name})
+
+
+def _retrieves_alike(run: Run, index: object, search: object) -> bool:
+    return run.recipe.index == index and run.recipe.search == search
+
+
+@shared_cache(16)
+def _worst_open(
+    base: KnowledgeBase, run_id: str, _version: readings.Version
+) -> QuestionResult | None:
+    """The worst question without a relevant hit among the first, of which some are unjudged."""
+    lost = [
+        result
+        for result in worst_first(readings.outcomes(base, run_id))
+        if result.answerable and (result.first_relevant or _FIRST + 1) > _FIRST
+    ]
+    if not lost:
+        return None
+    queue = base.judging_queue.ordered(run_id, k=_FIRST, limit=_MOST_UNJUDGED)
+    unjudged = {hit.question_id for hit in queue}
+    return next((result for result in lost if result.question_id in unjudged), None)
+
+
+def _failure(base: KnowledgeBase, chosen: QuestionSet, run: Run) -> Step | None:
+    worst = _worst_open(base, run.id, readings.version_of(chosen))
+    if worst is None:
+        return None
+    text = (
+        f"“{plain(clipped(worst.text, _LONGEST))}” finds no relevant passage. Label the right one, "
+        "or see what dropped it."
+    )
+
+    def parameters() -> Mapping[str, str]:
+        return {SET: chosen.name, **address(base, run, worst)}
+
+    return Step(text, "inspector.py", "Inspect", parameters, {"q": worst.text})
+
+
+def _better(base: KnowledgeBase, chosen: QuestionSet, own: Run, runs: Sequence[Run]) -> Step | None:
+    """The best run that is ahead of the saved recipe; the Runs page corrects for all runs."""
+    value = own.metrics.get(_METRIC)
+    ahead = [run for run in runs if value is not None and run.metrics.get(_METRIC, 0.0) > value]
+    if not ahead:
+        return None
+    best = max(ahead, key=lambda run: run.metrics[_METRIC])
+    version = readings.version_of(chosen)
+    change = readings.changes(base, best.id, own.id, (_METRIC,), version).get(_METRIC)
+    if change is None or change.verdict_by_labels != "better":
+        return None
+    text = (
+        f"*{plain(base.recipe_names.of(best.recipe))}* is ahead of the saved recipe on "
+        f"*{plain(chosen.name)}*. Compare the two before you save it."
+    )
+    marks = {SELECTED: f"{best.id},{own.id}"}
+    return Step(text, "runs.py", "Compare", lambda: {SET: chosen.name, **marks}, marks)

@@ -1,0 +1,110 @@
+"""What next: one line from the state of a knowledge base, with the button that does it."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.runs import next_step
+from rag import Workspace
+from tests.pages.conftest import DOCUMENTS, OpenPage, fill
+
+
+def _line(app: AppTest) -> str:
+    (line,) = [each.value for each in app.caption if each.value.startswith("**What next?**")]
+    return line.removeprefix("**What next?** ")
+
+
+def _button(app: AppTest) -> str:
+    return next((each.label for each in app.button if each.key == "frame_next_go"), "")
+
+
+def _label(workspace: Workspace, count: int) -> None:
+    """Add a question to "checks" with so many labels."""
+    base = workspace.base("notes")
+    quotes = [
+        {"document": name, "quote": text[at : at + 12]}
+        for name, text in DOCUMENTS.items()
+        for at in range(0, len(text) - 12, 3)
+    ]
+    question = {"id": "many", "text": "What is said?", "evidence": quotes[:count]}
+    content = json.dumps(question).encode()
+    base.exchange.import_file("checks", "more.jsonl", content, existing="add")
+
+
+def test_an_empty_base_needs_documents_then_questions(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    blank = filled.create("blank")
+    app = open_page("chat.py", kb="blank")
+    assert (_line(app), _button(app)) == ("This knowledge base has no documents.", "Add documents")
+    app.button(key="frame_next_go").click().run()
+    assert app.title[0].value == "Documents"
+    assert _button(app) == ""  # it is the page
+    fill(blank, DOCUMENTS)
+    assert _line(open_page("chat.py", kb="blank")).startswith("Your documents are being read.")
+    app = open_page("chat.py", kb="notes")
+    assert _line(app).startswith("Add questions with known answers")
+    app.button(key="frame_next_go").click().run()
+    assert app.title[0].value == "Metrics"
+
+
+def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("chat.py")
+    assert _line(app).startswith("*checks* has 3 labels.")
+    assert _button(app) == "Label passages"
+    base = labelled.base("notes")
+    base.evaluator.evaluate("checks", base.recipe())
+    app = open_page("chat.py")
+    assert _button(app) == "Judge next"
+    app.button(key="frame_next_go").click().run()
+    assert app.title[0].value == "Metrics"
+    assert app.selectbox(key="set").value == "checks"
+
+
+def test_enough_labels_lead_to_runs(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _label(labelled, next_step.ENOUGH_LABELS)
+    base = labelled.base("notes")
+    app = open_page("settings.py")
+    assert _line(app) == "Nobody has evaluated the saved recipe on *checks*."
+    nothing = base.recipe().with_fields({"search.threshold": 0.99, "search.exact_codes": False})
+    base.save_recipe(nothing)
+    own = base.evaluator.evaluate("checks", nothing).run.id
+    assert _line(open_page("runs.py")).startswith("Nothing: the failures are labelled")
+    better = nothing.with_fields({"search.threshold": None})
+    best = base.evaluator.evaluate("checks", better).run.id
+    assert base.runs.get(best).metrics["ndcg@10"] > base.runs.get(own).metrics["ndcg@10"]
+    assert _line(open_page("chat.py")).startswith("Nothing")  # 4 questions decide nothing
+    decided = {"ndcg@10": SimpleNamespace(verdict_by_labels="better")}
+    monkeypatch.setattr(next_step.readings, "changes", lambda *_: decided)
+    app = open_page("chat.py")
+    assert "is ahead of the saved recipe on *checks*." in _line(app)
+    app.button(key="frame_next_go").click().run()
+    assert app.title[0].value == "Runs"
+    assert app.query_params["runs"] == f"{best},{own}"
+
+
+def test_the_worst_question_without_a_relevant_hit_opens_in_the_inspector(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    _label(labelled, next_step.ENOUGH_LABELS)
+    base = labelled.base("notes")
+    lost = {
+        "id": "lost",
+        "text": "Grease the bearing?",
+        "evidence": [{"document": "leave.md", "quote": "Sick leave is reported"}],
+    }
+    base.exchange.import_file("checks", "l.jsonl", json.dumps(lost).encode(), existing="add")
+    recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": None})
+    base.save_recipe(recipe)
+    base.evaluator.evaluate("checks", recipe)
+    app = open_page("chat.py")
+    assert "Grease the bearing" in _line(app)
+    app.button(key="frame_next_go").click().run()
+    assert app.title[0].value == "Inspector"
+    assert app.query_params["q"] == "Grease the bearing?"
