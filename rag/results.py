@@ -20,6 +20,8 @@ class QuestionResult:
 
     ``ranking`` is what was retrieved, best first: (id, score, grade), where the id is a passage's
     or, for questions that are judged by document, a document's. ``first_relevant`` counts from 1.
+    Where the threshold cut all relevant ones, ``cut_rank`` is the rank that the first of them would
+    have without it; runs of earlier versions do not have it.
     """
 
     question_id: str
@@ -31,6 +33,7 @@ class QuestionResult:
     first_relevant: int | None
     found: int
     relevant: int
+    cut_rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

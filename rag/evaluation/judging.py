@@ -20,6 +20,7 @@ class Judged:
     """One question's ranking. ``ids`` are passages, or documents when it is judged by document.
 
     ``grades`` is aligned with ``ids``; ``ideal`` holds the grades of all relevant ones, best first.
+    ``cut_rank`` is that of ``QuestionResult``.
     """
 
     question: Question
@@ -27,6 +28,7 @@ class Judged:
     scores: tuple[float, ...]
     grades: tuple[int, ...]
     ideal: tuple[int, ...]
+    cut_rank: int | None = None
 
     @property
     def first_relevant(self) -> int | None:

@@ -67,6 +67,7 @@ def _result(item: Judged, metrics: dict[str, float]) -> QuestionResult:
         first_relevant=item.first_relevant,
         found=sum(grade > 0 for grade in item.grades),
         relevant=len(item.ideal),
+        cut_rank=item.cut_rank,
     )
 
 

@@ -26,14 +26,14 @@ from rag.indexing.index import Index
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import EDITS, QuestionResult, Run
-from rag.retrieval import Corpus, Nearness, Timeline, gather, select
+from rag.retrieval import Corpus, Nearness, Selection, Timeline, gather, select
 from rag.runs.version import code_version
 from rag.search.snapshot import SearchSnapshot, take_complete_snapshot
 from rag.services import Services
 from rag.storage import bases, documents, passage_edits, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
-from rag.types import Keys, ProgressCallback, Question, Scores, Vectors
+from rag.types import Keys, ProgressCallback, Question, Vectors
 
 # Packages whose arithmetic decides the figures.
 _DECIDING = ("numpy", "faiss-cpu", "openvino", "onnxruntime", "tokenizers", "PyStemmer")
@@ -248,13 +248,23 @@ class Evaluator:
         for place, (question, query) in enumerate(zip(questions, queries, strict=True)):
             on_progress(place, len(questions))
             timeline = Timeline()
-            keys, scores = _rank(question.text, query, search, searched, threshold, timeline)
+            selection, all_keys = _select(
+                question.text, query, search, searched, threshold, timeline
+            )
             fallbacks.note(timeline.stages)
             fallbacks.require(len(questions))
+            # Everything above the threshold, best first: cut later, by passage or by document.
+            above = np.concatenate([selection.kept, selection.beyond])
             if question.id in own:
-                others = ~np.isin(keys, own[question.id])
-                keys, scores = keys[others], scores[others]
-            ranked.append(judge.judge(question, keys, scores, max(cutoffs)))
+                above = above[~np.isin(all_keys[above], own[question.id])]
+            judged = judge.judge(question, all_keys[above], selection.scores[above], max(cutoffs))
+            if judged.first_relevant is None and len(selection.below):
+                rest = selection.order[
+                    ~np.isin(all_keys[selection.order], own.get(question.id, ()))
+                ]
+                uncut = judge.judge(question, all_keys[rest], selection.scores[rest], max(cutoffs))
+                judged = replace(judged, cut_rank=uncut.first_relevant)
+            ranked.append(judged)
         return measured(ranked, cutoffs, self._span_figures(ranked, cutoffs, index, by_tokens))
 
     def _span_figures(
@@ -318,20 +328,21 @@ def deepened(search: SearchRecipe, depth: int) -> SearchRecipe:
     return search.model_copy(update={"top_k": depth, "candidates": candidates})
 
 
-def _rank(
+def _select(
     question: str,
     query: Vectors,
     search: SearchRecipe,
     searched: Corpus,
     threshold: float | None,
     timeline: Timeline,
-) -> tuple[Keys, Scores]:
-    """Everything above the threshold, best first: cut later, by passage or by document."""
+) -> tuple[Selection, Keys]:
+    """Return the selection from the candidates of a question, and their keys."""
     _, candidates = gather(question, search, searched, timeline, query)
     nearness = Nearness(candidates.keys, searched.dense.vectors)
-    selection = select(candidates, search, threshold, searched.calibration, nearness)
-    above = np.concatenate([selection.kept, selection.beyond])
-    return candidates.keys[above], selection.scores[above]
+    return (
+        select(candidates, search, threshold, searched.calibration, nearness),
+        candidates.keys,
+    )
 
 
 def _environment() -> dict[str, str]:

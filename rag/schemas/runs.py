@@ -42,6 +42,7 @@ class ResultData(Schema):
     first_relevant: int | None
     found: int
     relevant: int
+    cut_rank: int | None
 
 
 class CostsData(Schema):

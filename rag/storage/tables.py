@@ -293,6 +293,7 @@ run_question = Table(
     Column("first_relevant", Integer),
     Column("found", Integer, nullable=False),
     Column("relevant", Integer, nullable=False),
+    Column("cut_rank", Integer),
 )
 
 # How relevance reads as a probability in a build, learned from the labels of a question set.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
@@ -248,6 +249,7 @@ def test_first_ranks_are_counted_in_bands() -> None:
     firsts = [1, 1, 3, 5, 10, 21, None]
     results = [_result("q", 0.5, first) for first in firsts]
     results.append(_result("unanswerable", 0.0, None, answerable=False))
+    results.append(replace(_result("cut", 0.0, None), cut_rank=1))
     counts = rank_counts(results)
     assert counts == {
         "1": 2,
@@ -257,9 +259,13 @@ def test_first_ranks_are_counted_in_bands() -> None:
         "6–10": 1,
         "11–20": 0,
         "21+": 1,
+        "cut by the threshold": 1,
         "not found": 1,
     }
-    assert rank_takeaway(counts).startswith("2 of 7 questions have a relevant passage at rank 1; 1")
+    assert rank_takeaway(counts) == (
+        "2 of 8 questions have a relevant passage at rank 1; 1 find none. "
+        "The threshold cuts it for 1."
+    )
 
 
 def test_questions_are_edited_as_a_table(labelled: Workspace, open_page: OpenPage) -> None:

@@ -323,3 +323,22 @@ def test_further_metrics_and_splits_share_one_risk_and_are_kept(base: KnowledgeB
     base.question_edits.rename_set(SET, "other")
     assert len(base.questions.tried("other")) == 5
     assert base.questions.tried(SET) == []
+
+
+def test_a_relevant_passage_that_the_threshold_cuts_is_told_from_one_that_is_not_found(
+    base: KnowledgeBase,
+) -> None:
+    ids = [question.id for question in base.questions.usable(SET) if question.answerable]
+    open_ended, strict = (
+        {result.question_id: result for result in base.runs.results(run)}
+        for run in (
+            _run(base, WORDS),
+            _run(base, WORDS.with_fields({"search.threshold": 1.0, "search.exact_codes": False})),
+        )
+    )
+    assert [open_ended[name].cut_rank for name in ids] == [None] * 4
+    assert [strict[name].first_relevant for name in ids] == [None] * 4
+    assert [strict[name].cut_rank for name in ids] == [
+        open_ended[name].first_relevant for name in ids
+    ]
+    assert strict["q5"].cut_rank is None

@@ -16,6 +16,7 @@ _LINES |= {"precision": ("dashdot", "triangle-up")}
 _HEIGHT = 300
 _BANDS = {"1": 1, "2": 2, "3": 3, "4–5": 5, "6–10": 10, "11–20": 20, "21+": 10_000}  # last ranks
 NOT_FOUND = "not found"
+CUT = "cut by the threshold"
 
 
 def against_k(run: Run) -> None:
@@ -69,12 +70,12 @@ def first_ranks(results: Sequence[QuestionResult]) -> None:
 
 def rank_counts(results: Sequence[QuestionResult]) -> dict[str, int]:
     """Questions by the rank of their first relevant passage, in bands; labelled ones only."""
-    counts = dict.fromkeys([*_BANDS, NOT_FOUND], 0)
+    counts = dict.fromkeys([*_BANDS, CUT, NOT_FOUND], 0)
     for result in results:
         if result.relevant:
             rank = result.first_relevant
             band = (name for name, last in _BANDS.items() if rank and rank <= last)
-            counts[next(band, NOT_FOUND)] += 1
+            counts[next(band, NOT_FOUND if result.cut_rank is None else CUT)] += 1
     return counts
 
 
@@ -87,12 +88,14 @@ def rank_takeaway(counts: Mapping[str, int]) -> str:
     return (
         f"{counts['1']:,} of {total:,} {have} a relevant passage at rank 1; "
         f"{counts[NOT_FOUND]:,} find none."
+        + (f" The threshold cuts it for {counts[CUT]:,}." if counts[CUT] else "")
     )
 
 
 def _bars(counts: Mapping[str, int]) -> Figure:
     colours = palette()
-    inks = [colours.not_relevant if name == NOT_FOUND else colours.relevant for name in counts]
+    missed = {NOT_FOUND, CUT}
+    inks = [colours.not_relevant if name in missed else colours.relevant for name in counts]
     figure = empty_figure(colours, height=_HEIGHT, bargap=0.25)
     figure.add_bar(
         x=list(counts),

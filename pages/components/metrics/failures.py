@@ -86,6 +86,8 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
 def _first(result: QuestionResult) -> str:
     if not result.answerable:
         return "answered, wrongly" if result.ranking else "refused, rightly"
+    if result.first_relevant is None and result.cut_rank is not None:
+        return f"rank {result.cut_rank:,}, cut by the threshold"
     return str(result.first_relevant or "not found")
 
 
@@ -94,8 +96,8 @@ def _columns(run: Run) -> dict[str, object]:
         "Question": st.column_config.TextColumn(width="large"),
         "Tags": st.column_config.ListColumn(width="small"),
         "First relevant": st.column_config.TextColumn(
-            help="Rank of the first relevant passage; for questions that the documents do not "
-            "answer, whether nothing came back."
+            help="Rank of the first relevant passage, also if the threshold cut it. For questions "
+            "that the documents do not answer: whether the search refused them."
         ),
         "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
         "nDCG@10": st.column_config.ProgressColumn(

@@ -30,7 +30,11 @@ def misses(report: RunReport) -> Markup | None:
 def _miss(miss: Miss, report: RunReport) -> Markup:
     result = miss.result
     rank = result.first_relevant
-    outcome = "nothing relevant was returned" if rank is None else f"first relevant at rank {rank}"
+    outcome = f"first relevant at rank {rank}"
+    if rank is None and result.cut_rank is not None:
+        outcome = f"first relevant at rank {result.cut_rank}, cut by the threshold"
+    elif rank is None:
+        outcome = "nothing relevant was returned"
     count = f"{result.found:,} of {result.relevant:,} relevant found"
     came = [_retrieved(retrieved) for retrieved in miss.retrieved]
     return element(
