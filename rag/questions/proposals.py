@@ -12,7 +12,7 @@ from rag.operation import operation
 from rag.questions.sets import checked_name, counted_edit
 from rag.recipe import Recipe
 from rag.services import Services
-from rag.storage import builds, documents, passages
+from rag.storage import builds, documents, jobs, passages
 from rag.storage import questions as rows
 from rag.storage.questions import LabelledQuestion, State
 
@@ -51,18 +51,16 @@ class Proposals:
                     "There is no passage to make questions from.",
                     "Add documents, or build the index of this recipe first.",
                 )
-            if name not in {
-                question_set.name
-                for question_set in rows.list_question_sets(connection, self._base_id)
-            }:
-                rows.create(connection, self._base_id, name)
-        items = [
-            (f"{kind} question", {"kind": kind, "key": key})
-            for kind, key in _assigned(kinds, keys, number)
-        ]
-        payload = {"set": name, "seed": seed, "recipe": recipe.model_dump(mode="json")}
-        title = f"Making {len(items)} questions for {name}"
-        return self._jobs.submit(self._base_id, "generate", title, payload, items)
+            rows.ensure(connection, self._base_id, name)
+            items = [
+                (f"{kind} question", {"kind": kind, "key": key})
+                for kind, key in _assigned(kinds, keys, number)
+            ]
+            payload = {"set": name, "seed": seed, "recipe": recipe.model_dump(mode="json")}
+            title = f"Making {len(items)} questions for {name}"
+            job = jobs.create(connection, self._base_id, "generate", title, payload, items)
+        self._jobs.wake()
+        return job
 
     def _check(self, kinds: Sequence[Kind], number: int, recipe: Recipe) -> None:
         unknown = [kind for kind in kinds if kind not in (*MODEL_KINDS, *OFFLINE_KINDS)]

@@ -92,6 +92,18 @@ def test_a_run_has_its_note_and_its_tags_or_neither(
     assert (stored.note, stored.tags) == ("Too strict", ("q3",))
 
 
+def test_a_set_of_proposals_is_made_with_its_job_or_not_at_all(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "create", killed)
+        with pytest.raises(KeyboardInterrupt):
+            base.proposals.request("checks", ["cloze"], 1, QUICK)
+    assert base.questions.every() == []
+    base.proposals.request("checks", ["cloze"], 1, QUICK)
+    assert [item.name for item in base.questions.every()] == ["checks"]
+
+
 def test_a_tour_begins_with_its_stops_or_not_at_all(
     base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
