@@ -331,7 +331,19 @@ def _evidence(result: Comparison, test: str) -> str:
     figures = figures if figures.startswith("nDCG") else figures[:1].upper() + figures[1:]
     if result.doubt:
         figures = f"{result.doubt} By the labels so far: {figures}"
-    return " ".join(filter(None, [figures, _grouped(result), left_out]))
+    return " ".join(filter(None, [figures, _assumption(result), _grouped(result), left_out]))
+
+
+def _assumption(result: Comparison) -> str:
+    """The assumption on unjudged hits that a verdict rests on; "" without one."""
+    hits = result.open_hits
+    if hits is None or result.verdict not in ("better", "worse"):
+        return ""
+    mine, theirs = hits.shares
+    return (
+        f"Not judged: {mine:.0%} of the first {hits.k} hits of this run and {theirs:.0%} of the "
+        "baseline's. The verdict assumes that they favour neither run."
+    )
 
 
 def _grouped(result: Comparison) -> str:

@@ -46,6 +46,7 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "tables": {"seeds": (0,), "pages": 2},
     "techniques": {"collections": ("scifact",), "timed": 1},
     "tuning": {"moves": 1, "curves": ("Map",)},
+    "unjudged": {"collections": ("scifact",)},
     "vectors": {"sizes": (200,), "asked": 3},
 }
 NOT_TINY: Mapping[str, str] = {

@@ -211,6 +211,21 @@ def test_as_many_open_hits_on_both_sides_leave_a_verdict() -> None:
     assert found.interval.low > 0.0
 
 
+def test_a_verdict_states_what_it_assumes_of_unjudged_hits() -> None:
+    assumption = (
+        " Not judged: 84% of the first 10 hits of this run and 83% of the baseline's. The verdict "
+        "assumes that they favour neither run."
+    )
+    alike = OpenHits(10, (0.84, 0.83), 0.2, Interval(0.1, 0.3))
+    decided = _paired(0.2, alike, 0.0).comparison
+    assert decided.verdict == "better"
+    assert decided.evidence.endswith(assumption)
+    undecided = replace(decided, p=0.5)
+    assert "Not judged" not in undecided.evidence
+    doubted = replace(decided, open_hits=replace(alike, interval=Interval(-0.1, 0.3)))
+    assert "favour neither" not in doubted.evidence
+
+
 def test_hits_that_are_all_judged_leave_no_doubt() -> None:
     rows = {"q": JudgedRankings(["a", "b"], ["b"], {"a": 1, "b": 0}, {"a": 1, "b": 0})}
     assert open_hits(["ndcg@2"], rows) == {"ndcg@2": None}
