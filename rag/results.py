@@ -78,5 +78,5 @@ class Run:
 
     @property
     def filter_digest(self) -> str:
-        """Names the documents that the recipe's filters by tag and date let through; "" for all."""
+        """Names the documents that pass the recipe's filters by tag and date; "" for all."""
         return self.environment.get("filtered", "")

@@ -62,7 +62,7 @@ class Span:
 
     ``labels`` say what is done and may hold text of a user, ``about`` is what came of it, and
     ``error`` what ended it. ``caller`` is the W3C ``traceparent`` of who asked for it, "" where
-    nobody told. Whoever follows keeps its own in ``kept``, and names the trace in ``trace_id``.
+    no callback. A follower keeps its own in ``kept``, and names the trace in ``trace_id``.
     """
 
     kind: SpanKind
@@ -80,7 +80,7 @@ class Follower(Protocol):
     """Follows work while it goes on. What it raises is logged and fails nobody's work."""
 
     def began(self, span: Span) -> None:
-        """Work has begun; its parent is told of already."""
+        """Work has begun; its parent is reported already."""
 
     def passed(self, span: Span, seconds: float, about: Any) -> None:
         """A step of it has just ended, after ``seconds``."""

@@ -1,13 +1,15 @@
 """Counts of words that readers have to guess: ``python -m tests.vocabulary [ROOT]``.
 
 A private word is one that stands for something with a usual name, such as ``held`` for rows. For
-each, the table has the number of identifiers in ``rag`` and ``pages`` that bind it. The last rows
-count docstrings whose first sentence is neither a noun phrase nor an imperative.
+each, the table has the number of identifiers in ``rag`` and ``pages`` that bind it. The next row
+counts docstrings whose first sentence is neither a noun phrase nor an imperative. The last rows
+count phrases in prose: strings and docstrings of both folders, and the pages of the documentation.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -54,6 +56,45 @@ OPENINGS = frozenset(
 )
 
 
+PHRASES = {
+    "whoever": "people who, anyone who",
+    "nobody": "no one; or the passive voice",
+    "(?:is|are|was|were) told": "receives, shows",
+    "lets? go of": "releases",
+    "draws? on": "uses",
+    "as a recipe has it": "as in the recipe",
+    "speaks? of": "covers, on topic",
+    "held against": "compared with",
+    "lets? through|let through": "passes the filter",
+    "ways to cut|cuttings": "chunking",
+    "words alone": "lexical search only",
+    "bears? out|borne out": "supported",
+    "gone": "deleted, no longer exists",
+    "anew": "again",
+}
+"""The usual wording by pattern."""
+
+
+def prose(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield strings and docstrings by folder, and the documentation as ``docs``."""
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield folder, node.value
+    for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+        yield "docs", path.read_text("utf-8")
+
+
+def count_phrases(root: Path) -> Counter[tuple[str, str]]:
+    """Count each pattern of ``PHRASES`` by folder."""
+    counts = Counter[tuple[str, str]]()
+    for folder, text in prose(root):
+        for pattern in PHRASES:
+            counts[pattern, folder] += len(re.findall(rf"\b(?:{pattern})\b", text, re.IGNORECASE))
+    return counts
+
+
 def bindings(tree: ast.AST) -> Iterator[str]:
     """The names that a module binds: functions, classes, parameters, variables."""
     for node in ast.walk(tree):
@@ -85,13 +126,19 @@ def count(root: Path) -> tuple[Counter[str], Counter[str]]:
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     root = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[1]
     names, opened = count(root)
     for word, usual in NAMES.items():
         sys.stdout.write(f"{names[word]:5}  {word:14} {usual}\n")
     poor = sum(number for word, number in opened.items() if word in OPENINGS)
     sys.stdout.write(f"{poor:5}  of {opened.total():,} docstrings open with What, Who, How ...\n")
+    folders = (*FOLDERS, "docs")
+    counts = count_phrases(root)
+    sys.stdout.write("".join(f"{folder:>7}" for folder in folders) + "  in prose\n")
+    for pattern, usual in PHRASES.items():
+        row = "".join(f"{counts[pattern, folder]:7}" for folder in folders)
+        sys.stdout.write(f"{row}  {pattern:30} {usual}\n")
 
 
 if __name__ == "__main__":

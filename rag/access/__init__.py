@@ -1,4 +1,4 @@
-"""People, their roles, links and tokens, what repeated requests were told, and the audit log."""
+"""People, their roles, links and tokens, replies to repeated requests, and the audit log."""
 
 from __future__ import annotations
 

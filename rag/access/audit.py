@@ -41,7 +41,7 @@ _SECONDS = 0.5
 
 class AuditLog:
     """Entries of changes are stored at once. Those of reads wait up to half a second, together:
-    a search shall not wait for whoever writes to the database."""
+    a search shall not wait for a writer of the database."""
 
     def __init__(self, database: Database, enabled: Callable[[], bool]) -> None:
         """``kept`` says whether entries are kept at all."""

@@ -1,4 +1,4 @@
-"""Links for a demonstration: whoever has one may ask one knowledge base, for a while."""
+"""Links for a demonstration: people with one can ask one knowledge base, for a while."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class People:
             return people.has_signed_in(connection, person.id)
 
     def in_use(self) -> bool:
-        """Whether anybody ever signed in: from then on people are told apart."""
+        """Whether anybody ever signed in: from then on people are distinguished."""
         if not self._known_to_be_used:
             with self._database.read() as connection:
                 self._known_to_be_used = people.any_signed_in(connection)

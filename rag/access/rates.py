@@ -43,7 +43,7 @@ class Rates:
         self._lock = threading.Lock()
 
     def wait(self, who: str) -> float:
-        """Takes one request; 0 where it is let through, else the seconds until the next is."""
+        """Take one request; 0 if it is admitted, else the seconds until the next is."""
         with self._lock:
             now = self._clock()
             remaining, then = self._buckets.get(who, (self._most, now))

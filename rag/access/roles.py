@@ -9,7 +9,7 @@ ROLES = {
 """Roles with what each may do. Each includes those before it."""
 
 GUEST = "guest"
-"""What whoever has a link is: may ask, and read reports, in one knowledge base."""
+"""The role of people with a link: may ask, and read reports, in one knowledge base."""
 
 _RANKS = {role: rank for rank, role in enumerate((GUEST, *ROLES))}
 

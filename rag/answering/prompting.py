@@ -12,7 +12,7 @@ from rag.fences import fenced, mark, neutral
 from rag.types import Example, Hit, Message
 
 NO_ANSWER = "The passages do not answer this question."
-"""What a model is told to reply when the passages do not hold the answer."""
+"""The reply of a model when the passages do not have the answer."""
 
 _PROMPTS = Path(__file__).parent / "prompts"
 _WORDS = re.compile(r"\w+")

@@ -35,7 +35,7 @@ def of_language(trace: Trace) -> str:
 
 
 def _of_another_topic(stage: Stage) -> tuple[str, str]:
-    """For a question that the documents do not speak of at all."""
+    """For an off-topic question."""
     nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
     lines = "\n".join(f"- {_where(drop)}" for drop in nearest)
     return (

@@ -83,7 +83,7 @@ class AnswerStream(Iterator[str]):
         raise StopIteration
 
     def _check(self) -> None:
-        """Raises where whoever asked may not go on: that may have ended while a model wrote."""
+        """Raises where the asking person may not go on: that may have ended while a model wrote."""
         try:
             if self._look is not None:
                 self._look()

@@ -65,7 +65,7 @@ class Admission:
             span.labels |= await self._timed(scope, receive, send)
 
     async def _timed(self, scope: Scope, receive: Receive, send: Send) -> dict[str, str]:
-        """Answers a request, and returns what is told of it."""
+        """Answers a request, and returns what is reported of it."""
         started, status = perf_counter(), 500
 
         async def noted(message: Message) -> None:

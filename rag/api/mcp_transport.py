@@ -29,7 +29,7 @@ def over_http(workspace: Workspace) -> ASGIApp:
 
 
 def over_stdio(workspace: Workspace) -> None:
-    """Serves whoever is at the other end of standard input, until that closes.
+    """Serves the client at the other end of standard input, until that closes.
 
     Raises InvalidInput where ``TOUCHSTONE_API_TOKEN`` is no valid token.
     """

@@ -200,4 +200,4 @@ def _corpus_rows(folder: Path, document_ids: set[str]) -> Iterator[tuple[str, Do
 
 
 def _silent(_step: str, _done: int, _total: int) -> None:
-    """Progress is told by document."""
+    """Progress is reported by document."""

@@ -46,7 +46,7 @@ def several(
     for searched, by in [(base, resolved), *((further.base, further.recipe) for further in beside)]:
         late = searched.documents.by_words(by.index)
         if late and len(late) == searched.documents.missing(by.index) and workspace.jobs.attended():
-            printing.by_words(late)  # whoever only asks need not wait for the rest
+            printing.by_words(late)  # a question need not wait for the rest
         else:
             build(workspace, searched, by)
     return base, resolved, beside

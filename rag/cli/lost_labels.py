@@ -1,4 +1,4 @@
-"""Labels without a text: what scripts and people are told of them."""
+"""Labels without a text: their output for scripts and people."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Output:
     ``passed`` is False where a check failed; the command then ends with exit code 1, or with
     ``failing`` where a verb has several ways to fail. ``problem``
     (message, hint) is what kept it from its purpose; the command then ends with exit code 2.
-    A ``silent`` one was told already, by what served standard output.
+    A ``silent`` one was printed already, by what served standard output.
     """
 
     data: Mapping[str, Any]
@@ -180,7 +180,7 @@ def trace(search_trace: Trace) -> Output:
 
 
 def _left_out(search_trace: Trace) -> list[str]:
-    """Steps that failed, besides those that are told of anyway."""
+    """Steps that failed, besides those that are printed anyway."""
     reported = ("merge", "tool")
     failed = (stage for stage in search_trace.failures if stage.name not in reported)
     return [f"{failure_words(stage)}: {stage.note}" for stage in failed]
@@ -229,7 +229,7 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
         for example in answer_.examples
     ]
     lines += [
-        f"Not borne out: {snippet(answer_.text[check.start : check.end], 80)} "
+        f"Not supported: {snippet(answer_.text[check.start : check.end], 80)} "
         f"({'; '.join(check.reasons)})"
         for check in answer_.sentences
         if not check.borne_out

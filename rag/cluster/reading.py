@@ -106,7 +106,7 @@ class ReadingAhead:
             if not is_sent(file.name) or file.size > _MOST_BYTES:
                 return None
             content = file.path.read_bytes()
-        except OSError:  # whoever reads it here says what is wrong
+        except OSError:  # reading it here says what is wrong
             return None
         return self._cluster.submit(tasks.read, content, file.name, file.source, file.limits)
 

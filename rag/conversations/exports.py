@@ -37,7 +37,7 @@ def json_text(conversation: Conversation, turns: Sequence[Turn]) -> str:
 def markdown(conversation: Conversation, turns: Sequence[Turn]) -> str:
     """Questions as headings, answers as they came, and below each its numbered sources.
 
-    Whoever wrote them: nothing in it is HTML, or a picture that loads where the file is opened.
+    Whatever the author: nothing in it is HTML, or a picture that loads where the file is opened.
     """
     title = conversation.name or (turns[0].question if turns else f"Conversation {conversation.id}")
     parts = [f"# {_one_line(title)}", f"Started on {conversation.created:%Y-%m-%d %H:%M} UTC."]

@@ -31,7 +31,7 @@ Fault = Literal[
     "refused",
 ]
 """``unsupported`` is a citation of a passage that was not given, ``unsupported sentence`` one that
-its cited passages do not bear out."""
+its cited passages do not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def fault(turn: TurnRow) -> Fault | None:
 
 
 def unsupported_sentences(turn: TurnRow) -> int:
-    """Sentences that what they cite does not bear out; 0 where they were not counted yet."""
+    """Sentences that what they cite does not support; 0 where they were not counted yet."""
     return int(turn.metrics.get("unsupported_sentences") or 0)
 
 

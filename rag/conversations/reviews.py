@@ -1,7 +1,7 @@
 """The review queue: turns that failed somebody, and what becomes of them.
 
-Feedback is for whoever runs a knowledge base: a turn that was given a thumb is seen by all who may
-review, any other by who asked alone.
+Feedback is for the people who run a knowledge base: all who may review see a turn with a thumb.
+Only the person who asked sees any other.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def turn_metrics(answer: Answer) -> Metrics:
     """Figures of a turn by name; None where there was nothing to measure.
 
     ``retrieved`` and ``cited`` count passages, ``unsupported`` citations that none has,
-    ``unsupported_sentences`` those that no cited passage bears out. ``mean_relevance`` and
+    ``unsupported_sentences`` those that no cited passage supports. ``mean_relevance`` and
     ``mean_score`` are means over those retrieved. ``budget_tokens`` may be filled, ``budget_share``
     of them was, by passages.
     ``from_cache`` is 1 where the search was done before: it then took no time. Times are seconds:

@@ -1,6 +1,6 @@
 """Vectors for documents that are stored already and answer by words until theirs are in.
 
-What waits is written in the database: whoever comes next goes on where a killed process was.
+What waits is written in the database: the next process continues where a killed one was.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class EmbeddingAhead:
                 refused.add(name)
         if not claimed:
             return None
-        # Since they were listed, whoever had them before may have embedded some.
+        # Since they were listed, another process may have embedded some.
         lacking = uncached(
             self._database, queue.embedder, [passage.indexed_text for passage in texts]
         )
@@ -207,7 +207,7 @@ class EmbeddingAhead:
     def _stored(self, queue: _Queue, new: Mapping[bytes, bytes], ids: Sequence[str]) -> list[str]:
         """Those of some documents that lack no vector any more."""
         with self._database.write() as connection:
-            bases.hold(connection, self._base_id)  # whoever deletes documents comes before or after
+            bases.hold(connection, self._base_id)  # a deletion of documents comes before or after
             vectors.store(connection, queue.embedder.id, new)
             vectors.forget(connection, list(new))  # of documents that went meanwhile
             place = self._base_id, queue.build_hash, queue.embedder.id

@@ -96,7 +96,7 @@ class JobVectors:
             self._forecast.reached((_VECTORS, build_hash), step, min(done, total), total)
 
     def note_what_lacks(self) -> int:
-        """Says of each document whose embedder failed that words alone find it; how many."""
+        """Note each document of a failed embedder, which only lexical search finds; how many."""
         why: dict[str, tuple[str, TouchstoneError]] = {}
         for waiting in self._ahead.waiting():
             if waiting.build_hash in self._ahead.failed and waiting.build_hash in self._recipes:

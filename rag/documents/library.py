@@ -334,7 +334,7 @@ class Library:
 
     @operation("guest")
     def by_words(self, recipe: IndexRecipe) -> list[str]:
-        """Names of documents that words alone find in a build: their vectors are not in yet."""
+        """Names of documents that only lexical search finds in a build, without vectors yet."""
         with self._database.read() as connection:
             waiting = builds.waiting(connection, self._base_id)
         return [item.name for item in waiting if item.build_hash == recipe.hash]

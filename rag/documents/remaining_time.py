@@ -23,7 +23,7 @@ CHARACTERS: Mapping[str, float] = {
 }
 _ADDRESS_BYTES = 50_000.0
 _REFRESH_SECONDS = 0.1
-_SURE_SECONDS = 4.0  # a pace measured over less is told to nobody
+_SURE_SECONDS = 4.0  # a pace measured over less is not shown
 WHOLE = 10_000
 """Units of progress in a whole job."""
 

@@ -124,7 +124,7 @@ def _places(results: Sequence[QuestionResult]) -> dict[tuple[str, ...], list[int
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedShare:
-    """Hits among the first ``k`` that no label speaks of, over the labelled questions.
+    """Hits among the first ``k`` that no label covers, over the labelled questions.
 
     ``hits`` came back, ``unjudged`` of them are open. ``precision`` and ``ndcg`` bound the mean of
     that metric at k, whatever they turn out to be up to the ``highest`` grade in use, and however
@@ -209,7 +209,7 @@ def highest_grade(questions: Sequence[Question]) -> int:
 
 
 def graded(question: Question, spans: Spans) -> tuple[dict[str, int], set[str]]:
-    """Grades by id, and the ids that labels speak of, of passages or documents."""
+    """Grades by id, and the ids that labels cover, of passages or documents."""
     if judged_by_document(question):
         grades = best_grades(question)
         return grades, set(grades)

@@ -10,7 +10,7 @@ from rag.types import Question
 
 
 def judged_passages(question: Question, passages: Sequence[Passage]) -> set[int]:
-    """Keys of the passages that a label speaks of, whatever its grade; the rest is unjudged.
+    """Keys of the passages that a label covers, whatever its grade; the rest is unjudged.
 
     A label reaches passages by the rule that makes them relevant, and one of a whole document
     reaches all of that document. Nothing is unjudged for a question known to be unanswerable.

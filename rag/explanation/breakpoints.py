@@ -80,7 +80,7 @@ class Case:
 
     @property
     def refused(self) -> bool:
-        """Whether the documents do not speak of the question: then nothing comes back."""
+        """Whether the question is off-topic: then nothing is returned."""
         topic = self.candidates.topic
         return topic is not None and topic.refused(self.search.refuse)
 

@@ -61,7 +61,7 @@ class Index:
     @property
     def embedded(self) -> Index:
         """The same without the documents that lack vectors."""
-        # Never kept in itself: a server deletes rows when the last reader lets go of them, and
+        # Never kept in itself: a server deletes rows when the last reader releases them, and
         # what refers to itself waits for the garbage collector.
         return self._embedded if self.waiting else self
 

@@ -1,6 +1,6 @@
 """Search indexes, derived from the database: loaded, brought up to date, swapped in whole.
 
-An index is a value. Whoever searches holds one and is never disturbed; a change of the documents
+An index is a value. A search holds one and is never disturbed; a change of the documents
 makes a new one from the old one and the difference, and the next search takes that. Vectors and
 words may be on servers instead: they are sent the difference, and an index then is what a moment
 has of them.
@@ -151,7 +151,7 @@ class Indexes:
         return index
 
     def whole(self, base_id: int, recipe: IndexRecipe) -> Index:
-        """The same for whoever measures: raises InvalidInput while documents lack vectors.
+        """The same for measurements: raises InvalidInput while documents lack vectors.
 
         It is settled, so that what is measured does not depend on the moment.
         """
@@ -208,7 +208,7 @@ class Indexes:
             return self._current.get(place)
 
     def _keep(self, place: Place, index: Index) -> None:
-        """Lets go of what was used longest ago. Of a server there is one view at a time: it stays.
+        """Releases what was used longest ago. Of a server there is one view at a time: it stays.
 
         Another view would tell the server to delete what a search under way still reads.
         """

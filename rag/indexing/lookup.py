@@ -1,4 +1,4 @@
-"""Reads passages for whoever found their keys."""
+"""Reads passages by their keys."""
 
 from __future__ import annotations
 

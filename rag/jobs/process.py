@@ -36,7 +36,7 @@ def machine() -> str:
 
 
 def start(request: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-    """Starts a process that is told what to do as JSON; it ends when this one does."""
+    """Start a process that reads its task as JSON; it ends when this one does."""
     command = [sys.executable, "-c", _ENTRY, _PROJECT]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)
     assert process.stdin
@@ -56,4 +56,4 @@ def asked_of(stream: BinaryIO) -> dict[str, Any]:
 def _end_with(stream: BinaryIO) -> None:
     while os.read(stream.fileno(), 1):  # not by the stream: it could not be closed meanwhile
         pass
-    os._exit(1)  # whoever started it is gone; what is finished is stored
+    os._exit(1)  # its parent has ended; finished work is stored

@@ -268,7 +268,7 @@ class Jobs:
                 status, message = self._outcome(job, reporter)
                 if telemetry.is_followed():
                     span.labels |= self._told(job, status, reporter)
-        except BaseException:  # the process is told to end: others need not wait for the lease
+        except BaseException:  # the process has to end: others need not wait for the lease
             with contextlib.suppress(StorageError), self._database.write() as connection:
                 rows.give_back(connection, job_id, owner)
             raise
@@ -347,7 +347,7 @@ class Jobs:
             if isinstance(error, ConnectionLost):
                 with self._database.read() as connection:
                     if not self._stands_still(connection, job.id):
-                        raise  # whoever comes next goes on with it
+                        raise  # the next process continues it
             return "failed", f"{error.message} {error.hint}".strip()
         except Exception:
             identity = uuid.uuid4().hex[:8]

@@ -212,7 +212,7 @@ class KnowledgeBase:
 
     @operation("guest", models="none")
     def filter_digest(self, recipe: Recipe) -> str:
-        """Names the documents that a recipe's filters by tag and date let through; "" without any.
+        """Names the documents that pass a recipe's filters by tag and date; "" without any.
 
         Tags do not count as a change of the documents.
         """
@@ -223,7 +223,7 @@ class KnowledgeBase:
     def state(self, recipe: Recipe, beside: Sequence[FederatedBase] = ()) -> str:
         """Names all that a search depends on, besides the question and what was said before it.
 
-        Whoever keeps what was found, or what follows from it, keeps it under this. Of the part that
+        Caches of what was found, or of what follows from it, have this as key. Of the part that
         answers only the model counts, and only where a step of the search asks it. Raises
         InvalidInput as ``threshold`` does.
         """

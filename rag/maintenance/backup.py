@@ -142,7 +142,7 @@ def restore_backup(
     }
     draft = fresh / _UNDER_WAY
     draft.write_text(json.dumps(plan), "utf-8")
-    draft.rename(home / _UNDER_WAY)  # from here on, whoever starts next goes on
+    draft.rename(home / _UNDER_WAY)  # from here on, the next start continues
     finish_restore(home)
     return backup, aside
 

@@ -47,7 +47,7 @@ _OVERFLOW = re.compile(
 _TOKENS = re.compile(r"(?<!\d)(?<!\d,)(\d[\d,]*+) tokens")
 _COUNT = re.compile(r"\d[\d,]{3,}")
 _CODE = re.compile(r"Error code: ([45]\d\d)\b")
-"""How a status is told inside of a reply: in the words of the openai package, by those between."""
+"""The form of a status inside a reply: in the words of the openai package, by those between."""
 
 
 _EXTRAS = {"boto3": "-bedrock", "botocore": "-bedrock", "google": "-google", "requests": "-google"}
@@ -135,7 +135,7 @@ class Endpoint:
         )
 
     def within(self, detail: str, model: str, *, begun: bool) -> ProviderError:
-        """The error for one that is told inside of a reply whose status was good.
+        """The error for one that is inside a reply whose status was good.
 
         ``begun`` says that some of the reply came before it.
         """

@@ -143,7 +143,7 @@ def limited_call(endpoint: Endpoint, service: Service, call: Callable[[], T]) ->
     except ProviderRejected:
         outcome = "refused"
         raise
-    except GeneratorExit:  # whoever asked has heard enough
+    except GeneratorExit:  # the caller has heard enough
         outcome = "left"
         raise
     finally:

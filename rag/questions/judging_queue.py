@@ -194,7 +194,7 @@ def _ideals(
 
 
 def _judged(question: Question, cuts: Sequence[Spans]) -> set[str]:
-    """Ids of the documents or, in each of some cuts, of the passages that labels speak of."""
+    """Ids of the documents or, in each of some cuts, of the passages that labels cover."""
     if judged_by_document(question):
         return set(best_grades(question))
     document_ids = {item.document_id for item in question.evidence}

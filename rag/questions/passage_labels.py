@@ -26,7 +26,7 @@ class QuestionLabels:
     """A question in a set; ``question_id`` is None where the set does not have it.
 
     ``grades`` are those of passages by key: the highest of the labels that the passage answers, 0
-    for "judged, not relevant". Passages that no label speaks of are absent.
+    for "judged, not relevant". Passages that no label covers are absent.
     """
 
     question_id: str | None = None

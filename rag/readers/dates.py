@@ -1,6 +1,6 @@
 """The day that a file says it is from, where that can be believed.
 
-A day is taken as it is written, in the time zone of whoever wrote it: nothing is converted.
+A day is taken as it is written, in the time zone of its author: nothing is converted.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class Worker:
 
         Raises UnreadableDocument, Cancelled, what ``tick`` raises, or ReaderDefect.
 
-        The program that crashes, hangs or lies is given up; whoever asks next gets another.
+        The program that crashes, hangs or lies is given up; the next caller gets another.
         """
         self.clean = False
         self._send(request)

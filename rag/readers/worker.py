@@ -53,7 +53,7 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
             try:
                 send({"beat": True})
             except OSError:
-                os._exit(1)  # whoever asked is gone: nobody waits for the end of this file
+                os._exit(1)  # the caller has ended: nothing waits for the end of this file
 
     beats = threading.Thread(target=beat, daemon=True)
     beats.start()

@@ -54,7 +54,7 @@ def gather(
 
 
 def topic_of(search_query: SearchQuery, corpus: Corpus) -> Topic | None:
-    """Whether the documents speak of a question: of itself, whatever steps added to it.
+    """Whether a question is on topic: by itself, whatever steps added to it.
 
     None where nobody is asked, and while vectors are not in yet: what is not seen is not refused.
     """

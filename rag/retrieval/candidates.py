@@ -26,7 +26,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True, slots=True)
 class IncompleteVectors:
-    """``dense`` without the vectors of ``lacking``, keys in order: these are found by words alone.
+    """``dense`` without the vectors of ``lacking``, keys in order: only lexical search finds these.
 
     No search by meaning finds them, and zeros stand for their vectors: whatever goes by nearness
     leaves them as they are.
@@ -75,9 +75,9 @@ class Candidates:
     else than the question alone: an enriched one, or several wordings. None where that is
     ``cosine``, or ``bm25``. ``rerank`` has the scores of a reranker, NaN for what it has not read.
     ``exact`` says which hold a rare code of the question, None where it has none. ``topic`` says
-    whether the documents speak of the question, None where nobody was asked. ``lacking`` is the
+    whether the question is on topic, None if that was not decided. ``lacking`` is the
     language of the question (ISO 639-1) where the embedder does not know it, else "". ``by_words``
-    says which are found by words alone, since their vectors are not in yet: their cosine is 0 and
+    says which only lexical search finds, as their vectors are not stored yet: their cosine is 0 and
     says nothing. None where all vectors are in.
     """
 

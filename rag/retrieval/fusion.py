@@ -13,7 +13,7 @@ from rag.retrieval.languages import full_share
 from rag.types import Hit, Keys, Mask, Order, Ranks, Scores, Trace
 
 BY_WORDS = "by_words"
-"""The part of a hit that was found by words alone: its vector is not in yet."""
+"""The part of a hit that only lexical search found: its vector is not stored yet."""
 
 
 def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:

@@ -122,7 +122,7 @@ def _summed_stages(parts: Sequence[Part], hits: Sequence[Hit]) -> list[Stage]:
                 names.insert(at, stage.name)
     ranks = _ranks_of_dropped(parts, hits)
     seen = {hit.chunk.key for hit in hits}
-    # Later stages first: a passage that several sources have is told of where it came furthest.
+    # Later stages first: a passage that several sources have counts where it came furthest.
     summed = [_summed(name, parts, ranks, seen) for name in reversed(names)]
     return summed[::-1]
 

@@ -1,7 +1,7 @@
 """The table of stages: one row for each stage of a retrieval, in the order in which they pass.
 
-Whoever shows, explains, sweeps or runs a stage reads its row. A new stage that works on candidates
-is a function, and a row that names it.
+Code that shows, explains, sweeps or runs a stage reads its row. A new stage that works on
+candidates is a function, and a row that names it.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Evaluator:
         questions that have them; ``about`` goes into the environment, and ``spent``, the seconds
         that they took, into those of the run.
 
-        Whoever names it by ``run_id`` stores it once, however often that is tried. Raises NotFound
+        With a ``run_id`` it is stored once, however often that is tried. Raises NotFound
         for an unknown set and where the base was deleted meanwhile, InvalidInput when no question
         is labelled, or for a recipe with tools.
         """

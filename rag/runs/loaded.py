@@ -1,6 +1,6 @@
 """Runs as they are compared: what happened to each of their questions.
 
-A run never changes once it is stored, and whatever is told of one asks for the same rows: the
+A run never changes once it is stored, and all reads of one ask for the same rows: the
 latest readings are kept, with as much of the rankings as figures look at.
 """
 

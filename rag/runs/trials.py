@@ -83,7 +83,7 @@ def compared(
 
 
 def looked(database: Database, kind: str, run: Run, baseline: Run, metric: str) -> None:
-    """Notes that a run was held against a baseline by a gate or in a report."""
+    """Note that a run was compared with a baseline by a gate or in a report."""
     look = Trial(
         family=kind,
         look=name_of(run.id, baseline.id, metric),

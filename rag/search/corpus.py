@@ -126,7 +126,7 @@ def filter_digest(connection: Connection, base_id: int, search: SearchRecipe) ->
     """Names, in twelve hex digits, the documents that pass a recipe's filters; the same everywhere.
 
     "" for a recipe that looks at neither tags nor dates: all else that filters look at is in the
-    documents themselves. A tag is no change of a document, so whoever keeps what a recipe found
+    documents themselves. A tag is no change of a document, so a cache of what a recipe found
     compares this too.
     """
     if not (search.tags or search.after or search.before):

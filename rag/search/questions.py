@@ -1,4 +1,4 @@
-"""The bound of a question, whoever asks it."""
+"""The length limit of a question."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace
     """The results of the tools that ``recipe`` names, as lists to merge with ``leading``.
 
     A result's relevance is the cosine of question and text, by the recipe's embedder: the same
-    figure as that of a passage, held against the same threshold. A calibrated probability rests on
+    figure as that of a passage, compared with the same threshold. A calibrated probability rests on
     BM25 too, which a result has not; with it, results keep the cosine and its default threshold,
     and lists are merged by ranks. Refusal is of documents: results come back where these do not
     speak of the question. The order is the service's. A tool that fails is a stage with the reason

@@ -52,7 +52,7 @@ BOUND_VARIABLES = ("TOUCHSTONE_PROVIDER_RATE", "TOUCHSTONE_PROVIDER_AT_ONCE")
 """Bounds of providers by name; ``Settings.variable`` has them as ``NAME[provider]``."""
 
 TOOL_PREFIX = "TOUCHSTONE_TOOL_"
-"""What the variables begin with that headers of HTTP tools may name: no others are told to them."""
+"""What the variables begin with that headers of HTTP tools may name: no others are sent to them."""
 
 TRACE_VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 """Where traces go; either turns them on."""

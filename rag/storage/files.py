@@ -1,9 +1,9 @@
 """The bytes of uploaded files, kept by their SHA-256, written whole or not at all.
 
 A file stays while something refers to it: a document, a job that has still to read it, the item of
-one that failed for want of a password, or the lease of whoever is bringing it in. The lease is in
+one that failed for want of a password, or the lease of the process that adds it. The lease is in
 the database before the file is in its place, and goes after what refers to the file is there, so
-that no moment is left in which it could be discarded. Whatever lets go of a file drops it in the
+that no moment is left in which it could be discarded. Code that releases a file drops it in the
 same transaction; ``discard`` then looks whether it may go, and goes on with what a killed process
 left.
 """
@@ -189,7 +189,7 @@ class Files:
             self._discard(connection, [*leases.clear(connection, LEASE_SECONDS), *dropped])
 
     def _discard(self, connection: Connection, names: Sequence[str]) -> None:
-        """Deletes within the transaction: whoever takes a lease meanwhile waits for it."""
+        """Deletes within the transaction: a process that takes a lease meanwhile waits for it."""
         gone = set(names) - find_referenced(connection, names)
         if self.in_database:
             file_parts.forget(connection, sorted(gone))

@@ -26,7 +26,7 @@ _DIED = f"The processes that worked on it ended {_MOST_DEATHS} times without fin
 class JobRow:
     """A job: ``done`` of ``total`` units, and a message on what it does now.
 
-    ``seconds_left`` is what whoever works on it expects, None while there is nothing to go by.
+    ``seconds_left`` is what its worker expects, None while there is nothing to go by.
     """
 
     id: int
@@ -321,7 +321,7 @@ def release(connection: Connection, owner: str) -> None:
 
 
 def give_back(connection: Connection, job_id: int, owner: str) -> None:
-    """Lets whoever comes next work on a job that is unfinished."""
+    """Lets the next process work on a job that is unfinished."""
     connection.execute(update(job).where(_held(job_id, owner)).values(lease=0.0, owner=None))
 
 
@@ -381,7 +381,7 @@ def set_item(
     hint: str = "",
     chunks: int = 0,
 ) -> None:
-    """Stores what became of an item; the job got further, whoever died over it before."""
+    """Stores what became of an item; the job got further, even if processes died over it before."""
     _set(connection, job_id, deaths=0)
     connection.execute(
         update(job_item)

@@ -96,7 +96,7 @@ def release(connection: Connection, holder: str) -> None:
 
 
 def drop(connection: Connection, subjects: Collection[str]) -> None:
-    """Notes what was let go of, as leases that ran out: whoever clears those looks at it."""
+    """Notes what was released, as leases that ran out: the next clean-up checks it."""
     holder = uuid.uuid4().hex
     rows = [{"holder": holder, "subject": subject, "until": 0.0} for subject in set(subjects)]
     if rows:

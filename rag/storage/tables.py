@@ -150,7 +150,7 @@ build = Table(
 )
 
 # Which documents a build holds, with all their passages. Written in the transaction that writes
-# these. A document that ``waits`` lacks vectors: it is found by words alone until they are in.
+# these. A document that ``waits`` lacks vectors: only lexical search finds it until then.
 indexed = Table(
     "indexed",
     metadata,
@@ -329,7 +329,7 @@ job = Table(
     # What came of it, for those who asked: written in the transaction that ends the job.
     Column("result", JSON(none_as_null=True)),
     Column("cancel", Boolean, nullable=False, default=False),
-    # Whoever works on the job renews the lease; when it runs out, another process resumes.
+    # The worker of the job renews the lease; when it runs out, another process resumes.
     Column("owner", String),
     Column("lease", Float),
     # Owners that died since an item was last done: what kills its process is not tried for ever.

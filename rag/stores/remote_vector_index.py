@@ -116,7 +116,7 @@ class RemoteVectorIndex:
 
     @property
     def settled(self) -> bool:
-        """True: whoever changes documents settles at the end, once for all processes."""
+        """True: a process that changes documents settles at the end, once for all processes."""
         return True
 
     def settle(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether the documents speak of a question at all: one decision, apart from any ranking.
+"""Whether a question is on topic: one decision, apart from any ranking.
 
 A threshold asks every passage; this asks once for a question. What it looks at depends on the
 documents, the embedder and the question alone, not on how a recipe ranks: so a question has one

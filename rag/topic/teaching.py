@@ -23,7 +23,7 @@ def taught(
     limit: float,
     source: str,
 ) -> TopicModel:
-    """Fits on questions that the documents speak of and on others, each with its weight."""
+    """Fits on on-topic questions and on others, each with its weight."""
     from scipy.optimize import minimize
 
     pairs = [*spoken_of, *foreign]

@@ -1,4 +1,4 @@
-"""Traces of what is asked, for whoever collects them: OpenTelemetry over HTTP, as an extra.
+"""Traces of requests, for a collector: OpenTelemetry over HTTP, as an extra.
 
 Spans carry the names of OpenInference and those of OpenTelemetry's conventions for generative AI.
 """

@@ -64,7 +64,7 @@ class GridSearch:
     def best(
         self, grid: Grid, baseline: Recipe, metric: str, on_progress: ProgressCallback
     ) -> Best:
-        """The best recipe of a grid, held against a baseline. Raises InvalidInput."""
+        """The best recipe of a grid, compared with a baseline. Raises InvalidInput."""
         alone, cutoffs = Grid.parse({}, baseline), (parse_metric(metric).k,)
         first, second = (self._sweeper.searches(varied) for varied in (alone, grid))
         effort = WeightedProgress(on_progress, 3 * first + second)

@@ -1,4 +1,4 @@
-"""The table of ways to cut and embed, measured in the background and kept."""
+"""The table of chunkings and embedders, measured in the background and kept."""
 
 from __future__ import annotations
 

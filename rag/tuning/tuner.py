@@ -228,7 +228,7 @@ class Tuner:
     ) -> Best:
         """The best recipe of a grid, and its worth on questions that had no part in the choice.
 
-        That is told by cross-validation; with ``held_out``, the recipe is chosen on the tuning
+        That is decided by cross-validation; with ``held_out``, the recipe is chosen on the tuning
         questions and compared on the held-out ones. Of equally good ones it is the one that
         differs least from the baseline. Builds are measured with the documents that they hold.
         The ledger of the set counts the search. Raises InvalidInput for too few questions, and

@@ -36,7 +36,7 @@ class Tuning:
 
     @operation("viewer", models="none")
     def state(self, set_name: str, recipe: Recipe) -> str:
-        """Names what figures rest on beside a recipe: whoever caches some compares this.
+        """Names what figures rest on beside a recipe: a cache of figures compares this.
 
         Raises NotFound.
         """

@@ -1,4 +1,4 @@
-"""Progress of work in parts: each weighs what it takes, and what is told never goes back."""
+"""Progress of work in parts: each weighs what it takes, and reported progress never goes back."""
 
 from __future__ import annotations
 

@@ -76,12 +76,12 @@ SentenceVerdict = Literal["supported", "unsupported", "uncited"]
 
 @dataclass(frozen=True, slots=True)
 class SentenceCheck:
-    """``Answer.text[start:end]`` held against the passages that it cites.
+    """``Answer.text[start:end]`` compared with the passages that it cites.
 
     ``reasons`` say in words what speaks against it; there is none where it is supported.
     ``figures`` are its numbers that no cited passage of the answer has. ``share`` is the weighted
     share of its words that its passages hold (0 to 1; all cited passages where it cites none),
-    ``cosine`` that with the nearest statement of them where the words alone did not decide.
+    ``cosine`` that with the nearest statement of them where terms did not decide.
     ``judge`` names the model that gave the verdict, "" for words and figures.
     """
 
@@ -133,7 +133,7 @@ class BudgetPart:
 
 
 AnswerState = Literal["answered", "doubtful", "refused", "conflicting"]
-"""The reliability of an answer: its quotes bear out what is asked; they probably do not; the
+"""The reliability of an answer: its quotes support what is asked; they probably do not; the
 documents do not cover the question; sources disagree."""
 
 
@@ -186,7 +186,7 @@ class Answer:
     none came. ``sentences`` are the checks of what it claims; a refused answer claims nothing.
     ``cost`` is what the model's tokens cost, None where the price or the tokens are not known.
     ``assessment`` has the state; it is None for an answer that is not complete, and for one from
-    general knowledge, which no document can bear out.
+    general knowledge, which no document can support.
     """
 
     text: str

@@ -1,8 +1,8 @@
 """The workspace as one person, program or guest sees it: the one place that decides who may.
 
 Pages, REST and MCP all ask this one. What somebody may not see is not there; what may be seen and
-not be done is refused. The command line works with the workspace itself: whoever runs it has the
-files, and with them everything.
+not be done is refused. The command line works with the workspace itself: the person who
+runs it has the files, and with them everything.
 """
 
 from __future__ import annotations

@@ -103,5 +103,5 @@ def test_an_answer_that_its_sources_do_not_bear_out_is_among_the_worst(
     turn = base.conversations.ask(base.conversations.open(None), LEAVE, recipe)
     base.conversations.conclude(turn, base.ask(LEAVE, recipe).answer)
     said = texts(visit("usage.py", usage="Operations"))
-    assert f":orange-badge[not borne out] {LEAVE.rstrip('?')}" in said
+    assert f":orange-badge[not supported] {LEAVE.rstrip('?')}" in said
     assert "1 cited · 1 unsupported sentence · " in said

@@ -14,14 +14,14 @@ _LONGEST = 140  # characters of a sentence
 
 def sentence_notes(turn: Turn) -> None:
     """Names the sentences without support or source, each with its reasons; nothing where all is
-    borne out."""
+    supported."""
     doubted = [check for check in turn.sentences if not check.borne_out]
     if not doubted:
         return
     checked = counted(len(turn.sentences), "sentence")
     st.caption(
         f":orange[:material/warning:] **{len(doubted)} of {checked} "
-        f"{'is' if len(doubted) == 1 else 'are'} not borne out by what is cited:**\n"
+        f"{'is' if len(doubted) == 1 else 'are'} not supported by what is cited:**\n"
         + "\n".join(_line(turn, check) for check in doubted[:_SHOWN])
         + (f"\n- and {len(doubted) - _SHOWN} more" if len(doubted) > _SHOWN else "")
     )

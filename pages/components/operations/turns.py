@@ -30,7 +30,7 @@ _FAULTS: Mapping[str, str] = {
     "failed": "failed",
     "interrupted": "interrupted",
     "unsupported": "cites what is not there",
-    "unsupported sentence": "not borne out",
+    "unsupported sentence": "not supported",
     "no citation": "cites nothing",
     "refused": "refused",
 }

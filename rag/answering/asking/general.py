@@ -1,4 +1,4 @@
-"""General knowledge in an answer that rests on passages: marked, whoever forgot the mark."""
+"""General knowledge in an answer that rests on passages: marked even if the model forgot it."""
 
 from __future__ import annotations
 

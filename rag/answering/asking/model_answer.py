@@ -40,7 +40,7 @@ from rag.types import (
 
 SMALLER = 0.5
 """The share of its tokens that a prompt keeps that was too long, where nobody tells the limit."""
-_SAFETY = 0.8  # of a limit that is told: other tokenizers count otherwise
+_SAFETY = 0.8  # of a limit that is reported: other tokenizers count otherwise
 _DEMANDED = frozenset({"strict", "tool", "balanced"})
 
 
@@ -291,7 +291,7 @@ class ModelAnswer:
 def _without_general(answer: Answer) -> Answer:
     """The answer without checks of what is general knowledge: no passage is meant to bear it.
 
-    A sentence that cites one all the same is held against it.
+    A sentence that cites one all the same is compared with it.
     """
     if answer.mode == "general":
         return replace(answer, sentences=())

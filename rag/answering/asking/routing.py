@@ -99,7 +99,7 @@ def choose(
 
 
 def read_choice(reply: str, tools: Sequence[AnswerTool], tried: Sequence[Tried]) -> Choice:
-    """The choice in a reply, held against the tools that there are. Raises Unreadable."""
+    """The choice in a reply, checked against the tools that there are. Raises Unreadable."""
     try:
         choice = _CHOICE.validate_python(_object(reply))
     except ValidationError as error:

@@ -18,7 +18,7 @@ from rag.types import Decision, DecisionStep, Delta, Hit, Stage, Trace
 class Sourcing:
     """Settles the mode of one answer, and the hits that it may cite.
 
-    ``decisions`` is where each choice is told; ``trace`` gets a stage for each call of a tool.
+    ``decisions`` has each choice; ``trace`` gets a stage for each call of a tool.
     ``asked`` says that the model was asked to decide.
     """
 
@@ -41,7 +41,7 @@ class Sourcing:
         self._decisions.append(Decision(step, chosen, why, failed))
 
     def settle(self) -> Iterator[Delta]:
-        """Decides; empty deltas between its steps, for whoever wants to stop it."""
+        """Decides; empty deltas between its steps, so that a caller can stop it."""
         if self.mode == "balanced" and not self.hits:
             self.mode = "general"
             self._decide("sources", "general knowledge", _nothing(self.trace))

@@ -21,7 +21,7 @@ NAMED = 3
 """Missing terms that a reason names."""
 ALIKE = 0.6
 """The least likeness (Ratcliff and Obershelp) of a code that is named as the nearest."""
-_UNSUPPORTED = "Not every sentence of the answer is borne out by the passages that it cites."
+_UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
 _CODE = re.compile(r"\b[^\W\d_]+[-./]?\d[\w./-]*\w|\b[^\W\d_]+\d\b")
 
 

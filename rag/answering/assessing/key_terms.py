@@ -1,4 +1,4 @@
-"""Key terms of a question: the codes, figures, names and words that an answer has to bear out."""
+"""Key terms of a question: the codes, figures, names and words that an answer has to support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each sentence of an answer held against the passages that it cites, without a language model."""
+"""Each sentence of an answer compared with the passages that it cites, without a language model."""
 
 from __future__ import annotations
 

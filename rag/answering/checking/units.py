@@ -1,4 +1,4 @@
-"""Units of measure by how they are written, so that 15 days do not bear out 15 %."""
+"""Units of measure by how they are written, so that 15 days do not support 15 %."""
 
 from __future__ import annotations
 

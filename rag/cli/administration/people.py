@@ -50,7 +50,7 @@ def people(args: argparse.Namespace) -> Output:
 
 
 def link(args: argparse.Namespace) -> Output:
-    """Make, list or revoke links that show one knowledge base to whoever has them."""
+    """Make, list or revoke links that show one knowledge base to people who have them."""
     links = inputs.workspace(args).base(args.kb).links
     if args.action == "create":
         secret, row = links.create(args.name or "", args.days)

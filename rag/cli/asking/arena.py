@@ -54,7 +54,7 @@ def _ask(args: argparse.Namespace) -> Output:
 
 
 def _shown(base: KnowledgeBase, bout: ArenaComparison) -> Output:
-    """Both answers; which recipe gave which is told after the vote."""
+    """Both answers; which recipe gave which is shown after the vote."""
     row = _row(base, bout, reveal=bool(bout.vote))
     lines = [f"{bout.id}  {bout.question}"]
     for name in ("left", "right"):

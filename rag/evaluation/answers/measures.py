@@ -53,7 +53,7 @@ def plain_answer(text: str) -> str:
 
 
 def groundedness(sentences: Sequence[SentenceCheck]) -> float:
-    """The share of claims that their sources bear out; 0 where nothing is claimed."""
+    """The share of claims that their sources support; 0 where nothing is claimed."""
     if not sentences:
         return 0.0
     return sum(sentence.borne_out for sentence in sentences) / len(sentences)

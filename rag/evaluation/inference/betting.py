@@ -1,6 +1,6 @@
 """The mean of figures in [-1, 1] that somebody watches while they come in.
 
-A confidence sequence by betting: whoever bets against a mean m with figures whose mean it is makes
+A confidence sequence by betting: a bet against a mean m with figures whose mean it is makes
 more than twenty times the stake at any time with a probability of at most 1 in 20 (Ville 1939), so
 every m against which that much is made is ruled out, however often one looks. The stakes are those
 of Waudby-Smith and Ramdas (Estimating means of bounded random variables by betting, JRSS B 2024),

@@ -21,7 +21,7 @@ _LONGEST_REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A grade of a rubric with its reason; ``usage`` was spent on it, as far as it was told."""
+    """A grade of a rubric with its reason; ``usage`` was spent on it, as far as it was reported."""
 
     grade: int
     reason: str

@@ -43,7 +43,7 @@ class Bm25Grid:
         """``postings`` has the passages that are ``near`` (best first, by question) as well.
 
         ``exact`` says which of them hold a rare code of their question, None where none has any;
-        ``topics`` whether the documents speak of each question, ``lacking`` which of their
+        ``topics`` whether each question is on topic, ``lacking`` which of their
         languages the embedder does not know.
         """
         self._postings = postings

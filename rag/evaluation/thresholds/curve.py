@@ -12,7 +12,7 @@ from rag.evaluation.inference.clusters import Clusters
 from rag.types import Floats, Integers, Mask
 
 OFF_TOPIC = "off-topic"
-"""The tag of unanswerable questions that the documents do not even speak of."""
+"""The tag of unanswerable questions that are off-topic."""
 
 _FEWEST_KEPT = 10
 

@@ -78,7 +78,7 @@ class OllamaWire:
 
     @contextmanager
     def _translated(self, *, streaming: bool = False) -> Iterator[None]:
-        """Turns the package's exceptions, and those of httpx that it lets through, into ours."""
+        """Turns the package's exceptions, and those of httpx that it passes on, into ours."""
         httpx, ollama, endpoint = (
             import_required("httpx"),
             import_required("ollama"),

@@ -22,7 +22,7 @@ LARGEST_REPLY = 8_000_000
 class RerankService:
     """One model of a service. Safe to share between threads.
 
-    A request names ``query`` and ``documents``. A server that refuses this and speaks of ``texts``
+    A request names ``query`` and ``documents``. A server that refuses this and asks for ``texts``
     (Text Embeddings Inference) is asked in its own form from then on.
     """
 

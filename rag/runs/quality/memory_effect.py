@@ -19,7 +19,7 @@ from rag.runs.quality.spending import UNLIMITED, Budget
 USUAL = 3
 """Past interactions that are shown where the recipe shows none."""
 LEADING = ("judged_correctness", "token_f1", "citation_recall", "groundedness")
-"""The first of these that both runs measured decides; the others are told beside it."""
+"""The first of these that both runs measured decides; the others are shown beside it."""
 _TITLES = {
     "judged_correctness": "correctness by the judge",
     "token_f1": "token F1",

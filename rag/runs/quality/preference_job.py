@@ -98,7 +98,7 @@ class PairwiseComparisons:
     def start(self, run_id: str, other_id: str, judge: str, *, budget: Budget = UNLIMITED) -> int:
         """Queues the comparison of the answers of two runs of a set; returns the job.
 
-        What was told already stays; the ``budget`` of this go counts questions, each of which takes
+        Stored preferences stay; the ``budget`` of this go counts questions, each of which takes
         two calls. Raises NotFound, ProviderError, InvalidInput where a run has no answers.
         """
         budget.require()

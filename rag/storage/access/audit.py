@@ -105,7 +105,7 @@ def of_bases(base_ids: Sequence[int]) -> ColumnElement[bool]:
 
 
 def by(email: str) -> ColumnElement[bool]:
-    """Entries of whoever has an address."""
+    """Entries of the person with an address."""
     return person.c.email.icontains(email, autoescape=True)
 
 

@@ -1,4 +1,4 @@
-"""Links that show one knowledge base to whoever has them: digests, never the links themselves."""
+"""Links that show one knowledge base to their holders: digests, never the links themselves."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ person = Table(
     "person",
     metadata,
     Column("id", String(12), primary_key=True),
-    # In lower case; whoever is invited is known by it until the first sign-in.
+    # In lower case; an invited person is identified by it until the first sign-in.
     Column("email", String, nullable=False, unique=True),
     Column("name", String, nullable=False, server_default=""),
     # A digest of who vouches for the person, and of the name that it has there for ever.
@@ -76,7 +76,7 @@ class Person:
 
     @property
     def local(self) -> bool:
-        """Whether it is whoever holds the files, who may do everything."""
+        """Whether it is the owner of the files, who may do everything."""
         return not self.id
 
     @property

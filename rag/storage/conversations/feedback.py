@@ -20,7 +20,7 @@ DOWN = turn.c.thumb < 0
 REFUSED = turn.c.status == "refused"
 _SENTENCES = cast(turn.c.sentences, String)
 UNSUPPORTED = or_(_SENTENCES.contains('"unsupported"'), _SENTENCES.contains('"uncited"'))
-"""Turns with a sentence that is not borne out: by what it cites, or as it cites nothing."""
+"""Turns with an unsupported sentence: by what it cites, or as it cites nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class TurnRow:
 
 
 def since(connection: Connection, scope: Scope, first: datetime | None) -> list[TurnRow]:
-    """The finished turns of a base from a moment on, oldest first, whoever asked.
+    """The finished turns of a base from a moment on, oldest first, of all users.
 
     What others than the visitor of the scope asked is not told.
     """

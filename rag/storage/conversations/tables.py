@@ -23,7 +23,7 @@ conversation = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     base_id(),
-    # Whose it is: a digest of the key in a browser, "" for whoever works on this machine.
+    # Whose it is: a digest of the key in a browser, "" for the user of this machine.
     Column("visitor", String, nullable=False, server_default=""),
     Column("name", String, nullable=False, server_default=""),
     # In what its recipe differs from the saved one, and more; null where nobody ever kept any.

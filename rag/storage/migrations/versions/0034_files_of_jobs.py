@@ -1,6 +1,6 @@
-"""Files of jobs that earlier versions never let go of, such as imported questions.
+"""Files of jobs that earlier versions never released, such as imported questions.
 
-Each is noted as let go of: the next start deletes it where nothing refers to it.
+Each is noted as released: the next start deletes it where nothing refers to it.
 """
 
 import sqlalchemy as sa
