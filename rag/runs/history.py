@@ -43,7 +43,10 @@ _DECIDED = ("better", "worse")
 
 @dataclass(frozen=True, slots=True)
 class QuestionDifference:
-    """One question in two runs: the metric of each, and the ids that each retrieved, in order."""
+    """One question in two runs: the metric of each, and the ids that each retrieved, in order.
+
+    ``cut_before`` and ``cut_after`` are the ranks of relevant results that the threshold cut.
+    """
 
     question_id: str
     text: str
@@ -55,6 +58,8 @@ class QuestionDifference:
     first_after: int | None
     ids_before: tuple[str, ...]
     ids_after: tuple[str, ...]
+    cut_before: int | None = None
+    cut_after: int | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -386,4 +391,6 @@ def _difference(
         first_after=after.first_relevant,
         ids_before=tuple(entry[0] for entry in before.ranking),
         ids_after=tuple(entry[0] for entry in after.ranking),
+        cut_before=before.cut_rank,
+        cut_after=after.cut_rank,
     )

@@ -177,7 +177,12 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(
     assert plain(figures.evidence) in said
     assert f"worse on {figures.lost}, the same on {figures.tied}" in said
     assert "threshold 1\\.0** against **As shipped" in said
-    assert list(app.dataframe[1].value["Question"]) == [row.text for row in found.regressions]
+    table = app.dataframe[1].value
+    assert list(table["Question"]) == [row.text for row in found.regressions]
+    # With a threshold of 1 nothing passes, so what the good run found is cut.
+    assert list(table["First relevant"]) == [
+        f"{row.first_before} → {row.first_before} (cut)" for row in found.regressions
+    ]
 
 
 def test_the_reference_is_chosen(

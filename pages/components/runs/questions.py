@@ -63,8 +63,13 @@ def _row(row: QuestionDifference) -> dict[str, object]:
         "Before": row.before,
         "After": row.after,
         "Difference": difference(row.difference),
-        "First relevant": f"{row.first_before or 'none'} → {row.first_after or 'none'}",
+        "First relevant": f"{_rank(row.first_before, row.cut_before)} → "
+        f"{_rank(row.first_after, row.cut_after)}",
     }
+
+
+def _rank(first: int | None, cut: int | None) -> str:
+    return str(first) if first else f"{cut} (cut)" if cut else "none"
 
 
 def _columns(compared: RunComparison) -> dict[str, object]:
@@ -78,6 +83,8 @@ def _columns(compared: RunComparison) -> dict[str, object]:
         "After": st.column_config.NumberColumn(format="%.3f", width="small"),
         "Difference": st.column_config.NumberColumn(format="%+.3f", width="small"),
         "First relevant": st.column_config.TextColumn(
-            width="small", help="Rank of the first relevant passage, before and after."
+            width="small",
+            help="Rank of the first relevant passage, before and after. *(cut)*: the threshold cut "
+            "it.",
         ),
     }
