@@ -283,6 +283,7 @@ from .types import Stage as Stage
 from .types import StageName as StageName
 from .types import Table as Table
 from .types import Trace as Trace
+from .types import WordCorrection as WordCorrection
 from .workspace import SAMPLE as SAMPLE
 from .workspace import Workspace as Workspace
 from .workspace.principal import Principal as Principal

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from rag import (
     LONGEST_QUESTION,
     VERSION,
     AnswerData,
+    FindingsData,
     FurtherBase,
     Hit,
     KnowledgeBase,
     NotFound,
     Principal,
     Recipe,
+    Schema,
     ScopedWorkspace,
     TouchstoneError,
     Trace,
+    WordCorrection,
     Workspace,
     find_fault,
     findings_data,
@@ -60,6 +62,42 @@ def server(workspace: Workspace, known: Known) -> MCPServer[Any]:
     return made
 
 
+class FoundData(Schema):
+    """A passage that a search found; ``id`` is what fetch takes."""
+
+    id: str
+    title: str
+    url: str
+    text: str
+
+
+class ResultsData(Schema):
+    """The passages that a search found."""
+
+    results: list[FoundData]
+    corrections: list[WordCorrection]
+
+
+class ExcerptPlaceData(Schema):
+    """The place of an excerpt in its document, in characters."""
+
+    knowledge_base: str
+    document_id: str
+    start: int
+    end: int
+    characters: int = Field(description="of the whole document")
+
+
+class ExcerptData(Schema):
+    """A document, or the part of it around a passage."""
+
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: ExcerptPlaceData
+
+
 class _Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -86,23 +124,23 @@ class _Tools:
 
     async def search(
         self, query: str, context: Context[Any, Any], knowledge_base: str = ""
-    ) -> dict[str, Any]:
+    ) -> ResultsData:
         """Finds passages for a query, in one knowledge base or in all of them."""
         return await self._done(context, "read", _search, query, knowledge_base)
 
-    async def fetch(self, id: str, context: Context[Any, Any]) -> dict[str, Any]:
+    async def fetch(self, id: str, context: Context[Any, Any]) -> ExcerptData:
         """The document around a passage that a search found, by the id of that result."""
         return await self._done(context, "read", _fetch, id)
 
     async def ask(
         self, question: str, context: Context[Any, Any], knowledge_base: str = ""
-    ) -> dict[str, Any]:
+    ) -> AnswerData:
         """Answers a question from the documents, with citations."""
         return await self._done(context, "ask", _ask, question, knowledge_base)
 
     async def explain(
         self, question: str, words: str, context: Context[Any, Any], knowledge_base: str = ""
-    ) -> dict[str, Any]:
+    ) -> FindingsData:
         """Explain why the passages that contain some words are found for a question or not."""
         return await self._done(context, "read", _explain, question, words, knowledge_base)
 
@@ -142,25 +180,23 @@ def _found(
     return first, recipe, found
 
 
-def _search(workspace: ScopedWorkspace, query: str, name: str) -> dict[str, Any]:
+def _search(workspace: ScopedWorkspace, query: str, name: str) -> ResultsData:
     first, _, trace = _found(workspace, query, name)
     ids = {info.name: info.id for info in workspace.bases()}
-    return {
-        "results": [
-            {
-                "id": f"{ids.get(hit.base or first.name, first.id)}:{_place(hit)}",
-                "title": hit.document,
-                "url": hit.url,
-                "text": hit.chunk.text,
-            }
-            for hit in trace.hits
-            if not hit.from_tool
-        ],
-        "corrections": [asdict(each) for each in trace.corrections],
-    }
+    results = [
+        FoundData(
+            id=f"{ids.get(hit.base or first.name, first.id)}:{_place(hit)}",
+            title=hit.document,
+            url=hit.url,
+            text=hit.chunk.text,
+        )
+        for hit in trace.hits
+        if not hit.from_tool
+    ]
+    return ResultsData(results=results, corrections=trace.corrections)
 
 
-def _fetch(workspace: ScopedWorkspace, id: str) -> dict[str, Any]:
+def _fetch(workspace: ScopedWorkspace, id: str) -> ExcerptData:
     base_id, _, place = id.partition(":")
     document_id, _, start = place.partition("@")
     if not (_is_number(base_id) and _is_number(start)):
@@ -169,37 +205,37 @@ def _fetch(workspace: ScopedWorkspace, id: str) -> dict[str, Any]:
     document = base.documents.document(document_id)
     begin = max(0, min(int(start), len(document.text)) - _MOST_CHARACTERS // 2)
     text = document.text[begin : begin + _MOST_CHARACTERS]
-    return {
-        "id": id,
-        "title": document.name,
-        "text": text,
-        "url": document.source if document.source.startswith("http") else "",
-        "metadata": {
-            "knowledge_base": base.name,
-            "document_id": document_id,
-            "start": begin,
-            "end": begin + len(text),
-            "characters": len(document.text),
-        },
-    }
+    return ExcerptData(
+        id=id,
+        title=document.name,
+        text=text,
+        url=document.source if document.source.startswith("http") else "",
+        metadata=ExcerptPlaceData(
+            knowledge_base=base.name,
+            document_id=document_id,
+            start=begin,
+            end=begin + len(text),
+            characters=len(document.text),
+        ),
+    )
 
 
-def _ask(workspace: ScopedWorkspace, question: str, name: str) -> dict[str, Any]:
+def _ask(workspace: ScopedWorkspace, question: str, name: str) -> AnswerData:
     with spanning("turn", {"question": question}) as span:
         base, recipe, trace = _found(workspace, question, name)
         stream = base.answer(trace, recipe, base.memory.examples(trace.question, recipe))
         span.about = answer = stream.answer
     if answer.status == "failed":
         raise stream.error or TouchstoneError(answer.note)
-    return AnswerData.of(answer).dump()
+    return AnswerData.of(answer)
 
 
-def _explain(workspace: ScopedWorkspace, question: str, words: str, name: str) -> dict[str, Any]:
+def _explain(workspace: ScopedWorkspace, question: str, words: str, name: str) -> FindingsData:
     base = _bases(workspace, name)[0]
     explainer = base.explain(question, base.recipe())
     findings = explainer.find(words)
     changes = [explainer.changes(each.standing.chunk.key) for each in findings]
-    return findings_data(explainer, findings, changes).dump()
+    return findings_data(explainer, findings, changes)
 
 
 def _is_number(text: str) -> bool:

@@ -77,7 +77,7 @@ def test_an_address_with_a_line_break_is_answered_as_any_other(workspace: Worksp
 def test_every_operation_has_the_name_of_a_method_of_a_client(workspace: Workspace) -> None:
     document = client(workspace).get("/api/v1/openapi.json").json()
     found = [one["operationId"] for item in document["paths"].values() for one in item.values()]
-    assert len(set(found)) == len(found) == 64
+    assert len(set(found)) == len(found)
     assert [name for name in found if not re.fullmatch(r"[a-z]+(_[a-z]+)+", name)] == []
     assert {"list_documents", "search_passages", "start_evaluation"} <= set(found)
 

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
@@ -33,6 +34,10 @@ async def called(client: Any, name: str, **given: str) -> dict[str, Any]:
     answer = await client.call_tool(name, given)
     assert not answer.is_error, answer.content
     told: dict[str, Any] = json.loads(answer.content[0].text)
+    assert answer.structured_content == told
+    (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == name]
+    assert tool.output_schema["additionalProperties"] is False
+    Draft202012Validator(tool.output_schema).validate(told)
     return told
 
 
