@@ -159,6 +159,8 @@ def test_plotly_finds_nothing_wrong_with_the_picture(base: KnowledgeBase) -> Non
     trace = base.search(LEAVE, base.recipe())
     shown = candidates(trace)
     drawn = figure(trace, shown, shown[0].hit.chunk.key, LIGHT, {}).to_dict()
+    low, high = drawn["layout"]["xaxis"]["range"]  # no point lies across the end of the axis
+    assert (low, high) == (0.5, max(one.hit.rank for one in shown) + 0.5)
     assert drawn["layout"]["shapes"]
     assert go.Figure(drawn).to_dict() == drawn
 

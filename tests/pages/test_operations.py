@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.testing.v1 import AppTest
 
-from rag import KnowledgeBase, SessionOwner
+from rag import KnowledgeBase, OperationPeriod, SessionOwner, operation_periods
 from tests.answer_runs import Chat, with_chat
 from tests.handbook import LEAVE, make, texts, visit
 from tests.workspaces import workspace_at
@@ -53,8 +56,27 @@ def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
     assert "2 questions, all in one hour" in said
     assert "1 thumb up, 0 down" in said
     assert ":orange-badge[refused] zebra quux" in said
-    drawn = [each.proto.id.rpartition("operations_")[2] for each in app.get("plotly_chart")]
-    assert drawn == ["questions", "refused", "times", "thumbs"]  # of tokens there are none
+    assert not app.get("plotly_chart")  # of one hour, the sentences say it all
+
+
+def test_what_happened_at_several_times_is_drawn_over_time(base: KnowledgeBase) -> None:
+    told(base, LEAVE)
+    [period] = operation_periods(base.operations.turns())
+    later = replace(period, start=period.start + timedelta(hours=1))
+
+    def drawn(periods: Sequence[OperationPeriod]) -> list[str]:
+        app = AppTest.from_function(_charts, args=(list(periods),)).run()
+        assert not app.exception
+        return [each.proto.id.rpartition("operations_")[2] for each in app.get("plotly_chart")]
+
+    assert drawn([period, later]) == ["questions", "times"]  # no tokens, refusals and thumbs
+    assert drawn([period]) == []
+
+
+def _charts(periods: list) -> None:
+    from pages.components.operations.charts import charts
+
+    charts(periods)
 
 
 def test_a_turn_opens_in_the_inspector(base: KnowledgeBase) -> None:

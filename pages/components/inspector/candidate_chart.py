@@ -97,10 +97,17 @@ def figure(
         height=HEIGHT,
         clickmode="event+select",
         dragmode=False,
-        xaxis={"title": {"text": "rank"}, "rangemode": "tozero", "zeroline": False},
+        xaxis={"title": {"text": "rank"}, "range": _ranks(listed), "zeroline": False},
         yaxis={"title": {"text": f"relevance ({trace.relevance})"}, "zeroline": False},
         **_cuts(trace, colours),
     )
+
+
+def _ranks(listed: Sequence[Candidate]) -> list[float]:
+    """The ends of the axis of ranks, with room for the whole of the first and the last point."""
+    last = max((candidate.hit.rank for candidate in listed), default=1)
+    room = max(0.04 * last, 0.5)
+    return [1 - room, last + room]
 
 
 def _points(

@@ -18,7 +18,7 @@ Values = Sequence[float | None]
 
 
 def charts(periods: Sequence[OperationPeriod]) -> None:
-    """A sentence each on five figures, and under it the chart, unless that would be empty."""
+    """A sentence each on five figures, and under it the chart, unless that says no more."""
     colours = palette()
     moments = [period.start for period in periods]
     figures = [period.figures for period in periods]
@@ -89,8 +89,13 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
 def _drawn(name: str, summary: str, figure: Figure) -> None:
     with st.container(border=True, height="stretch", gap="small"):
         st.markdown(f"**{summary}**")
-        if figure.data:  # axes alone say nothing, and plotly numbers them from 0 to 6
+        if spans_time(figure):
             draw_chart(figure, f"operations_{name}", f"Over time. {summary}")
+
+
+def spans_time(figure: Figure) -> bool:
+    """Whether a chart says more than its sentence: axes alone, or one moment, do not."""
+    return bool(figure.data) and len(figure.data[0].x) > 1
 
 
 def _bars(
@@ -131,7 +136,6 @@ _HOVER = "%{y} · %{x|%Y-%m-%d %H:%M}<extra>%{fullData.name}</extra>"
 
 
 def _over_time(moments: Sequence[datetime], title: str, **layout: object) -> Figure:
-    # One day alone is drawn as a day: plotly would divide it down to milliseconds.
     step = moments[1] - moments[0] if len(moments) > 1 else timedelta(days=1)
     return empty_figure(
         palette(),

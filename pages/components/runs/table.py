@@ -123,8 +123,8 @@ def _cells(
         {
             "Place": _place(row),
             label: row.value,
-            "Run": row.name,
             "When": row.run.created,
+            "Run": row.name,
             "95% interval": interval_picture(row, bounds, ahead, colours),
             **(_spent(spent.get(row.run.id)) if spent else {}),
             "Recipe changes": list(row.chips) or None,
@@ -148,11 +148,11 @@ def _place(row: LeaderboardRow) -> str:
 
 def _columns(metric: str) -> dict[str, object]:
     return {
-        "Place": st.column_config.TextColumn(width=90),
+        "Place": st.column_config.TextColumn(width=76),
         "Run": st.column_config.TextColumn(
             width=230, help="The first line of its note, else the name of its recipe."
         ),
-        metric_title(metric): st.column_config.NumberColumn(format="%.3f", width=90),
+        metric_title(metric): st.column_config.NumberColumn(format="%.3f", width=78),
         "95% interval": st.column_config.ImageColumn(
             width=190,
             help="What the mean over all questions of this kind may be, given how few were asked. "
@@ -170,7 +170,7 @@ def _columns(metric: str) -> dict[str, object]:
         ),
         "Note": st.column_config.TextColumn(width="medium"),
         "Tags": st.column_config.ListColumn(width="small"),
-        "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", width=160),
+        "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", width=150),
         "Tokens": st.column_config.NumberColumn(
             format="localized",
             width=90,
