@@ -35,9 +35,11 @@ _CHALLENGE_ANEW = {"WWW-Authenticate": f'{_CHALLENGE["WWW-Authenticate"]}, error
 _ENDED = problems.problem(
     401, "This token has expired or was revoked.", "Make another one in Settings."
 )
-_TOO_OFTEN = problems.problem(429, "This token asks too often.", "Ask again later.")
+_TOO_OFTEN = problems.problem(429, "This token sends too many requests.", "Try again later.")
 _TOO_MANY = problems.problem(
-    429, "This token has too many requests under way.", "Await their answers, then ask again."
+    429,
+    "This token has too many requests in progress.",
+    "Wait for their responses, then try again.",
 )
 _TOO_LARGE = problems.problem(413, "The body is too large.")
 _THREADS = 4

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 _LABELS: dict[str, tuple[tuple[str, ...], str]] = {
     "search": ((), "Searches."),
-    "answer": (("status",), "Answers, by what became of them."),
-    "provider": (("provider", "service", "outcome"), "Requests to providers of models."),
+    "answer": (("status",), "Answers, by outcome."),
+    "provider": (("provider", "service", "outcome"), "Requests to model providers."),
     "request": (("method", "route", "status"), "Requests to the API."),
 }
 
@@ -60,7 +60,7 @@ class Figures:
         """Whether the database answers, jobs that wait or work, and the memory of indexes."""
         workspace = self._workspace()
         jobs = GaugeMetricFamily(
-            "touchstone_jobs", "Jobs that wait or work.", labels=("kind", "state")
+            "touchstone_jobs", "Waiting and running jobs.", labels=("kind", "state")
         )
         answers = 1
         try:
@@ -71,8 +71,8 @@ class Figures:
         except TouchstoneError:  # the figures of this process are worth having all the more
             answers = 0
         yield jobs
-        yield GaugeMetricFamily("touchstone_database_up", "1 if the database answers.", answers)
-        held = "Memory of the search indexes of this process, about."
+        yield GaugeMetricFamily("touchstone_database_up", "1 if the database responds.", answers)
+        held = "Approximate memory of the search indexes of this process."
         yield GaugeMetricFamily("touchstone_index_bytes", held, workspace.index_bytes())
 
     async def answer(self, _: Request) -> Response:

@@ -37,4 +37,4 @@ class Health:
             return self._workspace().not_ready()
         except Exception:  # whatever it is, this process cannot serve; the message stays inside
             log.exception("The workspace cannot be opened.")
-            return ["The workspace cannot be opened; the log says why."]
+            return ["The workspace cannot be opened. The log has the reason."]

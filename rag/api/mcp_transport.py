@@ -20,7 +20,7 @@ _LOCAL: tuple[str, ...] = (
     "ask",
 )  # of who starts the server beside the home, and could open it anyway
 
-_POST_ALONE = problems.problem(405, "MCP is spoken by POST here; nothing is told unasked.")
+_POST_ALONE = problems.problem(405, "Use POST: this MCP server sends no messages of its own.")
 
 
 def over_http(workspace: Workspace) -> ASGIApp:
@@ -41,7 +41,7 @@ def over_stdio(workspace: Workspace) -> None:
         found = workspace.access.tokens.holder(secret)  # each time: a token ends, a client stays
         if found is None:
             raise InvalidInput(
-                "TOUCHSTONE_API_TOKEN is no valid token.", "Make one by `token create`."
+                "TOUCHSTONE_API_TOKEN is not a valid token.", "Create one with `token create`."
             )
         return principal_of(found, "mcp"), found.scopes
 

@@ -32,7 +32,7 @@ from rag.api.threads import in_thread, is_dear
 MOST = 200  # of a list at once
 MOST_ID = 2**31 - 1
 _KB = "the id of a knowledge base, or its name"
-_KEY = "for 24 hours, the same key with the same request makes nothing new"
+_KEY = "for 24 hours, the same request with the same key creates nothing new"
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")

@@ -95,7 +95,7 @@ def test_a_file_that_was_not_kept_or_is_of_another_base_is_not_there(
     with workspace._services.database.write() as connection:
         file_parts.forget(connection, [path.name])
     told = problem(api.get(f"{leave}/original"), 404)
-    assert told["detail"] == "No file was kept of 'leave.md'."
+    assert told["detail"] == "The file of 'leave.md' was not kept."
     assert api.get(leave).json()["text"] == LEAVE
 
 

@@ -114,6 +114,6 @@ def test_over_standard_input_and_output(workspace: Workspace) -> None:
             workspace.access.tokens.revoke(row.id)  # while the client stays
             refused = await client.call_tool("search", {"query": "leave"})
             assert refused.is_error
-            assert "no valid token" in refused.content[0].text
+            assert "not a valid token" in refused.content[0].text
 
     anyio.run(visit)

@@ -62,7 +62,7 @@ def test_requests_under_way_are_bounded_for_each_token(workspace: Workspace) -> 
                 await begun.acquire()
             refused = await one.get("/")
             assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-            assert refused.json()["detail"] == "This token has too many requests under way."
+            assert refused.json()["detail"] == "This token has too many requests in progress."
             elsewhere = asyncio.create_task(other.get("/"))
             await begun.acquire()
             release.set()

@@ -151,7 +151,7 @@ def retrieve_for_dify(workspace: Shared, body: Retrieval) -> RecordsData:
     """Dify's external knowledge; ``knowledge_id`` is the id or the name of a knowledge base."""
     if body.metadata_condition:
         raise InvalidInput(
-            "Conditions on metadata are not known here.", "Filter by tag or date in the recipe."
+            "Conditions on metadata are not supported.", "Filter by tag or date in the recipe."
         )
     base, setting = base_called(workspace, body.knowledge_id), body.retrieval_setting
     recipe = _recipe(base.recipe(), setting.top_k, setting.score_threshold)
@@ -178,7 +178,7 @@ def search_vector_store(
     """OpenAI's search of a vector store; of several questions, a passage keeps its best score."""
     if body.filters:
         raise InvalidInput(
-            "Filters on attributes are not known here.", "Filter by tag or date in the recipe."
+            "Filters on attributes are not supported.", "Filter by tag or date in the recipe."
         )
     base = base_called(workspace, store)
     recipe = _recipe(base.recipe(), body.max_num_results, body.ranking_options.score_threshold)

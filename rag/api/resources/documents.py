@@ -224,7 +224,9 @@ def _opened(base: KnowledgeBase, info: DocumentInfo) -> BinaryIO:
     if path is not None:
         with contextlib.suppress(FileNotFoundError):
             return path.open("rb")
-    raise NotFound(f"No file was kept of {info.name!r}.", "Its text is at the document's address.")
+    raise NotFound(
+        f"The file of {info.name!r} was not kept.", "Its text is at the document's address."
+    )
 
 
 def _blocks(content: BinaryIO) -> Iterator[bytes]:

@@ -154,4 +154,4 @@ def _member(base: Base, email: str) -> Member:
     for each in base.members.every():
         if each.person.email == wanted:
             return each
-    raise NotFound(f"{email} is no member.")
+    raise NotFound(f"{email} is not a member.")

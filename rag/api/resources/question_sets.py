@@ -242,15 +242,17 @@ def create_question_set(request: Request, base: Base, body: NewSet, once: Maker)
 def import_question_set(
     request: Request,
     base: Base,
-    name: Annotated[str, Form(description="what the set is called", max_length=200)],
+    name: Annotated[str, Form(description="name of the set", max_length=200)],
     file: Annotated[UploadFile, File(description="JSONL, CSV, TSV, XLSX, qrels, or BEIR as ZIP")],
     once: Maker,
     existing: Annotated[
         Existing,
-        Form(description="a set of that name: replace it and keep its version, add, or refuse"),
+        Form(
+            description="if the set exists: replace it and keep its version, add to it, or refuse"
+        ),
     ] = "replace",
     ignored_columns: Annotated[
-        list[str] | None, Form(description="columns of a table that are no field", max_length=200)
+        list[str] | None, Form(description="columns of a table to ignore", max_length=200)
     ] = None,
 ) -> Response:
     """Makes or replaces a question set from a file, or adds to one.

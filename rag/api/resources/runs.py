@@ -152,7 +152,7 @@ class ToEvaluate(ToMeasure):
         }
     )
 
-    answers: bool = Field(False, description="answer every question too; takes the scope `ask`")
+    answers: bool = Field(False, description="also answer every question; needs the scope `ask`")
     judge: str = Field(
         "",
         max_length=200,
@@ -294,8 +294,8 @@ def list_run_results(request: Request, base: Base, run: str, part: Part) -> Page
 def compare_runs(
     base: Base,
     run: str,
-    baseline: Annotated[str, Query(description="the run that it is held against")],
-    metric: Annotated[str, Query(description="by which metric")] = "ndcg@10",
+    baseline: Annotated[str, Query(description="the run to compare with")],
+    metric: Annotated[str, Query(description="the metric to compare by")] = "ndcg@10",
 ) -> RunComparisonData:
     """A run against another one: the test, and every question, largest difference first."""
     (found,) = base.runs.compare([run], baseline, metric)

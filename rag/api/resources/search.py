@@ -90,7 +90,7 @@ class Asked(Body):
     question: Text
     recipe: dict[str, Any] | None = Field(None, description="a whole recipe")
     fields: dict[str, Any] = Field({}, description="fields that differ, by dotted name")
-    also: list[str] = Field([], max_length=20, description="knowledge bases to search besides")
+    also: list[str] = Field([], max_length=20, description="further knowledge bases to search")
 
     def recipe_of(self, base: KnowledgeBase) -> Recipe:
         """The recipe that is meant. Raises InvalidRecipe; InvalidInput without an index for it."""
@@ -122,10 +122,12 @@ class ToExplain(Asked):
     )
 
     chunk_id: str | None = Field(None, description="a passage")
-    find: Text | None = Field(None, description="words that passages hold")
+    find: Text | None = Field(None, description="words that the passages contain")
     document: str | None = Field(None, description="the id of a document, or its name")
     against: dict[str, Any] | None = Field(None, description="fields of another recipe")
-    attribution: bool = Field(False, description="also which words carry the cosine; slower")
+    attribution: bool = Field(
+        False, description="also the words that contribute to the cosine; slower"
+    )
 
 
 @search.post("/knowledge-bases/{kb}/search", **needs("read", 400, 404, 415, 502, example=_TRACE))
@@ -152,7 +154,7 @@ def explain_passage(base: Base, body: ToExplain) -> PassageData | FindingsData |
     elif body.document is not None:
         findings = explainer.in_document(document_id(base, recipe, body.document))
     else:
-        raise InvalidInput("Say what to explain.", "Give chunk_id, find, document, or against.")
+        raise InvalidInput("Specify what to explain.", "Give chunk_id, find, document, or against.")
     changes = [explainer.changes(each.standing.chunk.key) for each in findings]
     return findings_data(explainer, findings, changes)
 

@@ -182,7 +182,7 @@ def member_called(connection: Connection, base_id: int, email: str) -> Person:
     bases.hold(connection, base_id)  # of two owners not both may leave at the same moment
     member = by_email(connection, email)
     if member is None or role(connection, base_id, member.id) is None:
-        raise NotFound(f"{email} is no member.")
+        raise NotFound(f"{email} is not a member.")
     return member
 
 
