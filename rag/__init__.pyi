@@ -263,6 +263,7 @@ from .tuning.tuner import Tuner as Tuner
 from .tuning.what_if import Curve as Curve
 from .tuning.what_if import ScoreMap as ScoreMap
 from .tuning.what_if import WhatIf as WhatIf
+from .types import STATE_TITLES as STATE_TITLES
 from .types import Answer as Answer
 from .types import AnswerState as AnswerState
 from .types import Assessment as Assessment

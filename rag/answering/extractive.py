@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from rag.answering.editions import are_editions, day_of, differ, on_one_matter, order_of
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader
@@ -20,11 +22,21 @@ QUOTES = 3
 EMBEDDED_CHARACTERS = 1600
 """Only so much text is embedded for one answer (about 350 tokens), the likeliest sentences first:
 it keeps an answer well under a blink."""
-COSINE_WEIGHT, WORDS_WEIGHT, PASSAGE_WEIGHT = 0.5, 0.35, 0.15
-NAMED_BONUS = 0.15
+COSINE_WEIGHT, WORDS_WEIGHT, PASSAGE_WEIGHT, SCORE_WEIGHT = 0.5, 0.3, 0.3, 0.1
+FIRST_BONUS = 0.05
+"""For the passage that the search ranks first."""
+NAMED_BONUS = 0.2
 """For a row whose first cell the question names, by the share of its words."""
-FIGURE_BONUS = 0.08
+FIGURE_BONUS = 0.04
 """For a sentence with a figure, when the question asks for one."""
+CHECKED_BONUS = 0.1
+"""For a sentence with the rare words of the question."""
+CODE_BONUS = 0.15
+"""For a sentence that has the codes of the question itself or above it, by their share."""
+LENGTH_WEIGHT = 0.04
+"""For each factor e of its length: a sentence of three words says little."""
+SUPERSEDED = 0.2
+"""Subtracted where a newer edition of the document says the same with other figures."""
 RUNNER_UP = 0.85
 """Further quotes must score at least this share of the best one."""
 SAME = 0.6
@@ -78,6 +90,12 @@ class _Candidate:
     """Share of the words of a row's name that the question has; 0 for what is no row."""
     checked: bool
     """Whether it holds the rare words of the question."""
+    coded: float = 0.0
+    """Share of the codes of the question that stand in it or above it."""
+    prior: float = 0.0
+    """Its score without the cosine."""
+    newer: _Candidate | None = None
+    """A statement of a newer edition of the document that has other figures on the same matter."""
 
 
 def quotes(
@@ -90,16 +108,19 @@ def quotes(
     """(text, citations): up to three statements of ``hits``, best first, each with its ``[n]``.
 
     Passages are numbered from 1 in the order in which they are quoted. A statement counts by its
-    cosine with the question, the question's words it holds (rare ones count more) and the relevance
-    of its passage. A row of a table is one of its own, and wins where the question names it.
+    cosine with the question, the question's words it holds (rare ones count more) and the rank and
+    relevance of its passage. A row of a table is one of its own, and wins where the question names
+    it. Where editions of a document differ, the newest is quoted first and an older one behind it.
     Headings, running heads and marks of Markdown are not quoted; labels that only repeat the
     question, and what a passage cuts off, only where there is nothing else.
     Deterministic. Raises ProviderError when a remote embedder fails.
     """
     reader, words = PassageReader(sources), words or Vocabulary()
     all_candidates = _candidates(question, hits, reader, words)
-    candidates = _likeliest(_telling(words.terms(question), question, all_candidates))
+    telling = _with_editions(_telling(words.terms(question), question, all_candidates), question)
+    candidates = _likeliest(_with_priors(telling, hits, question))
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
+    chosen = _with_older(chosen, candidates)
     numbers: dict[int, int] = {}
     for one in chosen:
         numbers.setdefault(one.n, len(numbers) + 1)
@@ -124,13 +145,16 @@ def _candidates(
         for statement in reader.statements(hit)
     ]
     support = Support(question_terms, words, [terms for *_, terms in entries])
-    above = {n: words.terms(reader.context(hit)) for n, hit in enumerate(hits, start=1)}
+    contexts = {n: reader.context(hit) for n, hit in enumerate(hits, start=1)}
+    above = {n: words.terms(context) for n, context in contexts.items()}
+    codes = _codes(question)
     return [
         _Candidate(
             *(n, hit, statement, terms),
             shared=support.share(terms, above[n]),
             named=_named(question_terms, words.terms(statement.name)) if statement.name else 0.0,
             checked=support.is_checked(terms, above[n]),
+            coded=_coded(codes, f"{statement.text} {contexts[n]}"),
         )
         for n, hit, statement, terms in entries
     ]
@@ -173,6 +197,10 @@ def _is_of_another(candidate: _Candidate, codes: set[str], there: set[str]) -> b
     return bool(codes) and statement.kind == "entry" and codes.isdisjoint(_codes(statement.text))
 
 
+def _coded(codes: set[str], text: str) -> float:
+    return len(codes & _codes(text)) / len(codes) if codes else 0.0
+
+
 def _codes(text: str) -> set[str]:
     return set(_CODE.findall(text.upper()))
 
@@ -189,13 +217,67 @@ def _is_cut(candidate: _Candidate) -> bool:
     return last and len(quote.split()) >= CUT_WORDS and not _ENDS.search(unmarked(quote))
 
 
-def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:
-    """Return as many candidates as the embedding limit allows.
+def _with_editions(candidates: list[_Candidate], question: str) -> list[_Candidate]:
+    """The candidates, each with what a newer edition says; none where the question names a year."""
+    if day_of(question):
+        return candidates
+    return [
+        replace(one, newer=next((other for other in candidates if _supersedes(other, one)), None))
+        for one in candidates
+    ]
 
-    Candidates are ordered by shared words, then by the rank of their passage.
-    """
+
+def _supersedes(one: _Candidate, other: _Candidate) -> bool:
+    new, old = one.hit.document, other.hit.document
+    return (
+        are_editions(new, old)
+        and order_of(new) > order_of(old)
+        and on_one_matter(one.words, other.words)
+        and differ(one.statement.text, other.statement.text)
+    )
+
+
+def _with_older(chosen: list[_Candidate], candidates: list[_Candidate]) -> list[_Candidate]:
+    """The chosen statements; behind the first what an older edition says in its place."""
+    best = chosen[0]
+    older = [one for one in candidates if one.newer is not None and _supersedes(best, one)]
+    if not older or any(one in chosen for one in older):
+        return chosen
+    counterpart = max(
+        older, key=lambda one: len(one.words & best.words) / len(one.words | best.words)
+    )
+    return [best, counterpart, *chosen[1 : QUOTES - 1]]
+
+
+def _with_priors(
+    candidates: list[_Candidate], hits: Sequence[Hit], question: str
+) -> list[_Candidate]:
+    asks_figure = bool(_ASKS_FIGURE.search(question))
+    best = max((hit.score for hit in hits), default=0.0)
+    return [replace(one, prior=_prior(one, best, asks_figure)) for one in candidates]
+
+
+def _prior(candidate: _Candidate, best: float, asks_figure: bool) -> float:
+    text, hit = candidate.statement.text, candidate.hit
+    has_figure = asks_figure and _FIGURE.search(text) is not None
+    return (
+        WORDS_WEIGHT * candidate.shared
+        + PASSAGE_WEIGHT * hit.relevance
+        + SCORE_WEIGHT * (hit.score / best if best > 0 else 0.0)
+        + (FIRST_BONUS if candidate.n == 1 else 0.0)
+        + NAMED_BONUS * candidate.named
+        + CODE_BONUS * candidate.coded
+        + (CHECKED_BONUS if candidate.checked else 0.0)
+        + (FIGURE_BONUS if has_figure else 0.0)
+        + LENGTH_WEIGHT * math.log(max(len(text), 1))
+        - (SUPERSEDED if candidate.newer else 0.0)
+    )
+
+
+def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:
+    """Return as many candidates as the embedding limit allows, the greatest priors first."""
     selected, characters = list[_Candidate](), 0
-    for candidate in sorted(candidates, key=lambda one: (-one.shared, one.n, one.statement.start)):
+    for candidate in sorted(candidates, key=lambda one: (-one.prior, one.n, one.statement.start)):
         characters += len(candidate.statement.text)
         if selected and characters > EMBEDDED_CHARACTERS:
             break
@@ -209,23 +291,11 @@ def _ranked(
     """(score, candidate), best first; ties by passage, then position."""
     query = embedder.embed([question], "query")[0]
     vectors = embedder.embed([one.statement.text for one in candidates], "document")
-    asks_figure = bool(_ASKS_FIGURE.search(question))
     scored = [
-        (_score(one, float(vector @ query), asks_figure), one)
+        (COSINE_WEIGHT * float(vector @ query) + one.prior, one)
         for one, vector in zip(candidates, vectors, strict=True)
     ]
     return iter(sorted(scored, key=lambda pair: (-pair[0], pair[1].n, pair[1].statement.start)))
-
-
-def _score(candidate: _Candidate, cosine: float, asks_figure: bool) -> float:
-    has_figure = asks_figure and _FIGURE.search(candidate.statement.text) is not None
-    return (
-        COSINE_WEIGHT * cosine
-        + WORDS_WEIGHT * candidate.shared
-        + PASSAGE_WEIGHT * candidate.hit.relevance
-        + NAMED_BONUS * candidate.named
-        + (FIGURE_BONUS if has_figure else 0.0)
-    )
 
 
 def _distinct(ranked: Iterator[tuple[float, _Candidate]]) -> list[_Candidate]:

@@ -10,7 +10,7 @@ from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
 from rag.answering.sentences import Statement, statements
 from rag.answering.sources import Sources
-from rag.types import Document, Hit, Span
+from rag.types import Citation, Document, Hit, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,14 @@ class PassageReader:
             blank_running_heads(chunk, [*source.mute, *_tabular(source.document, hit)])
         )
         return sorted([*prose, *rows], key=lambda statement: statement.start)
+
+    def quoted(self, citation: Citation) -> Statement:
+        """The quote of a citation as a statement: a row with the names of its columns."""
+        quote = citation.quote or citation.hit.chunk.text
+        for statement in self.statements(citation.hit):
+            if statement.quote == quote:
+                return statement
+        return Statement(quote, quote, 0)
 
     def context(self, hit: Hit) -> str:
         """Return the context of a passage: the document's name, its headings and the page head."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag import (
+    STATE_TITLES,
     Answer,
     AnswerData,
     Chunk,
@@ -218,7 +219,7 @@ def snippet(text: str, length: int) -> str:
 
 def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
     """``error`` is what stopped the answer; text that came before is one all the same."""
-    lines = [answer_.text, ""]
+    lines = [*_state(answer_), answer_.text, ""]
     lines += [
         f"[{citation.n}] {_source(citation.hit, citation.page)}" for citation in answer_.citations
     ]
@@ -245,6 +246,14 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
     )
     problem = why if answer_.status == "failed" else None
     return Output(AnswerData.of(answer_).dump(), "\n".join(lines), problem=problem)
+
+
+def _state(answer: Answer) -> list[str]:
+    """The state of an answer with its reason; nothing where it was not assessed."""
+    if answer.assessment is None:
+        return []
+    title, reason = STATE_TITLES[answer.assessment.state], answer.assessment.reason
+    return [f"{title}. {reason}" if answer.assessment.state != "refused" else f"{title}.", ""]
 
 
 def _made(answer: Answer) -> str:

@@ -28,10 +28,11 @@ Fault = Literal[
     "unsupported",
     "unsupported sentence",
     "no citation",
+    "doubtful",
     "refused",
 ]
 """``unsupported`` is a citation of a passage that was not given, ``unsupported sentence`` one that
-its cited passages do not support."""
+its cited passages do not support; ``doubtful`` is the state of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,12 @@ class OperationFigures:
     thumbs_up: int
     thumbs_down: int
     costs: tuple[Cost | None, ...] = ()
+    doubtful: int = 0
+
+    @property
+    def doubtful_share(self) -> float | None:
+        """Share of the questions whose answer is doubtful."""
+        return self.doubtful / self.questions if self.questions else None
 
     @property
     def refused_share(self) -> float | None:
@@ -122,6 +129,7 @@ def operation_figures(turns: Sequence[TurnRow]) -> OperationFigures:
         thumbs_up=sum(turn.thumb > 0 for turn in turns),
         thumbs_down=sum(turn.thumb < 0 for turn in turns),
         costs=tuple(cost_of(turn) for turn in turns if asked_model(turn)),
+        doubtful=sum(turn.metrics.get("state") == "doubtful" for turn in turns),
     )
 
 
@@ -179,6 +187,8 @@ def fault(turn: TurnRow) -> Fault | None:
         return "unsupported sentence"
     if turn.status == "complete" and turn.metrics.get("cited") == 0:
         return "no citation"
+    if turn.metrics.get("state") == "doubtful":
+        return "doubtful"
     return "refused" if turn.status == "refused" else None
 
 

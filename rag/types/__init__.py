@@ -6,6 +6,7 @@ Everything here is frozen. All offsets are character offsets (Python ``str`` ind
 
 from rag.types.answers import (
     MUST_CITE,
+    STATE_TITLES,
     Answer,
     AnswerState,
     AnswerStatus,
@@ -52,6 +53,7 @@ from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace, Wor
 __all__ = [
     "LOST",
     "MUST_CITE",
+    "STATE_TITLES",
     "TOOL",
     "Answer",
     "AnswerState",

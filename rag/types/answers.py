@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -135,6 +136,13 @@ class BudgetPart:
 AnswerState = Literal["answered", "doubtful", "refused", "conflicting"]
 """The reliability of an answer: its quotes support what is asked; they probably do not; the
 documents do not cover the question; sources disagree."""
+
+STATE_TITLES: Mapping[AnswerState, str] = {
+    "answered": "Answered",
+    "doubtful": "Probably not answered here",
+    "refused": "Not in these documents",
+    "conflicting": "The sources disagree",
+}
 
 
 @dataclass(frozen=True, slots=True)

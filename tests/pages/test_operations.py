@@ -50,7 +50,8 @@ def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
     told(base, "zebra quux", 0.99)
     app = visit("usage.py", usage="Operations")
     shown = {each.label: each.value for each in app.metric}
-    assert (shown["Questions"], shown["Refused"], shown["Failed"]) == ("2", "50%", "0")
+    assert (shown["Questions"], shown["Failed"]) == ("2", "0")
+    assert shown["Doubtful, refused"] == "0%, 50%"
     assert (shown["Thumbs up"], shown["Tokens"]) == ("1 of 1", "–")
     said = texts(app)
     assert "2 questions, all in one hour" in said

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
+from rag.answering.assessing.assess import probability_of
+from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
+from rag.answering.assessing.fitting import Observation, fitted
 from rag.answering.assessing.key_terms import key_terms
+from rag.answering.assessing.model import AnswerModel, answer_model
+from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Vocabulary
+from rag.providers.hashing import HashingEmbedder
+from rag.types import Citation
+from tests.answers import hits, trace
 
 
 def kinds(question: str) -> dict[str, str]:
@@ -31,3 +41,68 @@ def test_a_code_is_borne_out_whole_or_not_at_all() -> None:
 def test_shares_of_key_terms_add_up_to_one() -> None:
     terms = key_terms("How many vacation days do employees in Norway get?", Vocabulary())
     assert abs(sum(term.share for term in terms) - 1.0) < 1e-12
+
+
+def read(question: str, text: str, *others: str) -> QuoteEvidence:
+    passages = hits(text, *others)
+    reader = EvidenceReader(HashingEmbedder(), PassageReader(), Vocabulary())
+    return reader.read(trace(passages, question), [Citation(1, passages[0], text)])
+
+
+def test_evidence_is_all_there_where_the_quote_has_every_key_term() -> None:
+    evidence = read(
+        "When does unused leave lapse?", "Unused leave lapses on 30 June.", "Cats purr."
+    )
+    assert evidence.missing == ()
+    assert evidence.codes is None
+    figures = evidence.figures
+    assert (figures["passage"], figures["soft"], figures["best_elsewhere"]) == (1.0, 1.0, -1.0)
+    assert (figures["agreeing"], figures["code"], figures["figure"]) == (0.2, 0.0, 0.0)
+
+
+def test_evidence_names_what_the_quotes_lack_and_where_it_stands_instead() -> None:
+    evidence = read(
+        "What does bereavement leave cost?",
+        "Annual leave costs nothing.",
+        "Bereavement leave costs two days.",
+    )
+    assert [term.text for term in evidence.missing] == ["bereavement"]
+    assert evidence.figures["passage"] == pytest.approx(2 / 3)
+    assert evidence.figures["best_elsewhere"] == pytest.approx(1 / 3)
+
+
+def test_words_beside_a_code_count_less_where_its_entry_is_quoted() -> None:
+    evidence = read("What does error CV-118 mean?", "| CV-118 | rotor not recognised |")
+    assert evidence.codes == 1.0
+    assert [(term.text, term.share) for term in evidence.missing] == [("error", 0.2)]
+    assert evidence.figures["passage"] == pytest.approx(0.8)
+
+
+def test_a_missing_code_leaves_hardly_any_probability() -> None:
+    sure = AnswerModel({"passage": 10.0}, 0.0, 0.25, "nobody")
+    evidence = read("What does CV-155 mean?", "CV-118: rotor not recognised.")
+    assert evidence.codes == 0.0
+    assert probability_of(evidence, sure) <= 0.02
+
+
+def test_the_model_is_a_logistic_function_of_its_figures() -> None:
+    model = AnswerModel({"passage": 2.0, "code": -1.0}, -1.0, 0.25, "nobody")
+    assert model.probability({"passage": 0.5, "code": 0.0, "soft": 9.0}) == pytest.approx(0.5)
+    assert model.probability({"passage": 1.0, "code": 1.0}) == pytest.approx(0.5)
+
+
+def test_other_embedders_get_the_model_without_cosines() -> None:
+    assert {"dense", "soft"} <= set(answer_model("minilm-int8-8199be6f").weights)
+    assert {"dense", "soft"}.isdisjoint(answer_model("fake-64").weights)
+    assert answer_model("fake-64").weights["passage"] > 0
+
+
+def test_a_fitted_model_tells_right_from_wrong() -> None:
+    observations = [
+        Observation(name, {"passage": share, "dense": 0.5}, right)
+        for name in ("one", "other")
+        for share, right in ((0.9, True), (1.0, True), (0.8, True), (0.1, False), (0.2, False))
+    ]
+    model = fitted(observations, cosines=False)
+    assert list(model.weights) == ["passage"]
+    assert model.probability({"passage": 1.0}) > 0.8 > 0.2 > model.probability({"passage": 0.1})

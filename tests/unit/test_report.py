@@ -90,7 +90,7 @@ def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBa
     text = Page(base.reports.html(run.id)).text
     first = sum(item.first_relevant == 1 for item in base.runs.results(run.id))
     assert f"A right passage comes first for {first} of 4 questions" in text
-    ranks = [item.first_relevant for item in base.runs.results(run.id) if item.metrics]
+    ranks = [item.first_relevant for item in base.runs.results(run.id) if item.answerable]
     bands = {"1": (1,), "2": (2,), "3": (3,), "4–5": (4, 5), "6–10": range(6, 11), "none": (None,)}
     found = {name: sum(rank in band for rank in ranks) for name, band in bands.items()}
     bars = ", ".join(f"{name}: {number}" for name, number in found.items())
@@ -157,7 +157,7 @@ def test_it_says_how_far_unjudged_hits_could_move_the_figures(base: KnowledgeBas
 
 def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase) -> None:
     run = _run(base, mode="dense")
-    results = [item for item in base.runs.results(run) if item.metrics]
+    results = [item for item in base.runs.results(run) if item.answerable]
     worst = min(results, key=lambda item: item.metrics["ndcg@10"])
     assert worst.metrics["ndcg@10"] < 1
     text = Page(base.reports.html(run)).text

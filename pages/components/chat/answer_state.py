@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pages.components.shell.text import plain
-from rag import AnswerState, Turn
+from rag import STATE_TITLES, AnswerState, Turn
 
-HEADINGS: Mapping[AnswerState, str] = {
-    "answered": ":green[:material/check_circle:] **Answered**",
-    "doubtful": ":orange[:material/help:] **Probably not answered here**",
-    "refused": ":red[:material/block:] **Not in these documents**",
-    "conflicting": ":violet[:material/compare_arrows:] **The sources disagree**",
+SIGNS: Mapping[AnswerState, str] = {
+    "answered": ":green[:material/check_circle:]",
+    "doubtful": ":orange[:material/help:]",
+    "refused": ":red[:material/block:]",
+    "conflicting": ":violet[:material/compare_arrows:]",
 }
 BADGES: Mapping[AnswerState, str] = {
     "answered": ":green-badge[:material/check_circle: answered]",
@@ -27,7 +27,7 @@ def state_heading(turn: Turn) -> str:
     assessment = turn.details.assessment
     if assessment is None:
         return ""
-    heading = f"##### {HEADINGS[assessment.state]}"
+    heading = f"##### {SIGNS[assessment.state]} {STATE_TITLES[assessment.state]}"
     if assessment.state == "refused":
         return heading  # what came nearest, and why, stands below
     lines = [heading, plain(assessment.reason)]

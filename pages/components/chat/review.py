@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.chat import feedback, turn_view
+from pages.components.chat.answer_state import BADGES
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.shell.buttons import action_button
@@ -15,7 +16,7 @@ from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted
 
 _SHOWN = 20
 _LONGEST = 600  # characters of an answer in the queue
-_KINDS = ("All", "Thumbs down", "Refused", "Unsupported")
+_KINDS = ("All", "Thumbs down", "Refused", "Doubtful", "Unsupported")
 
 
 def review(base: KnowledgeBase) -> None:
@@ -23,7 +24,7 @@ def review(base: KnowledgeBase) -> None:
     if not allowed(base, "reviews.waiting"):
         return
     st.caption(
-        "Answers with a thumb down or an unsupported sentence, and refused questions. Turn one "
+        "Answers with a thumb down, in doubt or with an unsupported sentence, and refusals. Turn one "
         "into a labeled question, and the next evaluation measures it."
     )
     figures = base.reviews.figures()
@@ -50,6 +51,7 @@ def _figures(figures: FeedbackFigures) -> None:
             ("Thumbs up", figures.up, "Answers with a thumb up."),
             ("Thumbs down", figures.down, "Answers with a thumb down."),
             ("Refused", figures.refused, "Questions that were refused."),
+            ("Doubtful", figures.doubtful, "Answers that probably answer something else."),
             ("Unsupported", figures.unsupported, "Answers with an unsupported sentence."),
             ("Followed up", figures.followed, "Questions after which another one was asked."),
             ("Citations opened", figures.opened, "Answers of which a citation was opened."),
@@ -88,6 +90,7 @@ def _is(item: Feedback, kind: str) -> bool:
     kinds = {
         "Thumbs down": turn.thumb < 0,
         "Refused": turn.status == "refused",
+        "Doubtful": turn.state == "doubtful",
         "Unsupported": _unsupported(turn),
     }
     return kinds.get(kind, True)
@@ -102,6 +105,7 @@ def _card(base: KnowledgeBase, item: Feedback) -> None:
     with st.container(border=True, key=f"review_turn_{turn.id}"):
         why = [":red-badge[:material/thumb_down: thumb down]"] if turn.thumb < 0 else []
         why += [":orange-badge[:material/block: refused]"] if turn.status == "refused" else []
+        why += [BADGES[turn.state]] if turn.state in ("doubtful", "conflicting") else []
         why += [":orange-badge[:material/warning: unsupported]"] if _unsupported(turn) else []
         why += [] if item.own else [":gray-badge[:material/person: asked by another visitor]"]
         when = f":gray[{ago(turn.created)}]" if turn.created else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
@@ -12,6 +12,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
 from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, signed
 
+REFUSED, DOUBTED = "correct_refusal", "correct_doubt"
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
 
@@ -35,7 +36,7 @@ CARDS = (
     Card("recall@10", "Recall@10", "Share of the relevant passages among the first ten."),
     Card("precision@5", "Precision@5", "Share of relevant passages among the first five."),
     Card(
-        "correct_refusal",
+        REFUSED,
         "Correct refusals",
         "Share of the questions that the documents do not answer for which nothing came back. "
         "A higher threshold refuses more.",
@@ -58,7 +59,23 @@ class Ranges:
 
 def cards(run: Run, before: Run | None, ranges: Ranges, changes: Mapping[str, Comparison]) -> None:
     """Five figures of retrieval."""
-    card_grid(CARDS, run, before, ranges, changes)
+    shown_cards = [_refusals(run) if card.metric == REFUSED else card for card in CARDS]
+    card_grid(shown_cards, run, before, ranges, changes)
+
+
+def _refusals(run: Run) -> Card:
+    """The card of unanswerable questions: by the state of their answers, where it was measured."""
+    card = next(card for card in CARDS if card.metric == REFUSED)
+    if DOUBTED not in run.metrics:
+        return card
+    return replace(
+        card,
+        metric=DOUBTED,
+        help="Share of the questions that the documents do not answer whose answer is refused or "
+        f"doubtful. The search refuses {run.metrics.get(REFUSED, 0.0):.0%}; the rest lacks key "
+        "words of the question. A higher threshold, or a higher limit of Other topics, refuses "
+        "more.",
+    )
 
 
 def card_grid(

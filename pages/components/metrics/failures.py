@@ -78,13 +78,15 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
         "Found": f"{result.found} of {result.relevant}" if result.relevant else None,
         "nDCG@10": score(result),
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
-        if result.metrics
+        if result.answerable and result.metrics
         else None,
     }
 
 
 def _first(result: QuestionResult) -> str:
     if not result.answerable:
+        if result.ranking and result.metrics.get("correct_doubt"):
+            return "doubted, rightly"
         return "answered, wrongly" if result.ranking else "refused, rightly"
     if result.first_relevant is None and result.cut_rank is not None:
         return f"rank {result.cut_rank:,}, cut by the threshold"

@@ -15,7 +15,11 @@ def cards(figures: OperationFigures) -> None:
     rated = figures.thumbs_up + figures.thumbs_down
     metrics = (
         ("Questions", f"{figures.questions:,}", "Of all visitors, failed ones too."),
-        ("Refused", _share(figures.refused_share), "Share of the questions that were refused."),
+        (
+            "Doubtful, refused",
+            f"{_share(figures.doubtful_share)}, {_share(figures.refused_share)}",
+            "Shares of the questions that were probably not answered, and that were refused.",
+        ),
         ("Failed", f"{figures.failed:,}", "Answers that a fault kept from beginning."),
         (
             "Time, median",

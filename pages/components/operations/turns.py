@@ -32,6 +32,7 @@ _FAULTS: Mapping[str, str] = {
     "unsupported": "cites what is not there",
     "unsupported sentence": "not supported",
     "no citation": "cites nothing",
+    "doubtful": "doubtful",
     "refused": "refused",
 }
 

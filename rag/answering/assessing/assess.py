@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from rag.answering.assessing.conflicts import conflict_words, disagreeing
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm
-from rag.answering.assessing.model import answer_model
+from rag.answering.assessing.model import AnswerModel, answer_model
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Vocabulary
@@ -17,6 +18,9 @@ from rag.errors import ProviderError
 from rag.protocols import Embedder
 from rag.types import Answer, AnswerStatus, Assessment, Trace, Usage
 
+NO_CODE = 0.02
+"""The greatest probability where no passage has a code that the question names, or the quoted one
+has none of its codes."""
 NAMED = 3
 """Missing terms that a reason names."""
 ALIKE = 0.6
@@ -43,13 +47,23 @@ class Assessor:
         except ProviderError:
             return None
         model = answer_model(self.embedder.id)
-        probability = round(model.probability(evidence.figures), 4)
+        probability = round(probability_of(evidence, model), 4)
         missing = tuple(term.text for term in evidence.missing)
         if not all(check.borne_out for check in answer.sentences):
             return Assessment("doubtful", _UNSUPPORTED, probability, missing)
         if probability < model.limit:
             return Assessment("doubtful", _doubt(evidence, answer.trace), probability, missing)
+        editions = disagreeing(answer.citations, self.reader, self.words)
+        if editions:
+            reason = conflict_words(editions)
+            return Assessment("conflicting", reason, probability, missing, editions)
         return Assessment("answered", _borne_out(evidence), probability, missing)
+
+
+def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
+    """The probability that the first quote is right; a missing code leaves hardly any."""
+    probability = model.probability(evidence.figures)
+    return min(probability, NO_CODE) if _lacks_code(evidence) else probability
 
 
 def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
@@ -69,6 +83,11 @@ def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
         return replace(answer, assessment=assessment)
 
     return assessed
+
+
+def _lacks_code(evidence: QuoteEvidence) -> bool:
+    unknown = any(term.kind == "code" and not term.known for term in evidence.missing)
+    return unknown or evidence.codes == 0.0
 
 
 def _borne_out(evidence: QuoteEvidence) -> str:

@@ -1,22 +1,34 @@
-"""Evidence that a quote answers a question, as figures between 0 and 1 that a model weighs."""
+"""Evidence that a quote answers a question, as figures that a model weighs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 import numpy as np
 
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.reading import PassageReader
+from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.protocols import Embedder
-from rag.types import Citation, Trace
+from rag.types import Citation, Hit, Trace
 
+NEAR = 0.5
+"""A passage with that share of the question's weight is on its subject."""
+AGREEING = 5
+"""Passages of an answer, by the default of recipes: what their number is a share of."""
+FAR, CLOSE = 0.3, 0.8
+"""Cosines of two single words: up to the one they have nothing in common, from the other on they
+mean the same."""
+BESIDE_CODE = 0.25
+"""What a word counts beside a code whose entry is quoted."""
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_FEWEST_LETTERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,103 +36,99 @@ class QuoteEvidence:
     """Figures that speak for an answer, and the terms that it lacks.
 
     ``figures`` are by the names that a model knows. ``missing`` are the key terms that neither the
-    quotes nor what stands above them has, the heaviest first.
+    quotes nor what stands above them has, the rarest first. ``codes`` is the share of its codes
+    that quotes and passage have; None for a question without codes.
     """
 
     figures: Mapping[str, float]
     missing: tuple[KeyTerm, ...] = ()
+    codes: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class EvidenceReader:
     """Collects the evidence of answers from one index."""
 
-    def __init__(self, embedder: Embedder, reader: PassageReader, words: Vocabulary) -> None:
-        self._embedder = embedder
-        self._reader = reader
-        self._words = words
+    embedder: Embedder
+    reader: PassageReader
+    words: Vocabulary
 
     def read(self, trace: Trace, citations: Sequence[Citation]) -> QuoteEvidence:
-        """Hold the quotes of an answer against its question."""
-        question = trace.searched
-        wanted = key_terms(question, self._words)
-        first = citations[0]
-        quotes = [self._quoted(citation) for citation in citations]
-        said = terms_of(quotes[0], self._words)
-        all_said = frozenset[str]().union(*(terms_of(quote, self._words) for quote in quotes))
-        above = self._words.terms(self._reader.context(first.hit))
-        passage = self._words.terms(f"{first.hit.chunk.text} {first.hit.chunk.context}") | above
-        anywhere = passage.union(
-            *(
-                self._words.terms(f"{hit.chunk.text} {self._reader.context(hit)}")
-                for hit in trace.hits
-            )
-        )
-        vectors = self._embedder.embed([quotes[0].text], "document")
-        query = self._embedder.embed([question], "query")[0]
-        dense = [hit.parts.get("dense", hit.relevance) for hit in trace.hits] or [0.0]
-        own = first.hit.parts.get("dense", first.hit.relevance)
-        soft = self._soft(wanted, quotes[0], above)
-        lacking = [term for term in wanted if not term.borne_out(all_said | above)]
+        """Hold the quotes of an answer, and the passage of the first one, against its question.
+
+        Raises ProviderError when a remote embedder fails.
+        """
+        first = citations[0].hit
+        quotes = [self.reader.quoted(citation) for citation in citations]
+        above = self.words.terms(self.reader.context(first))
+        said = terms_of(quotes[0], self.words) | above
+        together = said.union(*(terms_of(quote, self.words) for quote in quotes[1:]))
+        passage = self._passage(first)
+        others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
+        entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
+        wanted = _by_code(key_terms(trace.searched, self.words), entry)
+        lacking = [term for term in wanted if term.borne_out(together | passage) < 1]
+        absent = [term for term in wanted if term.borne_out(together) < 1]
+        codes = [t.borne_out(together | passage) for t in wanted if t.kind == "code"]
+        own, elsewhere = _share(wanted, passage), [_share(wanted, terms) for terms in others]
         figures = {
-            "said": _share(wanted, said),
-            "above": _share(wanted, said | above),
-            "together": _share(wanted, all_said | above),
-            "passage": _share(wanted, passage),
-            "anywhere": _share(wanted, anywhere),
-            "unknown": sum(term.share for term in wanted if not term.known),
-            "heaviest_missing": max(
-                (t.share for t in wanted if not t.borne_out(passage)), default=0.0
-            ),
-            "named_missing": _share([t for t in wanted if t.kind != "word"], frozenset())
-            if False
-            else sum(
-                t.share for t in wanted if t.kind != "word" and not t.borne_out(all_said | above)
-            ),
-            "code_missing": float(
-                any(
-                    t.kind in ("code", "figure") and not t.borne_out(all_said | passage)
-                    for t in wanted
-                )
-            ),
-            "soft": soft[0],
-            "soft_least": soft[1],
-            "cosine": float(vectors[0] @ query),
-            "dense": float(own),
-            "lead": float(max(dense) - np.median(dense)),
-            "first": float(bool(trace.hits) and first.hit.chunk.key == trace.hits[0].chunk.key),
-            "terms": float(len(wanted)),
-            "checked": float(first.checked),
+            "passage": own,
+            "best_elsewhere": max(elsewhere, default=0.0) - own,
+            "agreeing": sum(share >= NEAR for share in (own, *elsewhere)) / AGREEING,
+            "code": float(any(term.kind == "code" for term in lacking)),
+            "figure": float(any(term.kind == "figure" for term in lacking)),
+            "unknown_name": float(any(not t.known and t.kind in ("code", "name") for t in wanted)),
+            "words_lead": _lead([hit.parts.get("bm25", 0.0) for hit in trace.hits]),
+            "dense": float(first.parts.get("dense", first.relevance)),
+            "soft": self._nearness(quotes[0], [t for t in wanted if t.borne_out(said) < 1]),
         }
-        return QuoteEvidence(figures, tuple(sorted(lacking, key=lambda term: -term.weight)))
-
-    def _quoted(self, citation: Citation) -> Statement:
-        for statement in self._reader.statements(citation.hit):
-            if statement.quote == citation.quote:
-                return statement
-        return Statement(citation.quote or citation.hit.chunk.text, citation.quote, 0)
-
-    def _soft(
-        self, wanted: Sequence[KeyTerm], quote: Statement, above: Terms
-    ) -> tuple[float, float]:
-        said = terms_of(quote, self._words) | above
-        absent = [term for term in wanted if not term.borne_out(said)]
-        if not absent:
-            return 1.0, 1.0
-        there = sorted(
-            {
-                word.casefold()
-                for word in _WORD.findall(f"{quote.text} {quote.caption}")
-                if len(word) > 2 and self._words.terms(word) & said
-            }
+        return QuoteEvidence(
+            figures,
+            tuple(sorted(absent, key=lambda term: -term.weight)),
+            fmean(codes) if codes else None,
         )
-        if not there:
-            return 1 - sum(term.share for term in absent), 0.0
-        known = self._embedder.embed(there, "document")
-        asked = self._embedder.embed([term.text.casefold() for term in absent], "document")
-        near = np.clip((asked @ known.T).max(axis=1), 0, 1)
-        gain = sum(term.share * float(value) for term, value in zip(absent, near, strict=True))
-        return 1 - sum(term.share for term in absent) + gain, float(near.min())
+
+    def _passage(self, hit: Hit) -> Terms:
+        context = self.reader.context(hit)
+        return self.words.terms(f"{hit.chunk.text} {hit.chunk.context} {context}")
+
+    def _nearness(self, quote: Statement, absent: Sequence[KeyTerm]) -> float:
+        """The share of the question that the quote says, in other words too.
+
+        A term that it lacks counts by the cosine with the nearest of its words.
+        """
+        lost = sum(term.share for term in absent)
+        texts = {word.casefold() for word in _WORD.findall(f"{quote.text} {quote.caption}")}
+        there = sorted(word for word in texts if len(word) >= _FEWEST_LETTERS)
+        if not absent or not there:
+            return 1.0 - lost
+        known = self.embedder.embed(there, "document")
+        asked = self.embedder.embed([term.text.casefold() for term in absent], "document")
+        near = np.clip(((asked @ known.T).max(axis=1) - FAR) / (CLOSE - FAR), 0, 1)
+        return 1.0 - lost + float(near @ np.array([term.share for term in absent]))
+
+
+def _lead(scores: Sequence[float]) -> float:
+    """The share of the greatest score that the middle one lacks; 0 without scores."""
+    best = max(scores, default=0.0)
+    return float((best - np.median(scores)) / best) if best > 0 else 0.0
+
+
+def _by_code(wanted: Sequence[KeyTerm], entry: Terms) -> tuple[KeyTerm, ...]:
+    """The key terms with less weight on words where the quote is the entry of the very code.
+
+    "Error" is how a question about CV-118 puts it, not what the row has to say.
+    """
+    codes = [term for term in wanted if term.kind == "code"]
+    if not codes or any(term.borne_out(entry) < 1 for term in codes):
+        return tuple(wanted)
+    weights = [term.share * (1.0 if term.kind == "code" else BESIDE_CODE) for term in wanted]
+    total = sum(weights)
+    return tuple(
+        replace(term, share=weight / total) for term, weight in zip(wanted, weights, strict=True)
+    )
 
 
 def _share(wanted: Sequence[KeyTerm], terms: Terms) -> float:
+    """The share of the question's weight that some terms bear out."""
     return sum(term.share * term.borne_out(terms) for term in wanted)

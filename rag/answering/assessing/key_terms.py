@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag.answering.vocabulary import Terms, Vocabulary
+from rag.lexical.languages import language
 
 Kind = Literal["code", "figure", "name", "word"]
 
@@ -15,6 +16,8 @@ _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
 _PART = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
+_CAPITAL_NOUNS = frozenset({"de", "lb"})
+"""Languages that begin every noun with a capital letter, where capitals make no name."""
 _MEASURING = """
     name number amount kind type sort way thing mean meaning happen say tell give need want know
     please explain describe list difference example
@@ -58,13 +61,13 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
 
 
 def _tokens(question: str, wanted: Terms, words: Vocabulary) -> Iterator[tuple[str, Kind, Terms]]:
-    shouted = question.isupper()
+    no_names = question.isupper() or language(question) in _CAPITAL_NOUNS
     taken = set[Terms]()
     for match in _TOKEN.finditer(question):
         text = match.group()
         terms = words.terms(text) & wanted
         whole = "".join(_PART.findall(text)).casefold()
-        kind = _kind(text, not _LETTER.search(question[: match.start()]) or shouted)
+        kind = _kind(text, not _LETTER.search(question[: match.start()]) or no_names)
         if kind == "code" and whole in terms:
             terms = frozenset({whole})
         if terms and terms not in taken:

@@ -33,6 +33,7 @@ METRIC_TITLES: Mapping[str, str] = {
     "token_precision": "Span precision in tokens",
     "token_iou": "Span IoU in tokens",
     "correct_refusal": "Correct refusals",
+    "correct_doubt": "Correct refusals and doubts",
     "false_refusal": "False refusals",
     **ANSWER_TITLES,
 }
@@ -58,6 +59,8 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
     "correct_refusal": "The share of questions that the documents do not answer for which nothing "
     "was returned.",
+    "correct_doubt": "The share of questions that the documents do not answer whose answer is "
+    "refused or doubtful.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "
     "was returned.",
     "groundedness": "The share of an answer's sentences that are supported by the passages they "

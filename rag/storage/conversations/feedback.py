@@ -18,6 +18,7 @@ DISMISSED, LABELLED = "dismissed", "labelled"
 
 DOWN = turn.c.thumb < 0
 REFUSED = turn.c.status == "refused"
+DOUBTFUL = cast(turn.c.details, String).contains('"state": "doubtful"')
 _SENTENCES = cast(turn.c.sentences, String)
 UNSUPPORTED = or_(_SENTENCES.contains('"unsupported"'), _SENTENCES.contains('"uncited"'))
 """Turns with an unsupported sentence: by what it cites, or as it cites nothing."""
@@ -40,7 +41,8 @@ class Feedback:
 class FeedbackFigures:
     """Counts of turns: ended, thumbs, refusals, those with a sentence that its sources do not bear
     out, those that led to a further question, those of which a citation was opened, those that wait
-    for a review, and those that would, but are ``unseen``: nobody but who asked sees them."""
+    for a review, those that would, but are ``unseen``: nobody but who asked sees them, and those
+    whose answer is doubtful."""
 
     turns: int
     up: int
@@ -51,11 +53,12 @@ class FeedbackFigures:
     opened: int
     waiting: int
     unseen: int = 0
+    doubtful: int = 0
 
 
 def waiting(connection: Connection, scope: Scope, limit: int) -> list[Feedback]:
-    """Turns with a thumb down, refused, or with an unsupported sentence, that no review settled;
-    newest first."""
+    """Turns with a thumb down, refused, doubtful, or with an unsupported sentence, that no review
+    settled; newest first."""
     return _rows(connection, scope, _waits(), limit)
 
 
@@ -82,6 +85,7 @@ def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
             turn.c.clicks > 0,
             _waits() & _seen(scope),
             _waits() & ~_seen(scope),
+            DOUBTFUL,
         )
     )
     statement = (
@@ -94,7 +98,7 @@ def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
 
 
 def _waits() -> ColumnElement[bool]:
-    return and_(turn.c.review == "", or_(DOWN, REFUSED, UNSUPPORTED))
+    return and_(turn.c.review == "", or_(DOWN, REFUSED, DOUBTFUL, UNSUPPORTED))
 
 
 def _seen(scope: Scope) -> ColumnElement[bool]:

@@ -1,0 +1,74 @@
+"""Editions of one document: last year's policy and this year's say the same with other figures."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from rag.answering.vocabulary import Terms
+
+ALIKE = 0.3
+"""Two statements of editions that share this much of their words (Jaccard) are on one matter."""
+_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d(?:[-_.](?:0[1-9]|1[0-2])(?:[-_.][0-3]\d)?)?)(?!\d)")
+_VERSION = re.compile(
+    r"(?:^|[^a-z])(?:v|ver|version|rev|revision|ed|edition)[-_. ]?(\d+(?:\.\d+)*)$|\((\d{1,2})\)$",
+    re.IGNORECASE,
+)
+"""At the end of a name alone: "V8" within it may be the product."""
+_STATUS = re.compile(r"(?:^|[-_ .(])(?:old|new|draft|final|current|archived?)(?=$|[-_ .)])", re.I)
+_SEPARATOR = re.compile(r"[\W_]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_COUNT = re.compile(
+    r"\b(?:no|not|never|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
+    r"|twenty|thirty|forty|fifty|sixty|ninety|hundred|half|january|february|march|april|may|june"
+    r"|july|august|september|october|november|december)\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def family(name: str) -> str:
+    """The name of a document without year, version and status: the same for all its editions."""
+    stem = _stem(name)
+    for pattern in (_DAY, _VERSION, _STATUS):
+        stem = pattern.sub(" ", stem)
+    return " ".join(_SEPARATOR.sub(" ", stem).casefold().split())
+
+
+def are_editions(one: str, other: str) -> bool:
+    """Whether two names are of editions of one document."""
+    return one != other and bool(family(one)) and family(one) == family(other)
+
+
+def day_of(name: str) -> str:
+    """The date in a document's name, as ``2026``, ``2026-03`` or ``2026-03-31``; "" for none."""
+    match = _DAY.search(name)
+    return re.sub(r"[_.]", "-", match.group(1)) if match else ""
+
+
+def order_of(name: str) -> tuple[str, tuple[int, ...]]:
+    """A key that sorts the editions of a document from the oldest to the newest."""
+    match = _VERSION.search(_stem(name))
+    number = (match.group(1) or match.group(2)) if match else ""
+    return day_of(name), tuple(map(int, number.split("."))) if number else ()
+
+
+def differ(one: str, other: str) -> bool:
+    """Whether two statements have different numbers."""
+    return _figures(one) != _figures(other)
+
+
+def on_one_matter(one: Terms, other: Terms) -> bool:
+    """Whether two statements share enough words besides their numbers."""
+    words = [frozenset(term for term in terms if not term[:1].isdigit()) for terms in (one, other)]
+    either = len(words[0] | words[1])
+    return either > 0 and len(words[0] & words[1]) / either >= ALIKE
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0] or name
+
+
+def _figures(text: str) -> frozenset[str]:
+    spelt = (word.casefold() for word in _COUNT.findall(text))
+    return frozenset((*_NUMBER.findall(text), *spelt))

@@ -1,0 +1,48 @@
+"""Unanswerable questions of a set: whether their answers are refused or doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rag import answering, providers
+from rag.recipe import AnswerRecipe
+from rag.retrieval import retrieve
+from rag.search.corpus import StoredSources
+from rag.search.snapshot import SearchSnapshot
+from rag.services import Services
+from rag.types import Question
+
+METRIC = "correct_doubt"
+FLAGGED = ("doubtful", "refused")
+"""States that tell the reader not to rely on an answer."""
+
+
+def correct_doubts(
+    services: Services, snapshot: SearchSnapshot, questions: Sequence[Question], base: str
+) -> Mapping[str, Mapping[str, float]]:
+    """``METRIC`` by the id of each unanswerable question: 1 where its answer is flagged.
+
+    Answers are quotes. Nothing is measured where that would ask a model or service outside.
+    """
+    recipe = snapshot.recipe
+    if (
+        recipe.search.asks_chat
+        or recipe.search.rerank
+        or not providers.is_local(recipe.index.embedder)
+    ):
+        return {}
+    index = snapshot.index
+    sources = StoredSources(services.database, snapshot.base_id, base)
+    words = answering.Vocabulary(index.lexical, len(index.passages))
+    embedder = services.remembering(recipe.index.embedder)
+    corpus, threshold = snapshot.corpus(), snapshot.threshold_rule.threshold
+
+    def flagged(question: Question) -> bool:
+        trace = retrieve(question.text, recipe, corpus, threshold)
+        quoted = answering.answer(
+            trace, AnswerRecipe(), embedder=embedder, chat=None, sources=sources, words=words
+        )
+        return quoted.answer.state in FLAGGED
+
+    unanswerable = [question for question in questions if not question.answerable]
+    return {question.id: {METRIC: float(flagged(question))} for question in unanswerable}

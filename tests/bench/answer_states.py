@@ -1,0 +1,215 @@
+"""The states of answers on documents that their model was not fitted on.
+
+``python -m rag bench --only answer_states`` asks questions of four collections without a language
+model. Each question that has an answer is also asked of a copy from which the documents that answer
+it were deleted: what is left is on the topic, and does not answer. For each collection a model that
+was fitted on the others prints
+
+- ``answerable flagged``: answerable questions that are doubtful or refused (wanted: at most 8 %),
+- ``taken out flagged``: the same questions without their documents (wanted: at least 80 %),
+- ``unanswerable flagged``: questions of the sample that were written without an answer (80 %),
+- ``answered right``: answers in the state *answered* or *conflicting* whose first quote is in a
+  labelled passage (wanted: at least 92 %), and ``any quote right``: one of their quotes is,
+- ``right line first``: all answerable questions whose first quote is in a labelled passage.
+
+``python -m tests.bench.answer_states FOLDER [HOME]`` fits the shipped model on all of them; a home
+that is named is kept, and nothing is read or embedded a second time.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rag import SAMPLE, Answer, KnowledgeBase, Recipe, Settings, Workspace
+from rag.answering.assessing.assess import probability_of
+from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
+from rag.answering.assessing.fitting import Observation, fitted
+from rag.answering.assessing.model import AnswerModel, write_shipped
+from rag.answering.reading import PassageReader
+from rag.answering.vocabulary import Vocabulary
+from rag.search.corpus import StoredSources
+from rag.services import Services
+from rag.types import Citation, Question
+
+COLLECTIONS = (SAMPLE, "xquad_en", "anthropic_docs", "xquad_de")
+FITTED_ON = {"minilm": True, "": False}
+"""The shipped models by the beginning of an embedder's id, and whether each weighs cosines."""
+QUESTIONS = 60
+"""Of a collection; of the sample all."""
+COPIES = 2
+"""Each lacks the documents of so many parts of the questions."""
+LEAST_GRADE = 2
+"""Of labels that grade; labels of whole documents have the grade 1."""
+SPANS_OF_ANSWERS = ("xquad_en", "xquad_de")
+"""Collections whose labels are the answers themselves, with the grade 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An answer to one question: its evidence, None where it was refused.
+
+    ``right`` says of each quote whether it is in a labelled passage.
+    """
+
+    kind: str
+    evidence: QuoteEvidence | None
+    right: tuple[bool, ...] = ()
+
+
+def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[str, float]:
+    """Shares by ``"COLLECTION: WHAT"``, each by a model that was fitted without the collection."""
+    with tempfile.TemporaryDirectory() as home:
+        asked = answers(Path(home), folder, collections)
+    return left_out(asked)
+
+
+def left_out(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
+    """The figures of each collection by a model that was fitted on the others, and of all."""
+    figures: dict[str, float] = {}
+    states = list[tuple[Asked, bool]]()
+    for name, rows in asked.items():
+        model = model_of({other: asked[other] for other in asked if other != name}, cosines=True)
+        own = [(row, _flagged(row, model)) for row in rows]
+        figures |= {f"{name}: {what}": share for what, share in _shares(own).items()}
+        states += own
+    return figures | {f"all: {what}": share for what, share in _shares(states).items()}
+
+
+def model_of(asked: Mapping[str, Sequence[Asked]], *, cosines: bool) -> AnswerModel:
+    """A model from some collections, each of which counts alike."""
+    observations = [
+        Observation(name, row.evidence.figures, row.kind == "answerable" and row.right[0])
+        for name, rows in asked.items()
+        for row in rows
+        if row.evidence is not None
+    ]
+    return fitted(observations, cosines=cosines)
+
+
+def _flagged(row: Asked, model: AnswerModel) -> bool:
+    return row.evidence is None or probability_of(row.evidence, model) < model.limit
+
+
+def _shares(states: Sequence[tuple[Asked, bool]]) -> dict[str, float]:
+    def flagged(kind: str) -> list[bool]:
+        return [doubt for row, doubt in states if row.kind == kind]
+
+    answerable = [(row, doubt) for row, doubt in states if row.kind == "answerable"]
+    answered = [row for row, doubt in answerable if not doubt]
+    shares = {
+        "answerable flagged": flagged("answerable"),
+        "taken out flagged": flagged("taken out"),
+        "unanswerable flagged": flagged("unanswerable"),
+        "answered right": [row.right[0] for row in answered],
+        "answered, any quote right": [any(row.right) for row in answered],
+        "right line first": [bool(row.right) and row.right[0] for row, _ in answerable],
+    }
+    return {what: float(np.mean(values)) for what, values in shares.items() if values}
+
+
+def answers(home: Path, folder: Path, collections: Sequence[str]) -> dict[str, list[Asked]]:
+    """Read all collections into a home, and ask their questions with and without documents."""
+    settings = Settings.from_env({}, home=home)
+    workspace, services = Workspace(settings), Services.start(settings)
+    asked = {name: _asked(workspace, services, folder, name) for name in collections}
+    workspace.close()
+    return asked
+
+
+def _asked(workspace: Workspace, services: Services, folder: Path, name: str) -> list[Asked]:
+    base = _base(workspace, name, folder)
+    _, questions = base.evaluator.questions(name)
+    answerable = sorted((item for item in questions if item.answerable), key=lambda item: item.id)
+    if name != SAMPLE:
+        answerable = random.Random(0).sample(answerable, min(QUESTIONS, len(answerable)))
+    others = [item for item in questions if not item.answerable]
+    rows = _answers(services, base, answerable, "answerable")
+    rows += _answers(services, base, others, "unanswerable")
+    for number in range(COPIES):
+        part = answerable[number::COPIES]
+        rows += _answers(services, _without(workspace, base, part, number), part, "taken out")
+    return rows
+
+
+def _without(
+    workspace: Workspace, base: KnowledgeBase, questions: Sequence[Question], number: int
+) -> KnowledgeBase:
+    """A copy of a base without the documents that answer some questions."""
+    name = f"{base.name} without {number}"
+    if name not in {info.name for info in workspace.bases()}:
+        copy, job = workspace.duplicate(base.name, name)
+        workspace.jobs.run(job)
+        gone = {label.document_id for question in questions for label in question.evidence}
+        copy.documents.delete_documents(sorted(gone))
+    return workspace.base(name)
+
+
+def _base(workspace: Workspace, name: str, folder: Path) -> KnowledgeBase:
+    if name not in {info.name for info in workspace.bases()}:
+        if name == SAMPLE:
+            _, job = workspace.start_demo()
+        else:
+            job = workspace.create(name, Recipe()).documents.import_beir(folder / name, "test")
+        workspace.jobs.run(job)
+    return workspace.base(name)
+
+
+def _answers(
+    services: Services, base: KnowledgeBase, questions: Sequence[Question], kind: str
+) -> list[Asked]:
+    recipe = base.recipe()
+    index = services.indexes.current(base.id, recipe.index)
+    reader = EvidenceReader(
+        services.remembering(recipe.index.embedder),
+        PassageReader(StoredSources(services.database, base.id, base.name)),
+        Vocabulary(index.lexical, len(index.passages)),
+    )
+    return [
+        _observed(reader, base.ask(item.text, recipe).answer, item, kind, base.name)
+        for item in questions
+    ]
+
+
+def _observed(
+    reader: EvidenceReader, answer: Answer, question: Question, kind: str, base: str
+) -> Asked:
+    if not answer.citations:
+        return Asked(kind, None)
+    evidence = reader.read(answer.trace, answer.citations)
+    least = 1 if base in SPANS_OF_ANSWERS else LEAST_GRADE
+    right = tuple(_is_right(citation, question, least) for citation in answer.citations)
+    return Asked(kind, evidence, right)
+
+
+def _is_right(citation: Citation, question: Question, least: int) -> bool:
+    """Whether a quote is in a labelled passage, or its document is labelled as a whole."""
+    chunk, quote = citation.hit.chunk, citation.quote
+    start = chunk.start + max(chunk.text.find(quote), 0)
+    return any(
+        label.document_id == chunk.document_id
+        and (
+            label.end is None
+            or (label.grade >= least and start < label.end and label.start < start + len(quote))
+        )
+        for label in question.evidence
+    )
+
+
+def main(folder: Path, home: Path | None = None) -> None:
+    """Fit the shipped models on all collections."""
+    with tempfile.TemporaryDirectory() as fresh:
+        asked = answers(home or Path(fresh), folder, COLLECTIONS)
+    for what, share in left_out(asked).items():
+        sys.stdout.write(f"{what:60} {share:.3f}\n")
+    write_shipped({name: model_of(asked, cosines=use) for name, use in FITTED_ON.items()})
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

@@ -1,0 +1,133 @@
+"""The state of an answer wherever one leaves: command line, REST, MCP, stored turns, exports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from rag import KnowledgeBase, Workspace
+from rag.__main__ import main
+from rag.storage.conversations.tables import turn
+from tests.api import client
+from tests.workspaces import QUICK, add, workspace_at
+
+ERRORS = (
+    "CV-115 means that the speed sensors disagree. CV-118 means that the rotor was not recognised. "
+    "CV-126 means that the mains failed."
+)
+POLICY = "Everybody who works five days a week has {days} days of annual leave per calendar year."
+KNOWN = "What does CV-118 mean?"
+UNKNOWN = "What does CV-155 mean?"
+LEAVE = "How many days of annual leave do I have per calendar year?"
+RECIPE = QUICK.with_fields({"search.threshold": None, "search.refuse": "off"})
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    filled = workspace_at(tmp_path)
+    base = filled.create("manuals", RECIPE)
+    add(
+        filled,
+        base,
+        {
+            "errors.md": ERRORS,
+            "leave-policy-2024.md": POLICY.format(days=27),
+            "leave-policy-2026.md": POLICY.format(days=29),
+        },
+    )
+    return filled
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    return workspace.base("manuals")
+
+
+def spoken(capsys: pytest.CaptureFixture[str], home: Path, question: str) -> dict[str, Any]:
+    assert main(["ask", "manuals", question, "--home", str(home), "--json"]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+def test_a_code_that_no_passage_has_is_doubtful_and_named(base: KnowledgeBase) -> None:
+    answer = base.ask(UNKNOWN, RECIPE).answer
+    assert answer.state == "doubtful"
+    assert answer.assessment is not None
+    assert answer.assessment.reason == "No passage has CV-155. Nearest: CV-115."
+    assert answer.assessment.missing == ("CV-155",)
+    assert answer.assessment.probability is not None
+    assert answer.assessment.probability <= 0.02
+
+
+def test_a_code_that_is_quoted_is_answered(base: KnowledgeBase) -> None:
+    answer = base.ask(KNOWN, RECIPE).answer
+    assert answer.state == "answered"
+    assert answer.assessment is not None
+    assert answer.assessment.missing == ()
+
+
+def test_editions_that_disagree_are_both_shown_the_newest_first(base: KnowledgeBase) -> None:
+    answer = base.ask(LEAVE, RECIPE).answer
+    assert answer.state == "conflicting"
+    assert answer.assessment is not None
+    told = [
+        (edition.n, edition.document, edition.day, edition.in_force)
+        for edition in answer.assessment.editions
+    ]
+    assert told == [
+        (1, "leave-policy-2026.md", "2026", True),
+        (2, "leave-policy-2024.md", "2024", False),
+    ]
+    assert answer.text.index("29 days") < answer.text.index("27 days")
+
+
+def test_a_refusal_is_a_state_too(base: KnowledgeBase) -> None:
+    answer = base.ask(
+        KNOWN, RECIPE.with_fields({"search.threshold": 1.0, "search.exact_codes": False})
+    ).answer
+    assert (answer.status, answer.state) == ("refused", "refused")
+
+
+def test_command_line_and_rest_tell_the_same(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = client(workspace, "ask").post(
+        "/api/v1/knowledge-bases/manuals/ask", json={"question": UNKNOWN}
+    )
+    told = spoken(capsys, tmp_path, UNKNOWN)
+    assert rest.status_code == 200
+    assert rest.json()["state"] == told["state"] == "doubtful"
+    assert rest.json()["assessment"] == told["assessment"]
+    assert told["assessment"]["reason"] == "No passage has CV-155. Nearest: CV-115."
+    assert main(["ask", "manuals", UNKNOWN, "--home", str(tmp_path)]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "Probably not answered here. No passage has CV-155. Nearest: CV-115."
+
+
+def test_turns_keep_their_state_and_old_ones_open_without(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    talk = base.conversations.open(None)
+    answer = base.ask(LEAVE, RECIPE).answer
+    number = base.conversations.ask(talk, LEAVE, RECIPE)
+    base.conversations.conclude(number, answer)
+    [stored] = base.conversations.turns(talk)
+    assert stored.state == "conflicting"
+    assert stored.details.assessment == answer.assessment
+    with base._database.write() as connection:
+        connection.execute(update(turn).values(details={}))
+    [old] = base.conversations.turns(talk)
+    assert (old.state, old.answer) == (None, answer.text)
+
+
+def test_doubtful_answers_wait_for_a_review(base: KnowledgeBase) -> None:
+    talk = base.conversations.open(None)
+    for question in (KNOWN, UNKNOWN):
+        number = base.conversations.ask(talk, question, RECIPE)
+        base.conversations.conclude(number, base.ask(question, RECIPE).answer)
+    assert [item.turn.question for item in base.reviews.waiting()] == [UNKNOWN]
+    assert base.reviews.figures().doubtful == 1

@@ -1,0 +1,38 @@
+"""The chat page: the state of an answer comes first, and doubt names what is missing."""
+
+from __future__ import annotations
+
+from rag import KnowledgeBase
+from tests.handbook import LEAVE, ask, texts, visit
+
+UNKNOWN = "Until when may unused leave RX-77 be carried over?"
+
+
+def test_an_answer_begins_with_its_state(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    shown = texts(app)
+    assert "##### :green[:material/check_circle:] Answered" in shown
+    assert shown.index("Answered") < shown.index("30 June")
+    assert base.conversations.turns(1)[0].state == "answered"
+
+
+def test_below_doubt_the_quotes_are_the_nearest_passages(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), UNKNOWN)
+    shown = texts(app)
+    assert "##### :orange[:material/help:] Probably not answered here" in shown
+    assert "No passage has RX" in shown
+    assert "Nearest passages, not the answer:" in shown
+    assert shown.index("Nearest passages") < shown.index("30 June")
+    again = texts(visit("chat.py", talk="1"))
+    assert "Probably not answered here" in again
+
+
+def test_a_doubtful_answer_takes_a_thumb_and_waits_for_a_review(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), UNKNOWN)
+    [turn] = base.conversations.turns(1)
+    app.get("feedback")[0].set_value(0).run()
+    assert not app.exception
+    assert base.conversations.turns(1)[0].thumb == -1
+    review = texts(visit("usage.py", review_kind="Doubtful"))
+    assert ":orange-badge[:material/help: doubtful]" in review
+    assert turn.question.partition(" RX")[0] in review
