@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.answering.editions import are_editions, day_of, differ, on_one_matter, order_of
+from rag.answering.assessing.editions import are_editions, day_of, differ, on_one_matter, order_of
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answering.editions import are_editions, day_of, differ, family, on_one_matter, order_of
+from rag.answering.assessing.editions import (
+    are_editions,
+    day_of,
+    differ,
+    family,
+    on_one_matter,
+    order_of,
+)
 from rag.answering.vocabulary import Vocabulary
 
 

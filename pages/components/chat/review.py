@@ -24,8 +24,8 @@ def review(base: KnowledgeBase) -> None:
     if not allowed(base, "reviews.waiting"):
         return
     st.caption(
-        "Answers with a thumb down, in doubt or with an unsupported sentence, and refusals. Turn one "
-        "into a labeled question, and the next evaluation measures it."
+        "Answers with a thumb down, in doubt or with an unsupported sentence, and refusals. Turn "
+        "one into a labeled question, and the next evaluation measures it."
     )
     figures = base.reviews.figures()
     _figures(figures)

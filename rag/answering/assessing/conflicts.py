@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rag.answering.editions import are_editions, day_of, differ, on_one_matter, order_of
+from rag.answering.assessing.editions import are_editions, day_of, differ, on_one_matter, order_of
 from rag.answering.reading import PassageReader
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Vocabulary
