@@ -41,7 +41,7 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
         "MRR@10": f"{run.metrics['mrr@10']:.3f}",
         "Recall@10": f"{run.metrics['recall@10']:.3f}",
         "Precision@5": f"{run.metrics['precision@5']:.3f}",
-        "Correct refusals": f"{run.metrics['correct_refusal']:.0%}",
+        "Correct refusals": f"{run.metrics['correct_doubt']:.0%}",
     }
     assert [metric.delta for metric in app.metric] == [""] * 5
 
@@ -131,7 +131,7 @@ def test_questions_are_listed_failures_first(labelled: Workspace, open_page: Ope
     app = open_page("metrics.py")
     table = app.dataframe[-1].value
     assert table["Question"][0] == "Who won the world cup in 1954?"
-    assert table["First relevant"][0] == "answered, wrongly"
+    assert table["First relevant"][0] == "doubted, rightly"
     assert list(table["nDCG@10"]) == sorted(table["nDCG@10"])
     filtered = open_page("metrics.py", tag="pump.txt").dataframe[-1].value
     assert list(filtered["Question"]) == ["Why does the pump make a grinding noise?"]
