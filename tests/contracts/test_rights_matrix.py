@@ -91,6 +91,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "question_id": question,
         "member": "guest@example.org",
         "link": base.links.create("fair")[1].id,
+        "tour": str(base.tours.create("For the board")),
     }
     base.members.add(ids["member"])
     yield Filled(workspace, base.id, ids, _secrets(workspace))
