@@ -126,7 +126,7 @@ class BeirImport:
         checked_name(folder.resolve().name)  # of the question set
         beir.read_questions(folder, split)
         if next(beir.read_documents(folder), None) is None:
-            raise InvalidFile("corpus.jsonl holds no document.", "Choose another folder.")
+            raise InvalidFile("corpus.jsonl has no document.", "Choose another folder.")
         return cls(folder, split)
 
     def queue(self, connection: Connection, base_id: int) -> int:

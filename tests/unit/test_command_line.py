@@ -53,7 +53,7 @@ FINE = '{"_id": "d1", "text": "Leave lapses."}\n'
     ("corpus", "why"),
     [
         (None, "corpus.jsonl does not exist"),
-        ("", "corpus.jsonl holds no document"),
+        ("", "corpus.jsonl has no document"),
         ("[]\n", "corpus.jsonl, line 1: expected an object"),
         (FINE + "oops\n", "corpus.jsonl, line 2: expected an object"),
     ],

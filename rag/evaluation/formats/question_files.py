@@ -139,7 +139,7 @@ def _checked(
 ) -> list[FileQuestion]:
     notes.check()
     if not questions:
-        raise InvalidFile(f"{name} holds no question.", "Write one question a line.")
+        raise InvalidFile(f"{name} has no question.", "Write one question a line.")
     return list(questions.values())
 
 

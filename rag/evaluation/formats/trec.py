@@ -36,7 +36,7 @@ def read_qrels(
             qrels.setdefault(question, {})[label.document] = label
     notes.check()
     if not qrels:
-        raise InvalidFile(f"{name} holds no judgement.", 'Lines are like "q1 0 handbook.pdf 2".')
+        raise InvalidFile(f"{name} has no judgement.", 'Lines are like "q1 0 handbook.pdf 2".')
     return {question: tuple(labels.values()) for question, labels in qrels.items()}
 
 
