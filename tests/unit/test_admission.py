@@ -145,3 +145,23 @@ def test_a_body_that_is_too_large_is_refused_as_a_problem(
     body: dict[str, Any] = answer.json()
     assert (answer.status_code, body["detail"]) == (413, detail)
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_request_without_a_token_is_not_told_that_one_has_ended(workspace: Workspace) -> None:
+    async def get(headers: dict[str, str]) -> httpx.Response:
+        transport = httpx.ASGITransport(Admission(PlainTextResponse("in"), workspace))
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            return await client.get("/", headers=headers)
+
+    secret, token = workspace.access.tokens.create("test", SCOPES)
+    workspace.access.tokens.revoke(token.id)
+    none, unknown, ended = (
+        asyncio.run(get({"Authorization": sent} if sent else {}))
+        for sent in ("", f"Bearer {secret}x", f"Bearer {secret}")
+    )
+    for answer in (none, unknown):
+        assert answer.status_code == 401
+        assert answer.headers["WWW-Authenticate"] == 'Bearer realm="Touchstone"'
+        assert answer.json()["detail"] == "There is no valid token in the Authorization header."
+    assert ended.headers["WWW-Authenticate"] == 'Bearer realm="Touchstone", error="invalid_token"'
+    assert ended.json()["detail"] == "This token has expired or was revoked."
