@@ -74,7 +74,7 @@ def main() -> None:
         trace = search(recipe)
         question_recipe = for_question(base, question, recipe)
         if question_recipe != recipe:
-            st.caption(":material/info: Searched all the same: refusing is off for this question.")
+            st.caption(":material/info: Off-topic refusal is turned off for this question.")
         if trace.candidates or not retrieval.is_empty(base):
             words, document = expected_fields(base, question_recipe)
             with guard():
@@ -135,11 +135,11 @@ def _ask(text: str) -> None:
 def _welcome(base: KnowledgeBase) -> None:
     if not retrieval.is_empty(base):
         st.markdown(
-            "Ask one question and follow every passage from candidate to prompt: who found it, "
-            "how it was scored, and which cut dropped it."
+            "Ask a question and follow every passage from candidate to prompt: which "
+            "retriever found it, its scores, and the stage that dropped it."
         )
     else:
-        st.markdown("There is nothing to search yet.")
+        st.markdown("No documents to search yet.")
         st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
 
 
@@ -153,8 +153,8 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
     parameter = st.query_params.get(PASSAGE, "")
     if parameter and (selected is None or selected.chunk.id != parameter):
         st.warning(
-            "The passage of this address is not in this index: its document was cut in another "
-            "way, changed or deleted, or the link is of another knowledge base.",
+            "The passage of this address is not in this index. The document was changed, "
+            "deleted or chunked differently, or the link belongs to another knowledge base.",
             icon=":material/location_off:",
         )
     step = funnel(trace)
@@ -166,7 +166,7 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
             trace, every, selected.chunk.key if selected else None, grading.known.grades
         )
     if not every:
-        st.info("No candidates: nothing in the knowledge base has these words.")
+        st.info("No candidates: no passage has these words.")
     else:
         _cards_and_source(origins, grading, trace, at_step(every, step), selected)
     trace_details(origins, trace, recipe, selected, grading.known.grades, open_passage)

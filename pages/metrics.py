@@ -89,9 +89,11 @@ def _lost_labels(base: KnowledgeBase, chosen: QuestionSet) -> None:
 
 def _no_questions(base: KnowledgeBase) -> None:
     if any("questions" in job.payload for job in active(base.id)):
-        st.markdown("The questions of the sample come in when all its documents are read.")
+        st.markdown("The questions of the sample follow when all documents are read.")
         return
-    st.markdown("Figures need questions whose relevant passages are known. Three ways to get them:")
+    st.markdown(
+        "Metrics need questions with known relevant passages. You can get them in three ways:"
+    )
     sample, file, labels = st.columns(3)
     with sample.container(border=True, height="stretch"):
         st.markdown("**Try the sample**")
@@ -99,12 +101,12 @@ def _no_questions(base: KnowledgeBase) -> None:
         sample_button()
     with file.container(border=True, height="stretch"):
         st.markdown("**Bring your own**")
-        st.caption("A JSONL or CSV file; the dialog has an example of each.")
+        st.caption("Import a JSONL or CSV file. The dialog has an example of each.")
         if question_sets.import_button(base):
             question_sets.import_dialog(base)
     with labels.container(border=True, height="stretch"):
         st.markdown("**Label while you look**")
-        st.caption("Ask a question in the inspector and grade the passages that come back.")
+        st.caption("Ask a question in the inspector and grade the results.")
         st.page_link("inspector.py", label="Open the inspector", icon=":material/troubleshoot:")
 
 
@@ -149,20 +151,19 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     ignored = alike > 0 and st.checkbox(
         "Ignore identical ids",
         key="metrics_ignore_identical",
-        help=f"The id of {counted(alike, 'question')} is the name of a document. With this, that "
-        "document is no result of its question, as in BEIR's ArguAna.",
+        help=f"The ID of {counted(alike, 'question')} is the name of a document. If selected, "
+        "that document never counts as a result of its question, as in BEIR's ArguAna.",
     )
     sampled = chosen.from_users > 0 and st.checkbox(
-        "Without users' questions",
+        "Leave out questions from chats",
         key="metrics_without_users",
-        help=f"{counted(chosen.from_users, 'question')} came from chats: what users asked, and "
-        "above all what failed them, is no random sample.",
+        help=f"{counted(chosen.from_users, 'question')} came from chats. Such questions are "
+        "not a random sample, because most of them failed.",
     )
     answers = st.checkbox(
-        "Answers too",
+        "Also score answers",
         key="metrics_answers",
-        help="Answers every question as well, and measures the answers: "
-        + _what_answers_cost(chosen, recipe),
+        help="Answers every question and scores the answers: " + _what_answers_cost(chosen, recipe),
     )
     evaluations = base.answer_evaluations if answers else base.evaluations
     start = partial(
@@ -186,8 +187,8 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     failure(base.answer_evaluations.latest(chosen.name, recipe), after=last)
     if not runs:
         st.info(
-            "This set was not evaluated yet. Evaluate asks every question with the recipe of the "
-            "sidebar and keeps the figures as a run.",
+            "This set has no results yet. *Evaluate* searches every question with the recipe "
+            "in the sidebar and saves the metrics as a run.",
             icon=":material/monitoring:",
         )
         return
@@ -280,8 +281,8 @@ def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -
         reasons.append("the questions")
     if reasons:
         st.warning(
-            f"Since this run {plain(' and '.join(reasons))} changed. Evaluate to bring the figures "
-            "up to date.",
+            f"Since this run, {plain(' and '.join(reasons))} changed. Evaluate to update the "
+            "metrics.",
             icon=":material/update:",
         )
 

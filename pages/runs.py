@@ -67,8 +67,8 @@ def _gone_note(base: KnowledgeBase, runs: list[Run]) -> None:
 
 def _no_runs(base: KnowledgeBase) -> None:
     st.markdown(
-        "Every evaluation of a recipe is kept here as a run: with its figures, what it retrieved "
-        "for each question, and the recipe to use again. Two runs are enough to compare."
+        "Every evaluation is saved here as a run, with its metrics, its results for each "
+        "question, and its recipe. Compare two or more runs."
     )
     if guest():
         return

@@ -16,29 +16,33 @@ from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base, bases, workspace
 from pages.components.shell.text import plain
-from rag import Settings
+from rag import Settings, counted
 
 
 def _storage(settings: Settings) -> None:
-    st.header("Where the data is kept", divider="gray")
+    st.header("Data locations", divider="gray")
     with st.grid(2, min_column_width=320):
         home, database = plain(str(settings.home)), plain(shown_database(settings.database_url))
         _tile("Home", home, f"{size(settings.home)} · `TOUCHSTONE_HOME`")
         _tile("Database", database, "`TOUCHSTONE_DATABASE_URL`")
         _tile("Largest file", f"{settings.max_upload_mb:,} MB", "`TOUCHSTONE_MAX_UPLOAD_MB`")
-        private = "may be fetched" if settings.allow_private_urls else "are never fetched"
-        _tile("Addresses in the private network", private, "`TOUCHSTONE_ALLOW_PRIVATE_URLS`")
+        private = "can be fetched" if settings.allow_private_urls else "are never fetched"
+        _tile("Private network addresses", private, "`TOUCHSTONE_ALLOW_PRIVATE_URLS`")
 
 
 def _caches() -> None:
     """Draw the hit rates of the caches since the server started."""
-    st.header("Remembered", divider="gray")
-    st.caption("What is asked again is answered from memory, until the documents change.")
+    st.header("Caches", divider="gray")
+    st.caption("Repeated questions are answered from the cache until the documents change.")
     with st.grid(2, min_column_width=320):
         for cache in workspace().caches():
             lookups = cache.hits + cache.misses
-            rate = f"{cache.rate:.0%} of {lookups:,} from memory" if lookups else "nobody asked yet"
-            _tile(cache.name, rate, f"{cache.held:,} held, each for an hour at most")
+            rate = (
+                f"{cache.rate:.0%} of {lookups:,} from the cache" if lookups else ("no lookups yet")
+            )
+            _tile(
+                cache.name, rate, f"{counted(cache.held, 'cached value')}, kept for up to an hour"
+            )
 
 
 def _tile(label: str, value: str, note: str) -> None:
@@ -53,7 +57,10 @@ def settings() -> None:
     principal = workspace().principal
     with guard():
         st.header("Models", divider="gray")
-        st.caption("Nothing needs to be set: search and quotes work on this machine without a key.")
+        st.caption(
+            "Search and quotes work on this machine without a key. Set up a provider "
+            "to use a language model."
+        )
         providers_view()
     if principal.administrator:
         with guard():

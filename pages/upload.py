@@ -14,14 +14,13 @@ from rag import KnowledgeBase, counted
 
 
 def _empty() -> None:
-    st.markdown("Nothing is in here yet. Add documents of your own:")
+    st.markdown("This knowledge base is empty. Add your documents:")
 
 
 def _or_the_sample() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            "Or look around first: documents of a made-up company with labelled questions, so "
-            "that every page has something to show.",
+            "Or try the sample: documents of a fictional company, with labelled questions.",
             width="stretch",
         )
         sample_button()
@@ -44,7 +43,7 @@ with guard():
     chosen = base()
     number = len(chosen.documents.documents(chosen.recipe().index))
     if number:
-        st.caption("What is in here, and how was it cut?")
+        st.caption("Add documents, and see how they are chunked.")
     elif reading(chosen.id):
         st.markdown("The first documents are being read.")
     else:

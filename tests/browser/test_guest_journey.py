@@ -148,7 +148,7 @@ def _say_what_was_wrong(page: Page) -> None:
     page.locator("[class*=st-key-chat_thumb_] button").last.click()
     page.get_by_role("button", name="Say why").click()
     page.get_by_role("radio", name="incomplete").click()
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Send", exact=True).click()
     expect(page.get_by_role("button", name="Because: incomplete")).to_be_visible()
     page.get_by_role("button", name="Conversations").click()
     expect(page.get_by_role("button", name="Markdown")).to_be_disabled()
@@ -173,7 +173,7 @@ def _read_runs(page: Page, served: Served, shoot: Shoot) -> None:
 
 
 def _download(page: Page) -> Locator:
-    return page.get_by_test_id("stMain").get_by_role("button", name="Download", exact=True)
+    return page.get_by_test_id("stMain").get_by_role("button", name="Download run", exact=True)
 
 
 def _take_report(page: Page) -> None:

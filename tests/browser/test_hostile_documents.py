@@ -43,7 +43,7 @@ def test_the_page_loads_nothing_remote_and_runs_nothing(
             page.goto(f"{address}/chat?kb=hostile&cut=Off&k=50&context=50000")
             _ask(page, "quotes, no language model")
             page.goto(f"{address}/chat?kb=hostile&cut=Off&k=50&context=50000&provider=compatible")
-            _ask(page, "with what reads like instructions")
+            _ask(page, "with text that reads like instructions")
             shoot(page, "chat-hostile")
             page.goto(f"{address}/inspector?kb=hostile&cut=Off&k=50&q={quote(QUESTION)}")
             page.get_by_text("reads like instructions to a language model").first.wait_for()

@@ -49,7 +49,7 @@ def test_an_evaluation_that_was_left_is_there_when_it_is_done(
         other = page.context.new_page()
         other.goto(f"{address}/metrics?kb=handbook&set=many")
         other.get_by_role("button", name="Evaluate").wait_for()
-        page.get_by_text("This set was not evaluated yet.").wait_for()
+        page.get_by_text("This set has no results yet.").wait_for()
         below = at_rest(page.get_by_text(f"{QUESTIONS:,} questions. Changed"))
 
         page.get_by_role("button", name="Evaluate").click()

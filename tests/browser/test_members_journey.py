@@ -31,10 +31,10 @@ class Control(NamedTuple):
 
 
 PAGES = {
-    "Documents": (Control("button", "Rename", "editor", "Links that name it"),),
+    "Documents": (Control("button", "Rename", "editor", "Links with the old name"),),
     "Chat": (
         Control("radio", QUESTION, "viewer", "Inspect this"),
-        Control("button", "Add to questions", "labeller", "Which passages answer it?"),
+        Control("button", "Add to questions", "labeller", "Grade the passages"),
         Control("button", "New conversation", "viewer", "Try one of these"),
     ),
     "Arena": (Control("switch", "Blind", "viewer"),),
@@ -45,7 +45,7 @@ PAGES = {
         Control("button", "Label the exact words", "labeller", "Which words answer?"),
     ),
     "Metrics": (
-        Control("button", "Download", "viewer", "Report (HTML)"),
+        Control("button", "Download run", "viewer", "Report (HTML)"),
         Control("button", "Make questions", "labeller", "cut from the text"),
     ),
     "Tuning": (
@@ -53,7 +53,7 @@ PAGES = {
         Control("button", "Search all", "editor"),
     ),
     "Runs": (
-        Control("button", "Download", "viewer", "Report (HTML)"),
+        Control("button", "Download run", "viewer", "Report (HTML)"),
         Control("button", "Note and tags", "editor", "Cancel"),
     ),
     "Operations": (Control("radio", "All", "viewer"),),

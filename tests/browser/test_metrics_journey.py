@@ -48,7 +48,7 @@ def test_evaluate_then_open_a_question_in_the_inspector(
 
 
 def _settled(page: Page) -> None:
-    page.get_by_text("Click a question to see in the inspector").wait_for()
+    page.get_by_text("Click a question to open it in the inspector").wait_for()
     expect(page.get_by_test_id("stMetricLabel")).to_have_text(CARDS)
     expect(page.get_by_test_id("stMetricValue")).to_have_count(len(CARDS))
     idle(page)

@@ -29,7 +29,7 @@ def test_make_questions_and_accept_them(
         page.get_by_label("How many").fill("2")
         page.get_by_label("How many").press("Enter")
         page.get_by_role("button", name="Make", exact=True).click()
-        page.get_by_text("They come in as they are made.").wait_for()
+        page.get_by_text("New questions appear as they are made.").wait_for()
         page.get_by_text("2 questions to accept or reject").click()
         shoot(page, "proposals")
         accept = page.get_by_role("button", name="Accept 2", exact=True)
@@ -52,12 +52,12 @@ def test_words_that_are_not_there_are_refused_in_the_dialog(
         words = page.get_by_label("Or paste the words")
         words.fill("words of another handbook")
         words.press("Enter")
-        page.get_by_text("These words do not stand in the passage.").wait_for()
+        page.get_by_text("The passage does not contain these words.").wait_for()
         page.get_by_role("button", name="Store the label").click()
-        page.get_by_text("These words do not stand in the passage.").nth(1).wait_for()
+        page.get_by_text("The passage does not contain these words.").nth(1).wait_for()
         words.fill("from the fourth day")
         words.press("Enter")
-        page.get_by_text("These words do not stand in the passage.").first.wait_for(
+        page.get_by_text("The passage does not contain these words.").first.wait_for(
             state="detached"
         )
         page.get_by_role("button", name="Store the label").click()

@@ -220,14 +220,14 @@ def test_searching_all_the_same_is_for_this_question_only(
     assert [turn.recipe.search.refuse for turn in turns] == ["auto", "off", "auto"]
     assert [turn.status for turn in turns] == ["refused", "complete", "refused"]
     app.button(key="chat_inspect_2").click().run()
-    assert "Searched all the same: refusing is off for this question." in texts(app)
+    assert "Off-topic refusal is turned off for this question." in texts(app)
     assert any((each.key or "").startswith("inspector_card_") for each in app.button)
     held = app.session_state["recipe_working"][base.id]
     assert (held.working, held.saved) == (base.recipe(), base.recipe())
     app.query_params["q"] = "Who wrote the Odyssey?"
     app.switch_page("inspector.py").run()
     assert app.text_input(key="q").value == "Who wrote the Odyssey?"
-    assert "Searched all the same" not in texts(app)
+    assert "Off-topic refusal is turned off" not in texts(app)
     assert "the question is off-topic" in texts(app)
 
 
@@ -260,7 +260,9 @@ def test_a_source_that_is_gone_says_so_and_shows_what_was_cited(base: KnowledgeB
     base.documents.delete_documents([citation.document_id])
     again = visit("chat.py", talk="1", source="1.1")
     assert again.get("pills")[0].options[0].endswith(":orange[:material/delete: gone]")
-    assert again.warning[0].value == r"leave\.md was deleted or replaced since. This was cited:"
+    assert (
+        again.warning[0].value == r"leave\.md has been deleted or replaced. The answer cited this:"
+    )
     assert "carried over until 30 June" in texts(again)
     assert not again.error
 

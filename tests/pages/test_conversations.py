@@ -50,7 +50,7 @@ def test_a_conversation_is_named_found_and_deleted(base: KnowledgeBase) -> None:
     menu(app, 1).text_input(key="chat_search_talks").set_value("holi").run()
     assert app.button(key="chat_talk_1").label == "Holidays :gray[· just now]"
     app.text_input(key="chat_search_talks").set_value("zebra").run()
-    assert "No other conversation has these words." in texts(app)
+    assert "No other conversation contains these words." in texts(app)
     app.button(key="chat_delete_2").click().run()
     assert base.conversations.find(2) is not None
     app.button(key="chat_delete_really").click().run()

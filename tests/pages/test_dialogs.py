@@ -98,7 +98,7 @@ def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base: Knowle
     app = visit("usage.py")
     app.button(key="chat_collect_1").click().run()
     assert app.checkbox(key="chat_collect_unanswerable_1").value
-    assert "Which passages answer it?" not in texts(app)
+    assert "Grade the passages" not in texts(app)
 
 
 def test_grades_outlast_a_look_at_no_answer(base: KnowledgeBase) -> None:

@@ -255,7 +255,7 @@ def test_deleting_asks_and_counts_the_labels(labelled: Workspace, open_page: Ope
 def test_an_empty_base_teaches(filled: Workspace, open_page: OpenPage) -> None:
     filled.create("blank")
     app = open_page("upload.py", kb="blank")
-    assert "Nothing is in here yet" in _first(app, "markdown", "Nothing")
+    assert "This knowledge base is empty" in _first(app, "markdown", "empty")
     sample = app.button(key="documents_sample")
     assert (sample.label, sample.proto.type) == ("Load the sample", "secondary")
     order = [each.key for each in (*app.main.get("file_uploader"), *app.main.button)]

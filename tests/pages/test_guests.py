@@ -49,7 +49,7 @@ def test_a_guest_is_led_to_no_page_that_is_not_there(
     world.base.links.revoke(row.id)
     empty = world.workspace.create("empty")
     secret, _ = empty.links.create("led")
-    for page, words in (("chat.py", "There are none here yet"), ("runs.py", "kept here as a run")):
+    for page, words in (("chat.py", "There are none here yet"), ("runs.py", "saved here as a run")):
         app = visit("stranger", page)
         assert words in said(app)
         assert not app.exception

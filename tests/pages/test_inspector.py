@@ -157,6 +157,6 @@ def test_without_documents_it_says_what_to_do(home: Path) -> None:
     workspace.close()
     for address in ({}, {"q": LEAVE}):
         app = visit("inspector.py", **address)
-        assert "There is nothing to search yet." in texts(app)
+        assert "No documents to search yet." in texts(app)
         assert not app.info
     st.cache_resource.clear()

@@ -66,7 +66,10 @@ def test_deleting_asks_for_the_name(two: Workspace, open_page: OpenPage) -> None
     app = open_page("upload.py", kb="notes")
     app.button(key="documents_delete_base").click().run()
     said = "".join(each.value for each in app.markdown)
-    assert "for good: :gray[3 documents · 1 build · 1 question set · 1 run], all labels" in said
+    assert (
+        "everything in it: :gray[3 documents · 1 build · 1 question set · 1 run], all labels"
+        in said
+    )
     assert app.button(key="documents_delete_really").disabled
     assert [info.name for info in two.bases()] == ["archive", "notes"]
 

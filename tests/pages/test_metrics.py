@@ -119,8 +119,8 @@ def test_tags_make_only_runs_that_filter_by_them_old(
     assert not open_page("metrics.py").warning
     base.documents.tag(name, [])
     assert [warning.value for warning in open_page("metrics.py").warning] == [
-        "Since this run the tags that the recipe filters by changed. Evaluate to bring the figures "
-        "up to date."
+        "Since this run, the tags that the recipe filters by changed. Evaluate to update the "
+        "metrics."
     ]
 
 

@@ -29,7 +29,7 @@ def test_steps_are_switched_on_and_say_what_they_need(base: KnowledgeBase) -> No
     app.toggle(key="hyde").set_value(True).run()
     assert recipe(app, base).search.steps == {"rewrite": True, "expansions": 2, "hyde": True}
     said = texts(app)
-    assert "without a language model this is left out" in said
+    assert "without a language model, this step is skipped" in said
     assert "**No further wordings were searched:** there is no language model" in said
     assert "**No imagined answer was searched:** there is no language model" in said
     assert "follow-up was not made complete" not in said

@@ -62,7 +62,7 @@ def test_members_see_what_their_role_lets_them(
     headers = {each.value for each in app.header}
     assert {"Members", "Tokens", "Your account"} <= headers
     assert ("Sharing by link" in headers) == (role == "owner")
-    assert {"HTTP tools", "People", "Where the data is kept"}.isdisjoint(headers)
+    assert {"HTTP tools", "People", "Data locations"}.isdisjoint(headers)
     keys = {each.key for each in app.text_input}
     assert ("members_email_0" in keys) == (role == "owner")
     told = "You may look" in said(app)

@@ -102,13 +102,13 @@ def test_a_database_is_shown_without_its_password(url: str, shown: str) -> None:
 
 def test_it_says_how_often_a_search_was_known(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("settings.py")
-    assert "nobody asked yet" in _words(app)
+    assert "no lookups yet" in _words(app)
     base = session.workspace().base("notes")
     for _ in range(4):
         base.search("What may a hotel cost?", base.recipe())
     words = _words(app.run())
-    assert "**75% of 4 from memory**" in words
-    assert "1 held, each for an hour at most" in words
+    assert "**75% of 4 from the cache**" in words
+    assert "1 cached value, kept for up to an hour" in words
 
 
 def test_a_reranking_service_is_listed_and_really_called(
@@ -126,7 +126,7 @@ def test_a_reranking_service_is_listed_and_really_called(
 
 def test_a_token_is_made_shown_once_and_revoked(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("settings.py")
-    assert "There is no token yet." in _words(app)
+    assert "No tokens yet." in _words(app)
     app.text_input(key="tokens_name_0").set_value("reports")
     app.multiselect(key="tokens_scopes_0").set_value(["read", "ask"])
     made = next(each for each in app.button if each.label == "Make a token")

@@ -116,7 +116,7 @@ def test_a_base_that_is_gone_does_not_break_a_stored_turn(workspace: Workspace) 
     workspace.delete("policies")
     app = visit("chat.py", talk="1", source=f"{turn.id}.1", also=["policies"])
     assert not app.exception
-    assert ["was deleted or replaced since" in each.value for each in app.warning] == [True]
+    assert ["has been deleted or replaced" in each.value for each in app.warning] == [True]
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_it_says_when_nothing_works_on_jobs(
     assert not open_page("settings.py").sidebar.warning  # a worker may be about to start
     monkeypatch.setattr(job_progress, "PATIENCE_SECONDS", 0.0)
     app = open_page("settings.py")
-    assert "Nothing works on jobs." in app.sidebar.warning[0].value
+    assert "No worker is running." in app.sidebar.warning[0].value
     monkeypatch.setattr("rag.jobs.Jobs.attended", lambda _self: True)
     assert not app.run().sidebar.warning
 

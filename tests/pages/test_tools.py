@@ -51,7 +51,7 @@ def fill(app: AppTest, of: str = "", **typed: str) -> AppTest:
 
 def test_a_tool_is_added(workspace: Workspace) -> None:
     app = visit("settings.py")
-    assert "There is no tool yet." in texts(app)
+    assert "No tools yet." in texts(app)
     app.button(key="tools_add").click().run()
     fill(
         app,
@@ -102,7 +102,7 @@ def test_a_tool_is_changed_and_deleted_after_asking(workspace: Workspace) -> Non
     assert len(workspace.tools.every()) == 1
     assert [each.label for each in app.button if each.key == "tools_delete_really"] == ["Delete"]
     workspace.tools.remove("wiki")
-    assert "There is no tool yet." in texts(visit("settings.py"))
+    assert "No tools yet." in texts(visit("settings.py"))
 
 
 def test_what_is_typed_stays_when_another_tool_is_opened(workspace: Workspace) -> None:

@@ -172,7 +172,9 @@ def test_what_refusing_other_topics_does_is_said(
     monkeypatch.setattr(Tuner, "topic_probabilities", lambda *_: found)
     app = open_page("tuning.py", refuse="auto")
     said = "refuses 0% of answerable questions and 40% of unanswerable questions"
-    assert _said(app, "Other topics 0.10") == f"**Other topics 0.10 by itself:** {said}."
+    assert (
+        _said(app, "Off-topic questions 0.10") == f"**Off-topic questions 0.10 by itself:** {said}."
+    )
     now = f"rightly refuses {app.metric[4].value}"
     assert _said(app, "**Now:**") == f"**Now:** answers 100%, {now}, as on the cards."
     assert _said(app, "topic ≥ 0.10").endswith(now)
@@ -180,7 +182,7 @@ def test_what_refusing_other_topics_does_is_said(
     assert chosen is not None
     assert _said(app, "cross-validated") == f"A limit of {chosen.limit:.3f} {chosen.sentence}."
     app.button(key="tuning_use_refusal").click().run()
-    assert _said(app, f"Other topics {chosen.limit:.2f} by itself")
+    assert _said(app, f"Off-topic questions {chosen.limit:.2f} by itself")
 
 
 def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> None:

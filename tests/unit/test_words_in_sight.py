@@ -18,6 +18,12 @@ BANNED = {
     r"\d %(?!\{)": "the percent sign follows the number at once",
     r"(?i)\b(words|meaning) only\b": "lexical, dense",
     r"%22": "names are shown decoded",
+    r"\bWhoever\b": "people who, or you",
+    r"\bOther topics\b": "off-topic questions",
+    r"(?i)\b(ways to cut|how it was cut|the cut of)\b": "chunking",
+    r"\b(Answers too|Without users|As good as equal|Remembered)\b": "the label in plain words",
+    r"(?i)\b(is told|are told|in earnest|lets go of)": "plain words",
+    r"\b(stand|stands) (in|by|beside|there)\b": "is, contains, independent",
 }
 PLURALS = re.compile(
     r" (questions|passages|documents|labels|runs|recipes|builds|files|figures)\b(?! a second)"

@@ -165,8 +165,8 @@ def _summary(base: KnowledgeBase) -> None:
             st.markdown(_verdict(row, plain(first), plain(second)))
             st.caption(_counts(row))
     st.caption(
-        "The interval may be looked at after every vote. A question counts once, however often it "
-        "was voted on; a tie, or two bad answers, count half for each."
+        "The interval is valid after every vote. A question counts once, regardless of the "
+        "number of votes. A tie, or two bad answers, counts half for each recipe."
     )
 
 

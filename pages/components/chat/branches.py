@@ -91,7 +91,7 @@ def again_button(base: KnowledgeBase, turn: Turn) -> None:
         key=f"chat_again_{turn.id}",
         icon=":material/replay:",
         type="tertiary",
-        help="By another recipe, beside this answer: both stay.",
+        help="Answers again with another recipe. Both answers are kept.",
     ):
         _choose(base, turn)
 
@@ -101,7 +101,7 @@ def _choose(base: KnowledgeBase, turn: Turn) -> None:
     recipes = recipe_choices(base)
     st.markdown(f"**{plain(turn.question)}**")
     st.selectbox("By the recipe", list(recipes), key=_RECIPE)
-    st.caption("This answer stays, as another version. Later questions stay with their version.")
+    st.caption("This answer is kept as another version. Later questions stay with their version.")
     confirm_button("Answer", "chat_again_really", _ask_again, turn, recipes)
 
 

@@ -38,7 +38,7 @@ SHOULD_REFUSE = "should have refused"  # of FEEDBACK_REASONS
 LONGEST = 160  # characters of a passage in the list
 
 Retrieved = Callable[[], Sequence[Hit]]
-"""What was found for a question, cited or not; the nearest misses where nothing was."""
+"The retrieved passages of the question, or the nearest candidates."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def collect_button(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> Non
         **offered(
             base,
             "passage_labels.collect",
-            help="Puts the question into a question set, to measure with.",
+            help="Adds this question to a question set.",
         ),
     ):
         _choose(base, turn, retrieved)
@@ -79,7 +79,7 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
         key=_question(turn),
         max_chars=LONGEST_QUESTION,
         height=80,
-        help="Word it so that it can be understood without the conversation.",
+        help="Write the question so that it is clear without the conversation.",
     )
     names, first = targets(base)
     st.selectbox(
@@ -95,19 +95,21 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
         "No answer: these documents do not answer the question",
         turn.reason == SHOULD_REFUSE,
         key=_unanswerable(turn),
-        help="Retrieving nothing is then right, and measured so.",
+        help="The correct result is then to retrieve nothing.",
     )
     if answered:
         st.text_area(
             "Expected answer (optional)",
             turn.correction,
             key=_expected(turn),
-            help="Answers are measured against it.",
+            help="Answers are compared with it.",
             persist_state="page",
         )
     passages = [*_cited(base, turn), *_others(base, turn, retrieved())]
     if answered and passages:
-        st.caption("Which passages answer it? What stays without a grade is not labelled.")
+        st.caption(
+            "Grade the passages that answer the question. Passages without a grade get no label."
+        )
         for passage in passages:
             st.segmented_control(
                 passage.label,

@@ -99,8 +99,8 @@ def _rename(base: KnowledgeBase, conversation_id: int, key: str) -> None:
 @st.dialog("Delete this conversation?", icon=":material/delete:")
 def _confirm_delete(base: KnowledgeBase, talk: Conversation) -> None:
     st.markdown(
-        "Its questions, answers and thumbs go for good. Questions that were added to a question "
-        "set stay there."
+        "This permanently deletes its questions, answers and ratings. Questions that you "
+        "added to a question set stay there."
     )
     confirm_button("Delete for good", "chat_delete_really", _delete, base, talk.id)
 
@@ -124,7 +124,7 @@ def _others(base: KnowledgeBase, talk: Conversation | None) -> None:
     recent = base.conversations.recent(_LISTED + 1, words)
     others = [conversation for conversation in recent if talk is None or conversation.id != talk.id]
     if not others:
-        st.caption("No other conversation has these words." if words else "No other yet.")
+        st.caption("No other conversation contains these words." if words else "No other yet.")
     for conversation in others[:_LISTED]:
         short = clipped(conversation.title, _LONGEST)
         size = f"{counted(conversation.turns, 'question')} · " if conversation.turns > 1 else ""

@@ -11,8 +11,8 @@ from rag import FEEDBACK_REASONS, KnowledgeBase, Turn
 
 _LONGEST = 4000
 _SEEN = (
-    "With a thumb, this question and its answer are shown on Review, to all who may review this "
-    "knowledge base. Without one, only you see them."
+    "If you rate an answer, people who review this knowledge base can see the question and "
+    "its answer. Otherwise only you see them."
 )
 
 
@@ -45,14 +45,14 @@ def _reason(base: KnowledgeBase, turn: Turn) -> None:
     stays = {"persist_state": "page"}
     st.pills("What was wrong?", FEEDBACK_REASONS, default=turn.reason or None, key=reason, **stays)
     st.text_area(
-        "What would have been right? (optional)",
+        "Correct answer (optional)",
         turn.correction,
         key=correction,
         max_chars=_LONGEST,
         **stays,
     )
     keep = (base, turn.id, reason, correction)
-    action_button("Keep", f"chat_why_keep_{turn.id}", "check", _explain, *keep, type="primary")
+    action_button("Send", f"chat_why_keep_{turn.id}", "check", _explain, *keep, type="primary")
 
 
 def told(turn: Turn) -> str:
@@ -65,7 +65,7 @@ def told(turn: Turn) -> str:
 def _explain(base: KnowledgeBase, turn_id: int, reason: str, correction: str) -> None:
     state = st.session_state
     base.reviews.explain(turn_id, state.get(reason) or "", state.get(correction) or "")
-    st.toast("Kept. It waits on the page Review.", icon=":material/rate_review:")
+    st.toast("Sent. You can find it on *Usage*, under *Review*.", icon=":material/rate_review:")
 
 
 @guard()
@@ -73,4 +73,7 @@ def _rate(base: KnowledgeBase, turn_id: int) -> None:
     thumb = st.session_state[f"chat_thumb_{turn_id}"]
     base.conversations.rate(turn_id, {1: 1, 0: -1}.get(thumb, 0))
     if thumb is not None:
-        st.toast("Kept. This question and its answer are shown on Review.", icon=":material/check:")
+        st.toast(
+            ("Sent. People who review this knowledge base can see this question and its answer."),
+            icon=":material/check:",
+        )

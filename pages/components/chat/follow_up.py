@@ -27,7 +27,7 @@ def understood(turn: Turn) -> None:
                 turn.rewritten,
                 key=key,
                 max_chars=LONGEST_QUESTION,
-                help="It is searched as it stands, without looking at the conversation.",
+                help="Searches the question as you typed it, without the conversation.",
             )
             again = f"chat_reask_{turn.id}"
             action_button("Ask again", again, "send", _ask_instead, key, type="primary")

@@ -22,8 +22,8 @@ def how_answered(turn: Turn) -> None:
     rows = [_decision(decision) for decision in details.decisions]
     if details.suspicious:
         rows.append(
-            f":orange[:material/gpp_maybe:] {counted(details.suspicious, 'passage')} with what "
-            "reads like instructions; models are told to take it as text"
+            f":orange[:material/gpp_maybe:] {counted(details.suspicious, 'passage')} with "
+            "text that reads like instructions. The prompt tells models to treat it as text."
         )
     if details.budget:
         rows += budget_lines(details.budget)

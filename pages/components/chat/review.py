@@ -78,11 +78,11 @@ def _queue(base: KnowledgeBase) -> None:
         feedback_item for feedback_item in base.reviews.waiting() if _is(feedback_item, kind)
     ]
     if not waiting:
-        st.caption("None of this kind waits.")
+        st.caption("Nothing of this kind waits for a review.")
     for feedback_item in waiting[:_SHOWN]:
         _card(base, feedback_item)
     if len(waiting) > _SHOWN:
-        st.caption(f"The newest {_SHOWN} are shown; the next come when these are settled.")
+        st.caption(f"The newest {_SHOWN} are shown. Settle these to see the next ones.")
 
 
 def _is(item: Feedback, kind: str) -> bool:

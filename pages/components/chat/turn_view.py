@@ -57,7 +57,7 @@ _MODES = {
     "general": "language model, general knowledge, no passages",
     "tool": "language model, result of a tool",
 }
-_THIS_ONE = "For this question only: the recipe stays as it is."
+_THIS_ONE = "For this question only. The recipe does not change."
 _BESIDE_PASSAGES = ("tool", "general")  # modes whose answers are of no passages
 
 
@@ -309,7 +309,7 @@ def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
         return
     if _gone(base, citation):
         st.warning(
-            f"{plain(citation.document)} was deleted or replaced since. This was cited:",
+            f"{plain(citation.document)} has been deleted or replaced. The answer cited this:",
             icon=":material/delete:",
         )
         with st.container(border=True):
@@ -353,7 +353,7 @@ def inspect_button(base: KnowledgeBase, turn: Turn) -> None:
         key=f"chat_inspect_{turn.id}",
         icon=":material/troubleshoot:",
         type="tertiary",
-        **offered(base, "explain", help="Why these passages, and not others?"),
+        **offered(base, "explain", help="Opens the retrieval of this answer in the inspector."),
     ):
         inspect(base, turn)
 

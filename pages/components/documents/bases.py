@@ -52,7 +52,7 @@ def bases_view() -> None:
             if st.button("Delete", **options):
                 _confirm_delete(overview)
             new_base_button("documents_new")
-        st.caption(f"Rename, Duplicate and Delete are about **{plain(overview.name)}**.")
+        st.caption(f"Rename, Duplicate and Delete apply to **{plain(overview.name)}**.")
 
 
 def _table(every: Sequence[BaseOverview]) -> int | None:
@@ -85,7 +85,7 @@ def _table(every: Sequence[BaseOverview]) -> int | None:
 
 @st.dialog("Rename the knowledge base", icon=":material/edit:")
 def _rename(overview: BaseOverview) -> None:
-    st.caption("Links that name it lead to another one afterwards.")
+    st.caption("Links with the old name stop working.")
     with st.form("documents_rename_form", border=False):
         st.text_input("Name", overview.name, key="documents_new_name", max_chars=80)
         key, draw = "documents_rename_go", st.form_submit_button
@@ -126,8 +126,8 @@ def _confirm_delete(overview: BaseOverview) -> None:
         st.rerun()  # deleted: by the button below, or in another tab
     sizes = _held(workspace().base_with_id(overview.id))
     st.markdown(
-        f"**{plain(name)}** goes with everything in it, for good: {sizes}, all labels and "
-        "conversations."
+        f"This permanently deletes **{plain(name)}** with everything in it: {sizes}, all "
+        "labels and conversations."
     )
     typed = st.text_input(f"Type {plain(name)} to confirm", key="documents_delete_name")
     filled_button(

@@ -13,7 +13,7 @@ from pages.components.shell.text import plain
 from rag import KnowledgeBase, LockedFile, TouchstoneError
 
 Follow = Callable[[int], object]
-"""Is told the job that reads a file that was opened."""
+"""A callback that gets the id of the job that reads an opened file."""
 
 
 def locked_rows(base: KnowledgeBase, follow: Follow) -> None:

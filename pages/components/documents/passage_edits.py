@@ -34,7 +34,7 @@ def passage_edits(base: KnowledgeBase, info: DocumentInfo) -> None:
     edits, lost = base.passage_edits.of(info.id), base.passage_edits.lost()
     title = "Edit passages" + (f": {counted(len(edits), 'edit')}" if edits else "")
     with st.expander(title, icon=":material/content_cut:"):
-        st.caption("What you decide holds for every cut, and for new versions of the document.")
+        st.caption("Your edits apply to every index and to new versions of the document.")
         for edit in edits:
             _row(base, edit)
         if allowed(base, "passage_edits.add"):

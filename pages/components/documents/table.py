@@ -73,7 +73,7 @@ def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], tags: list[str]) -
         ticked = (
             "" if refusal(base, "documents.delete_documents") else " Tick documents to delete them."
         )
-        st.caption(f"Click a document to see how it was cut.{ticked}")
+        st.caption(f"Click a document to see its passages.{ticked}")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button(
@@ -124,7 +124,7 @@ def _confirm_delete(base: KnowledgeBase, picked: list[DocumentInfo]) -> None:
             st.caption(f"and {counted(len(picked) - 8, 'more document')}")
         labels = base.documents.labels_on(ids)
         passages = sum(info.passages for info in picked)
-        st.markdown(f"{counted(passages, 'passage')} and the stored files go with them.")
+        st.markdown(f"This also deletes {counted(passages, 'passage')} and the stored files.")
         if labels:
             st.warning(
                 f"{counted(labels, 'label')} of your question sets point there. They stay, "

@@ -20,7 +20,7 @@ def attribution_view(
 ) -> None:
     """Computed when it is asked for: it embeds some dozens of texts."""
     if selected is None:
-        st.caption("Select a passage to see what carries its cosine.")
+        st.caption("Select a passage to see which parts contribute to its cosine.")
         return
     attribution = explanations.attribution(
         base, trace, recipe, selected.chunk.key, wanted=_asked(selected)

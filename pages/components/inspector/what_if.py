@@ -62,7 +62,9 @@ def what_if(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | N
     st.markdown("### What would change that")
     for change in explainer.changes(key):
         _change(base, change)
-    st.caption("Each alone, tried by a search. A change 1% shorter was tried too, and falls short.")
+    st.caption(
+        "Each change was tested by itself, with a search. A change 1% smaller is not enough."
+    )
 
 
 def _wanted(selected: Hit | None) -> int | None:
@@ -108,7 +110,7 @@ def _change(base: KnowledgeBase, change: Counterfactual) -> None:
     icon = ":material/login:" if change.enters else ":material/logout:"
     words.markdown(f"{icon} {plain(change.words[0].upper() + change.words[1:])}")
     key = f"what_if_apply_{change.field}"
-    explained = "Changes the recipe that you work with; reset brings it back."
+    explained = "Changes the working recipe. *Reset* in the sidebar restores it."
     with button:
         action_button("Apply", key, "tune", _apply, base, change, type="tertiary", help=explained)
 

@@ -17,7 +17,7 @@ _SENTENCE = re.compile(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|(?=\n\s*\n)|\Z)", re.DOTAL
 
 
 _EXPLAINED = (
-    "Labels the words that answer instead of the whole passage: figures by character need them."
+    "Labels the words that answer instead of the whole passage. Span metrics need exact words."
 )
 
 
@@ -43,7 +43,7 @@ def _choose(grading: Grading, hit: Hit) -> None:
     st.text_input(
         "Or paste the words",
         key=_key("words", hit),
-        placeholder="exactly as they stand in the passage",
+        placeholder="exactly as in the passage",
     )
     with guard(), st.container(border=True, height=280):
         st.markdown(marked(hit.chunk.text, [_span(hit)], "green-background"))
@@ -102,6 +102,6 @@ def chosen(text: str, pieces: list[Span], words: str) -> Span:
     match = re.search(pattern, text)
     if match is None:
         raise InvalidInput(
-            "These words do not stand in the passage.", "Copy them from it, letter by letter."
+            "The passage does not contain these words.", "Copy them exactly from the passage."
         )
     return match.span()

@@ -166,7 +166,7 @@ def _question_buttons(grading: Grading) -> None:
         **offered(
             grading.base,
             "question_edits.collect",
-            help="Puts the question into the set; grading a passage does that too.",
+            help="Adds the question to the set. Grading a passage does that too.",
         ),
     ):
         _collect(grading)
@@ -186,7 +186,10 @@ def _question_buttons(grading: Grading) -> None:
         **offered(
             grading.base,
             "labels.mark_unanswerable",
-            help="The documents do not answer this question: retrieving nothing is right.",
+            help=(
+                "The documents do not answer this question, so the correct result is to "
+                "retrieve nothing."
+            ),
         ),
     ):
         if grading.known.relevant:

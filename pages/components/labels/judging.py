@@ -21,7 +21,7 @@ _LONGEST = 1500
 def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> None:
     """Buttons for the queue of a run, or of what two differ by, and for a random sample."""
     first = "those that narrow the difference of the two runs" if other else "the highest"
-    open_ = "Passages among the first ten that nobody has judged yet, "
+    open_ = "Grades unjudged passages in the first ten results, "
     if st.button(
         "Judge next",
         key=f"judging_{run.id}",
@@ -37,7 +37,7 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
         **offered(
             base,
             "labels.label",
-            help=f"{open_}drawn at random: what they come to estimates the rest without bias.",
+            help=f"{open_}in random order, so that their grades are representative.",
         ),
     ):
         _open_queue(base, run, other, sampled=True)
@@ -61,7 +61,7 @@ def judge(base: KnowledgeBase, set_name: str) -> None:
     done = int(st.session_state.get(_DONE, 0))
     if not queue:
         st.markdown(
-            "Every passage among the first ten is judged."
+            "All passages in the first ten results are judged."
             if not done
             else f"{counted(done, 'passage')} judged, none is left. Evaluate again to see what "
             "the new labels change."
@@ -110,7 +110,7 @@ def _undo_button(base: KnowledgeBase, set_name: str) -> None:
             icon=":material/undo:",
             type="tertiary",
             shortcut="U",
-            help="Takes the last grade back and shows its passage again.",
+            help="Removes the last grade and shows its passage again.",
             on_click=_undo,
             args=(base, set_name),
         )

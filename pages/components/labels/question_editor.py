@@ -33,8 +33,8 @@ def edit_button(base: KnowledgeBase, set_name: str) -> None:
 def _edit(base: KnowledgeBase, set_name: str) -> None:
     before: list[QuestionRow] = st.session_state[_LOADED]
     st.caption(
-        "Change a text, add a row at the end, or tick rows to delete them. Labels stay with their "
-        "question; what is saved is a new version of the set."
+        "Edit a text, add a row at the end, or select rows to delete them. Labels stay with "
+        "their question. Saving makes a new version of the set."
     )
     groups: Mapping[str, str] = st.session_state[_GROUPS]
     st.caption(_grouped(groups))
@@ -51,12 +51,13 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
                 default=True, help="Whether the documents answer it."
             ),
             "Expected answer": st.column_config.TextColumn(
-                help="What a right answer says; answers are measured against it."
+                help="The correct answer. Answers are compared with it."
             ),
             "Tags": st.column_config.TextColumn(help="Separated by semicolons."),
             "Group": st.column_config.TextColumn(
-                help="A name for questions that rise and fall together. Empty: by source and "
-                "words, as the next column has it. A hyphen: this one stands by itself."
+                help="A name for questions that depend on each other. If empty, the group "
+                "follows from source and words, as in the next column. A hyphen makes "
+                "the question independent."
             ),
             "Found": st.column_config.TextColumn(
                 disabled=True, help="The group that counts, once saved."
@@ -77,7 +78,7 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
 def _grouped(groups: Mapping[str, str]) -> str:
     """Describe the number of groups and their effect."""
     if not groups:
-        return "Every question stands by itself: none share a source or their words."
+        return "All questions are independent: none share a source or words."
     return (
         f"{counted(len(groups), 'question')} share a source or their words with others, in "
         f"{counted(len(set(groups.values())), 'group')}. A group counts as one observation in "

@@ -39,11 +39,15 @@ def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
     has_model = recipe.answer.provider != "extractive"
     kinds = [*(MODEL_KINDS if has_model else ()), *OFFLINE_KINDS]
     if has_model:
-        st.caption("The model of the recipe writes them; the others are cut from the text.")
+        st.caption(
+            "The language model of the recipe writes the first kinds. The others are "
+            "taken from the text."
+        )
     else:
         st.caption(
-            "Without a language model these are cut from the text: no questions in earnest, but "
-            "honest test queries. Choose a provider in the recipe for questions in words."
+            "Without a language model, queries are taken from the text. They test retrieval, "
+            "but they are not natural questions. For natural questions, choose a provider in "
+            "the recipe."
         )
     st.text_input("Question set", set_name or FIRST_SET, key=f"{_ASKED}_set")
     st.pills(
@@ -55,14 +59,16 @@ def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
         key=f"{_ASKED}_kinds",
     )
     st.number_input("How many", 1, 500, 20, key=f"{_ASKED}_number")
-    st.caption("Each shows its source and waits until somebody accepts it.")
+    st.caption("Each question shows its source and waits for your approval.")
     confirm_button("Make", "questions_make_go", _request, base, recipe)
 
 
 def _request(base: KnowledgeBase, recipe: Recipe) -> None:
     name, kinds, number = (st.session_state[f"{_ASKED}_{field}"] for field in _FIELDS)
     base.proposals.request(name, kinds, int(number), recipe)
-    later(partial(st.toast, "They come in as they are made.", icon=":material/auto_awesome:"))
+    later(
+        partial(st.toast, "New questions appear as they are made.", icon=":material/auto_awesome:")
+    )
 
 
 def proposals(base: KnowledgeBase, set_name: str) -> None:
@@ -72,8 +78,8 @@ def proposals(base: KnowledgeBase, set_name: str) -> None:
         return
     with st.expander(f"{counted(len(waiting), 'question')} to accept or reject", icon=_ICON):
         st.caption(
-            "Tick rows and decide. A high leak means that the question repeats rare words of its "
-            "passage: it is too easy to find."
+            "Select questions, then accept or reject them. A high leak means that a question "
+            "repeats rare words of its passage, so it is too easy."
         )
         event = st.dataframe(
             [_row(item) for item in waiting],

@@ -44,8 +44,8 @@ def import_button(base: KnowledgeBase) -> bool:
 def import_dialog(base: KnowledgeBase) -> None:
     """Reads a file into a question set, or judgements into one that is there."""
     st.caption(
-        "One question a line, with the passages that answer it: the document's name and the "
-        "words. Labels are kept as places in documents, so they outlive every new index."
+        "One question per line, with the passages that answer it: name of the document and "
+        "the words. Labels are places in documents, so they stay valid for every index."
     )
     _examples()
     st.caption(
@@ -75,8 +75,8 @@ def import_dialog(base: KnowledgeBase) -> None:
     skip_bad = st.checkbox(
         "Skip bad lines",
         key="metrics_skip_bad",
-        help="Imports the other lines and lists those that cannot be read. Else nothing is "
-        "imported while one of them is bad.",
+        help="Imports the valid lines and lists the others. If not selected, a file with an "
+        "invalid line is rejected.",
     )
     if filled_button(
         "Import",
@@ -241,7 +241,7 @@ def lost_labels(lost: Sequence[tuple[str, Label]]) -> None:
         return
     title = f"{counted(len(lost), 'label')} point to text that is not here"
     with st.expander(title, icon=":material/label_off:"):
-        st.caption("They do not count. They come back when a document with these words is added.")
+        st.caption("They do not count until you add a document with these words.")
         rows = [
             {
                 "Question": question,
@@ -272,8 +272,8 @@ def _manage(base: KnowledgeBase, chosen: QuestionSet) -> None:
             st.rerun()
     st.divider()
     st.caption(
-        f"Deleting takes {counted(chosen.questions, 'question')} with all labels and earlier "
-        "versions away for good. Runs that were measured with them stay."
+        f"This permanently deletes {counted(chosen.questions, 'question')} with all labels "
+        "and earlier versions. Runs stay."
     )
     sure = st.checkbox("Yes, delete the questions and their labels", key="set_sure")
     if filled_button("Delete", key="set_delete", disabled=not sure):
@@ -295,8 +295,8 @@ def versions_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
 @st.dialog("Earlier versions", icon=":material/history:")
 def _versions(base: KnowledgeBase, chosen: QuestionSet, versions: Sequence[KeptVersion]) -> None:
     st.caption(
-        "An import took the place of these questions and labels. A version that you bring back "
-        "takes the place of the present ones, which are kept here in turn."
+        "Imports replaced these versions. If you restore one, it replaces the current "
+        "version, which is then kept here."
     )
     version = st.selectbox("Version", versions, format_func=_described, key="set_version")
     confirm_button("Bring it back", "set_restore", _restore, base, chosen.name, version.version)

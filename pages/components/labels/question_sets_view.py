@@ -30,7 +30,7 @@ def question_sets_view(
         edit_button(base, chosen.name)
         question_sets.manage_button(base, chosen)
         question_sets.versions_button(base, chosen)
-        with st.popover("Export", icon=":material/download:"):
+        with st.popover("Export questions", icon=":material/download:"):
             question_sets.export_buttons(base, chosen.name)
     if chosen.proposed:
         proposals(base, chosen.name)

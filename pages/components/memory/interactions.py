@@ -79,7 +79,7 @@ def _button(turn: int, label: str, name: str, icon: str) -> bool:
     return st.button(label, key=f"memory_{name}_{turn}", icon=f":material/{icon}:", type="tertiary")
 
 
-@st.dialog("Correct what is remembered", icon=":material/edit:", width="large", dismissible=False)
+@st.dialog("Correct this interaction", icon=":material/edit:", width="large", dismissible=False)
 def _correct(base: KnowledgeBase, entry: Remembered) -> None:
     interaction = entry.interaction
     st.caption("The conversation stays as it was. A corrected interaction counts as answered.")
@@ -89,7 +89,7 @@ def _correct(base: KnowledgeBase, entry: Remembered) -> None:
     )
     st.text_area("Answer", interaction.answer, key=answer, max_chars=20_000, height=240)
     key = f"memory_keep_{interaction.turn}"
-    confirm_button("Keep", key, _keep, base, interaction.turn, question, answer, cancel=True)
+    confirm_button("Save", key, _keep, base, interaction.turn, question, answer, cancel=True)
 
 
 def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
@@ -100,6 +100,6 @@ def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
 @st.dialog("Forget this interaction?", icon=":material/delete:")
 def _forget(base: KnowledgeBase, entry: Remembered) -> None:
     st.markdown(f"**{plain(clipped(entry.interaction.question, LONGEST))}**")
-    st.caption("It will not be an example any more. Its turn stays in the conversation.")
+    st.caption("It is no longer used as an example. Its turn stays in the conversation.")
     turn = entry.interaction.turn
     confirm_button("Forget", f"memory_forgotten_{turn}", base.memory.delete, turn)

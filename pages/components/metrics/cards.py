@@ -73,7 +73,7 @@ def _refusals(run: Run) -> Card:
         metric=DOUBTED,
         help="Share of the questions that the documents do not answer whose answer is refused or "
         f"doubtful. The search refuses {run.metrics.get(REFUSED, 0.0):.0%}; the rest lacks key "
-        "words of the question. A higher threshold, or a higher limit of Other topics, refuses "
+        "words of the question. A higher threshold, or a higher limit of Off-topic questions, refuses "
         "more.",
     )
 
@@ -181,10 +181,10 @@ def figures_table(run: Run) -> None:
 def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bool) -> str:
     """Describe the run that the changes are measured against; ``pinned`` if it is the baseline."""
     if before is None or between is None:
-        return "The first run of this set: the next one shows what changed."
+        return "This is the first run of this set. The next one shows the change."
     which = "the baseline, the run" if pinned else "the run"
     change = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
     if between.comparable:
-        return f"{change} Coloured only where the difference is more than chance."
+        return f"{change} Only significant changes have a color."
     why = plain(capitalised(between.obstacle))
     return f"{change} **{why} So the figures do not compare**: neither run is better or worse."

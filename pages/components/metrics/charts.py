@@ -21,7 +21,7 @@ CUT = "cut by the threshold"
 
 def against_k(run: Run) -> None:
     """Measures by how many passages are looked at."""
-    st.markdown("**How deep must one look?**")
+    st.markdown("**Metrics by cutoff**")
     summary = depth_takeaway(run)
     st.caption(summary)
     alt = f"Lines of nDCG, recall, MRR and precision against k. {summary}"
@@ -32,8 +32,11 @@ def depth_takeaway(run: Run) -> str:
     """Summarize the chart of metrics by depth in one sentence."""
     five, ten = run.metrics.get("recall@5"), run.metrics.get("recall@10")
     if five is None or ten is None:
-        return "How the figures change with the number of passages looked at."
-    return f"The first 5 passages hold {five:.0%} of what is relevant, the first 10 {ten:.0%}."
+        return "Metrics by the number of results."
+    return (
+        f"The first 5 results have {five:.0%} of the relevant passages, the first 10 have "
+        f"{ten:.0%}."
+    )
 
 
 def _lines(run: Run) -> Figure:
@@ -61,7 +64,7 @@ def _lines(run: Run) -> Figure:
 def first_ranks(results: Sequence[QuestionResult]) -> None:
     """Draw a histogram of the rank of the first relevant passage of each question."""
     counts = rank_counts(results)
-    st.markdown("**Where is the first relevant passage?**")
+    st.markdown("**Rank of the first relevant passage**")
     summary = rank_takeaway(counts)
     st.caption(summary)
     alt = f"Histogram of the rank of the first relevant passage. {summary}"

@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
 def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResult]) -> None:
     """The questions as a table with a filter; the one that is clicked opens in the inspector."""
     st.header("Questions, failures first", divider="gray")
-    st.caption("Click a question to see in the inspector why it went like that.")
+    st.caption("Click a question to open it in the inspector.")
     worst, ks = worst_first(_filtered(results)), cutoffs(run)
     event = st.dataframe(
         [_row(ks, result) for result in worst],

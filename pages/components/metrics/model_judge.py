@@ -34,8 +34,8 @@ def model_judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
 
 def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
     st.caption(
-        "A model grades the first ten hits of every question. Its grades are no labels: what "
-        "people say of a random sample of the same hits corrects it."
+        "A model grades the first ten results of every question. Its grades are not labels: "
+        "the grades that people give a random sample correct them."
     )
     answer = recipe.answer
     named = "" if answer.provider == _QUOTING else f"{answer.provider}:{answer.model or ''}"

@@ -21,7 +21,7 @@ def tag_table(base: KnowledgeBase, run: Run, version: Version) -> None:
     rows = by_tag(base, run.id, (*names, _REFUSED), version)
     if not rows:
         return
-    with st.expander("Figures by tag", icon=":material/sell:"):
+    with st.expander("Metrics by tag", icon=":material/sell:"):
         st.caption(f"The interval is that of {names[leading]}: a tag of few questions says little.")
         st.dataframe(
             [_row(row, names, leading) for row in rows],

@@ -14,19 +14,19 @@ def cards(figures: OperationFigures) -> None:
     """Eight figures."""
     rated = figures.thumbs_up + figures.thumbs_down
     metrics = (
-        ("Questions", f"{figures.questions:,}", "Of all visitors, failed ones too."),
+        ("Questions", f"{figures.questions:,}", "Of all users, including failed ones."),
         (
             "Doubtful, refused",
             f"{_share(figures.doubtful_share)}, {_share(figures.refused_share)}",
             "Shares of the questions that were probably not answered, and that were refused.",
         ),
-        ("Failed", f"{figures.failed:,}", "Answers that a fault kept from beginning."),
+        ("Failed", f"{figures.failed:,}", "Questions without an answer because of an error."),
         (
             "Time, median",
             seconds(figures.p50),
-            "From the question to the end of its answer: half took no longer.",
+            "The median time from the question to the end of its answer.",
         ),
-        ("Time, 95%", seconds(figures.p95), "95 of 100 answers took no longer."),
+        ("Time, 95%", seconds(figures.p95), "95% of the answers took no longer."),
         (
             "Tokens",
             f"{figures.tokens:,}" if figures.tokens else "–",

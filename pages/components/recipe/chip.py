@@ -28,7 +28,7 @@ def recipe_chip(base: KnowledgeBase) -> None:
             st.markdown("\n".join(_change(name, *pair) for name, pair in changes.items()))
             _conflict(base)
         else:
-            st.caption(f"The saved recipe of {plain(base.name)}. Every page uses it.")
+            st.caption(f"This is the saved recipe of {plain(base.name)}. All pages use it.")
         _chip_buttons(base, changed=bool(changes))
         _name_field(base, recipe, name)
         with st.expander("As JSON", icon=":material/data_object:"):
@@ -50,7 +50,9 @@ def _conflict(base: KnowledgeBase) -> None:
     action_button("Take theirs", "frame_recipe_theirs", "call_merge", take, base)
 
 
-_NAMED = "What the recipe is called on all pages. Empty: what is particular about it."
+_NAMED = (
+    "The name of the recipe on all pages. If empty, the name describes what is special about it."
+)
 
 
 def _name_field(base: KnowledgeBase, recipe: Recipe, name: str) -> None:
@@ -91,11 +93,11 @@ def _shown(value: object) -> str:
 
 def _chip_buttons(base: KnowledgeBase, *, changed: bool) -> None:
     with st.container(horizontal=True, gap="small"):
-        hint = "Makes this the recipe of the knowledge base; earlier ones are kept."
+        hint = "Saves this as the recipe of the knowledge base. Earlier recipes are kept."
         options = offered(base, "save_recipe", disabled=not changed, help=hint)
         drawn = working_recipe.saved(base)
         action_button("Save", "frame_recipe_save", "save", _save, base, drawn, **options)
-        options = {"disabled": not changed, "help": "Back to the saved recipe."}
+        options = {"disabled": not changed, "help": "Restores the saved recipe."}
         action_button("Reset", "frame_recipe_reset", "undo", working_recipe.reset, base, **options)
 
 

@@ -39,8 +39,8 @@ def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
         key=ALSO,
         bind="query-params",
         placeholder="only this knowledge base",
-        help="Each is searched by its own saved recipe; results are merged by relevance. "
-        "Labels are those of the chosen knowledge base.",
+        help="Each one is searched with its own saved recipe, and the results are merged by "
+        "relevance. Labels belong to the chosen knowledge base.",
     )
     also: tuple[FurtherBase, ...] = ()
     if chosen:
@@ -113,7 +113,7 @@ def _settings(name: str) -> FurtherBase:
         help="Multiplies its relevance when the lists are merged.",
     )
     top_k = st.number_input(
-        "At most this many passages",
+        "Maximum number of passages",
         min_value=1,
         max_value=1000,
         value=saved.top_k,

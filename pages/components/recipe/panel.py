@@ -44,8 +44,11 @@ _DRAWS_ON = {
     "between the HTTP tools that it may call and what it knows.",
 }
 _THRESHOLD_HELP = {
-    "cosine": "Least cosine of question and passage of a passage that comes back.",
-    "probability": "Least probability of being relevant, as learned from labels.",
+    "cosine": "The lowest cosine of question and passage that a result can have.",
+    "probability": (
+        "The lowest probability of relevance that a result can have. The "
+        "probability is learned from labels."
+    ),
 }
 
 
@@ -90,7 +93,7 @@ def what_it_means(trace: Trace) -> str:
     """The threshold in terms of this question."""
     stage = trace.stage("threshold")
     if trace.threshold is None or stage is None:
-        return "No threshold: whatever ranks highest comes back."
+        return "No threshold: the highest ranks are returned."
     return f"{relevance(trace)} ≥ {trace.threshold:.2f}: {stage.given:,} of {stage.taken:,} pass"
 
 
@@ -105,38 +108,42 @@ class _Panel(Widgets):
         self.choice(
             "mode",
             "Mode",
-            help="Dense: by meaning (vectors). Lexical: by words (BM25). Hybrid: both.",
+            help=("Dense searches by meaning (vectors), lexical by words (BM25), hybrid by both."),
         )
         search, calibrator = self.recipe.search, self.base.tuning.calibrator
         if search.relevance == "probability" or calibrator.fitted(self.recipe.index) is not None:
             self.choice(
                 "by",
                 "Threshold compares",
-                help="The cosine, or the probability that was learned from labels for this index.",
+                help=(
+                    "The cosine, or the probability of relevance that labels taught for this index."
+                ),
             )
         if search.mode == "hybrid":
             self.slider(
                 "w",
                 "Dense weight",
                 step=0.05,
-                help="Share of the meaning (vectors) in the ranking; the rest is words.",
+                help="The share of dense scores in the ranking. The rest is lexical.",
             )
         self._refuse()
         self._threshold()
         slot = st.empty()
         most = MOST_SHOWN if max(search.top_k, self.saved.search.top_k) <= MOST_SHOWN else 1000
-        self.slider("k", "Top-k", max_value=most, help="Most passages to return.")
+        self.slider(
+            "k", "Top-k", max_value=most, help=("The maximum number of passages to return.")
+        )
         return slot
 
     def _refuse(self) -> None:
         self.pick(
             "refuse",
-            "Other topics",
+            "Off-topic questions",
             ["auto", "off"],
             read=read_value,
-            help="Auto refuses a question that the documents do not speak of at all: below a "
-            "limit on the probability that they do. A number is a limit of its own; off searches "
-            "all the same.",
+            help="Auto refuses a question if the probability that it is on topic is below a "
+            "limit. Type a number to set the limit yourself. Off searches every "
+            "question.",
         )
 
     def _threshold(self) -> None:
@@ -158,22 +165,23 @@ class _Panel(Widgets):
         self.place(
             CUT,
             st.segmented_control,
-            "How the threshold is set",
+            "Threshold mode",
             how,
             _how(self.saved),
             self._cut,
             options=[AUTO, SET, OFF],
             required=True,
-            label_visibility="collapsed",
+            help="Auto takes the default of the embedding model. Set uses the slider. Off returns "
+            "the highest ranks, whatever their relevance.",
         )
         if how != OFF:
             self.draw(
                 "codes",
                 st.toggle,
                 "Exact codes pass",
-                help="A passage with a rare code of the question (a word with digits, such as a "
-                "part number, that at most 1% of the passages have) passes every threshold: "
-                "the cosine knows nothing of codes.",
+                help="A passage with a rare code from the question passes every threshold, "
+                "because the cosine does not recognize codes. A code is a word with "
+                "digits, such as a part number, in at most 1% of the passages.",
             )
 
     def _cut(self, how: str) -> dict[str, float | str | None]:
@@ -204,7 +212,7 @@ class _Panel(Widgets):
             "context",
             "Context budget, tokens",
             step=500,
-            help="Most tokens of passages in the prompt.",
+            help="The maximum number of tokens for passages in the prompt.",
         )
         search = self.recipe.search
         if search.mode == "hybrid":
@@ -219,8 +227,18 @@ class _Panel(Widgets):
                 "on the cosine).",
             )
         if search.mode != "dense":
-            self.slider("k1", "BM25 k1", step=0.1, help="How soon repeated words stop counting.")
-            self.slider("b", "BM25 b", step=0.05, help="How much long passages are discounted.")
+            self.slider(
+                "k1",
+                "BM25 k1",
+                step=0.1,
+                help=("How quickly the weight of repeated words levels off."),
+            )
+            self.slider(
+                "b",
+                "BM25 b",
+                step=0.05,
+                help=("How much the length of a passage lowers its score."),
+            )
             self.draw("fuzzy", st.toggle, "Forgive misspellings")
             self.draw("prefix", st.toggle, "Match beginnings of words")
         tools = [tool.name for tool in workspace().tools.every()]
@@ -231,7 +249,7 @@ class _Panel(Widgets):
                 st.multiselect,
                 "HTTP tools",
                 options=names,
-                help="Services that are asked with each question; Settings has them.",
+                help="Services that get every question. Set them up on Settings.",
                 placeholder="none",
             )
 
@@ -242,7 +260,7 @@ class _Panel(Widgets):
             "provider",
             "Provider",
             [status.name for status in statuses if status.ready and status.chat_model],
-            help="extractive quotes the passages and needs no language model.",
+            help="*extractive* quotes the passages and needs no language model.",
         )
         if self.recipe.answer.provider == "extractive":
             return
@@ -256,10 +274,10 @@ class _Panel(Widgets):
         )
         self.pick("draws_on", "Draws on", list(_DRAWS_ON), help=" ".join(_DRAWS_ON.values()))
         if self.recipe.answer.mode == "auto":
-            self.number("tool_calls", "Most calls of tools")
+            self.number("tool_calls", "Maximum number of tool calls")
             self._may_call()
         self.slider("temperature", "Temperature", step=0.1)
-        self.number("length", "Longest answer, tokens", step=100)
+        self.number("length", "Maximum answer length, tokens", step=100)
         self.number("memory", "Past interactions as examples", step=1)
 
     def _may_call(self) -> None:
@@ -276,7 +294,7 @@ class _Panel(Widgets):
             lambda names: every if names is None else list(names),
             tuple,
             options=list(dict.fromkeys([*every, *(chosen or ()), *(saved_tools or ())])),
-            help="A model is told of these alone, and of those that are asked with each question.",
+            help="The model can call these tools, and those that are used for every question.",
             placeholder="none",
         )
 

@@ -17,10 +17,15 @@ def steps_panel(base: KnowledgeBase) -> None:
     """Draws the four groups, each opening over the page."""
     steps = _Steps(base)
     for title, icon, says, draw in (
-        ("Question", "edit", "What is asked for besides your words.", steps.question),
-        ("Ranking", "sort", "A second look at the first of the list.", steps.ranking),
-        ("Filter", "filter_alt", "Where to look; one of several values is enough.", steps.filter),
-        ("Context", "article", "What of a hit goes into the prompt.", steps.context),
+        ("Question", "edit", "Additions to the question.", steps.question),
+        ("Ranking", "sort", "Ranks the first results again.", steps.ranking),
+        (
+            "Filter",
+            "filter_alt",
+            ("Restricts the search. A passage needs one of several values."),
+            steps.filter,
+        ),
+        ("Context", "article", "The text of a result in the prompt.", steps.context),
     ):
         key = f"recipe_{title.lower()}"
         with st.popover(title, icon=f":material/{icon}:", width="stretch", key=key):
@@ -50,7 +55,10 @@ class _Steps(Widgets):
         self.number(
             "feedback",
             "Feedback from the first passages",
-            help="So many of the first passages are believed, and searched for as well. 0 is off.",
+            help=(
+                "The number of first passages whose content is added to the search. 0 turns "
+                "this off."
+            ),
         )
         if search.feedback and search.mode != "lexical":
             self.slider(
@@ -60,25 +68,28 @@ class _Steps(Widgets):
             self.number(
                 "feedback_terms",
                 "Words added to BM25",
-                help="The likeliest words of the believed passages.",
+                help="The most typical words of these passages.",
             )
         self.draw(
             "rewrite",
             st.toggle,
             "Make follow-ups complete",
-            help="In a chat, the language model puts in what a follow-up refers to.",
+            help="In a chat, the language model completes a follow-up question.",
         )
         self.number(
             "expansions",
             "Further wordings",
-            help="The language model words the question anew; all wordings are searched.",
+            help="The language model rephrases the question. All wordings are searched.",
         )
         if search.mode != "lexical":
             self.draw(
                 "hyde",
                 st.toggle,
                 "Search with an imagined answer",
-                help="The language model imagines an answer (HyDE); passages near it are found.",
+                help=(
+                    "The language model writes a hypothetical answer (HyDE). Passages near "
+                    "it are retrieved."
+                ),
             )
         if search.rewrite or search.expansions or search.hyde:
             self._needs_a_model()
@@ -110,8 +121,8 @@ class _Steps(Widgets):
     def _needs_a_model(self) -> None:
         if self.recipe.answer.provider == "extractive":
             st.caption(
-                ":material/info: Answers are made of quotes: without a language model this is "
-                "left out."
+                ":material/info: Answers are quotes: without a language model, this step is "
+                "skipped."
             )
 
     def filter(self) -> None:

@@ -33,7 +33,7 @@ _ONCE = "recipe_once"
 _PAGE, _FRESH, _UNFOLDED = "recipe_page", "recipe_fresh", "recipe_unfolded"
 CUT, THRESHOLD, BUILD = "cut", "threshold", "build"
 AUTO, SET, OFF = "Auto", "Set", "Off"
-UNTIL_SAVED = "Every page works with it until it is saved or reset in the sidebar."
+UNTIL_SAVED = "All pages use it until you save or reset it in the sidebar."
 
 # The URL's parameter, which is also the key of its widget, and the recipe field behind it.
 PARAMETERS: Mapping[str, str] = {

@@ -52,7 +52,7 @@ def _stops(base: KnowledgeBase, row: LeaderboardRow) -> list[TourStop]:
 
 def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
     """Makes the run's recipe the one that every page works with."""
-    explained = "Chat, inspector and metrics work with it until it is reset in the sidebar."
+    explained = "All pages use it until you reset it in the sidebar."
     costs = workspace().costs(base, run.recipe)
     options = {"type": "primary" if primary else "secondary"}
     options |= {"disabled": bool(costs), "help": costs or explained}
@@ -61,7 +61,7 @@ def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
 
 def _use(base: KnowledgeBase, run: Run) -> None:
     working_recipe.replace(base, run.recipe)
-    message = "Every page works with this recipe now. The recipe chip in the sidebar saves it."
+    message = "All pages use this recipe now. To save it, open *Recipe* in the sidebar."
     icon = "check"
     if missing := base.documents.missing(run.recipe.index):
         lacking = counted(missing, "document")
@@ -79,7 +79,7 @@ def _pin_button(base: KnowledgeBase, row: LeaderboardRow) -> None:
         if row.is_baseline
         else ("Pin as baseline", "keep", runs.pin, row.run.id)
     )
-    explained = "The baseline is what the other runs of this question set are measured against."
+    explained = "Other runs of this question set are compared with the baseline."
     options = offered(base, "runs.pin", help=explained)
     action_button(label, "runs_pin", icon, act, argument, **options)
 
@@ -112,7 +112,7 @@ def _describe(base: KnowledgeBase, run_id: str) -> None:
 
 def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None:
     """The run as files: for people, for the command line, for another machine, for trec_eval."""
-    with st.popover("Download", icon=":material/download:", key=f"runs_download_{run.id}"):
+    with st.popover("Download run", icon=":material/download:", key=f"runs_download_{run.id}"):
         download_button(
             "Report (HTML)",
             partial(base.reports.html, run.id, against.id if against else None),
@@ -120,7 +120,7 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
             "runs_report",
             "article",
             mime="text/html",
-            help="One file that opens anywhere, also without a network.",
+            help="One file that opens without a network.",
             width="stretch",
         )
         recipe_download("Recipe (JSON)", run.recipe, "runs_recipe", width="stretch")
@@ -149,8 +149,8 @@ def _bundled(base: KnowledgeBase, run: Run) -> dict[str, Any]:
     Guests may not look at what has changed either.
     """
     explained = (
-        "Recipe, questions, labels and results: another machine imports it and measures the same "
-        "figures."
+        "Recipe, questions, labels and results. Import it on another machine to reproduce "
+        "the metrics."
     )
     options = offered(base, "bundle", help=explained)
     if not options.get("disabled") and _changed(base, run):
@@ -191,7 +191,7 @@ def _confirm_delete(base: KnowledgeBase, chosen: list[LeaderboardRow]) -> None:
     st.markdown("\n".join(f"- {plain(run_name(row))}" for row in chosen[:8]))
     if len(chosen) > 8:
         st.caption(f"and {counted(len(chosen) - 8, 'more run')}")
-    st.markdown("Their figures, rankings and notes go with them. Questions and labels stay.")
+    st.markdown("This deletes their metrics, rankings and notes. Questions and labels stay.")
     if any(row.is_baseline for row in chosen):
         st.warning(
             "The baseline is among them: the question set is left without one.",

@@ -263,7 +263,7 @@ def _matters(compared: RunComparison) -> None:
         format="%.3f",
         key=MATTERS,
         bind="query-params",
-        help="Differences of the mean up to this do not matter to you. The probabilities are of a "
+        help="Differences of the mean up to this value count as equal. The probabilities are of a "
         "Bayesian bootstrap of the questions.",
     )
     chances = posterior(figures.differences, equivalent, compared.groups)

@@ -15,9 +15,9 @@ def ledger(base: KnowledgeBase, set_name: str) -> None:
         return
     with st.expander("What was tried on this set", icon=":material/history:"):
         st.caption(
-            "Whoever looks often enough finds a winner among equals. Later searches of a set need "
-            "smaller p-values, and so do comparisons with one baseline in further metrics or "
-            "splits. The same look counts once."
+            "If you try often enough, chance finds a winner among equal recipes. Therefore, "
+            "later searches and comparisons on this set need smaller p-values. Repeating the "
+            "same trial counts once."
         )
         st.dataframe(
             [_row(look) for look in looks],

@@ -160,8 +160,9 @@ def _columns(metric: str) -> dict[str, object]:
         ),
         "Other data": st.column_config.ListColumn(
             width=120,
-            help="What the run was measured on and is not that of the baseline, or, without one, "
-            "of the newest run. Such runs have no place, as their figures do not compare.",
+            help="What the run measured on that the baseline did not (or the newest run, "
+            "without a baseline). Such runs have no place, because their metrics are "
+            "not comparable.",
         ),
         "Recipe changes": st.column_config.ListColumn(
             width=230,

@@ -40,8 +40,9 @@ def people_view() -> None:
 @st.dialog("Delete this account?", icon=":material/delete_forever:")
 def _confirm(person: Person) -> None:
     st.markdown(
-        f"**{plain(person.email)}**: conversations, memory, feedback, votes, tokens and "
-        "memberships go, for good. Labels, question sets and runs stay, without a name."
+        "This permanently deletes the conversations, memory, feedback, votes, tokens and "
+        f"memberships of **{plain(person.email)}**. Labels, question sets and runs stay, "
+        "without the name."
     )
     confirm_button("Delete", "account_delete_really", _forget, person)
 

@@ -20,7 +20,7 @@ def members_view() -> None:
     """The members of the chosen knowledge base; owners choose them."""
     base = chosen_base()
     owns = workspace().role_in(base.id) == "owner"
-    st.caption(f"Who may do what in {plain(base.name)}.")
+    st.caption(f"Members of *{plain(base.name)}* and their roles.")
     for member in base.members.every():
         _row(base, member, owns)
     if owns:
@@ -81,8 +81,8 @@ def links_view() -> None:
     """The links that show the chosen knowledge base, and a form for a new one."""
     base = chosen_base()
     st.caption(
-        f"Whoever opens a link may ask {plain(base.name)} and read its runs and reports, nothing "
-        "else, until its time is over or you revoke it."
+        f"People with the link can ask questions in *{plain(base.name)}* and view its runs "
+        "and reports, until the link expires or you revoke it."
     )
     for row in (row for row in base.links.every() if row.valid):
         _link(base, row)
@@ -110,7 +110,7 @@ def make_link(base: KnowledgeBase, name: str, days: int, path: str = "") -> str:
 
 def show_once(address: str) -> None:
     """The address of a new link; that of a server which others reach is theirs to know."""
-    st.success("Copy the link now: it is shown once.", icon=":material/link:")
+    st.success("Copy the link now. The page shows it only once.", icon=":material/link:")
     st.code(address, language=None)
     if is_loopback(address):
         server = address.partition("/share/")[0]
@@ -130,5 +130,5 @@ def _link(base: KnowledgeBase, row: LinkRow) -> None:
 
 @st.dialog("Revoke this link?", icon=":material/delete:")
 def _confirm(base: KnowledgeBase, row: LinkRow) -> None:
-    st.markdown(f"**{plain(row.name)}** shows nothing any more, from now on.")
+    st.markdown(f"People with the link **{plain(row.name)}** lose access at once.")
     confirm_button("Revoke", "links_revoke_really", base.links.revoke, row.id)

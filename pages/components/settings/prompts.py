@@ -17,8 +17,9 @@ def prompts_view() -> None:
     """One prompt at a time, with its versions and what was changed."""
     base = chosen_base()
     st.caption(
-        f"What a language model is told for answers of {plain(base.name)}. Words in braces are "
-        "filled in for each question. A turn keeps the version that it was asked with."
+        f"The prompts for answers in {plain(base.name)}. Touchstone replaces the names in "
+        "braces for each question. An answer keeps the version of the prompt that it was "
+        "made with."
     )
     name = st.selectbox("Prompt", list(PROMPTS), format_func=_title, key="prompt_name")
     wording, versions = base.prompts.wording(), base.prompts.versions(name)

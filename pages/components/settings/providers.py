@@ -30,7 +30,7 @@ def _row(status: ProviderStatus) -> None:
         test_clicked = workspace().principal.administrator and action.button(
             "Test",
             key=f"settings_test_{status.name}",
-            help="Makes a tiny real call.",
+            help="Sends a short request to the provider.",
             disabled=not status.ready,
             width="stretch",
         )

@@ -17,13 +17,14 @@ _LIVES = {"30 days": 30, "90 days": 90, "1 year": 365, "for ever": None}
 def tokens_view() -> None:
     """All tokens that let somebody in, and a form for a new one."""
     st.caption(
-        "Programs ask by the API with a token. It is shown once: what is kept of it lets nobody in."
+        "Programs use the API with a token. The page shows it only once, because the server "
+        "stores only a digest."
     )
     valid_tokens = [row for row in workspace().tokens.every() if row.valid]
     for row in valid_tokens:
         _row(row)
     if not valid_tokens:
-        st.markdown("There is no token yet.")
+        st.markdown("No tokens yet.")
     if secret := st.session_state.pop(_SHOWN, ""):
         st.success("Copy the token now.", icon=":material/key:")
         st.code(secret, language=None)
@@ -63,5 +64,5 @@ def _new() -> None:
 
 @st.dialog("Revoke this token?", icon=":material/delete:")
 def _confirm(row: TokenRow) -> None:
-    st.markdown(f"**{plain(row.name)}** lets nobody in any more, from now on.")
+    st.markdown(f"Programs with the token **{plain(row.name)}** lose access at once.")
     confirm_button("Revoke", "tokens_revoke_really", workspace().tokens.revoke, row.id)

@@ -29,13 +29,14 @@ def tools_view() -> None:
     """All tools, each with a question to try it by."""
     tools = workspace().tools.every()
     st.caption(
-        "A service gets the question and answers with JSON; what it finds stands beside the "
-        "passages, with the same relevance and threshold. Choose tools in a recipe under Advanced."
+        "A service gets the question and returns JSON. Its results are ranked with the "
+        "passages, by the same relevance and threshold. Choose tools in a recipe, under "
+        "Advanced."
     )
     for tool in tools:
         _row(tool)
     if not tools:
-        st.markdown("There is no tool yet.")
+        st.markdown("No tools yet.")
     if _is_open("edit", ""):
         with st.container(border=True):
             _edit(None)
@@ -142,7 +143,10 @@ def _fields(tool: HttpTool | None) -> None:
         key=_key("description", name),
         max_chars=300,
         placeholder="the state of every pump, as it is now",
-        help="A language model is told this where it may choose a tool (answers in mode auto).",
+        help=(
+            "The description that a language model reads when it chooses a tool (answers in "
+            "mode auto)."
+        ),
     )
     st.text_area(
         "Body, as JSON; empty for a GET request",
@@ -188,6 +192,6 @@ def _read(fields: dict[str, Any]) -> dict[str, Any]:
 @st.dialog("Delete this tool?", icon=":material/delete:")
 def _confirm_delete(name: str) -> None:
     st.markdown(
-        f"**{plain(name)}** is no longer asked. Recipes that name it say so in every search."
+        f"**{plain(name)}** is no longer used. Searches with a recipe that names it show a note."
     )
     confirm_button("Delete", "tools_delete_really", workspace().tools.remove, name)

@@ -55,7 +55,7 @@ def close_sidebar(page: str) -> None:
 
 def new_base_button(key: str, label: str = "New knowledge base", **options: Any) -> None:
     """Opens the dialog that makes a knowledge base."""
-    explained = "Documents, questions, runs and the recipe are kept apart for each one."
+    explained = "Each knowledge base has its own documents, questions, runs and recipe."
     if st.button(label, key=key, icon=":material/add:", help=explained, **options):
         _new_base()
 
@@ -91,7 +91,7 @@ def gone_note(page: str) -> None:
 
 @st.dialog("New knowledge base", icon=":material/library_add:")
 def _new_base() -> None:
-    st.caption("Documents, questions, runs and the recipe are kept apart for each one.")
+    st.caption("Each knowledge base has its own documents, questions, runs and recipe.")
     with st.form("frame_new_base", border=False):
         name = st.text_input("Name", max_chars=80, placeholder="For example: support articles")
         submitted = filled_button("Create", draw=st.form_submit_button)

@@ -57,12 +57,12 @@ def _unattended_note(jobs: Sequence[JobRow]) -> None:
     since = st.session_state.setdefault(_UNATTENDED, time.monotonic())
     if time.monotonic() - since >= PATIENCE_SECONDS:
         st.warning(
-            "Nothing works on jobs. They are kept, and go on when the server is started again.",
+            "No worker is running. Jobs continue when the server is started again.",
             icon=":material/hourglass_disabled:",
         )
 
 
-_STOPS = "Stops this job. What is finished stays."
+_STOPS = "Stops this job. Finished work is kept."
 
 
 def card(job: JobRow, place: str = "sidebar") -> None:

@@ -60,7 +60,7 @@ def _against(bench: Bench) -> str:
     if bench.saved is None:
         return "The index of the saved recipe is not built, so there is nothing to compare with."
     if bench.saved.search == bench.recipe.search and bench.saved.index == bench.recipe.index:
-        return "This is the saved recipe. Move a slider: the figures follow, with their change."
+        return "This is the saved recipe. Move a slider to see the change of every metric."
     return (
         "Change against the saved recipe, and how far off it may be at the level of the test. "
         "Coloured only where the runs page would call it better or worse, corrected for the "

@@ -173,7 +173,7 @@ def front_chart(
     grey = {"color": colours.not_relevant, "size": 5, "opacity": 0.35}
     add(points, counted(len(points), "recipe"), mode="markers", marker=grey)
     line = {"color": colours.accent, "width": 2}
-    add(best, "front", mode="lines+markers", line=line, marker={"size": 9})
+    add(best, "best for its size", mode="lines+markers", line=line, marker={"size": 9})
     star = {"symbol": "star", "size": 16, "color": colours.lexical}
     add([now], "now", mode="markers", marker=star)
     figure.update_layout(

@@ -174,7 +174,7 @@ def _buttons(bench: Bench, best: SearchResult) -> None:
         apply = partial(working_recipe.replace, bench.base, best.recipe)
         action_button("Apply", "tuning_apply", "check", apply, help=working_recipe.UNTIL_SAVED)
         if best.selection.comparison.verdict == "better":
-            hint = "Makes it the recipe of this knowledge base. Earlier ones stay in its versions."
+            hint = "Saves it as the recipe of this knowledge base. Earlier versions are kept."
             options = offered(bench.base, "save_recipe", help=hint)
             action_button("Save", "tuning_save", "save", _save, bench, best, **options)
         recipe_download("Export JSON", best.recipe, "tuning_export")

@@ -50,7 +50,7 @@ def _promise(bench: Bench) -> None:
     rest = bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k")
     curve = cached(partial(bench.tuner.threshold_curve, bench.recipe), "promise", rest)
     if bench.threshold is None:
-        st.markdown("**Threshold off:** whatever ranks highest comes back.")
+        st.markdown("**Threshold off:** the highest ranks are returned.")
     else:
         now = curve.at(bench.threshold).sentence
         st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {plain(now)}.")
@@ -100,7 +100,9 @@ def _refusal(bench: Bench) -> None:
     refuse = bench.recipe.search.refuse
     limit = probabilities.limit(refuse)
     how = "off" if limit is None else f"{limit:.2f}"
-    st.markdown(f"**Other topics {how} by itself:** {probabilities.refused(limit).sentence}.")
+    st.markdown(
+        f"**Off-topic questions {how} by itself:** {probabilities.refused(limit).sentence}."
+    )
     cost = st.slider(
         "Answerable questions that may be refused",
         0.0,
