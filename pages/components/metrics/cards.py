@@ -73,8 +73,8 @@ def _refusals(run: Run) -> Card:
         metric=DOUBTED,
         help="Share of the questions that the documents do not answer whose answer is refused or "
         f"doubtful. The search refuses {run.metrics.get(REFUSED, 0.0):.0%}; the rest lacks key "
-        "words of the question. A higher threshold, or a higher limit of Off-topic questions, refuses "
-        "more.",
+        "words of the question. A higher threshold refuses more, and so does a higher limit of "
+        "*Off-topic questions*.",
     )
 
 
