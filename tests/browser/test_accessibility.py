@@ -37,11 +37,7 @@ OPENED = {
     "tuning": ("Grid",),
 }
 """What opens over a page by a click on a button."""
-STREAMLIT = {
-    # The navigation puts sections (div) into its list, and items into the sections.
-    "list": "[data-testid=stSidebarNavItems]",
-    "listitem": "[data-testid=stSidebarNavItems] li",
-}
+STREAMLIT: dict[str, str] = {}
 """Rule to selector: what cannot be mended from here. Each must still be needed."""
 
 _RUN = """async (known) => {
