@@ -15,6 +15,7 @@ from pages.components.metrics import readings
 from pages.components.metrics.answers import ANSWER_CARDS, answer_cards
 from pages.components.metrics.cards import (
     CARDS,
+    DOUBTED,
     Ranges,
     cards,
     comparison,
@@ -205,7 +206,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             downloads(base, run, pinned if is_pinned else None)
     version = readings.version_of(chosen)
     between = readings.between(base, run.id, before.id, version) if before else None
-    metrics = tuple(card.metric for card in (*CARDS, *ANSWER_CARDS))
+    metrics = (*(card.metric for card in (*CARDS, *ANSWER_CARDS)), DOUBTED)
     changes = readings.changes(base, run.id, before.id, metrics, version) if before else {}
     intervals = readings.intervals(base, run.id, version)
     results = readings.outcomes(base, run.id)

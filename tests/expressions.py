@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from starlette.routing import Mount
+
 from tests.backtracking import Budget, steps_of
 from tests.hostile_words import hostile_inputs
 
@@ -60,6 +62,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.answering.checking.figures:_code_pattern": {"code": "AB-12.3"},
     "rag.answering.checking.fractions:says_pair": {"numbers": (3.0, 4.0)},
     "rag.chunking.contexts:_rest": {"previous": "Two words"},
+    "rag.api.mounting:routes": {"rest": Mount("/api", routes=[])},
     "rag.retrieval.filters:_any_of": {"globs": ["a*b", "c?d"]},
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
     "pages.components.labels.evidence_dialog:chosen": {"words": "Two words"},

@@ -47,6 +47,10 @@ def handbook(
     return workspace, base
 
 
-def without_spans(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Metrics of rankings alone, without those of retrieved text."""
-    return {name: value for name, value in metrics.items() if not name.startswith("span_")}
+def swept_metrics(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Metrics that sweeps measure, without those of retrieved text and of answers."""
+    return {
+        name: value
+        for name, value in metrics.items()
+        if not name.startswith(("span_", "correct_doubt"))
+    }

@@ -27,6 +27,7 @@ from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import EDITS, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Selection, Timeline, gather, select
+from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.doubts import correct_doubts
 from rag.runs.version import code_version
 from rag.search.snapshot import SearchSnapshot, take_complete_snapshot
@@ -124,8 +125,9 @@ class Evaluator:
         if without_users:
             environment[USERS] = "left out"
         environment |= about
-        doubts = correct_doubts(self._services, snapshot, questions, "")
-        results, means = with_figures(results, means, {**doubts, **_merged(doubts, beside)})
+        unanswered = [item for item in questions if DOUBT not in beside.get(item.id, {})]
+        doubts = correct_doubts(self._services, snapshot, unanswered, "")
+        results, means = with_figures(results, means, {**doubts, **beside})
         run = Run(
             id=run_id or new_run_id(),
             base_id=self._base_id,
@@ -302,12 +304,6 @@ class Evaluator:
         with self._services.database.read() as connection:
             spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))
         return Judge(spans, index.keys)
-
-
-def _merged(
-    doubts: Mapping[str, Mapping[str, float]], beside: Mapping[str, Mapping[str, float]]
-) -> dict[str, Mapping[str, float]]:
-    return {name: {**doubts.get(name, {}), **figures} for name, figures in beside.items()}
 
 
 def new_run_id() -> str:

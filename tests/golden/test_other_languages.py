@@ -48,5 +48,5 @@ def test_the_right_sentence_answers(base: KnowledgeBase, question: str, sentence
     answer = base.ask(question, base.recipe()).answer
     assert answer.status == "complete"
     assert answer.text.startswith(f"“{sentence}”")
-    told = "The embedder knows English, and this is"
+    told = "The embedder supports English, and this is"
     assert answer.note.startswith(told) == (not sentence.startswith("Everybody"))

@@ -42,13 +42,13 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
     lax = base.recipe().with_fields({"search.threshold": None, "search.refuse": "off"})
     refused = base.evaluator.evaluate("foreign", strict).run
     answered = base.evaluator.evaluate("foreign", lax).run
-    assert refused.metrics == {"correct_refusal": 1.0}
-    assert answered.metrics == {"correct_refusal": 0.0}
+    assert refused.metrics == {"correct_refusal": 1.0, "correct_doubt": 1.0}
+    assert answered.metrics == {"correct_refusal": 0.0, "correct_doubt": 1.0}
     app = open_page("metrics.py", set="foreign")
     assert not app.error
-    assert [card.value for card in app.metric] == ["–"] * 4 + ["0%"]
+    assert [card.value for card in app.metric] == ["–"] * 4 + ["100%"]
     table = app.dataframe[0].value
-    assert list(table["First relevant"]) == ["answered, wrongly"] * 2
+    assert list(table["First relevant"]) == ["doubted, rightly"] * 2
     app = open_page("runs.py", set="foreign")
     assert not app.error
     assert list(app.dataframe[0].value["Correct refusals"]) == [1.0, 0.0]

@@ -21,7 +21,7 @@ from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.tuning import candidates
 from rag.types import Evidence, Question
-from tests.runs import SET, WORDS, handbook, without_spans
+from tests.runs import SET, WORDS, handbook, swept_metrics
 from tests.workspaces import QUICK
 
 GRID: Mapping[str, list[Any]] = {
@@ -104,7 +104,7 @@ def test_steps_are_swept_with_the_figures_of_the_pipeline(base: KnowledgeBase) -
     assert sweeper.verify(sweep, 200, seed=3) == []
     for number in (0, 700, 2303):
         run = base.evaluator.evaluate(SET, sweep.grid.recipe(number), (1, 2)).run
-        assert sweep.metrics(number) == without_spans(run.metrics)
+        assert sweep.metrics(number) == swept_metrics(run.metrics)
 
 
 MISTYPED = "\n".join(
@@ -162,9 +162,9 @@ def test_figures_are_those_that_an_evaluation_stores(base: KnowledgeBase) -> Non
     for number in (0, 100, 431):
         recipe = sweep.grid.recipe(number)
         run = base.evaluator.evaluate(SET, recipe, (1, 3)).run
-        assert sweep.metrics(number) == without_spans(run.metrics)
+        assert sweep.metrics(number) == swept_metrics(run.metrics)
         assert recipe == WORDS.with_fields(sweep.grid.changes(number))
-    assert sweep.base == without_spans(base.evaluator.evaluate(SET, WORDS, (1, 3)).run.metrics)
+    assert sweep.base == swept_metrics(base.evaluator.evaluate(SET, WORDS, (1, 3)).run.metrics)
 
 
 def test_a_wrong_figure_is_not_confirmed(base: KnowledgeBase) -> None:

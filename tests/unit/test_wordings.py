@@ -128,7 +128,7 @@ def test_an_endless_reply_is_cut_and_its_connection_closed() -> None:
 
 def test_a_reply_that_takes_too_long_is_given_up_on() -> None:
     chat = Endless()
-    with pytest.raises(ProviderUnavailable, match="had not ended its reply after 0 s"):
+    with pytest.raises(ProviderUnavailable, match="did not finish its reply within 0 s"):
         reply(chat, TALK, 9, seconds=0.0)
     assert chat.closed
 
