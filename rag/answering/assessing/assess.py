@@ -91,9 +91,8 @@ def _lacks_code(evidence: QuoteEvidence) -> bool:
 
 
 def _borne_out(evidence: QuoteEvidence) -> str:
-    if not evidence.missing:
-        return "All key words of the question are in the quote."
-    return f"The quotes have the key words of the question except {_named(evidence.missing)}."
+    """The reason for an answer without doubt; words that hardly count are not worth a sentence."""
+    return "" if evidence.missing else "All key words of the question are in the quote."
 
 
 def _doubt(evidence: QuoteEvidence, trace: Trace) -> str:
