@@ -39,14 +39,13 @@ PAGES = {
     ),
     "Arena": (Control("switch", "Blind", "viewer"),),
     "Review": (),
-    "Memory": (),
     "Inspector": (
         Control("radio", "Terms", "viewer"),
         Control("button", "Label the exact words", "labeller", "Which words answer?"),
     ),
-    "Metrics": (
-        Control("button", "Download run", "viewer", "Report (HTML)"),
-        Control("button", "Make questions", "labeller", "cut from the text"),
+    "Metrics": (Control("button", "Download run", "viewer", "Report (HTML)"),),
+    "Question sets": (
+        Control("button", "Make questions", "labeller", "Each question shows its source"),
     ),
     "Tuning": (
         Control("radio", "Top-k", "viewer"),
@@ -58,9 +57,19 @@ PAGES = {
     ),
     "Operations": (Control("radio", "All", "viewer"),),
     "Settings": (Control("button", "Make a link", "owner", "/share/share_"),),
-    "Audit log": (Control("button", "Save as CSV", "owner"),),
+    "Audit log": (Control("button", "Download CSV", "owner"),),
 }
-"""Controls by the title of their page."""
+"""Controls by the title of their page or tab."""
+TABS = {
+    "Question sets": "Metrics",
+    "Arena": "Runs",
+    "Review": "Usage",
+    "Operations": "Usage",
+    "Audit log": "Settings",
+}
+"""Pages by the tab that has the place of an earlier page, whose address leads on to it."""
+ADDRESSES = {"Question sets": "metrics?metrics=Question+sets", "Audit log": "audit"}
+"""Addresses of tabs that do not have their name."""
 
 
 def test_members_meet_what_their_role_may(
@@ -106,11 +115,14 @@ def _tour(page: Page, address: str, role: str, run: str) -> None:
     """Opens each page by the navigation, but those that show something given by its address."""
     given = {"Inspector": f"inspector?kb=handbook&q={QUESTION}", "Runs": f"runs?runs={run}"}
     for title, controls in PAGES.items():
-        if title in given:
+        if title in TABS:
+            page.goto(f"{address}/{ADDRESSES.get(title, title.lower())}")
+            expect(page.get_by_role("tab", name=title, selected=True)).to_be_visible()
+        elif title in given:
             page.goto(f"{address}/{given[title]}")
         else:
             page.get_by_test_id("stSidebarNavLink").filter(has_text=title).click()
-        expect(page.get_by_role("heading", level=1, name=title)).to_be_visible()
+        expect(page.get_by_role("heading", level=1, name=TABS.get(title, title))).to_be_visible()
         _await_drawn(page)
         if title == "Documents":
             page.get_by_text("handbook is open").click()

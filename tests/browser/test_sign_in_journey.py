@@ -71,7 +71,7 @@ def test_two_people_and_a_link(
             assert "share_" not in guest.url
             shoot(guest, "guest")
             ann.goto(f"{address}/audit")
-            expect(ann.get_by_role("heading", name="Audit log")).to_be_visible()
+            expect(ann.get_by_role("tab", name="Audit log", selected=True)).to_be_visible()
             shoot(ann, "audit")
             told = {(line.email, line.entry.action) for line in workspace.access.audit.lines()}
             assert {("ann@example.org", "members.add"), ("ben@example.org", "links.create")} <= told

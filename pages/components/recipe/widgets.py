@@ -126,6 +126,8 @@ class Widgets:
             args=(self.base, key, fields),
             **options,
         )
+        if unnamed and value is None and key not in st.query_params:
+            st.rerun()  # the widget was emptied by the address, which names it no more
         # The browser's back button changes a widget without its callback.
         if value is not None and not _same(value, displayed):
             _change(self.base, fields(value))
