@@ -105,9 +105,8 @@ class Evaluator:
             set_name, refusals_alone=True, without_users=without_users
         )
         snapshot = take_complete_snapshot(self._services, self._base_id, recipe)
-        index = snapshot.index
+        index, fallbacks = snapshot.index, Fallbacks()
         queries = self._embedded(questions, recipe.index)
-        fallbacks = Fallbacks()
         own = self._identical(questions, index) if ignore_identical else {}
         results, means = self.measure(
             questions,
