@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -24,6 +25,7 @@ from rag import KnowledgeBase, NotFound, Tour, counted, tour_html
 TOUR = "tour"  # the URL's parameter: the id of the tour
 STOP = "stop"  # the URL's parameter: the number of the stop, from 1
 _DIGITS = 9  # of an id or a number
+_EDITED = "tour_edited"  # the tour that the form is about
 _LINK = "tour_link"  # the address that was just made, until the next run
 
 
@@ -120,22 +122,54 @@ def _compose(base: KnowledgeBase, tour: Tour) -> None:
             action_button("Make a link", "tour_share", "add_link", _share, base, tour, _DAYS[days])
             if st.button("Delete tour", key="tour_delete", icon=":material/delete:"):
                 _confirm(base, tour)
-        with st.form("tour_form", border=False):
-            title = st.text_input("Title", tour.title, max_chars=80, key=f"tour_title_{tour.id}")
-            edits = [_edited(tour, index) for index in range(len(tour.stops))]
-            submitted = st.form_submit_button("Save", icon=":material/save:")
-        if submitted:
-            placed = sorted((place, index) for index, (place, _) in enumerate(edits) if place)
-            stops = [tour.stops[index].with_note(edits[index][1]) for _, index in placed]
-            base.tours.save(tour.id, title, stops)
-            st.rerun()
+        _edit(base, _edited(tour))
 
 
 _DAYS = {"1 day": 1, "7 days": 7, "30 days": 30, "1 year": 365}
 
 
-def _edited(tour: Tour, index: int) -> tuple[int, str]:
-    """Return the place of a stop, 0 to remove it, and its note."""
+def _edited(tour: Tour) -> Tour:
+    """Return the tour that the form is about: as it was when the form was first drawn.
+
+    Another tab may change the tour while somebody types here.
+    """
+    held = st.session_state.get(_EDITED)
+    if held is None or held.id != tour.id or _title_key(held) not in st.session_state:
+        held = st.session_state[_EDITED] = tour
+    return held
+
+
+def _title_key(tour: Tour) -> str:
+    return f"tour_title_{tour.id}_{tour.changed:%H%M%S%f}"
+
+
+def _edit(base: KnowledgeBase, tour: Tour) -> None:
+    """Draw a form for the title, and for the place and note of each stop."""
+    with st.form("tour_form", border=False):
+        title = st.text_input("Title", tour.title, max_chars=80, key=_title_key(tour))
+        edits = [_stop_fields(tour, index) for index in range(len(tour.stops))]
+        submitted = st.form_submit_button("Save", icon=":material/save:")
+    if submitted:
+        stops = [tour.stops[index].with_note(edits[index][1]) for index in _order(edits)]
+        st.session_state[_EDITED] = base.tours.save(tour, title, stops)
+        st.rerun()
+
+
+def _order(edits: Sequence[tuple[int, str]]) -> list[int]:
+    """Return the indexes of stops by their new places; place 0 leaves one out.
+
+    A stop that moved goes before or behind the one that has its place.
+    """
+    places = {
+        index: place + 0.5 * ((place > index + 1) - (place < index + 1))
+        for index, (place, _) in enumerate(edits)
+        if place
+    }
+    return sorted(places, key=lambda index: (places[index], index))
+
+
+def _stop_fields(tour: Tour, index: int) -> tuple[int, str]:
+    """Draw and return the place of a stop, 0 to remove it, and its note."""
     stop, key = tour.stops[index], f"{tour.id}_{tour.changed:%H%M%S%f}_{index}"
     place_column, note_column = st.columns([1, 4], vertical_alignment="top")
     with place_column:
@@ -154,7 +188,9 @@ def _share(base: KnowledgeBase, tour: Tour, days: int) -> None:
 
 @st.dialog("Delete this tour?", icon=":material/delete:")
 def _confirm(base: KnowledgeBase, tour: Tour) -> None:
-    st.markdown(f"**{plain(tour.title)}** and its stops are deleted. Links to it show the chat.")
+    st.markdown(
+        f"**{plain(tour.title)}** and its stops are deleted. Links to it then list the other tours."
+    )
     confirm_button("Delete", "tour_delete_really", _delete, base, tour)
 
 

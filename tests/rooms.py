@@ -29,7 +29,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
         "rag.spreadsheets",
         "rag.telemetry",
     ),
-    ("rag.protocols", "rag.recipe"),
+    ("rag.protocols", "rag.recipe", "rag.logistic"),
     ("rag.results",),
     # adapters, each of one technique or one part of the world outside
     ("rag.network", "rag.lexical"),

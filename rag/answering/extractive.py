@@ -12,7 +12,6 @@ from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader
 from rag.answering.sentences import Statement
-from rag.answering.sources import Sources
 from rag.answering.support import Support, terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.protocols import Embedder
@@ -102,7 +101,7 @@ def quotes(
     question: str,
     hits: Sequence[Hit],
     embedder: Embedder,
-    sources: Sources | None = None,
+    reader: PassageReader | None = None,
     words: Vocabulary | None = None,
 ) -> tuple[str, tuple[Citation, ...]]:
     """(text, citations): up to three statements of ``hits``, best first, each with its ``[n]``.
@@ -115,7 +114,7 @@ def quotes(
     question, and what a passage cuts off, only where there is nothing else.
     Deterministic. Raises ProviderError when a remote embedder fails.
     """
-    reader, words = PassageReader(sources), words or Vocabulary()
+    reader, words = reader or PassageReader(), words or Vocabulary()
     all_candidates = _candidates(question, hits, reader, words)
     telling = _with_editions(_telling(words.terms(question), question, all_candidates), question)
     candidates = _likeliest(_with_priors(telling, hits, question))
@@ -173,7 +172,7 @@ def _named(question_terms: Terms, name: Terms) -> float:
 def _telling(
     question_terms: Terms, question: str, candidates: list[_Candidate]
 ) -> list[_Candidate]:
-    """Those that say something of their own, and say it whole; all where there are none."""
+    """Return the candidates that are whole statements of their own; all where there are none."""
     codes = set(_CODE.findall(question.upper()))
     there = codes & {code for one in candidates for code in _codes(one.statement.name)}
     new = [

@@ -84,10 +84,10 @@ def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
 def _quoted(
     trace: Trace, embedder: Embedder, sources: Sources | None, words: Vocabulary, unmet: str
 ) -> AnswerStream:
-    all_citations = list[Citation]()
+    all_citations, reader = list[Citation](), PassageReader(sources)
 
     def deltas() -> Generator[Delta, None, None]:
-        text, citations = quotes(trace.searched, trace.context, embedder, sources, words)
+        text, citations = quotes(trace.searched, trace.context, embedder, reader, words)
         all_citations.extend(citations)
         yield Delta(text)
 
@@ -98,7 +98,6 @@ def _quoted(
         mode = QUOTES_MODE
         return Answer(text, citations, trace, mode, status, usage, note=note, suspicious=seen)
 
-    reader = PassageReader(sources)
     checked = with_checks(finish, embedder, reader, words, quoted=True)
     assessor = Assessor(embedder, reader, words)
     return AnswerStream(deltas(), with_assessment(checked, assessor), trace)

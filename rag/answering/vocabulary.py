@@ -45,14 +45,14 @@ class Vocabulary:
         return {term: log(1 + total / max(frequencies.get(term, 0), 1)) for term in sorted(terms)}
 
     def known(self, terms: Terms) -> Terms:
-        """Those of some terms that a passage of the index has; all without an index."""
+        """Return the terms that a passage of the index has; all without an index."""
         if self._index is None:
             return terms
         frequencies, _ = self._counts(terms, ())
         return frozenset(term for term in terms if frequencies.get(term, 0))
 
     def rare(self, terms: Terms, texts: Iterable[Terms]) -> Terms:
-        """Those of some terms that few passages hold; the rarest where none is rare."""
+        """Return the terms that few passages have; the rarest where none is rare."""
         frequencies, total = self._counts(terms, texts)
         counts = {term: frequencies.get(term, 0) for term in terms}
         least = max(RARE_SHARE * total, min(counts.values(), default=0))

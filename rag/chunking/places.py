@@ -85,7 +85,7 @@ def _is_bare(document: Document, headings: Sequence[Heading], low: int, high: in
 
 
 def _from(marks: Sequence[Page] | Sequence[Heading], start: int, end: int) -> Sequence[Any]:
-    """Those that begin before ``end``, from the last one that begins at ``start`` or before."""
+    """Return the marks before ``end``, from the last one at ``start`` or before."""
     low = bisect.bisect_right(marks, start, key=_start)
     return marks[max(low - 1, 0) : bisect.bisect_left(marks, end, key=_start)]
 

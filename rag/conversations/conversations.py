@@ -91,7 +91,7 @@ class Conversations:
 
     @operation("guest")
     def recent(self, limit: int = 20, containing: str = "") -> list[ConversationRow]:
-        """Those in which something was asked, the last one first.
+        """List the conversations with a question, the last one first.
 
         ``containing`` keeps those with these words in their name, a question or an answer.
         """

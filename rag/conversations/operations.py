@@ -91,7 +91,7 @@ class Operations:
 
     @operation("viewer")
     def turns(self, days: float | None = None, now: datetime | None = None) -> list[TurnRow]:
-        """Those of the last days, or all; oldest first, at most the newest 20,000.
+        """Return the turns of the last days, or all; oldest first, at most the newest 20,000.
 
         Raises InvalidInput for no number of days.
         """
@@ -171,7 +171,7 @@ def operation_periods(turns: Sequence[TurnRow]) -> list[OperationPeriod]:
 
 
 def slowest_turns(turns: Iterable[TurnRow], most: int = 10) -> list[TurnRow]:
-    """Those that took longest, the slowest first."""
+    """Return the turns that took longest, the slowest first."""
     return sorted(turns, key=lambda turn: (-total_seconds(turn), -turn.id))[:most]
 
 
@@ -201,7 +201,10 @@ _FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 
 def worst_turns(turns: Iterable[TurnRow], most: int = 10) -> list[tuple[TurnRow, Fault]]:
-    """Those with a fault: the worst kind first, then most unsupported sentences, then newest."""
+    """Return the turns with a fault.
+
+    The worst kind is first, then most unsupported sentences, then newest.
+    """
     faulty = [(turn, wrong) for turn in turns if (wrong := fault(turn)) is not None]
 
     def rank(entry: tuple[TurnRow, Fault]) -> tuple[int, int, int]:

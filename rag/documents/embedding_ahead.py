@@ -205,7 +205,7 @@ class EmbeddingAhead:
         )
 
     def _stored(self, queue: _Queue, new: Mapping[bytes, bytes], ids: Sequence[str]) -> list[str]:
-        """Those of some documents that lack no vector any more."""
+        """Return the documents that lack no vector any more."""
         with self._database.write() as connection:
             bases.hold(connection, self._base_id)  # a deletion of documents comes before or after
             vectors.store(connection, queue.embedder.id, new)

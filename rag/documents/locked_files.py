@@ -27,7 +27,7 @@ class LockedFiles:
 
     @operation("viewer")
     def list_waiting(self) -> list[LockedFile]:
-        """Those that wait, in the order they came."""
+        """List the files that wait, in the order they came."""
         with self._services.database.read() as connection:
             return files.locked_files(connection, self._base_id)
 

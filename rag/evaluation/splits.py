@@ -82,7 +82,7 @@ def folds(
 def _chosen(
     ids: Sequence[str], share: float, seed: int, groups: Groups, strata: Mapping[str, Hashable]
 ) -> set[str]:
-    """Those for tuning. What a stratum has too many of, the next one has fewer of."""
+    """Choose the ids for tuning. What a stratum has too many of, the next one has fewer of."""
     chosen: set[str] = set()
     seen = 0.0
     for members in _layers(ids, groups, strata):

@@ -12,7 +12,7 @@ from rag.storage import Database, vectors
 
 
 def uncached(database: Database, embedder: Embedder, texts: Sequence[str]) -> dict[bytes, str]:
-    """Those texts whose vector is not cached yet, by their hash."""
+    """Return the texts whose vector is not cached yet, by their hash."""
     by_hash = {vectors.text_hash(text): text for text in texts}
     with database.read() as connection:
         cached = vectors.find_cached_hashes(connection, embedder.id, list(by_hash))

@@ -18,16 +18,10 @@ from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.turns import Turn
 from rag.tours import TourQuote, TourStop, TourValue
-from rag.types import AnswerState
+from rag.types import STATE_TITLES
 
 SURROUNDINGS = 600
 """Characters of a document before and after a cited passage."""
-STATES: Mapping[AnswerState, str] = {
-    "answered": "Answered",
-    "doubtful": "Probably not answered here",
-    "refused": "Not in these documents",
-    "conflicting": "The sources disagree",
-}
 
 
 def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
@@ -41,7 +35,9 @@ def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
         for citation in turn.citations
     )
     assessment = turn.details.assessment
-    points = [f"{STATES[assessment.state]}. {assessment.reason}".strip()] if assessment else []
+    points = (
+        [f"{STATE_TITLES[assessment.state]}. {assessment.reason}".strip()] if assessment else []
+    )
     text = turn.answer or turn.note
     stops = [TourStop("answer", turn.complete, text, quotes, points=tuple(points))]
     first = next((cited for cited in turn.citations if cited.document_id in texts), None)

@@ -65,7 +65,7 @@ class Postings:
         return self._summed(most * (1 + _MARGIN)), self._summed(least * (1 - _MARGIN))
 
     def only(self, mask: Mask) -> Postings:
-        """Those of some passages, shape (passages,)."""
+        """Select the entries of some passages, shape (passages,)."""
         matches = mask[self.places]
         sizes = self._sizes()
         postings = matches if sizes is None else np.repeat(matches, sizes)
@@ -105,7 +105,7 @@ class _Matches(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[_Matches]) -> _Matches:
-        """Those of all ``parts``, one after the other."""
+        """Join the entries of all ``parts``, one after the other."""
         return cls(
             keys=_joined([part.keys for part in parts], np.int64),
             counts=_joined([part.counts for part in parts], np.int64),

@@ -53,7 +53,7 @@ class Surfaces:
 
     @classmethod
     def merged(cls, parts: Iterable[tuple[Surfaces, Rows]]) -> Surfaces:
-        """Those of several segments, each with the new positions of its terms (-1: gone)."""
+        """Merge surfaces of segments, each with the new positions of its terms (-1: deleted)."""
         return cls.of(
             (word, term)
             for part, places in parts

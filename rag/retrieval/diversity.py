@@ -45,7 +45,7 @@ class Nearness:
         return self._rows[places]
 
     def cosines(self, place: int) -> Scores:
-        """Those of all candidates to one, shape (n,)."""
+        """Return the cosines of all candidates to one, shape (n,)."""
         if place not in self._cosines:
             if not len(self._exact):
                 self._exact = self.vectors(np.arange(len(self._keys))).astype(np.float64)

@@ -18,7 +18,7 @@ FLAGGED = ("doubtful", "refused")
 
 
 def correct_doubts(
-    services: Services, snapshot: SearchSnapshot, questions: Sequence[Question], base: str
+    services: Services, snapshot: SearchSnapshot, questions: Sequence[Question]
 ) -> Mapping[str, Mapping[str, float]]:
     """``METRIC`` by the id of each unanswerable question: 1 where its answer is flagged.
 
@@ -32,7 +32,7 @@ def correct_doubts(
     ):
         return {}
     index = snapshot.index
-    sources = StoredSources(services.database, snapshot.base_id, base)
+    sources = StoredSources(services.database, snapshot.base_id, "")
     words = answering.Vocabulary(index.lexical, len(index.passages))
     embedder = services.remembering(recipe.index.embedder)
     corpus, threshold = snapshot.corpus(), snapshot.threshold_rule.threshold

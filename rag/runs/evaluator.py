@@ -125,8 +125,8 @@ class Evaluator:
             environment[USERS] = "left out"
         environment |= about
         unanswered = [item for item in questions if DOUBT not in beside.get(item.id, {})]
-        doubts = correct_doubts(self._services, snapshot, unanswered, "")
-        results, means = with_figures(results, means, {**doubts, **beside})
+        doubts = correct_doubts(self._services, snapshot, unanswered)
+        results, means = with_figures(results, means, _merged(doubts, beside))
         run = Run(
             id=run_id or new_run_id(),
             base_id=self._base_id,
@@ -303,6 +303,13 @@ class Evaluator:
         with self._services.database.read() as connection:
             spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))
         return Judge(spans, index.keys)
+
+
+def _merged(
+    doubts: Mapping[str, Mapping[str, float]], beside: Mapping[str, Mapping[str, float]]
+) -> dict[str, Mapping[str, float]]:
+    names = dict.fromkeys((*doubts, *beside))
+    return {name: {**doubts.get(name, {}), **beside.get(name, {})} for name in names}
 
 
 def new_run_id() -> str:

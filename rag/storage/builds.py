@@ -215,7 +215,7 @@ def mark_indexed(
 def end_waiting(
     connection: Connection, base_id: int, build_hash: str, embedder: str, ids: Sequence[str]
 ) -> list[str]:
-    """Those of some waiting documents whose vectors are all in; they wait no longer."""
+    """Return the waiting documents whose vectors are all in; they wait no longer."""
     cut_id = select(build.c.cut_id).where(build.c.base_id == base_id, build.c.hash == build_hash)
     done = list[str]()
     for part in listable(ids):

@@ -147,7 +147,7 @@ class Files:
         return place
 
     def missing(self, names: Collection[str]) -> set[str]:
-        """Those of some files that are nowhere."""
+        """Return the files that are missing."""
         absent = {name for name in names if not self.place(name).exists()}
         if self.in_database:
             with self.database.read() as connection:
@@ -246,7 +246,7 @@ def expected_files(connection: Connection) -> dict[str, str]:
 
 
 def find_referenced(connection: Connection, names: Sequence[str]) -> set[str]:
-    """Those files that a document, a lease, or a job that is not over refers to.
+    """Find the files that a document, a lease, or a job that is not over refers to.
 
     One statement looks at all of them, so that what changes hands meanwhile is not overlooked.
     """

@@ -84,7 +84,7 @@ def by_key(connection: Connection, cut_id: int | None, keys: Sequence[int]) -> d
 def passages_by_id(
     connection: Connection, base_id: int, cut_name: str, ids: Iterable[str]
 ) -> dict[str, Chunk]:
-    """Those passages of a cut, by id, that are among ``ids`` of rankings (documents are too)."""
+    """Return the passages of a cut by id. ``ids`` of rankings can also be those of documents."""
     keys = [int(name, 16) for name in sorted(ids) if len(name) == PASSAGE_DIGITS]
     chunks = by_key(connection, builds.cut_id(connection, base_id, cut_name), keys)
     return {chunk.id: chunk for chunk in chunks.values()}

@@ -19,7 +19,7 @@ def text_hash(text: str) -> bytes:
 def find_cached_hashes(
     connection: Connection, embedder: str, hashes: Sequence[bytes]
 ) -> set[bytes]:
-    """Those of ``hashes`` whose vector is cached."""
+    """Return the ``hashes`` whose vector is cached."""
     cached: set[bytes] = set()
     for part in listable(hashes):
         statement = select(vector.c.text_hash).where(

@@ -95,7 +95,7 @@ class BuildSnapshot:
             depth = k + 2 * int(np.count_nonzero(~is_own))
 
     def among(self, keys: Keys | None) -> Keys | None:
-        """Those of ``keys`` that are there; None stays None."""
+        """Return the ``keys`` that are there; None stays None."""
         return keys if keys is None else keys[self.holds(keys)]
 
     def plus(self, keys: Keys) -> BuildSnapshot:

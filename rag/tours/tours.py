@@ -80,10 +80,18 @@ class Tours:
             return self._save(connection, tour.id, tour.title, together)
 
     @operation("owner", audit="sharing")
-    def save(self, tour_id: int, title: str, stops: Sequence[TourStop]) -> Tour:
-        """Replace the title and the stops of a tour. Raises NotFound, InvalidInput."""
+    def save(self, tour: Tour, title: str, stops: Sequence[TourStop]) -> Tour:
+        """Replace the title and the stops of a tour as it was read.
+
+        Raises NotFound, and InvalidInput if the tour was changed since it was read.
+        """
         with self._database.write() as connection:
-            return self._save(connection, tour_id, _checked_title(title), stops)
+            row = _required(tours.by_id(connection, self._base_id, tour.id, lock=True))
+            if row.changed != tour.changed:
+                raise InvalidInput(
+                    "The tour was changed elsewhere.", "Load the page again, and repeat your edit."
+                )
+            return self._save(connection, tour.id, _checked_title(title), stops)
 
     @operation("owner", audit="sharing", audited_arguments=ALL)
     def delete(self, tour_id: int) -> None:
@@ -116,7 +124,9 @@ def _tour(row: TourRow) -> Tour:
 
 def _required(row: TourRow | None) -> TourRow:
     if row is None:
-        raise NotFound("The tour is not in this knowledge base.", "It was deleted, or never was.")
+        raise NotFound(
+            "The tour is not in this knowledge base.", "Check the address. The tour may be deleted."
+        )
     return row
 
 

@@ -35,7 +35,7 @@ class CostPoint:
 
 
 def pareto_front(points: Sequence[CostPoint]) -> list[CostPoint]:
-    """Those that no other beats in both, from the cheapest to the best."""
+    """Return the points that no other beats in both, from the cheapest to the best."""
     front: list[CostPoint] = []
     for point in sorted(points, key=lambda point: (point.cost, -point.quality)):
         if not front or point.quality > front[-1].quality:

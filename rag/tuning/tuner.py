@@ -68,7 +68,7 @@ class Tuner:
         return len(self._sweeper.questions)
 
     def counted(self, part: QuestionPart) -> int:
-        """Those of a part."""
+        """Count the questions of a part."""
         ids = self._ids(part)
         return sum(ids is None or item.id in ids for item in self._sweeper.questions)
 

@@ -36,25 +36,29 @@ RECIPE = Recipe().with_fields(
 
 
 def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[str, float]:
-    """Numbers of verdicts by ``"COLLECTION | KIND"``."""
+    """Numbers of verdicts by ``"COLLECTION | KIND"``, and one difference with its bounds."""
     counts: dict[str, float] = {}
     for name in collections:
         with tempfile.TemporaryDirectory() as home:
             workspace = Workspace(Settings.from_env({}, home=Path(home)))
             base = workspace.create(name, RECIPE)
             workspace.jobs.run(base.documents.import_beir(folder / name, "test"))
-            kinds = _verdicts(base, name)
-            counts |= {f"{name} | {kind}": float(count) for kind, count in kinds.items()}
+            values = _verdicts(base, name)
+            counts |= {f"{name} | {kind}": float(value) for kind, value in values.items()}
             workspace.close()
     return counts
 
 
-def _verdicts(base: KnowledgeBase, set_name: str) -> dict[str, int]:
+def _verdicts(base: KnowledgeBase, set_name: str) -> dict[str, float]:
     runs = [
         base.evaluator.evaluate(set_name, RECIPE.with_fields(fields), (10,)).run.id
         for fields in RECIPES.values()
     ]
-    kinds = {"decided by labels": 0, "undecided by the check": 0, "undecided by the bounds": 0}
+    kinds: dict[str, float] = {
+        "decided by labels": 0,
+        "undecided by the check": 0,
+        "undecided by the bounds": 0,
+    }
     for (run, other), metric in itertools.product(itertools.combinations(runs, 2), METRICS):
         comparison = base.runs.paired(run, other, metric).figures
         if comparison.verdict_by_labels not in ("better", "worse"):
@@ -66,4 +70,14 @@ def _verdicts(base: KnowledgeBase, set_name: str) -> dict[str, int]:
         kinds["decided by labels"] += 1
         kinds["undecided by the check"] += comparison.verdict == "undecided"
         kinds["undecided by the bounds"] += low <= 0.0 <= high
-    return kinds
+    return kinds | _example(base, *runs[:2])
+
+
+def _example(base: KnowledgeBase, dense: str, lexical: str) -> dict[str, float]:
+    """The difference between dense and lexical search in nDCG@10, and its bounds."""
+    pooled = base.pooling.difference(dense, lexical, METRICS[0])
+    assert pooled is not None
+    assert pooled.bounds is not None
+    low, high = pooled.bounds
+    difference = base.runs.paired(dense, lexical, METRICS[0]).figures.difference
+    return {"dense - lexical": difference, "lower bound": low, "upper bound": high}

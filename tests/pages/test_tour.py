@@ -91,6 +91,35 @@ def test_an_owner_changes_order_and_words(
     ]
 
 
+def test_one_moved_stop_takes_the_place_that_it_is_given(
+    base: KnowledgeBase, tour: int, open_page: OpenPage
+) -> None:
+    base.tours.add(tour, [TourStop("why", "Why?")])
+    app = open_page("tour.py", tour=str(tour))
+    places = [box for box in app.number_input if box.label == "Place"]
+    places[2].set_value(1)
+    app.button(key="FormSubmitter:tour_form-Save").click().run()
+    assert [stop.kind for stop in base.tours.get(tour).stops] == ["why", "answer", "metrics"]
+    places = [box for box in app.number_input if box.label == "Place"]
+    assert [box.value for box in places] == [1, 2, 3]
+    places[0].set_value(2)
+    app.button(key="FormSubmitter:tour_form-Save").click().run()
+    assert [stop.kind for stop in base.tours.get(tour).stops] == ["answer", "why", "metrics"]
+
+
+def test_what_another_tab_added_while_somebody_types_is_kept(
+    base: KnowledgeBase, tour: int, open_page: OpenPage
+) -> None:
+    app = open_page("tour.py", tour=str(tour))
+    app.text_area[0].set_value("My words.")
+    base.tours.add(tour, [TourStop("why", "Why?")])
+    app.button(key="FormSubmitter:tour_form-Save").click().run()
+    assert [error.value for error in app.error] != []
+    assert "changed elsewhere" in app.error[0].value
+    assert [stop.kind for stop in base.tours.get(tour).stops] == ["answer", "metrics", "why"]
+    assert app.text_area[0].value == "My words."
+
+
 def test_a_link_leads_to_the_tour(base: KnowledgeBase, tour: int, open_page: OpenPage) -> None:
     app = open_page("tour.py", tour=str(tour))
     app.button(key="tour_share").click().run()

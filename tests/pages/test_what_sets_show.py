@@ -51,7 +51,7 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
     assert list(table["First relevant"]) == ["doubted, rightly"] * 2
     app = open_page("runs.py", set="foreign")
     assert not app.error
-    assert list(app.dataframe[0].value["Correct refusals"]) == [1.0, 0.0]
+    assert list(app.dataframe[0].value["Refused by the search"]) == [1.0, 0.0]
     with pytest.raises(InvalidInput, match="there is nothing to report"):
         base.reports.html(answered.id)
 

@@ -38,6 +38,23 @@ def test_quotes_are_measured_without_a_model(parts: tuple[Workspace, KnowledgeBa
     assert run.environment["answers"].startswith("4 answered, 1 refused; search ")
 
 
+def test_doubts_are_measured_by_the_answers_of_the_job(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+    evaluated(workspace, base, WORDS)
+    (run,) = base.runs.every()
+    answers = base.answer_evaluations.answers(run.id)
+    doubts = {name: answer.metrics.get("correct_doubt") for name, answer in answers.items()}
+    (unanswerable,) = (name for name, value in doubts.items() if value is not None)
+    assert answers[unanswerable].status == "refused"
+    assert run.metrics["correct_doubt"] == doubts[unanswerable] == 1.0
+    # Answers that an earlier version stored have no such metric: it is measured by quotes.
+    other = base.evaluator.evaluate(SET, WORDS, beside={unanswerable: {"groundedness": 0.5}})
+    assert other.run.metrics["correct_doubt"] == 1.0
+    assert other.run.metrics["groundedness"] == 0.5
+
+
 def test_a_run_took_as_long_as_its_answers(
     parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
 ) -> None:

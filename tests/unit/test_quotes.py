@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from rag import answering, providers
 from rag.answering.extractive import quotes
 from rag.answering.markup import without_markup
+from rag.answering.reading import PassageReader
 from rag.answering.running_heads import running_lines
 from rag.answering.sentences import sentence_spans, statements
 from rag.recipe import AnswerRecipe
@@ -182,7 +183,7 @@ def _of_manual(start: int, end: int) -> Hit:
 def test_running_heads_are_not_quoted_and_what_is_quoted_stands_where_it_says() -> None:
     found = _of_manual(0, len(MANUAL.text))
     question = "What does the manual of the T30 by Acme say about the pump on page 2?"
-    text, citations = quotes(question, [found], MINILM, _Held(MANUAL))
+    text, citations = quotes(question, [found], MINILM, PassageReader(_Held(MANUAL)))
     assert "Acme" not in text
     assert "Page" not in text
     assert {line.split("”")[0] for line in text.split("\n\n")} <= {

@@ -76,7 +76,9 @@ def test_rows_are_statements_and_headings_captions_and_labels_are_none() -> None
 
 
 def test_the_row_of_the_code_answers_and_is_cited_as_it_stands() -> None:
-    text, (citation,) = quotes("What does error CV-118 mean?", [passage()], MINILM, Held())
+    text, (citation,) = quotes(
+        "What does error CV-118 mean?", [passage()], MINILM, PassageReader(Held())
+    )
     assert text.startswith(f"“{CV118}” [1]")
     assert "CV-115" not in text
     assert "CV-121" not in text
@@ -87,7 +89,9 @@ def test_the_row_of_the_code_answers_and_is_cited_as_it_stands() -> None:
 def test_a_row_that_its_passage_cuts_is_whole_in_the_answer(inside: int) -> None:
     row = TEXT.index(ROWS[2])
     for hit in (passage(0, row + inside), passage(row + inside, len(TEXT))):
-        text, (citation,) = quotes("What does error CV-118 mean?", [hit], MINILM, Held())
+        text, (citation,) = quotes(
+            "What does error CV-118 mean?", [hit], MINILM, PassageReader(Held())
+        )
         assert text.startswith(f"“{CV118}” [1]")
         chunk = citation.hit.chunk
         assert citation.quote == ROWS[2]
@@ -98,12 +102,14 @@ def test_a_row_that_its_passage_cuts_is_whole_in_the_answer(inside: int) -> None
 
 def test_what_the_quote_does_not_hold_is_not_checked() -> None:
     for question in ("What is the weather in Paris?", "What does error CV-777 mean?"):
-        _, citations = quotes(question, [passage()], MINILM, Held())
+        _, citations = quotes(question, [passage()], MINILM, PassageReader(Held()))
         assert not any(citation.checked for citation in citations)
 
 
 def test_a_word_that_the_document_is_named_by_need_not_be_in_the_row() -> None:
-    _, (citation, *_) = quotes("CV-118 on the Corvane C16", [passage()], MINILM, Held())
+    _, (citation, *_) = quotes(
+        "CV-118 on the Corvane C16", [passage()], MINILM, PassageReader(Held())
+    )
     assert citation.checked
 
 
@@ -191,7 +197,7 @@ def test_rows_with_other_figures_do_not_say_the_same() -> None:
         return Hit(Chunk(rank, price, 0, len(text), text, 0), price, rank, 0.6, 0.6, {})
 
     found = [listed("212.00", 1), listed("221.00", 2), listed("221.00", 3)]
-    text, _ = quotes("Price of KM-7120-02", found, MINILM, Lists())
+    text, _ = quotes("Price of KM-7120-02", found, MINILM, PassageReader(Lists()))
     assert text.split("\n\n") == [
         "“part: KM-7120-02 · price: 212.00” [1]",
         "“part: KM-7120-02 · price: 221.00” [2]",
@@ -212,5 +218,7 @@ def test_a_figure_that_is_spelt_out_names_its_row() -> None:
         outline = document
 
     found = Hit(Chunk(1, "f", 0, len(text), text, 0), "s250.pdf", 1, 0.6, 0.6, {})
-    said, _ = quotes("Highest shaking speed for a two litre flask", [found], MINILM, Flasks())
+    said, _ = quotes(
+        "Highest shaking speed for a two litre flask", [found], MINILM, PassageReader(Flasks())
+    )
     assert said.startswith("“Flask: 2 l · Speed: 220 rpm” [1]")

@@ -46,7 +46,7 @@ def test_a_tour_keeps_its_stops_in_order(base: KnowledgeBase) -> None:
         ["One", "Two", "Three"],
     )
     assert tour.stops[0] == _stop("One")
-    changed = base.tours.save(tour_id, "Board", [tour.stops[2].with_note(" See. "), tour.stops[0]])
+    changed = base.tours.save(tour, "Board", [tour.stops[2].with_note(" See. "), tour.stops[0]])
     assert base.tours.get(tour_id) == changed
     assert [(stop.title, stop.note) for stop in changed.stops] == [
         ("Three", "See."),
@@ -54,6 +54,14 @@ def test_a_tour_keeps_its_stops_in_order(base: KnowledgeBase) -> None:
     ]
     base.tours.delete(tour_id)
     assert base.tours.list_tours() == []
+
+
+def test_an_edit_of_a_tour_that_changed_meanwhile_loses_nothing(base: KnowledgeBase) -> None:
+    tour = base.tours.get(base.tours.create("Board", [_stop("One")]))
+    base.tours.add(tour.id, [_stop("Two")])  # in another tab
+    with pytest.raises(InvalidInput, match="changed elsewhere"):
+        base.tours.save(tour, "Board", [stop.with_note("See.") for stop in tour.stops])
+    assert [stop.title for stop in base.tours.get(tour.id).stops] == ["One", "Two"]
 
 
 def test_what_is_no_tour_is_refused(base: KnowledgeBase) -> None:

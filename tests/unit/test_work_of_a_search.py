@@ -58,7 +58,7 @@ def test_threshold_and_fusion_are_computed_once(
     ("action", "transactions"),
     [
         ("search", ["read_state", "read"]),
-        ("ask", ["read_state", "read", "_read", "_read", "_read"]),
+        ("ask", ["read_state", "read", "_read", "_read"]),
         ("explain", ["read_state", "read"]),
     ],
 )

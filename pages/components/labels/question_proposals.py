@@ -72,7 +72,7 @@ def _request(base: KnowledgeBase, recipe: Recipe) -> None:
 
 
 def proposals(base: KnowledgeBase, set_name: str) -> None:
-    """Those that wait for a decision."""
+    """Return the proposals that wait for a decision."""
     waiting = base.proposals.every(set_name)
     if not waiting:
         return

@@ -37,7 +37,7 @@ CARDS = (
     Card("precision@5", "Precision@5", "Share of relevant passages among the first five."),
     Card(
         REFUSED,
-        "Correct refusals",
+        METRIC_TITLES[REFUSED],
         "Share of the questions that the documents do not answer for which nothing came back. "
         "A higher threshold refuses more.",
         percent=True,
@@ -71,6 +71,7 @@ def _refusals(run: Run) -> Card:
     return replace(
         card,
         metric=DOUBTED,
+        label=METRIC_TITLES[DOUBTED],
         help="Share of the questions that the documents do not answer whose answer is refused or "
         f"doubtful. The search refuses {run.metrics.get(REFUSED, 0.0):.0%}; the rest lacks key "
         "words of the question. A higher threshold refuses more, and so does a higher limit of "

@@ -208,7 +208,7 @@ class ModelAnswer:
     def _quote(self) -> None:
         parts, question = self._parts, self._trace.searched
         try:
-            citations = quotes(question, self._hits, parts.embedder, parts.sources, parts.words)[1]
+            citations = quotes(question, self._hits, parts.embedder, self._reader, parts.words)[1]
         except ProviderError:
             return
         self._quotes = place_citations(citations, parts.sources)[0]

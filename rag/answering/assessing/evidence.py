@@ -33,7 +33,7 @@ _FEWEST_LETTERS = 3
 
 @dataclass(frozen=True, slots=True)
 class QuoteEvidence:
-    """Figures that speak for an answer, and the terms that it lacks.
+    """Features of an answer that a model weighs, and the terms that it lacks.
 
     ``figures`` are by the names that a model knows. ``missing`` are the key terms that neither the
     quotes nor what stands above them has, the rarest first. ``codes`` is the share of its codes
@@ -54,22 +54,22 @@ class EvidenceReader:
     words: Vocabulary
 
     def read(self, trace: Trace, citations: Sequence[Citation]) -> QuoteEvidence:
-        """Hold the quotes of an answer, and the passage of the first one, against its question.
+        """Compare the quotes of an answer, and the passage of the first one, with its question.
 
         Raises ProviderError when a remote embedder fails.
         """
         first = citations[0].hit
         quotes = [self.reader.quoted(citation) for citation in citations]
         above = self.words.terms(self.reader.context(first))
-        said = terms_of(quotes[0], self.words) | above
-        together = said.union(*(terms_of(quote, self.words) for quote in quotes[1:]))
+        first_terms = terms_of(quotes[0], self.words) | above
+        quoted_terms = first_terms.union(*(terms_of(quote, self.words) for quote in quotes[1:]))
         passage = self._passage(first)
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
         wanted = _by_code(key_terms(trace.searched, self.words), entry)
-        lacking = [term for term in wanted if term.borne_out(together | passage) < 1]
-        absent = [term for term in wanted if term.borne_out(together) < 1]
-        codes = [t.borne_out(together | passage) for t in wanted if t.kind == "code"]
+        lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
+        absent = [term for term in wanted if term.borne_out(quoted_terms) < 1]
+        codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
         own, elsewhere = _share(wanted, passage), [_share(wanted, terms) for terms in others]
         figures = {
             "passage": own,
@@ -80,7 +80,7 @@ class EvidenceReader:
             "unknown_name": float(any(not t.known and t.kind in ("code", "name") for t in wanted)),
             "words_lead": _lead([hit.parts.get("bm25", 0.0) for hit in trace.hits]),
             "dense": float(first.parts.get("dense", first.relevance)),
-            "soft": self._nearness(quotes[0], [t for t in wanted if t.borne_out(said) < 1]),
+            "soft": self._nearness(quotes[0], [t for t in wanted if t.borne_out(first_terms) < 1]),
         }
         return QuoteEvidence(
             figures,
@@ -99,12 +99,12 @@ class EvidenceReader:
         """
         lost = sum(term.share for term in absent)
         texts = {word.casefold() for word in _WORD.findall(f"{quote.text} {quote.caption}")}
-        there = sorted(word for word in texts if len(word) >= _FEWEST_LETTERS)
-        if not absent or not there:
+        quote_words = sorted(word for word in texts if len(word) >= _FEWEST_LETTERS)
+        if not absent or not quote_words:
             return 1.0 - lost
-        known = self.embedder.embed(there, "document")
-        asked = self.embedder.embed([term.text.casefold() for term in absent], "document")
-        near = np.clip(((asked @ known.T).max(axis=1) - FAR) / (CLOSE - FAR), 0, 1)
+        word_vectors = self.embedder.embed(quote_words, "document")
+        term_vectors = self.embedder.embed([term.text.casefold() for term in absent], "document")
+        near = np.clip(((term_vectors @ word_vectors.T).max(axis=1) - FAR) / (CLOSE - FAR), 0, 1)
         return 1.0 - lost + float(near @ np.array([term.share for term in absent]))
 
 

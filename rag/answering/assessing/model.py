@@ -33,7 +33,7 @@ class AnswerModel:
 
 
 @cache
-def _every() -> Mapping[str, AnswerModel]:
+def _load_models() -> Mapping[str, AnswerModel]:
     """The models by the beginning of an embedder's id; "" names the one without cosines."""
     table = json.loads(_SHIPPED.read_text("utf-8"))
     return {name: AnswerModel(**row) for name, row in table.items()}
@@ -44,7 +44,7 @@ def answer_model(embedder: str) -> AnswerModel:
 
     Cosines of different embedders are not comparable: others get the model that uses none.
     """
-    models = _every()
+    models = _load_models()
     return next((models[name] for name in models if name and embedder.startswith(name)), models[""])
 
 

@@ -60,7 +60,7 @@ class Fraction:
 
 
 def written_fractions(text: str) -> Iterator[Fraction]:
-    """Those in digits and signs, in order."""
+    """Yield the fractions in digits and signs, in order."""
     for match in _WRITTEN.finditer(text):
         if sign := match["sign"]:
             value = float(match["before"] or 0) + unicodedata.numeric(sign)
@@ -74,7 +74,7 @@ def written_fractions(text: str) -> Iterator[Fraction]:
 
 
 def spelt_fractions(text: str) -> Iterator[Fraction]:
-    """Those in words, in order."""
+    """Yield the fractions in words, in order."""
     for match in _SPELT.finditer(text):
         whole = (match["whole"] or "").casefold()
         value = _COUNTS[match["over"].casefold()] / _PARTS[match["under"].casefold()]

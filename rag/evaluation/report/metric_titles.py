@@ -32,8 +32,8 @@ METRIC_TITLES: Mapping[str, str] = {
     "token_recall": "Span recall in tokens",
     "token_precision": "Span precision in tokens",
     "token_iou": "Span IoU in tokens",
-    "correct_refusal": "Correct refusals",
-    "correct_doubt": "Correct refusals and doubts",
+    "correct_refusal": "Refused by the search",
+    "correct_doubt": "Correct refusals",
     "false_refusal": "False refusals",
     **ANSWER_TITLES,
 }

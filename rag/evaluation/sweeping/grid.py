@@ -105,7 +105,7 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
 def _checked(
     builds: Sequence[Changes], base: Recipe
 ) -> tuple[tuple[Changes, ...], tuple[Changes, ...]]:
-    """Those that fit, with values as recipes hold them, and those that do not.
+    """Separate the values that fit, as recipes have them, from those that do not.
 
     Raises InvalidRecipe for a wrong value, or when nothing fits.
     """

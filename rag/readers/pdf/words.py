@@ -170,7 +170,7 @@ class _Letters:
     apart: Mask
 
     def only(self, mask: Mask) -> _Letters:
-        """Those letters; white space before one that goes stands before the next."""
+        """Select letters; white space before one that goes stands before the next."""
         spaces = np.cumsum(self.apart)[mask]
         apart = np.diff(spaces, prepend=0) > 0
         return _Letters(self.codes[mask], self.boxes[mask], self.places[mask], apart)

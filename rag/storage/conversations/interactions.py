@@ -175,7 +175,7 @@ def count(connection: Connection, scope: Scope) -> int:
 def find_by_turns(
     connection: Connection, scope: Scope, turn_ids: Collection[int]
 ) -> dict[int, Interaction]:
-    """Those of some turns, by turn."""
+    """Find the interactions of some turns, by turn."""
     statement = _rows(scope).where(interaction.c.turn_id.in_(turn_ids))
     return {row.turn: _read(row) for row in connection.execute(statement)}
 
@@ -210,7 +210,7 @@ def remove(connection: Connection, turn_id: int) -> None:
 def changed_sources(
     connection: Connection, base_id: int, sources: Collection[Source]
 ) -> set[Source]:
-    """Those that are not as they were: document gone or read anew, or the words excluded by hand.
+    """Return the sources that changed: document deleted or read again, or words excluded by hand.
 
     What a tool found is none that could be looked up: it counts as changed.
     """

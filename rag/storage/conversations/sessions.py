@@ -140,7 +140,7 @@ def remove(connection: Connection, scope: Scope, conversation_id: int) -> bool:
 def recent(
     connection: Connection, scope: Scope, limit: int, containing: str = ""
 ) -> list[ConversationRow]:
-    """Those in which something was asked, the last one first.
+    """List the sessions with a question, the last one first.
 
     ``containing`` keeps those with these words in their name, a question or an answer.
     """

@@ -67,7 +67,7 @@ def bring(database: Database, sha256: str, place: Path) -> None:
 
 
 def find_stored(connection: Connection, names: Sequence[str]) -> set[str]:
-    """Those of some files that are there."""
+    """Find the files that are there."""
     present: set[str] = set()
     for part in listable(names):
         first = (file_part.c.position == 0) & file_part.c.sha256.in_(part)
