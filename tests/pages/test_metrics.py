@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.labels.question_editor import read_rows
+from pages.components.metrics.cards import refusals_card
 from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first
 from pages.components.shell.text import plain
@@ -44,6 +46,23 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
         "Correct refusals": f"{run.metrics['correct_doubt']:.0%}",
     }
     assert [metric.delta for metric in app.metric] == [""] * 5
+
+
+@pytest.mark.parametrize(
+    ("metrics", "metric", "label"),
+    [
+        ({"correct_refusal": 0.1, "correct_doubt": 0.75}, "correct_doubt", "Correct refusals"),
+        ({"correct_refusal": 0.1}, "correct_refusal", "Refused by the search"),
+        ({}, "correct_refusal", "Correct refusals"),
+    ],
+)
+def test_the_card_of_refusals_is_named_after_what_it_counts(
+    labelled: Workspace, metrics: dict[str, float], metric: str, label: str
+) -> None:
+    base = labelled.base("notes")
+    run = base.evaluator.evaluate("checks", base.recipe()).run
+    card = refusals_card(replace(run, metrics=metrics))
+    assert (card.metric, card.label) == (metric, label)
 
 
 def test_a_run_leaves_as_files(labelled: Workspace, open_page: OpenPage) -> None:

@@ -37,7 +37,7 @@ CARDS = (
     Card("precision@5", "Precision@5", "Share of relevant passages among the first five."),
     Card(
         REFUSED,
-        METRIC_TITLES[REFUSED],
+        METRIC_TITLES[DOUBTED],
         "Share of the questions that the documents do not answer for which nothing came back. "
         "A higher threshold refuses more.",
         percent=True,
@@ -59,19 +59,18 @@ class Ranges:
 
 def cards(run: Run, before: Run | None, ranges: Ranges, changes: Mapping[str, Comparison]) -> None:
     """Five figures of retrieval."""
-    shown_cards = [_refusals(run) if card.metric == REFUSED else card for card in CARDS]
+    shown_cards = [refusals_card(run) if card.metric == REFUSED else card for card in CARDS]
     card_grid(shown_cards, run, before, ranges, changes)
 
 
-def _refusals(run: Run) -> Card:
+def refusals_card(run: Run) -> Card:
     """The card of unanswerable questions: by the state of their answers, where it was measured."""
     card = next(card for card in CARDS if card.metric == REFUSED)
     if DOUBTED not in run.metrics:
-        return card
+        return replace(card, label=METRIC_TITLES[REFUSED]) if REFUSED in run.metrics else card
     return replace(
         card,
         metric=DOUBTED,
-        label=METRIC_TITLES[DOUBTED],
         help="Share of the questions that the documents do not answer whose answer is refused or "
         f"doubtful. The search refuses {run.metrics.get(REFUSED, 0.0):.0%}; the rest lacks key "
         "words of the question. A higher threshold refuses more, and so does a higher limit of "
