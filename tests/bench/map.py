@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from pages.components.inspector.map_figure import Drawing, figure
+from pages.components.inspector.passage_map import Drawing, figure
 from pages.components.shell.palette import LIGHT
 from rag import Settings, Workspace
 from tests.reruns import at_home, checked, invented, opened, timed, told

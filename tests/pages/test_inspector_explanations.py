@@ -9,8 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.inspector.explanations import explainer
-from pages.components.inspector.moves_chart import Move, moves, takeaway
-from pages.components.inspector.recipe_comparison import fields
+from pages.components.inspector.recipe_comparison import Move, fields, moves, takeaway
 from rag import Chunk, InvalidRecipe, KnowledgeBase, RankedPassage, RetrievalComparison, SideBySide
 from rag.operation import operation
 from tests.handbook import LEAVE, texts, visit

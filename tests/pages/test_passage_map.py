@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from pages.components.inspector.map_figure import Colouring, Drawing, figure
-from pages.components.inspector.passage_map import takeaway
+from pages.components.inspector.passage_map import Colouring, Drawing, figure, takeaway
 from pages.components.shell.palette import DARK, LIGHT, Palette
 from rag import Chunk, Hit, KnowledgeBase, PassageMap, Placed, Workspace
 from tests.handbook import LEAVE, make, texts, visit

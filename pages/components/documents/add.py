@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
 from pages.components.documents.first_upload import decided
 from pages.components.documents.locked_files import locked_rows
-from pages.components.documents.reading_again import reading_again
 from pages.components.shell import base_picker, job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import allowed
+from pages.components.shell.permission import allowed, offered
 from pages.components.shell.session import draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
-from rag import SAMPLE, SUPPORTED, KnowledgeBase, Upload
+from rag import SAMPLE, SUPPORTED, KnowledgeBase, Upload, counted
 
 _DRAFTS = "documents"
 _LISTED = 400  # pixels; more files scroll
 _MOST_SHORT = 10  # rows that need no scrolling
+
+Follow = Callable[[int], None]
+"""Shows how far a job is."""
 
 
 def add_area(base: KnowledgeBase) -> None:
@@ -188,3 +191,28 @@ def _followed() -> dict[int, int]:
     """The upload whose outcome this visitor still looks at, by knowledge base."""
     jobs: dict[int, int] = st.session_state.setdefault("documents_job", {})
     return jobs
+
+
+def reading_again(base: KnowledgeBase, follow: Follow) -> None:
+    """Says which documents an earlier version has read, where there are any."""
+    outdated = base.documents.again.outdated()
+    with_file = [document for document in outdated if document.kept]
+    if with_file:
+        with st.container(border=True):
+            st.markdown(
+                f":orange[:material/update:] {counted(len(with_file), 'document')} can be read "
+                "better now than when they were added, with their tables for example. Labels look "
+                "for their words in the new text; those that are lost are listed."
+            )
+            options = offered(base, "documents.add_files")
+            read = partial(_read, base, follow)
+            action_button("Read again", "documents_read_again", "refresh", read, **options)
+    if len(outdated) > len(with_file):
+        st.caption(
+            f"{counted(len(outdated) - len(with_file), 'document')} of an earlier version "
+            "came without a file: add it again to have it read by the present readers."
+        )
+
+
+def _read(base: KnowledgeBase, follow: Follow) -> None:
+    follow(base.documents.again.queue())

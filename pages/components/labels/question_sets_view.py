@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from pages.components.labels import question_sets
+from pages.components.labels.grading import FIRST_SET
 from pages.components.labels.question_editor import edit_button
-from pages.components.labels.question_proposals import make_button, proposals
+from pages.components.shell.buttons import action_button, confirm_button
+from pages.components.shell.notices import later
+from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, QuestionSet, Recipe, counted
+from rag import (
+    MODEL_KINDS,
+    OFFLINE_KINDS,
+    KnowledgeBase,
+    LabelledQuestion,
+    QuestionSet,
+    Recipe,
+    counted,
+)
 
 _TABLE = "question_sets_table"
+
+_KINDS = {
+    "factual": "Factual",
+    "paraphrase": "In other words",
+    "two-passage": "Two passages needed",
+    "unanswerable": "Not answered here",
+    "cloze": "Gap in a sentence",
+    "keywords": "Key words",
+    "heading": "Heading",
+}
+_ICON = ":material/rule:"
+_ASKED, _FIELDS = "questions_asked", ("set", "kinds", "number")
+_LEAKING = 0.5  # from here on the words give the passage away
 
 
 def question_sets_view(
@@ -78,3 +103,100 @@ def _table(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> None:
         },
         alt="Question sets with their numbers of questions, version and last change.",
     )
+
+
+def make_button(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
+    """A button that asks which questions to make."""
+    icon, path = ":material/auto_awesome:", "proposals.request"
+    if st.button("Make questions", **offered(base, path, key="questions_make", icon=icon)):
+        _make(base, set_name, recipe)
+
+
+@st.dialog("Make questions", icon=":material/auto_awesome:")
+def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
+    has_model = recipe.answer.provider != "extractive"
+    kinds = [*(MODEL_KINDS if has_model else ()), *OFFLINE_KINDS]
+    if has_model:
+        st.caption(
+            "The language model of the recipe writes the first kinds. The others are "
+            "taken from the text."
+        )
+    else:
+        st.caption(
+            "Without a language model, queries are taken from the text. They test retrieval, "
+            "but they are not natural questions. For natural questions, choose a provider in "
+            "the recipe."
+        )
+    st.text_input("Question set", set_name or FIRST_SET, key=f"{_ASKED}_set")
+    st.pills(
+        "Kinds",
+        kinds,
+        selection_mode="multi",
+        default=kinds[:2],
+        format_func=lambda kind: _KINDS.get(kind, kind),
+        key=f"{_ASKED}_kinds",
+    )
+    st.number_input("How many", 1, 500, 20, key=f"{_ASKED}_number")
+    st.caption("Each question shows its source and waits for your approval.")
+    confirm_button("Make", "questions_make_go", _request, base, recipe)
+
+
+def _request(base: KnowledgeBase, recipe: Recipe) -> None:
+    name, kinds, number = (st.session_state[f"{_ASKED}_{field}"] for field in _FIELDS)
+    base.proposals.request(name, kinds, int(number), recipe)
+    later(
+        partial(st.toast, "New questions appear as they are made.", icon=":material/auto_awesome:")
+    )
+
+
+def proposals(base: KnowledgeBase, set_name: str) -> None:
+    """Return the proposals that wait for a decision."""
+    waiting = base.proposals.every(set_name)
+    if not waiting:
+        return
+    with st.expander(f"{counted(len(waiting), 'question')} to accept or reject", icon=_ICON):
+        st.caption(
+            "Select questions, then accept or reject them. A high leak means that a question "
+            "repeats rare words of its passage, so it is too easy."
+        )
+        event = st.dataframe(
+            [_row(item) for item in waiting],
+            key=f"questions_proposed_{set_name}",
+            hide_index=True,
+            on_select="rerun",
+            selection_mode="multi-row",
+            column_config={
+                "Question": st.column_config.TextColumn(width="large"),
+                "Words that answer": st.column_config.TextColumn(width="large"),
+                "Leak": st.column_config.ProgressColumn(format="percent", width="small"),
+            },
+            alt="Proposed questions with leak, kind, source and the words that answer.",
+        )
+        picked = [waiting[row].id for row in event.selection.rows if row < len(waiting)]
+        _decisions(base, set_name, waiting, picked)
+
+
+def _decisions(
+    base: KnowledgeBase, set_name: str, waiting: Sequence[LabelledQuestion], picked: Sequence[str]
+) -> None:
+    tight = [item.id for item in waiting if (item.leak or 0.0) < _LEAKING]
+    accept, reject = base.proposals.accept, base.proposals.reject
+    with st.container(horizontal=True):
+        for key, label, decide, ids in (
+            ("accept", f"Accept {len(picked):,}", accept, picked),
+            ("reject", f"Reject {len(picked):,}", reject, picked),
+            ("accept_open", f"Accept the {len(tight):,} with little leak", accept, tight),
+        ):
+            act = partial(decide, set_name, ids)
+            options = offered(base, "proposals.accept", disabled=not ids)
+            action_button(label, f"questions_{key}", "", act, **options)
+
+
+def _row(item: LabelledQuestion) -> dict[str, object]:
+    return {
+        "Question": item.text,
+        "Leak": item.leak,
+        "Kind": _KINDS.get(item.origin, item.origin),
+        "Source": ", ".join(dict.fromkeys(label.document_name for label in item.labels)) or None,
+        "Words that answer": " … ".join(label.quote for label in item.labels) or None,
+    }

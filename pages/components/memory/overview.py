@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
+
 import streamlit as st
 
-from pages.components.memory.benefit import benefit
-from pages.components.memory.interactions import interactions
+from pages.components.chat import turn_view
 from pages.components.recipe import working_recipe
-from rag import KnowledgeBase, counted
+from pages.components.shell.buttons import action_button, confirm_button
+from pages.components.shell.guard import guard
+from pages.components.shell.job_progress import failure, follow
+from pages.components.shell.permission import offered
+from pages.components.shell.session import question_sets
+from pages.components.shell.text import lines, plain
+from pages.components.shell.wording import ago, clipped
+from rag import LONGEST_QUESTION, KnowledgeBase, MemoryEffect, Recipe, Remembered, counted
 
 SEARCH = "about"  # the URL's parameter
 PAGE = 20
 _MORE = "memory_more"
+
+_SET = "memory_set"
+_ICONS = {"better": "thumb_up", "worse": "thumb_down"}
+
+LONGEST = 160
+LONGEST_ANSWER = 1200
+
+_STANDINGS: Mapping[str, str] = {
+    "usable": ":green-badge[:material/check: usable]",
+    "not answered": ":gray-badge[not answered]",
+    "thumb down": ":orange-badge[:material/thumb_down: thumb down]",
+    "no source": ":gray-badge[cites nothing]",
+    "stale": ":orange-badge[:material/history_toggle_off: stale]",
+}
 
 
 def memory(base: KnowledgeBase) -> None:
@@ -61,3 +84,136 @@ def _use(base: KnowledgeBase) -> None:
         )
     st.caption(f":material/psychology: {note}")
     benefit(base, recipe)
+
+
+def benefit(base: KnowledgeBase, recipe: Recipe) -> None:
+    """An expander with the last result and a button; nothing is read before it is opened."""
+    opened = st.expander(
+        "Does it help?", icon=":material/experiment:", key="memory_benefit", on_change="rerun"
+    )
+    if opened.open:
+        with opened, guard():
+            _benefit(base, recipe)
+
+
+def _benefit(base: KnowledgeBase, recipe: Recipe) -> None:
+    sets = {question_set.name: question_set for question_set in question_sets(base)}
+    if not sets:
+        st.caption("That is measured with a question set, and there is none yet.")
+        return
+    field, action = st.columns([3, 2], vertical_alignment="bottom")
+    name = field.selectbox("Question set", list(sets), key=_SET)
+    jobs = base.memory_trials.jobs(name, recipe)
+    with action:
+        action_button(
+            "Measure",
+            "memory_measure",
+            "play_arrow",
+            base.memory_trials.start,
+            name,
+            recipe,
+            width="stretch",
+            **offered(base, "memory_trials.start", disabled=any(job.active for job in jobs)),
+        )
+    st.caption(
+        f"Answers every question twice, without past interactions and with them: up to "
+        f"{counted(2 * sets[name].questions, 'call')} of {plain(recipe.answer.provider)}. Your own "
+        "memory counts; what was asked in the very same words is left out."
+    )
+    for job in jobs:
+        if job.active:
+            follow(job.id, f"memory_{job.id}")
+            return
+        failure(job)
+    effect = base.memory_trials.effect(name, recipe)
+    if effect is not None:
+        _told(effect)
+    elif len(jobs) > 1:  # one of them paused
+        st.caption(f":material/pause_circle: {plain(jobs[-1].message)}")
+
+
+def _told(effect: MemoryEffect) -> None:
+    icon = _ICONS.get(effect.figures.verdict, "drag_handle")
+    st.markdown(f":material/{icon}: **{plain(effect.sentence)}**")
+    for other in effect.others.values():
+        st.caption(plain(other.sentence))
+
+
+def interactions(base: KnowledgeBase, entries: Sequence[Remembered]) -> None:
+    """A card for each."""
+    for entry in entries:
+        with st.container(border=True, gap="xsmall"):
+            _card(base, entry)
+
+
+def _card(base: KnowledgeBase, entry: Remembered) -> None:
+    interaction = entry.interaction
+    st.markdown(f"**{plain(clipped(interaction.question, LONGEST))}**")
+    st.markdown(" ".join(_badges(entry)))
+    if entry.gone:
+        names = ", ".join(map(plain, entry.gone))
+        st.caption(f"Changed or deleted since: {names}. It is not used.")
+    with st.expander(
+        "Answer", key=f"memory_answer_{interaction.turn}", on_change="rerun"
+    ) as answer:
+        if answer.open:
+            st.markdown(lines(clipped(interaction.answer, LONGEST_ANSWER)) or "*No words came.*")
+            sources = dict.fromkeys(source.document for source in interaction.sources)
+            if sources:
+                st.caption(f"Cites {', '.join(map(plain, sources))}")
+    with st.container(horizontal=True, gap="small"):
+        act = partial(_button, interaction.turn)
+        if act("Inspect this", "inspect", "troubleshoot"):
+            turns = base.conversations.turns(interaction.conversation, interaction.turn)
+            if turns:
+                turn_view.inspect(base, turns[-1])
+        if act("Correct", "correct", "edit"):
+            _correct(base, entry)
+        if act("Forget", "forget", "delete"):
+            _forget(base, entry)
+
+
+def _badges(entry: Remembered) -> list[str]:
+    interaction = entry.interaction
+    badges = [_STANDINGS[entry.standing]]
+    if entry.similarity is not None:
+        badges.append(f":blue-badge[cosine {entry.similarity:.2f}]")
+    if entry.standing == "not answered":
+        badges.append(f":gray-badge[{interaction.outcome}]")
+    if interaction.follow_up:
+        badges.append(":gray-badge[follow-up]")
+    if interaction.thumb > 0:
+        badges.append(":green-badge[:material/thumb_up: thumb up]")
+    if interaction.corrected:
+        badges.append(":blue-badge[corrected]")
+    return [*badges, f":gray[{ago(interaction.asked)}]"]
+
+
+def _button(turn: int, label: str, name: str, icon: str) -> bool:
+    return st.button(label, key=f"memory_{name}_{turn}", icon=f":material/{icon}:", type="tertiary")
+
+
+@st.dialog("Correct this interaction", icon=":material/edit:", width="large", dismissible=False)
+def _correct(base: KnowledgeBase, entry: Remembered) -> None:
+    interaction = entry.interaction
+    st.caption("The conversation stays as it was. A corrected interaction counts as answered.")
+    question, answer = f"memory_question_{interaction.turn}", f"memory_words_{interaction.turn}"
+    st.text_area(
+        "Question", interaction.question, key=question, max_chars=LONGEST_QUESTION, height=80
+    )
+    st.text_area("Answer", interaction.answer, key=answer, max_chars=20_000, height=240)
+    key = f"memory_keep_{interaction.turn}"
+    confirm_button("Save", key, _keep, base, interaction.turn, question, answer, cancel=True)
+
+
+def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
+    state = st.session_state
+    base.memory.correct(turn, question=str(state[question]), answer=str(state[answer]))
+
+
+@st.dialog("Forget this interaction?", icon=":material/delete:")
+def _forget(base: KnowledgeBase, entry: Remembered) -> None:
+    st.markdown(f"**{plain(clipped(entry.interaction.question, LONGEST))}**")
+    st.caption("It is no longer used as an example. Its turn stays in the conversation.")
+    turn = entry.interaction.turn
+    confirm_button("Forget", f"memory_forgotten_{turn}", base.memory.delete, turn)

@@ -11,7 +11,9 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.components.recipe.index_fields import index_panel
+from pages.components.recipe import working_recipe
+from pages.components.recipe.index_builds import build_button
+from pages.components.recipe.index_form import index_form
 from pages.components.recipe.steps import steps_panel
 from pages.components.recipe.widgets import Widgets, refused
 from pages.components.recipe.working_recipe import (
@@ -28,10 +30,21 @@ from pages.components.recipe.working_recipe import (
     saved,
     working,
 )
-from pages.components.shell.session import to_url, workspace
+from pages.components.shell.guard import guard
+from pages.components.shell.permission import allowed
+from pages.components.shell.session import show, to_url, workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import relevance
-from rag import InvalidInput, KnowledgeBase, Recipe, Trace
+from pages.components.shell.wording import cut, relevance
+from rag import (
+    BuildRow,
+    IndexRecipe,
+    InvalidInput,
+    KnowledgeBase,
+    Recipe,
+    Trace,
+    counted,
+    with_embedder_weight,
+)
 
 MOST_SHOWN = 50
 _ABOVE = {"mode", "by", "w", "k"}  # in sight on every page
@@ -301,3 +314,60 @@ class _Panel(Widgets):
 
 def _how(recipe: Recipe) -> str:
     return {"auto": AUTO, None: OFF}.get(recipe.search.threshold, SET)
+
+
+def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
+    """Draws the builds that can be searched, and the way to another one."""
+    builds = {build.hash: build for build in base.documents.builds()}
+    whole = [key for key, build in builds.items() if not base.documents.missing(build.recipe)]
+    others = {key: recipe.model_copy(update={"index": builds[key].recipe}) for key in whole}
+    ready = [key for key, other in others.items() if not workspace().costs(base, other)]
+    now = recipe.index.hash
+    names = list(dict.fromkeys([*ready, now]))
+    show("recipe_index", now)
+    st.selectbox(
+        "Index",
+        names,
+        format_func=lambda key: _label(builds.get(key), recipe.index),
+        key="recipe_index",
+        on_change=_choose,
+        args=(base, {key: build.recipe for key, build in builds.items()}),
+        help="Other chunking or another embedding model needs an index of its own.",
+    )
+    waiting = len(builds) - len(whole)
+    if waiting:
+        one = waiting == 1
+        st.caption(
+            f"{waiting:,} {'index is' if one else 'indexes are'} not complete. You can choose "
+            f"{'it' if one else 'them'} here after the build."
+        )
+    with guard():
+        choice = base.documents.vector_index(recipe.index)
+        if choice.limit is not None and choice.kind != "flat":
+            st.caption(choice.headline, help=choice.details)
+    new = st.popover(
+        "New index",
+        icon=":material/add:",
+        width="stretch",
+        key="recipe_new_index",
+        on_change="rerun",
+    )
+    if new.open:
+        with new, guard():
+            if allowed(base, "documents.build"):
+                proposal = index_form(recipe.index, "recipe_index_new")
+                build_button(base, proposal, "recipe_index_build")
+
+
+def _label(build: BuildRow | None, present: IndexRecipe) -> str:
+    recipe = build.recipe if build else present
+    size = f", {counted(build.passages, 'passage')}" if build else ""
+    return f"{cut(recipe)}, {recipe.embedder}{size}"
+
+
+def _choose(base: KnowledgeBase, recipes: dict[str, IndexRecipe]) -> None:
+    chosen = recipes.get(st.session_state["recipe_index"])
+    if chosen is not None:
+        recipe = working_recipe.working(base)
+        other = recipe.model_copy(update={"index": chosen})
+        working_recipe.replace(base, with_embedder_weight(recipe, other))
