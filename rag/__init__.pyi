@@ -243,8 +243,6 @@ from .tours import tour_html as tour_html
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
 from .tuning.grid_search import Best as Best
-from .tuning.leaders import LEADERS as LEADERS
-from .tuning.leaders import idle_fields as idle_fields
 from .tuning.pareto import CostPoint as CostPoint
 from .tuning.pareto import against_present as against_present
 from .tuning.pareto import by_time as by_time
@@ -253,7 +251,9 @@ from .tuning.pareto import cheapest as cheapest
 from .tuning.pareto import pareto_front as pareto_front
 from .tuning.pareto import present as present
 from .tuning.pareto import search_times as search_times
+from .tuning.search_job import LEADERS as LEADERS
 from .tuning.search_job import SearchResult as SearchResult
+from .tuning.search_job import idle_fields as idle_fields
 from .tuning.sweeper import SWEEP_CUTOFFS as SWEEP_CUTOFFS
 from .tuning.sweeper import Mismatch as Mismatch
 from .tuning.sweeper import Sweep as Sweep

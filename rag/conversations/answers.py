@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rag import answering
-from rag.answering import AnswerStream
+from rag.answering import AnswerStream, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
-from rag.conversations.continuing import begun
 from rag.conversations.prompts import Prompts
 from rag.indexing.index import Index
 from rag.recipe import AnswerRecipe, Recipe
@@ -82,3 +81,17 @@ def unsearched(question: str, recipe: Recipe) -> Trace:
     """The trace of a question that nothing is searched for."""
     stage = Stage("question", 0, 0, note="nothing is searched: mode general")
     return Trace(question.strip(), recipe.hash, 0, None, (stage,), (), 0.0)
+
+
+def begun(turn: Turn, trace: Trace) -> str:
+    """The text of a turn, with the numbers that its passages have in the prompt of ``trace``.
+
+    As stored they count citations in the order in which the text cites them.
+    """
+    numbers = {hit.chunk.id: number for number, hit in enumerate(trace.context, start=1)}
+    cited = {
+        citation.n: numbers[citation.chunk_id]
+        for citation in turn.citations
+        if citation.chunk_id in numbers
+    }
+    return renumbered(turn.answer, cited)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
 from rag import providers
 from rag.chunking import chunks
 from rag.documents import throughput
-from rag.documents.cuttings import Cutting, Cuttings
 from rag.documents.edit_anchors import move_edits, with_edits
 from rag.documents.embedding_ahead import AtOnce
 from rag.errors import Cancelled, StorageError, TouchstoneError
@@ -25,7 +25,7 @@ from rag.protocols import Embedder
 from rag.questions.reanchoring import reanchor
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
-from rag.types import Document, Vectors
+from rag.types import Chunk, Document, Vectors, chunk_key
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +33,47 @@ _CUT_AT_ONCE = 512  # passages between two tellings
 
 ProgressCallback = Callable[[str, int, int], None]
 """Takes the step of the work, see ``Ingestion.work``, units done, and in all (0: not known)."""
+
+
+@dataclass(slots=True)
+class Cutting:
+    """Passages of one document in one cut, without their text, which the document holds."""
+
+    document: Document
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q"))
+    headings: list[str] = field(default_factory=list)
+    pages: list[int | None] = field(default_factory=list)
+    contexts: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def add(self, chunk: Chunk) -> None:
+        self.starts.append(chunk.start)
+        self.ends.append(chunk.end)
+        self.headings.append(chunk.heading)
+        self.pages.append(chunk.page)
+        same = self.contexts and self.contexts[-1] == chunk.context  # of neighbours, kept once
+        self.contexts.append(self.contexts[-1] if same else chunk.context)
+
+    def chunks(self) -> Iterator[Chunk]:
+        document = self.document
+        for order, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
+            yield Chunk(
+                key=chunk_key(document.id, start, end),
+                document_id=document.id,
+                start=start,
+                end=end,
+                text=document.text[start:end],
+                order=order,
+                heading=self.headings[order],
+                page=self.pages[order],
+                context=self.contexts[order],
+            )
+
+
+Cuttings = dict[tuple[str, str], Cutting]  # by document id and cut name
 
 
 @dataclass(frozen=True, slots=True)

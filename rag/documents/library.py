@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from rag import readers
+from rag import providers, readers
+from rag.chunking import chunks, length_counter
 from rag.documents import build_job
 from rag.documents.file_names import Item, distinct, name_files
 from rag.documents.page_images import page_image
-from rag.documents.previews import preview, sizes
 from rag.documents.reading_again import PASTED, ReadingAgain
 from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
 from rag.evaluation.formats import beir
@@ -26,7 +27,7 @@ from rag.operation import ALL, SERVER, operation
 from rag.questions.sets import checked_name
 from rag.readers import PageImage
 from rag.recipe import IndexRecipe
-from rag.services import Services
+from rag.services import Models, Services
 from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
 from rag.storage.files import Arrival, Files, supersede_locked
@@ -423,3 +424,20 @@ def _refused(name: str) -> dict[str, object] | None:
     except UnreadableDocument as error:
         return {"refused": [error.message, error.hint]}
     return None
+
+
+def preview(models: Models, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
+    """The passages of a document; only ``semantic`` embeds, and nothing is stored."""
+    embedder, languages = models.embedder(recipe.embedder), providers.languages(recipe.embedder)
+    embed = partial(embedder.embed, input_type="document")
+    return chunks(document, recipe, embedder.tokenizer, embed, languages)
+
+
+def sizes(
+    models: Models, document: Document, cut: Sequence[Chunk], recipe: IndexRecipe
+) -> list[int]:
+    """Return the lengths of a document's passages, in the unit of a recipe."""
+    tokenizer = models.embedder(recipe.embedder).tokenizer
+    counted = length_counter(document, recipe, tokenizer, providers.languages(recipe.embedder))
+    size = len if counted is None else counted.count
+    return [size(passage.text) for passage in cut]

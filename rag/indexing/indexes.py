@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import shutil
 import tempfile
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -23,7 +25,6 @@ import numpy as np
 
 from rag.errors import InvalidInput
 from rag.indexing import snapshots
-from rag.indexing.background import Background
 from rag.indexing.index import NO_CUT, Index, caught_up, copied, write
 from rag.indexing.kinds import Kind, VectorChoice
 from rag.indexing.servers import IN_PROCESS, Place, Servers
@@ -37,6 +38,8 @@ from rag.stores import RemoteVectorIndex
 from rag.types import Keys, Vectors
 
 log = logging.getLogger(__name__)
+
+_RESTS = 10.0  # times as long as it worked: documents that keep coming in keep a tenth of a core
 
 
 class Indexes:
@@ -368,3 +371,32 @@ def _note_keys(batch: PassageBatch, key_parts: dict[str, list[Keys]]) -> None:
     names = np.asarray(batch.documents)
     for name in dict.fromkeys(batch.documents):
         key_parts.setdefault(name, []).append(batch.keys[names == name])
+
+
+class Background:
+    """Threads, one at most for each thing that is worked on."""
+
+    def __init__(self) -> None:
+        self._busy: set[Hashable] = set()
+        self._rests: dict[Hashable, float] = {}
+        self._guard = threading.Lock()
+
+    def start(self, what: Hashable, work: Callable[[], object]) -> None:
+        """Does ``work`` unless somebody is at it, or has been lately. What it raises is logged."""
+        with self._guard:
+            if what in self._busy or time.monotonic() < self._rests.get(what, -math.inf):
+                return
+            self._busy.add(what)
+        name = f"index {what}"
+        threading.Thread(target=self._run, args=(what, work), name=name, daemon=True).start()
+
+    def _run(self, what: Hashable, work: Callable[[], object]) -> None:
+        started = time.monotonic()
+        try:
+            work()
+        except Exception:
+            log.warning("Index %s stays as it is for now.", what, exc_info=True)
+        now = time.monotonic()
+        with self._guard:
+            self._rests[what] = now + max(_RESTS * (now - started), 1.0)
+            self._busy.discard(what)

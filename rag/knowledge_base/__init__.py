@@ -23,9 +23,8 @@ from rag.conversations.operations import Operations
 from rag.conversations.prompts import Prompts
 from rag.conversations.reviews import Reviews
 from rag.documents import build_job
-from rag.documents.additions import Additions
+from rag.documents.additions import Additions, LockedFiles
 from rag.documents.library import Library
-from rag.documents.locked_files import LockedFiles
 from rag.documents.passage_edits import PassageEdits
 from rag.errors import NotFound
 from rag.explanation.explainer import Explainer

@@ -10,16 +10,118 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from rag.lexical.analyzers import function_words
-from rag.lexical.general_words import commonness, is_general, is_in_dictionary, similar_general
+from rag.lexical.expand import Spelling
 from rag.lexical.index import LexicalIndex
 from rag.lexical.languages import ANALYZERS, NO_STEMMER, likeliest
-from rag.lexical.slips import Slip, slip
 from rag.lexical.surfaces import surface
+
+SlipKind = Literal["swapped", "doubled", "dropped", "beside", "brushed", "added", "replaced"]
+"""Neighbours swapped; a letter doubled, or left out; the key beside; that one too; another letter
+more; another letter instead."""
+
+_COSTS: dict[SlipKind, float] = {
+    "swapped": 0.0,
+    "doubled": 0.0,
+    "dropped": 1.0,
+    "beside": 2.0,
+    "brushed": 2.5,
+    "added": 4.0,
+    "replaced": 5.0,
+}
+"""How unlikely each is, in units of the logarithm of how common a word is. Slips of the hand are
+nearly all of the first five kinds; a letter that no finger was near is more often another word
+(Kernighan, Church and Gale, "A Spelling Correction Program Based on a Noisy Channel Model", 1990).
+"""
+_FIRST_LETTER = 1.0
+"""The first letter is seldom mistyped (Pollock and Zamora, 1984)."""
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+_VOCABULARY = (
+    Path(__file__).resolve().parents[2] / "data" / "models" / "all-MiniLM-L6-v2" / "vocab.txt"
+)
+"""The vocabulary of BERT: 20,000 whole words of books and Wikipedia, the most frequent first."""
+_BEFORE_WORDS = 1995  # lines of marks and single characters
+_WORD = re.compile("[a-z]{2,}")
+_FREQUENT = 2000.0
+_DICTIONARIES: Mapping[str, str] = MappingProxyType(
+    {
+        "arabic": "ar",
+        "basque": "eu",
+        "dutch": "nl",
+        "english": "en",
+        "french": "fr",
+        "german": "de",
+        "italian": "it",
+        "portuguese": "pt",
+        "russian": "ru",
+        "spanish": "es",
+    }
+)
+"""Languages of ``spellchecker`` by the analyzer that reads them."""
+
+
+def _keys_beside() -> dict[str, str]:
+    """The keys around each; a key stands between two of the row above."""
+    places = {
+        key: (row, column + row / 2)
+        for row, keys in enumerate(_ROWS)
+        for column, key in enumerate(keys)
+    }
+    return {
+        key: "".join(
+            other
+            for other, (line, across) in places.items()
+            if other != key and abs(line - row) <= 1 and abs(across - column) <= 1
+        )
+        for key, (row, column) in places.items()
+    }
+
+
+_BESIDE = _keys_beside()
+
+
+class Slip(NamedTuple):
+    """A typing error: its kind, the letter at which it is, and its cost.
+
+    The less likely the error, the higher the cost.
+    """
+
+    kind: SlipKind
+    place: int
+    cost: float
+
+
+def slip(typed: str, meant: str) -> Slip:
+    """The slip between two words that are one edit apart."""
+    shared = min(len(typed), len(meant))
+    place = next((at for at in range(shared) if typed[at] != meant[at]), shared)
+    kind = _kind(typed, meant, place)
+    cost = _COSTS[kind] + (_FIRST_LETTER if place == 0 else 0.0)
+    return Slip(kind, place, cost)
+
+
+def _kind(typed: str, meant: str, place: int) -> SlipKind:
+    if len(typed) < len(meant):
+        return "dropped"
+    letter = typed[place]
+    if len(typed) > len(meant):
+        if place and typed[place - 1] == letter:
+            return "doubled"
+        around = typed[max(place - 1, 0) : place] + typed[place + 1 : place + 2]
+        return "brushed" if any(key in _BESIDE.get(letter, "") for key in around) else "added"
+    if typed[place : place + 2] == meant[place : place + 2][::-1]:
+        return "swapped"
+    return "beside" if meant[place] in _BESIDE.get(letter, "") else "replaced"
+
 
 MOST_WORDS = 64
 """Words of a question that are looked up; who pastes a page has not mistyped a question."""
@@ -199,3 +301,56 @@ def _is_likely_abroad(word: str, how: Slip, passages: int) -> bool:
 def _cased(word: str, typed: str) -> str:
     """A word with the capital that the typed one has."""
     return word[0].upper() + word[1:] if typed[:2] != typed[:2].lower() else word
+
+
+def is_general(word: str) -> bool:
+    """Whether books and Wikipedia often have a word in small letters; accents do not count."""
+    plain = unicodedata.normalize("NFD", word).encode("ascii", "ignore").decode()
+    return plain in _ranks()
+
+
+def is_in_dictionary(word: str, analyzer: str) -> bool:
+    """Whether the language of an analyzer has a word in small letters, be it a rare one.
+
+    False for languages without a dictionary.
+    """
+    language = _DICTIONARIES.get(analyzer)
+    return language is not None and word in _dictionary(language)
+
+
+def commonness(word: str) -> float:
+    """Return the commonness of a word, as a number of passages that contain it.
+
+    The commonness falls with the rank of the word (Zipf's law). It is 0 for words that are not
+    general.
+    """
+    rank = _ranks().get(word)
+    return 0.0 if rank is None else 1.0 + _FREQUENT / rank
+
+
+def similar_general(word: str) -> list[str]:
+    """General words within one edit."""
+    return list(_spelling().near(word, 1))
+
+
+@cache
+def _dictionary(language: str) -> Set[str]:
+    """Words of films' subtitles, without those that dictionaries lack: up to 400,000."""
+    from spellchecker import SpellChecker  # loading one takes up to 0.6 s and 80 MB
+
+    return frozenset(SpellChecker(language).word_frequency.words())
+
+
+@cache
+def _ranks() -> Mapping[str, int]:
+    lines = _VOCABULARY.read_text("utf-8").split("\n")
+    return {
+        word: max(line - _BEFORE_WORDS, 1)
+        for line, word in enumerate(lines)
+        if _WORD.fullmatch(word)
+    }
+
+
+@cache
+def _spelling() -> Spelling:
+    return Spelling(sorted(_ranks()))

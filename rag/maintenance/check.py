@@ -1,4 +1,4 @@
-"""Compares the database of a home with its files, indexes and maps.
+"""Compares the database of a home with its files, indexes and maps, and applies retention.
 
 The database is the truth: what nothing in it refers to is left over from work that was killed, and
 may go. What is being written at this moment is never taken for such: a file has a lease from before
@@ -15,13 +15,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
 from rag.indexing import snapshots
-from rag.maintenance.retention import forget_old
 from rag.services import Services
 from rag.storage import builds, files, vectors
+from rag.storage.access import audit, people
+from rag.storage.conversations import retention
 from rag.storage.shared import repairs
 from rag.storage.sqlite_file import JOURNAL_LOST
 
@@ -31,6 +33,8 @@ What = Literal["file", "draft", "vectors", "database", "text", "recipe"] | Deriv
 _DRAFTS = ("files/.draft-*", "indexes/*/.new-*", "maps/*/.draft-*")
 _BUILDS: tuple[tuple[Derived, str], ...] = (("index", "indexes/*/*"), ("map", "maps/*/*.npz"))
 _STILL_SECONDS = 3600.0  # a draft that was not written to for so long belongs to nobody
+
+_SIGNED_IN_DAYS = 31  # Streamlit's cookie of a sign-in is kept for 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +191,18 @@ def _within(path: Path) -> list[os.stat_result]:
         return [entry.stat() for entry in (path, *path.rglob("*"))]
     except FileNotFoundError:
         return []
+
+
+def forget_old(services: Services) -> None:
+    """Deletes what is older than the settings say."""
+    settings = services.settings
+    for days, forget in (
+        (settings.keep_conversations_days, retention.forget_conversations),
+        (settings.keep_interactions_days, retention.forget_interactions),
+        (settings.keep_traces_days, retention.forget_traces),
+        (settings.keep_audit_days, audit.forget),
+        (_SIGNED_IN_DAYS, people.forget_deleted),
+    ):
+        if days is not None:
+            with services.database.write() as connection:
+                forget(connection, datetime.now(UTC) - timedelta(days=days))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from rag.errors import InvalidInput
+from rag.jobs.reporter import Reporter
 from rag.jobs.runner import Jobs
-from rag.maps.maps import Maps, PassageMap, Placed
-from rag.maps.projections import Method, methods
+from rag.maps.maps import MapFiles, Maps, PassageMap, Placed
+from rag.maps.projections import Method, methods, project
 from rag.operation import operation
 from rag.recipe import IndexRecipe
+from rag.services import Services
 from rag.storage.jobs import JobRow
 
 JOB = "map"
@@ -63,3 +65,14 @@ class BaseMaps:
 
 def _payload(recipe: IndexRecipe, method: Method) -> dict[str, object]:
     return {"recipe": recipe.model_dump(mode="json"), "method": method}
+
+
+def draw_map(services: Services, files: MapFiles, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "map"; taken up again, it starts over, and the former map stays."""
+    recipe = IndexRecipe.model_validate(job.payload["recipe"])
+    reporter.report(0, 0, "reading vectors")
+    index = services.indexes.current(job.base_id, recipe).embedded
+    keys = index.passages
+    drawn = project(job.payload["method"], keys, index.dense.vectors, reporter.report)
+    files.save(job.base_id, recipe.hash, drawn)
+    return f"{len(keys):,} passages drawn"

@@ -35,7 +35,7 @@ from rag.knowledge_base.overview import BaseInfo, BaseOverview
 from rag.maintenance import check, readiness
 from rag.maintenance.backup import Backup, back_up, finish_restore
 from rag.maintenance.check import Problem
-from rag.maps.draw_job import draw_map
+from rag.maps.base_maps import draw_map
 from rag.maps.maps import Maps
 from rag.operation import Operation, operations
 from rag.questions.generate_job import generate

@@ -18,7 +18,7 @@ import onnxruntime
 
 from rag.providers.minilm import MiniLM
 from rag.providers.runtimes import Runtime, open_runtime
-from rag.providers.runtimes.onnx import OnnxRuntime
+from rag.providers.runtimes.choice import OnnxRuntime
 from rag.providers.runtimes.runtime import weights
 from rag.providers.tokens import wordpiece_backend
 

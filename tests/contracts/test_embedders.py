@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag import providers
 from rag.protocols import Embedder
 from rag.providers.minilm import MiniLM
-from rag.providers.runtimes.onnx import OnnxRuntime
+from rag.providers.runtimes.choice import OnnxRuntime
 from rag.providers.runtimes.open_vino import OpenVino
 from rag.settings import Settings
 

@@ -12,7 +12,7 @@ import pytest
 from rag import stores
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.protocols import VectorIndex
-from rag.stores import RemoteVectorIndex, faiss_rows, pgvector
+from rag.stores import RemoteVectorIndex, faiss, pgvector
 from rag.types import Keys, Scores, Vectors
 from tests.vector_server import HttpVectors, vector_server
 
@@ -28,7 +28,7 @@ New = Callable[[int], VectorIndex]
 @pytest.fixture(autouse=True)
 def _soon_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
     """A size at which tests are quick."""
-    monkeypatch.setattr(faiss_rows, "SMALLEST_APPROXIMATE", 4096)
+    monkeypatch.setattr(faiss, "SMALLEST_APPROXIMATE", 4096)
     monkeypatch.setattr(pgvector, "SMALLEST_GRAPH", 4096)
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from rag import stores
 from rag.lexical import passage_rows
 from rag.stores import faiss as faiss_index
-from rag.stores import faiss_rows
 from rag.types import Keys, Scores, Vectors
 
 directions = st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any)
@@ -41,7 +40,7 @@ def test_growing_and_shrinking_equals_building_at_once(plan, direction, k, allow
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passage_rows, "SMALLEST_SEGMENT", 1)
         patch.setattr(faiss_index, "MARGIN", 0)
-        patch.setattr(faiss_rows, "CHUNK", 2)
+        patch.setattr(faiss_index, "CHUNK", 2)
         for verb, items in plan:
             if verb == "add":
                 rows = [unit(item[1]) for item in items]

@@ -7,8 +7,14 @@ import random
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from rag.evaluation.answers.measures import measured, plain_answer
-from rag.evaluation.answers.overlap import exact_match, normalised, rouge_l, token_f1
+from rag.evaluation.answers.measures import (
+    exact_match,
+    measured,
+    normalised,
+    plain_answer,
+    rouge_l,
+    token_f1,
+)
 from rag.providers.hashing import HashingEmbedder
 from rag.types import Answer, Citation, Evidence, Question, SentenceCheck
 from tests.answers import hits, trace

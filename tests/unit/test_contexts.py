@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rag.chunking import chunks
-from rag.chunking.contexts import MOST_TOKENS, Contexts, tokens
-from rag.chunking.document_titles import name_words, title_of
+from rag.chunking.contexts import MOST_TOKENS, Contexts, name_words, title_of, tokens
 from rag.recipe import ContextLevel, IndexRecipe
 from rag.storage.vectors import text_hash
 from rag.types import Chunk, Document, Heading, Page, Table, chunk_key

@@ -10,7 +10,7 @@ import pytest
 
 from rag import KnowledgeBase, Recipe, Workspace
 from rag.errors import InvalidInput, NotFound
-from rag.memory.ranking import distinct, least_similarity, ranked
+from rag.memory.memory import distinct, least_similarity, ranked
 from rag.storage.conversations.interactions import Vectored
 from rag.types import Answer
 from tests.workspaces import QUICK, add, workspace_at

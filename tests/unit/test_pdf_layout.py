@@ -13,7 +13,7 @@ from rag.readers import read
 from rag.readers.content import Source
 from rag.readers.ocr.recognition import Recognised
 from rag.readers.pdf import reader
-from rag.readers.pdf.plausible import plausibility
+from rag.readers.pdf.reader import plausibility
 from rag.types import Document
 
 PROSE = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rag.lexical import LexicalIndex, respellings
-from rag.lexical.slips import slip
+from rag.lexical.respelling import slip
 
 ENGLISH = (
     "A support ticket is closed when the ticketing system has heard from the customer.",

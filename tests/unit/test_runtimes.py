@@ -15,7 +15,7 @@ from rag import providers
 from rag.errors import MissingDependency
 from rag.providers.minilm import MiniLM
 from rag.providers.runtimes import choice
-from rag.providers.runtimes.onnx import OnnxRuntime
+from rag.providers.runtimes.choice import OnnxRuntime
 from rag.providers.runtimes.open_vino import OpenVino
 from rag.providers.runtimes.runtime import TokenIds
 from rag.settings import Settings

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import select, update
 
 from rag import Claims, NotAllowed, Settings, Workspace
-from rag.maintenance.retention import forget_old
+from rag.maintenance.check import forget_old
 from rag.storage import Connection
 from rag.storage.access import people
 from tests.people import signed_in, view

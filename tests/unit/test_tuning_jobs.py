@@ -10,8 +10,7 @@ from rag import Grid, InvalidRecipe, KnowledgeBase, TouchstoneError, Workspace, 
 from rag.jobs import Reporter
 from rag.services import Services
 from rag.tuning.fit_job import calibrate
-from rag.tuning.leaders import leaders
-from rag.tuning.search_job import search_all
+from rag.tuning.search_job import leaders, search_all
 from rag.tuning.table_job import build_table
 from tests.runs import SET, WORDS, handbook
 from tests.workspaces import workspace_at

@@ -13,7 +13,7 @@ import pytest
 from rag import IndexRecipe, KnowledgeBase, Recipe, Workspace
 from rag.indexing import indexes, kinds
 from rag.indexing.index import Index
-from rag.stores import faiss_rows
+from rag.stores import faiss
 from rag.stores.faiss import FaissIndex
 from tests.workspaces import QUICK, add, found, workspace_at
 
@@ -31,7 +31,7 @@ def notes(first: int, last: int) -> dict[str, str]:
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "MOST_SCANNED", LIMIT * DIMENSION)
-    monkeypatch.setattr(faiss_rows, "SMALLEST_APPROXIMATE", 2)
+    monkeypatch.setattr(faiss, "SMALLEST_APPROXIMATE", 2)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import argparse
 
 from rag import MOST_ROWS, Grid, InvalidInput
 from rag.cli import asked, inputs, printing
-from rag.cli.evaluating import kept_answers, kept_runs, tuning
+from rag.cli.evaluating import kept_runs, tuning
 from rag.cli.printing import Output
 
 
@@ -15,9 +15,9 @@ def evaluate(args: argparse.Namespace) -> Output:
     cutoffs = inputs.cutoffs(args.k)
     base, recipe = asked.ready(args)
     if args.memory:
-        return kept_answers.memory(inputs.workspace(args), recipe, args)
+        return kept_runs.memory(inputs.workspace(args), recipe, args)
     if args.answers:
-        return kept_answers.answered(inputs.workspace(args).jobs, base, recipe, cutoffs, args)
+        return kept_runs.answered(inputs.workspace(args).jobs, base, recipe, cutoffs, args)
     evaluation = base.evaluator.evaluate(
         args.set_name,
         recipe,
@@ -41,7 +41,7 @@ def evaluate(args: argparse.Namespace) -> Output:
 
 def judge(args: argparse.Namespace) -> Output:
     """Let a language model grade the hits of a run, or prefer the answers of one of two runs."""
-    return kept_answers.judged(inputs.workspace(args), args)
+    return kept_runs.judged(inputs.workspace(args), args)
 
 
 def sweep(args: argparse.Namespace) -> Output:
