@@ -145,11 +145,11 @@ def _welcome(base: KnowledgeBase) -> None:
 
 def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
     base = origins.own.base
-    every = candidates(trace)
-    if not every and retrieval.is_empty(base):
+    all_candidates = candidates(trace)
+    if not all_candidates and retrieval.is_empty(base):
         _welcome(base)
         return
-    selected = _selected(base, trace, recipe, every)
+    selected = _selected(base, trace, recipe, all_candidates)
     parameter = st.query_params.get(PASSAGE, "")
     if parameter and (selected is None or selected.chunk.id != parameter):
         st.warning(
@@ -163,13 +163,13 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
     grading = grading_bar(base, trace.question, recipe)
     with picture:
         candidate_chart(
-            trace, every, selected.chunk.key if selected else None, grading.known.grades
+            trace, all_candidates, selected.chunk.key if selected else None, grading.labels.grades
         )
-    if not every:
+    if not all_candidates:
         st.info("No candidates: no passage has these words.")
     else:
-        _cards_and_source(origins, grading, trace, at_step(every, step), selected)
-    trace_details(origins, trace, recipe, selected, grading.known.grades, open_passage)
+        _cards_and_source(origins, grading, trace, at_step(all_candidates, step), selected)
+    trace_details(origins, trace, recipe, selected, grading.labels.grades, open_passage)
 
 
 def _cards_and_source(
@@ -225,15 +225,17 @@ def _stops(origins: HitSources, key: int) -> list[TourStop]:
 
 
 def _selected(
-    base: KnowledgeBase, trace: Trace, recipe: Recipe, every: Sequence[Candidate]
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, all_candidates: Sequence[Candidate]
 ) -> Hit | None:
     """The passage of the point that was clicked last, else the one in the URL, else the best."""
     _follow_click()
     parameter = st.query_params.get(PASSAGE, "")
-    for candidate in every:
+    for candidate in all_candidates:
         if candidate.hit.chunk.id == parameter:
             return candidate.hit
-    return _beyond(base, trace, recipe, parameter) or (every[0].hit if every else None)
+    return _beyond(base, trace, recipe, parameter) or (
+        all_candidates[0].hit if all_candidates else None
+    )
 
 
 def _beyond(base: KnowledgeBase, trace: Trace, recipe: Recipe, parameter: str) -> Hit | None:

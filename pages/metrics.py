@@ -58,7 +58,7 @@ def main() -> None:
     """The page."""
     base = chosen_base()
     loading_note(base.id)
-    sets = base.questions.every()
+    sets = base.questions.list_all()
     question_sets.settle_set([item.name for item in sets])
     if not sets:
         _no_questions(base)
@@ -134,7 +134,7 @@ def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
 
 def _plan(base: KnowledgeBase, chosen: QuestionSet) -> Plan:
     """Return the power analysis of a question set, based on its latest runs."""
-    run_ids = tuple(run.id for run in base.runs.every(chosen.name))
+    run_ids = tuple(run.id for run in base.runs.list_all(chosen.name))
     return readings.plan(base, chosen.name, run_ids, readings.version_of(chosen))
 
 
@@ -182,7 +182,7 @@ def _what_answers_cost(chosen: QuestionSet, recipe: Recipe) -> str:
 
 
 def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
-    runs = [run for run in base.runs.every() if run.question_set == chosen.name]
+    runs = [run for run in base.runs.list_all() if run.question_set == chosen.name]
     last = runs[0].created if runs else None
     failure(base.evaluations.latest(chosen.name, recipe), after=last)
     failure(base.answer_evaluations.latest(chosen.name, recipe), after=last)

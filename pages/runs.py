@@ -32,7 +32,7 @@ def main() -> None:
 
 def leaderboard(base: KnowledgeBase) -> None:
     """Draw the runs of a question set, and what the selected ones differ by."""
-    runs = base.runs.every()
+    runs = base.runs.list_all()
     _gone_note(base, runs)
     names = list(dict.fromkeys(run.question_set for run in runs))
     question_sets.settle_set(names)
@@ -72,7 +72,7 @@ def _no_runs(base: KnowledgeBase) -> None:
     )
     if guest():
         return
-    has_questions = bool(base.questions.every())
+    has_questions = bool(base.questions.list_all())
     st.page_link(
         "metrics.py",
         label="Evaluate a recipe" if has_questions else "Get questions, then evaluate",

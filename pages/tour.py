@@ -133,10 +133,10 @@ def _edited(tour: Tour) -> Tour:
 
     Another tab may change the tour while somebody types here.
     """
-    held = st.session_state.get(_EDITED)
-    if held is None or held.id != tour.id or _title_key(held) not in st.session_state:
-        held = st.session_state[_EDITED] = tour
-    return held
+    edited = st.session_state.get(_EDITED)
+    if edited is None or edited.id != tour.id or _title_key(edited) not in st.session_state:
+        edited = st.session_state[_EDITED] = tour
+    return edited
 
 
 def _title_key(tour: Tour) -> str:

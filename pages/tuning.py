@@ -28,7 +28,7 @@ def main() -> None:
     """The page."""
     base = chosen_base()
     loading_note(base.id)
-    sets = base.questions.every()
+    sets = base.questions.list_all()
     question_sets.settle_set([item.name for item in sets])
     if not sets:
         st.markdown("Tuning needs questions whose relevant passages are known.")

@@ -171,8 +171,8 @@ from .runs.quality.estimates import OpenHits as OpenHits
 from .runs.quality.memory_effect import MemoryEffect as MemoryEffect
 from .runs.quality.preference_job import Preferences as Preferences
 from .runs.quality.spending import Budget as Budget
+from .runs.quality.spending import cost_text as cost_text
 from .runs.quality.spending import money as money
-from .runs.quality.spending import told_cost as told_cost
 from .runs.rankings import RankedPassage as RankedPassage
 from .runs.rankings import SideBySide as SideBySide
 from .runs.version import VERSION as VERSION

@@ -22,7 +22,7 @@ def evaluated(home: Path) -> Workspace:
 
 def bundle(workspace: Workspace, target: Path, *, with_documents: bool = True) -> str:
     """Bundles the only run; returns its id."""
-    run = workspace.base("handbook").runs.every()[0]
+    run = workspace.base("handbook").runs.list_all()[0]
     workspace.bundle(run.id, target, with_documents=with_documents)
     return run.id
 

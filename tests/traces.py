@@ -24,7 +24,7 @@ class Spans:
     def __init__(self) -> None:
         self.exporter = InMemorySpanExporter()
 
-    def every(self) -> Sequence[ReadableSpan]:
+    def list_all(self) -> Sequence[ReadableSpan]:
         return self.exporter.get_finished_spans()
 
     def tree(self, parent: ReadableSpan | None = None) -> Tree:
@@ -32,14 +32,14 @@ class Spans:
         wanted = parent.context.span_id if parent else None
         found = [
             span
-            for span in self.every()
+            for span in self.list_all()
             if (span.parent.span_id if span.parent else None) == wanted
         ]
         found.sort(key=lambda span: span.start_time or 0)
         return [(span.name, self.tree(span)) for span in found]
 
     def named(self, name: str) -> ReadableSpan:
-        (found,) = (span for span in self.every() if span.name == name)
+        (found,) = (span for span in self.list_all() if span.name == name)
         return found
 
     def attributes(self, name: str) -> dict[str, Any]:

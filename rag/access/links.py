@@ -48,7 +48,7 @@ class Links:
         return secret, row
 
     @operation("owner")
-    def every(self) -> list[LinkRow]:
+    def list_all(self) -> list[LinkRow]:
         """All links without their secrets, newest first."""
         with self._database.read() as connection:
             return links.of_base(connection, self._base_id)

@@ -21,7 +21,7 @@ class Members:
         self._base_id = base_id
 
     @operation("viewer")
-    def every(self) -> list[Member]:
+    def list_all(self) -> list[Member]:
         """Its people by address."""
         with self._database.read() as connection:
             return people.members(connection, self._base_id)

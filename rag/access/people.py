@@ -109,7 +109,7 @@ class People:
         with self._database.read() as connection:
             return people.roles(connection, person_id)
 
-    def every(self) -> list[Person]:
+    def list_all(self) -> list[Person]:
         """Everybody by address."""
         with self._database.read() as connection:
             return people.list_people(connection)

@@ -63,7 +63,7 @@ class Tokens:
             tokens.create(connection, row, _digest(secret))
         return secret, row
 
-    def every(self) -> list[TokenRow]:
+    def list_all(self) -> list[TokenRow]:
         """All tokens without their secrets, newest first."""
         with self._database.read() as connection:
             return tokens.list_tokens(connection)

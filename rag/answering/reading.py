@@ -14,7 +14,7 @@ from rag.types import Citation, Document, Hit, Span
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _ReadDocument:
     """A document with where its lines stand that say nothing by themselves."""
 
     document: Document
@@ -26,7 +26,7 @@ class PassageReader:
 
     def __init__(self, sources: Sources | None = None) -> None:
         self._sources = sources
-        self._held: dict[tuple[str, str], _Known | None] = {}
+        self._documents: dict[tuple[str, str], _ReadDocument | None] = {}
 
     def statements(self, hit: Hit) -> list[Statement]:
         """Return the statements of a passage, in order; ``start`` is relative to the passage.
@@ -34,7 +34,7 @@ class PassageReader:
         A row that the passage contains only in part is returned in full. It can begin before 0 and
         end after the passage.
         """
-        source = self._known(hit)
+        source = self._read_document(hit)
         if source is None:
             return statements(blank_running_heads(hit.chunk, ()))
         chunk, rows = hit.chunk, list(self._rows(source.document, hit))
@@ -53,7 +53,7 @@ class PassageReader:
 
     def context(self, hit: Hit) -> str:
         """Return the context of a passage: the document's name, its headings and the page head."""
-        source = self._known(hit)
+        source = self._read_document(hit)
         pages = source.document.pages if source else ()
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")
         name = hit.document.rpartition(".")[0] or hit.document
@@ -61,7 +61,7 @@ class PassageReader:
 
     def labels(self, hit: Hit) -> str:
         """The columns of the tables that a passage has rows of, each table's once."""
-        source = self._known(hit)
+        source = self._read_document(hit)
         if source is None:
             return ""
         tables = tables_within(source.document, (hit.chunk.start, hit.chunk.end))
@@ -70,7 +70,7 @@ class PassageReader:
 
     def holding(self, hit: Hit, statement: Statement) -> Hit:
         """The hit, its passage widened to hold all of a row that goes on beyond it."""
-        chunk, source = hit.chunk, self._known(hit)
+        chunk, source = hit.chunk, self._read_document(hit)
         start = min(chunk.start + statement.start, chunk.start)
         end = max(chunk.start + statement.start + len(statement.quote), chunk.end)
         if source is None or (start, end) == (chunk.start, chunk.end):
@@ -85,15 +85,15 @@ class PassageReader:
             about = Statement(row.text, quote, row.start - chunk.start, "row")
             yield replace(about, name=row.name, caption=row.caption)
 
-    def _known(self, hit: Hit) -> _Known | None:
+    def _read_document(self, hit: Hit) -> _ReadDocument | None:
         if self._sources is None or hit.from_tool:
             return None
         key = hit.base, hit.chunk.document_id
-        if key not in self._held:
+        if key not in self._documents:
             document = self._sources.document(hit)
             mute = (*running_lines(document), *_headings(document)) if document else ()
-            self._held[key] = _Known(document, mute) if document else None
-        return self._held[key]
+            self._documents[key] = _ReadDocument(document, mute) if document else None
+        return self._documents[key]
 
 
 def _headings(document: Document) -> Iterator[Span]:

@@ -88,7 +88,7 @@ def statements(passage: str) -> list[Statement]:
             columns = []
             collected += _sentences(text, segment, lead)
         if segment.kind in ("prose", "heading"):
-            lead = _said(text[_last_sentence(text) :]) if text.endswith(":") else ""
+            lead = _plain(text[_last_sentence(text) :]) if text.endswith(":") else ""
     return collected
 
 
@@ -189,7 +189,7 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
         # "It must be taken by March" means nothing without the sentence before.
         begin = before if _LEANS.match(text, start) else start
         quote = text[begin:end]
-        sentence = _said(quote)
+        sentence = _plain(quote)
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
         if quote and not quote.endswith(":"):
@@ -214,7 +214,7 @@ def _row(text: str, start: int, cells: list[str], columns: list[str]) -> Stateme
 
 
 def _cells(row: str) -> list[str]:
-    return [_said(cell) for cell in row.strip().strip("|").split("|")]
+    return [_plain(cell) for cell in row.strip().strip("|").split("|")]
 
 
 def _cell_lines(entry: str) -> Iterator[str]:
@@ -244,7 +244,7 @@ def _last_sentence(text: str) -> int:
     return spans[-1][0] if spans else 0
 
 
-def _said(text: str) -> str:
+def _plain(text: str) -> str:
     return _flat(unmarked(text))
 
 

@@ -44,7 +44,7 @@ class Vocabulary:
         frequencies, total = self._counts(terms, texts)
         return {term: log(1 + total / max(frequencies.get(term, 0), 1)) for term in sorted(terms)}
 
-    def known(self, terms: Terms) -> Terms:
+    def indexed(self, terms: Terms) -> Terms:
         """Return the terms that a passage of the index has; all without an index."""
         if self._index is None:
             return terms

@@ -99,8 +99,8 @@ class Admission:
             await problems.answer(scope["path"], problems.of(error))(scope, receive, send)
             return
         if holder is None:
-            told = (_ENDED, _CHALLENGE_ANEW) if ended else (_NOBODY, _CHALLENGE)
-            await problems.answer(scope["path"], *told)(scope, receive, send)
+            problem_body = (_ENDED, _CHALLENGE_ANEW) if ended else (_NOBODY, _CHALLENGE)
+            await problems.answer(scope["path"], *problem_body)(scope, receive, send)
             return
         seconds = self._rates.wait(holder.id)
         if seconds:
@@ -110,14 +110,14 @@ class Admission:
         scope.setdefault("state", {})["holder"] = holder
         with self._in_flight.one(holder.id) as allowed:
             app = self._app if allowed else busy(scope["path"])
-            await app(scope, receive, _told(scope, receive, send))
+            await app(scope, receive, _with_problem_bodies(scope, receive, send))
 
     def _holder(self, secret: str) -> tuple[TokenRow | None, bool]:
         """Return the token of a secret, and whether the token is expired or revoked."""
         if not secret:
             return None, False
-        found = self._tokens.holder(secret)
-        return found, found is None and self._tokens.ended(secret)
+        row = self._tokens.holder(secret)
+        return row, row is None and self._tokens.ended(secret)
 
 
 def busy(path: str) -> Response:
@@ -125,7 +125,7 @@ def busy(path: str) -> Response:
     return problems.answer(path, _TOO_MANY, {"Retry-After": "1"})
 
 
-def _told(scope: Scope, receive: Receive, send: Send) -> Send:
+def _with_problem_bodies(scope: Scope, receive: Receive, send: Send) -> Send:
     """Sends on, but a body that is announced as too large is refused in the words of all others."""
     refused = False
 
@@ -143,8 +143,8 @@ def _told(scope: Scope, receive: Receive, send: Send) -> Send:
 
 def holder(request: Request) -> TokenRow:
     """Return the token of a request."""
-    found: TokenRow = request.state.holder
-    return found
+    row: TokenRow = request.state.holder
+    return row
 
 
 def principal_of(token: TokenRow, via: str) -> Principal:

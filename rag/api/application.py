@@ -48,37 +48,37 @@ def application(workspace: Workspace) -> ASGIApp:
         max_body_size=LARGEST_BODY,
     )
     app.state.workspace = workspace
-    problems.tell(app)
-    for each in _RESOURCES:
-        largest = LARGEST_TEXT if each is documents else LARGEST_BODY
-        app.include_router(each, prefix="/v1", max_body_size=largest)
+    problems.handle_errors(app)
+    for router in _RESOURCES:
+        largest = LARGEST_TEXT if router is documents else LARGEST_BODY
+        app.include_router(router, prefix="/v1", max_body_size=largest)
     largest = (workspace.settings.max_upload_mb << 20) + _FORM
-    for each in (uploads, question_files):
-        app.include_router(each, prefix="/v1", max_body_size=largest)
+    for router in (uploads, question_files):
+        app.include_router(router, prefix="/v1", max_body_size=largest)
     app.router.routes.extend(reference(lambda: described(app)))
     return Admission(app, workspace)
 
 
 def described(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI document: addresses as a client sees them, and the scopes of tokens."""
-    found = get_openapi(
+    openapi = get_openapi(
         title=app.title,
         version=app.version,
         summary="Retrieval over your documents, with evidence.",
         routes=app.routes,
         servers=[{"url": "/api"}],
     )
-    told = "; ".join(f"`{name}`: {what}" for name, what in SCOPES.items())
-    found.setdefault("components", {})["securitySchemes"] = {
+    scope_list = "; ".join(f"`{name}`: {what}" for name, what in SCOPES.items())
+    openapi.setdefault("components", {})["securitySchemes"] = {
         "bearer": {
             "type": "http",
             "scheme": "bearer",
-            "description": f"A token that is made in Settings, with scopes: {told}.",
+            "description": f"A token that is made in Settings, with scopes: {scope_list}.",
         }
     }
-    problems.share_responses(found)
-    _restore_examples(found)
-    return found
+    problems.share_responses(openapi)
+    _restore_examples(openapi)
+    return openapi
 
 
 def _restore_examples(document: dict[str, Any]) -> None:

@@ -53,8 +53,8 @@ class Figures:
     def note(self, work: Work) -> None:
         """Counts and times an work."""
         seconds, (names, _) = self._seconds[work.kind], _LABELS[work.kind]
-        held = seconds.labels(*(work.labels[name] for name in names)) if names else seconds
-        held.observe(work.seconds)
+        histogram = seconds.labels(*(work.labels[name] for name in names)) if names else seconds
+        histogram.observe(work.seconds)
 
     def collect(self) -> Iterable[Metric]:
         """Whether the database answers, jobs that wait or work, and the memory of indexes."""
@@ -72,8 +72,8 @@ class Figures:
             answers = 0
         yield jobs
         yield GaugeMetricFamily("touchstone_database_up", "1 if the database responds.", answers)
-        held = "Approximate memory of the search indexes of this process."
-        yield GaugeMetricFamily("touchstone_index_bytes", held, workspace.index_bytes())
+        description = "Approximate memory of the search indexes of this process."
+        yield GaugeMetricFamily("touchstone_index_bytes", description, workspace.index_bytes())
 
     async def answer(self, _: Request) -> Response:
         """All figures in the text format of Prometheus."""

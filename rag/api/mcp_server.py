@@ -37,32 +37,32 @@ from rag.api.threads import ANSWERS, in_thread
 _MOST_CHARACTERS = 100_000  # of a document, around the passage that was asked for
 _LARGEST = 2**31 - 1  # of an id or a place
 _READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
-_TOLD = (
+_INSTRUCTIONS = (
     "Searches the documents of this Touchstone. Use search for passages, fetch for the document "
     "around one of them, ask for an answer with citations, explain for why passages are found."
 )
 
 Value = TypeVar("Value")
-Known = Callable[[Context[Any, Any]], tuple[Principal, tuple[str, ...]]]
+Authenticate = Callable[[Context[Any, Any]], tuple[Principal, tuple[str, ...]]]
 """Who calls a tool, and the scopes of the token."""
 
 
-def server(workspace: Workspace, known: Known) -> MCPServer[Any]:
+def server(workspace: Workspace, authenticate: Authenticate) -> MCPServer[Any]:
     """A server of the knowledge bases of a workspace."""
     made = _Server(
         "touchstone",
         title="Touchstone",
         version=VERSION,
-        instructions=_TOLD,
+        instructions=_INSTRUCTIONS,
         log_level="WARNING",
     )
-    tools = _Tools(workspace, known)
+    tools = _Tools(workspace, authenticate)
     for tool in (tools.search, tools.fetch, tools.ask, tools.explain):
         made.add_tool(tool, annotations=_READ_ONLY)
     return made
 
 
-class FoundData(Schema):
+class SearchResultData(Schema):
     """A passage that a search found; ``id`` is what fetch takes."""
 
     id: str
@@ -74,7 +74,7 @@ class FoundData(Schema):
 class ResultsData(Schema):
     """The passages that a search found."""
 
-    results: list[FoundData]
+    results: list[SearchResultData]
     corrections: list[WordCorrection]
 
 
@@ -110,17 +110,19 @@ class _Server(MCPServer[Any]):
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            found = error.__cause__.errors()
-            said = [
-                f"{'.'.join(map(str, each['loc']))}: {validation_words(each)}" for each in found
+            faults = error.__cause__.errors()
+            messages = [
+                f"{'.'.join(map(str, item['loc']))}: {validation_words(item)}" for item in faults
             ]
-            raise ToolError(f"Error executing tool {name}: {'; '.join(said)}") from error.__cause__
+            raise ToolError(
+                f"Error executing tool {name}: {'; '.join(messages)}"
+            ) from error.__cause__
 
 
 class _Tools:
-    def __init__(self, workspace: Workspace, known: Known) -> None:
+    def __init__(self, workspace: Workspace, authenticate: Authenticate) -> None:
         self._workspace = workspace
-        self._known = known
+        self._authenticate = authenticate
 
     async def search(
         self, query: str, context: Context[Any, Any], knowledge_base: str = ""
@@ -148,7 +150,7 @@ class _Tools:
         self, context: Context[Any, Any], scope: str, work: Callable[..., Value], *given: str
     ) -> Value:
         try:
-            principal, scopes = self._known(context)
+            principal, scopes = self._authenticate(context)
             if scope not in scopes:
                 raise ToolError(f"This token lacks the scope {scope!r}.")
             if any(len(text) > LONGEST_QUESTION for text in given):
@@ -164,27 +166,27 @@ def _bases(workspace: ScopedWorkspace, name: str) -> list[KnowledgeBase]:
     """The one that is named; else all that hold something."""
     if name:
         return [workspace.base(name)]
-    found = [info.name for info in workspace.bases() if info.passages]
-    if not found:
+    names = [info.name for info in workspace.bases() if info.passages]
+    if not names:
         raise NotFound("There is no knowledge base with documents yet.")
-    return [workspace.base(each) for each in found]
+    return [workspace.base(base_name) for base_name in names]
 
 
-def _found(
+def _search_bases(
     workspace: ScopedWorkspace, question: str, name: str
 ) -> tuple[KnowledgeBase, Recipe, Trace]:
     first, *others = _bases(workspace, name)
-    beside = [FurtherBase(each.name) for each in others]
+    beside = [FurtherBase(other.name) for other in others]
     recipe = first.recipe()
-    found = first.search(question, recipe, workspace.beside(first.name, beside))
-    return first, recipe, found
+    trace = first.search(question, recipe, workspace.beside(first.name, beside))
+    return first, recipe, trace
 
 
 def _search(workspace: ScopedWorkspace, query: str, name: str) -> ResultsData:
-    first, _, trace = _found(workspace, query, name)
+    first, _, trace = _search_bases(workspace, query, name)
     ids = {info.name: info.id for info in workspace.bases()}
     results = [
-        FoundData(
+        SearchResultData(
             id=f"{ids.get(hit.base or first.name, first.id)}:{_place(hit)}",
             title=hit.document,
             url=hit.url,
@@ -222,7 +224,7 @@ def _fetch(workspace: ScopedWorkspace, id: str) -> ExcerptData:
 
 def _ask(workspace: ScopedWorkspace, question: str, name: str) -> AnswerData:
     with spanning("turn", {"question": question}) as span:
-        base, recipe, trace = _found(workspace, question, name)
+        base, recipe, trace = _search_bases(workspace, question, name)
         stream = base.answer(trace, recipe, base.memory.examples(trace.question, recipe))
         span.about = answer = stream.answer
     if answer.status == "failed":
@@ -234,7 +236,7 @@ def _explain(workspace: ScopedWorkspace, question: str, words: str, name: str) -
     base = _bases(workspace, name)[0]
     explainer = base.explain(question, base.recipe())
     findings = explainer.find(words)
-    changes = [explainer.changes(each.standing.chunk.key) for each in findings]
+    changes = [explainer.changes(finding.standing.chunk.key) for finding in findings]
     return findings_data(explainer, findings, changes)
 
 

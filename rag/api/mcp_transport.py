@@ -35,25 +35,25 @@ def over_stdio(workspace: Workspace) -> None:
     """
     secret = workspace.settings.api_token
 
-    def known(_: object = None) -> tuple[Principal, tuple[str, ...]]:
+    def authenticate(_: object = None) -> tuple[Principal, tuple[str, ...]]:
         if secret is None:
             return Principal(via="mcp"), _LOCAL
-        found = workspace.access.tokens.holder(secret)  # each time: a token ends, a client stays
-        if found is None:
+        row = workspace.access.tokens.holder(secret)  # each time: a token ends, a client stays
+        if row is None:
             raise InvalidInput(
                 "TOUCHSTONE_API_TOKEN is not a valid token.", "Create one with `token create`."
             )
-        return principal_of(found, "mcp"), found.scopes
+        return principal_of(row, "mcp"), row.scopes
 
-    known()
-    server(workspace, known).run("stdio")
+    authenticate()
+    server(workspace, authenticate).run("stdio")
 
 
 class _Http:
     """The server of MCP, begun with its first request: each request stands alone."""
 
     def __init__(self, workspace: Workspace) -> None:
-        made = server(workspace, _known_by_request)
+        made = server(workspace, _authenticate_request)
         # A token is needed whatever the host is called, so a page of another site gets nowhere.
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         self._app = made.streamable_http_app(
@@ -82,7 +82,7 @@ class _Http:
             await asyncio.Event().wait()  # until the server ends
 
 
-def _known_by_request(context: Context[Any, Any]) -> tuple[Principal, tuple[str, ...]]:
+def _authenticate_request(context: Context[Any, Any]) -> tuple[Principal, tuple[str, ...]]:
     request: Any = context.request_context.request
     holder: TokenRow = request.state.holder
     return principal_of(holder, "mcp"), holder.scopes

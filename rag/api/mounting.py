@@ -104,8 +104,8 @@ class Health:
     async def ready(self, _: Request) -> JSONResponse:
         """200 where requests can be served; else 503 with the reasons."""
         reasons = await to_thread.run_sync(self._obstacles)
-        said = {"status": "unavailable", "reasons": reasons} if reasons else {"status": "ok"}
-        return JSONResponse(said, 503 if reasons else 200)
+        body = {"status": "unavailable", "reasons": reasons} if reasons else {"status": "ok"}
+        return JSONResponse(body, 503 if reasons else 200)
 
     def _obstacles(self) -> list[str]:
         try:

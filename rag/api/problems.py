@@ -69,7 +69,7 @@ _SCHEMA = {
         },
     },
 }
-_SAID = {
+_DESCRIPTIONS = {
     400: "The body is not JSON.",
     401: "There is no valid token.",
     403: "The token lacks the scope, or its owner the role.",
@@ -88,8 +88,8 @@ _SAID = {
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI responses of these statuses, and of those common to all addresses."""
-    told = (*statuses, 401, 403, 422, 429, 500, 503)
-    return {status: _response(status) for status in sorted(set(told))}
+    documented = (*statuses, 401, 403, 422, 429, 500, 503)
+    return {status: _response(status) for status in sorted(set(documented))}
 
 
 def share_responses(document: dict[str, Any]) -> None:
@@ -110,9 +110,9 @@ def share_responses(document: dict[str, Any]) -> None:
 
 
 def _response(status: int) -> dict[str, Any]:
-    example = problem(status, _SAID[status])
+    example = problem(status, _DESCRIPTIONS[status])
     return {
-        "description": _SAID[status],
+        "description": _DESCRIPTIONS[status],
         "content": {MEDIA_TYPE: {"schema": _SCHEMA, "example": example}},
     }
 
@@ -132,8 +132,8 @@ def answer(
     path: str, body: dict[str, Any], headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """An answer that tells of a problem, to a request for an address."""
-    told = in_words_of(path, body)
-    return JSONResponse(told, body["status"], headers=dict(headers or {}), media_type=MEDIA_TYPE)
+    content = in_words_of(path, body)
+    return JSONResponse(content, body["status"], headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
 def in_words_of(path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -153,8 +153,8 @@ def of(error: Exception) -> dict[str, Any]:
         return problem(_status(error), error.message, error.hint)
     identity = uuid.uuid4().hex[:8]
     log.error("Unexpected error, id %s.", identity, exc_info=error)
-    said = f"Unexpected error, id {identity}."
-    return problem(500, said, "The log of the server has the details.", instance=identity)
+    detail = f"Unexpected error, id {identity}."
+    return problem(500, detail, "The log of the server has the details.", instance=identity)
 
 
 def _status(error: TouchstoneError) -> int:
@@ -163,7 +163,7 @@ def _status(error: TouchstoneError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
-def tell(app: FastAPI) -> None:
+def handle_errors(app: FastAPI) -> None:
     """Lets an application answer every error with problem details."""
 
     async def refused(request: Request, error: Exception) -> JSONResponse:
@@ -171,24 +171,26 @@ def tell(app: FastAPI) -> None:
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        found = error.errors()
-        if any(each["type"] == "json_invalid" for each in found):
-            why = str(found[0].get("ctx", {}).get("error"))
-            return answer(request.url.path, problem(400, _SAID[400], why))
+        faults = error.errors()
+        if any(fault["type"] == "json_invalid" for fault in faults):
+            why = str(faults[0].get("ctx", {}).get("error"))
+            return answer(request.url.path, problem(400, _DESCRIPTIONS[400], why))
         errors = [
-            {"where": ".".join(map(str, each["loc"])), "what": validation_words(each)}
-            for each in found
+            {"where": ".".join(map(str, fault["loc"])), "what": validation_words(fault)}
+            for fault in faults
         ]
-        said = "; ".join(f"{each['where']}: {each['what']}" for each in errors)
-        return answer(request.url.path, problem(422, said, errors=errors))
+        detail = "; ".join(f"{fault['where']}: {fault['what']}" for fault in errors)
+        return answer(request.url.path, problem(422, detail, errors=errors))
 
     async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
         if isinstance(error.__cause__, ValueError | RecursionError):
             why = why_not_json(error.__cause__)
-            return answer(request.url.path, problem(400, _SAID[400], f"{why[0].upper()}{why[1:]}."))
-        said = _SAID.get(error.status_code, error.detail)
-        detail = error.detail if error.status_code in (403, 415) else said
+            return answer(
+                request.url.path, problem(400, _DESCRIPTIONS[400], f"{why[0].upper()}{why[1:]}.")
+            )
+        description = _DESCRIPTIONS.get(error.status_code, error.detail)
+        detail = error.detail if error.status_code in (403, 415) else description
         return answer(request.url.path, problem(error.status_code, detail), error.headers)
 
     app.add_exception_handler(TouchstoneError, refused)

@@ -67,8 +67,8 @@ class Scoped(APIRoute):
 
 def scope_of(route: APIRoute) -> str:
     """The scope that an address needs, as its OpenAPI document has it."""
-    found: str = (route.openapi_extra or {})["security"][0]["bearer"][0]
-    return found
+    needed: str = (route.openapi_extra or {})["security"][0]["bearer"][0]
+    return needed
 
 
 def _check_media_type(request: Request, wanted: str) -> None:
@@ -107,22 +107,22 @@ def needs(
     scope: str,
     *statuses: int,
     example: Any = None,
-    found: Mapping[int | str, dict[str, Any]] = MappingProxyType({}),
+    content_by_status: Mapping[int | str, dict[str, Any]] = MappingProxyType({}),
     **more: Any,
 ) -> dict[str, Any]:
     """The options of an address: the scope it needs, problems it may have, what it answers.
 
     The model of the answer is what the function returns, or ``response_model`` where that is a
-    response. ``found`` says what it answers by status, where that is no JSON.
+    response. ``content_by_status`` says what it answers by status, where that is no JSON.
     """
-    told = problems.responses(*statuses) | dict(found)
+    described = problems.responses(*statuses) | dict(content_by_status)
     if example is not None:
         status = more.get("status_code", 200)
-        answer = told.get(status, {"description": "Done."})
+        answer = described.get(status, {"description": "Done."})
         content = {"application/json": {"example": example}, **answer.get("content", {})}
-        told[status] = {**answer, "content": content}
+        described[status] = {**answer, "content": content}
     extra = {"security": [{"bearer": [scope]}]}
-    return {"openapi_extra": extra, "responses": told, **more}
+    return {"openapi_extra": extra, "responses": described, **more}
 
 
 async def _workspace(request: Request) -> ScopedWorkspace:
@@ -203,15 +203,15 @@ class Once:
         self._request = request
         self._key = key
 
-    def __call__(self, asked: Any, make: Callable[[], Made]) -> JSONResponse:
-        """``asked`` is what the request says beside its address, as plain data."""
+    def __call__(self, body: Any, make: Callable[[], Made]) -> JSONResponse:
+        """``body`` is what the request says beside its address, as plain data."""
         request = self._request
         if self._key is None:
             made = make()
         else:
             replies = request.app.state.workspace.access.replies
-            said = [request.method, request.url.path, asked]
-            made = replies.once(holder(request).id, self._key, said, make)
+            request_digest = [request.method, request.url.path, body]
+            made = replies.once(holder(request).id, self._key, request_digest, make)
         headers = {"Location": made.location} if made.location else {}
         return JSONResponse(made.body, made.status, headers=headers)
 

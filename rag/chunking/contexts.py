@@ -67,7 +67,7 @@ class Contexts:
         if not self._level:
             return ""
         excerpt = self._document.text[start : min(end, start + _BEGINNING_CHARACTERS)]
-        budget = _Said(_words(excerpt)[:_BEGINNING])
+        budget = _SeenWords(_words(excerpt)[:_BEGINNING])
         # In the order in which they are kept where there is no room for all.
         about = budget.fit(self._about, _DOCUMENT, " · ")
         table = self._document.table_at(start) if self._level > 2 else None
@@ -107,7 +107,7 @@ def _is_news(word: str, title_words: str) -> bool:
     return plain not in title_words and not (plain.isdigit() and len(plain) < _LEAST_DIGITS)
 
 
-class _Said:
+class _SeenWords:
     """The words that a passage and its context already contain, and the remaining token budget."""
 
     def __init__(self, beginning: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from rag.cluster.cluster import Cluster
 from rag.protocols import Embedder, InputType, Tokenizer
 from rag.types import Vectors
 
-_EACH = 2  # pieces for each thread: one that is quick gets another
+_TEXTS_PER_TASK = 2  # pieces for each thread: one that is quick gets another
 
 
 def spread(find: Callable[[str], Embedder], cluster: Cluster) -> Callable[[str], Embedder]:
@@ -23,11 +23,11 @@ def spread(find: Callable[[str], Embedder], cluster: Cluster) -> Callable[[str],
     that has their keys.
     """
 
-    def found(name: str) -> Embedder:
+    def local_or_spread(name: str) -> Embedder:
         embedder = find(name)
         return SpreadEmbedder(name, embedder, cluster) if providers.is_local(name) else embedder
 
-    return found if cluster.there else find
+    return local_or_spread if cluster.there else find
 
 
 class SpreadEmbedder:
@@ -61,7 +61,7 @@ class SpreadEmbedder:
         """Unit vectors, see ``Embedder``. Raises Cancelled too."""
         if input_type == "query" or not texts or not self._cluster.there:
             return self._here.embed(texts, input_type)
-        pieces = even_pieces([len(text) for text in texts], _EACH * self._cluster.breadth)
+        pieces = even_pieces([len(text) for text in texts], _TEXTS_PER_TASK * self._cluster.breadth)
         sent = [
             self._cluster.submit(tasks.embed, self._name, self.id, [texts[row] for row in rows])
             for rows in pieces

@@ -14,7 +14,7 @@ from rag.errors import UnreadableDocument
 from rag.readers.formats import reader_version
 from rag.types import Document
 
-_EACH = 2  # files for each thread: one is read while another is on its way
+_FILES_PER_TASK = 2  # files for each thread: one is read while another is on its way
 _MOST_BYTES = 64 << 20  # of a file that is sent, and of all that are
 
 Progress = Callable[[int, int], None]
@@ -91,7 +91,7 @@ class ReadingAhead:
             future.cancel()
 
     def _fill(self) -> None:
-        most = _EACH * self._cluster.breadth
+        most = _FILES_PER_TASK * self._cluster.breadth
         while self._next < len(self._order) and len(self._sent) < most:
             if sum(size for _, size in self._sent.values()) > _MOST_BYTES:
                 return

@@ -31,7 +31,7 @@ __all__ = ["Conversations", "StoredCitation", "Turn"]
 
 
 LONGEST_NAME = 80
-_SAID = ("complete", "interrupted", "refused")
+_MESSAGES = ("complete", "interrupted", "refused")
 _REMEMBERED = 3
 """Turns that a follow-up may refer to."""
 _GONE = "This knowledge base has no such conversation."
@@ -152,7 +152,7 @@ class Conversations:
     @operation("guest")
     def history(self, conversation_id: int, last: int | None = None) -> tuple[Message, ...]:
         """Return the most recent complete questions and answers, as context for a follow-up."""
-        answered = [turn for turn in self.turns(conversation_id, last) if turn.status in _SAID]
+        answered = [turn for turn in self.turns(conversation_id, last) if turn.status in _MESSAGES]
         return tuple(message for turn in answered[-_REMEMBERED:] for message in _messages(turn))
 
     @operation("guest", models="none")

@@ -42,7 +42,7 @@ def markdown(conversation: Conversation, turns: Sequence[Turn]) -> str:
     title = conversation.name or (turns[0].question if turns else f"Conversation {conversation.id}")
     parts = [f"# {_one_line(title)}", f"Started on {conversation.created:%Y-%m-%d %H:%M} UTC."]
     for turn in turns:
-        parts += _told(turn)
+        parts += _described(turn)
     return "\n\n".join(parts) + "\n"
 
 
@@ -85,7 +85,7 @@ def _citation(citation: StoredCitation) -> dict[str, Any]:
     }
 
 
-def _told(turn: Turn) -> Iterator[str]:
+def _described(turn: Turn) -> Iterator[str]:
     yield f"## {_one_line(turn.question)}"
     if turn.rewritten:
         yield f"Understood as: {_one_line(turn.rewritten)}"

@@ -90,7 +90,7 @@ class _Building:
         Raises InvalidRecipe or ProviderError before there is a build that could never be completed.
         """
         recipe, services = self._recipes[name], self._services
-        self._reporter.report(*self._told(f"{name}starting"))
+        self._reporter.report(*self._described(f"{name}starting"))
         services.models.require(recipe)
         services.models.embedder(recipe.embedder).embed(["hello"], "query")  # a server may be away
         with services.database.write() as connection:
@@ -123,12 +123,12 @@ class _Building:
             self._forecast.reached(key, step, done, total)
             count = f" {done:,} of {total:,} passages" if total and step == "embedding" else ""
             message = f"{name}{at}, {step}{count}"
-            self._reporter.report(*self._told(message))
+            self._reporter.report(*self._described(message))
 
         self._ingestion.complete(recipe, group, on_progress)
         self._forecast.end(key)
 
-    def _told(self, message: str) -> tuple[int, int, str, float]:
+    def _described(self, message: str) -> tuple[int, int, str, float]:
         done, total, seconds_left = self._forecast.estimate()
         return done, total, message, seconds_left
 

@@ -34,7 +34,7 @@ class RankStatistics(Protocol):
     def first(self) -> Floats:
         """Rank of the first relevant hit, infinite without one."""
 
-    def found(self, k: int) -> Floats:
+    def relevant_hits(self, k: int) -> Floats:
         """Relevant hits among the first k."""
 
     def discounted(self, k: int) -> Floats:
@@ -77,9 +77,9 @@ class Ranked:
         hit = self.gains > 0
         return np.where(hit.any(axis=-1), hit.argmax(axis=-1) + 1.0, np.inf)
 
-    def found(self, k: int) -> Floats:
+    def relevant_hits(self, k: int) -> Floats:
         """Relevant hits among the first k."""
-        return _upto(self._found, k)
+        return _upto(self._relevant_hits, k)
 
     def discounted(self, k: int) -> Floats:
         """DCG of the first k."""
@@ -94,7 +94,7 @@ class Ranked:
         return _upto(self._ideal_discounted, k)
 
     @cached_property
-    def _found(self) -> Floats:
+    def _relevant_hits(self) -> Floats:
         return np.cumsum(self.gains > 0, axis=-1, dtype=np.float64)
 
     @cached_property
@@ -108,7 +108,7 @@ class Ranked:
     @cached_property
     def _summed_precision(self) -> Floats:
         ranks = np.arange(1, self.gains.shape[-1] + 1)
-        return np.cumsum(np.where(self.gains > 0, self._found / ranks, 0.0), axis=-1)
+        return np.cumsum(np.where(self.gains > 0, self._relevant_hits / ranks, 0.0), axis=-1)
 
 
 def _padded(rows: Sequence[Sequence[int]], width: int) -> Floats:
@@ -134,10 +134,10 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
 
 MEASURES: Mapping[str, Callable[[RankStatistics, int], Floats]] = MappingProxyType(
     {
-        "precision": lambda ranked, k: ranked.found(k) / k,
-        "recall": lambda ranked, k: _ratio(ranked.found(k), ranked.relevant),
+        "precision": lambda ranked, k: ranked.relevant_hits(k) / k,
+        "recall": lambda ranked, k: _ratio(ranked.relevant_hits(k), ranked.relevant),
         # 2PR / (P + R) with P = found / k and R = found / relevant
-        "f1": lambda ranked, k: 2 * ranked.found(k) / (k + ranked.relevant),
+        "f1": lambda ranked, k: 2 * ranked.relevant_hits(k) / (k + ranked.relevant),
         "hit": lambda ranked, k: (ranked.first <= k).astype(np.float64),
         "mrr": lambda ranked, k: np.where(ranked.first <= k, 1 / ranked.first, 0.0),
         "map": lambda ranked, k: _ratio(ranked.summed_precision(k), ranked.relevant),

@@ -165,7 +165,7 @@ def _sign_flips(
         moved = (totals != 0).sum(axis=1)
         for row in np.flatnonzero((moved > 0) & (moved <= _EXACT)).tolist():
             some = totals[row, totals[row] != 0]
-            hits = _hits(_every_subset(len(some)), some[None], _tolerance(some[None]))
+            hits = _hits(_all_subsets(len(some)), some[None], _tolerance(some[None]))
             p[row] = float(hits[0]) / (1 << len(some))
         # Only what more patterns could decide is worth them.
         open_ = np.flatnonzero((moved > _EXACT) & (p <= 50 / RESAMPLES))
@@ -208,10 +208,10 @@ def _inverted(totals: Floats, sizes: Floats, resamples: int) -> tuple[Floats, in
     (Hartigan, Using Subsample Values as Typical Values, JASA 1969).
     """
     exact = len(sizes) <= _EXACT
-    every = [_every_subset(len(sizes))] if exact else _random_subsets(len(sizes), resamples)
+    subset_batches = [_all_subsets(len(sizes))] if exact else _random_subsets(len(sizes), resamples)
     tolerance, whole, size = _tolerance(totals), totals.sum(axis=1), sizes.sum()
     lows, highs, hits = [], [], np.zeros(len(totals))
-    for subsets in every:
+    for subsets in subset_batches:
         inside, count = _inside(subsets, totals, sizes[None])
         outside = whole - inside
         hits += (np.minimum(inside, outside) <= tolerance).sum(axis=0)
@@ -233,7 +233,7 @@ def _inverted(totals: Floats, sizes: Floats, resamples: int) -> tuple[Floats, in
     return hits / (patterns if exact else resamples + 1), patterns, low, high
 
 
-def _every_subset(clusters: int) -> Subset:
+def _all_subsets(clusters: int) -> Subset:
     return (np.arange(1 << clusters)[:, None] >> np.arange(clusters) & 1).astype(np.int8)
 
 
@@ -249,7 +249,7 @@ def sign_patterns(clusters: int, resamples: int) -> Iterator[Floats]:
     ones and, first, the pattern that was seen, which is all 1.
     """
     if clusters <= _EXACT:
-        yield 1.0 - 2.0 * _every_subset(clusters).astype(np.float64)
+        yield 1.0 - 2.0 * _all_subsets(clusters).astype(np.float64)
         return
     yield np.ones((1, clusters))
     for subsets in _random_subsets(clusters, resamples):

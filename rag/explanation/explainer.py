@@ -31,7 +31,7 @@ from rag.retrieval import (
     gather,
     retrieve,
 )
-from rag.retrieval.candidates import Found, IncompleteVectors, bm25_options, join
+from rag.retrieval.candidates import IncompleteVectors, Ranking, bm25_options, join
 from rag.retrieval.selection import resolved_threshold
 from rag.types import Chunk, Trace
 
@@ -82,7 +82,9 @@ class Explainer:
         Ranks are exact, over the whole corpus. Raises NotFound for an unknown key.
         """
         corpus, passage = self._corpus, self._passage(key)
-        words = corpus.lexical.explain(self._asked.words, key, **bm25_options(self.recipe.search))
+        words = corpus.lexical.explain(
+            self._search_query.words, key, **bm25_options(self.recipe.search)
+        )
         passage_figures = figures(self._deep, key, words.score, self._cosine(key), words.unmatched)
         if isinstance(corpus.dense, IncompleteVectors):
             passage_figures = replace(
@@ -207,34 +209,36 @@ class Explainer:
 
     def _cosine(self, key: int) -> float:
         vector = self._corpus.dense.vectors(np.array([key], np.int64))[0]
-        return float((vector.astype(np.float64) * self._asked.vector.astype(np.float64)).sum())
+        return float(
+            (vector.astype(np.float64) * self._search_query.vector.astype(np.float64)).sum()
+        )
 
     @cached_property
-    def _asked(self) -> SearchQuery:
+    def _search_query(self) -> SearchQuery:
         """The question itself, as the first search of both retrievers was asked it."""
         vector = embed_question(self.trace.searched, self._corpus.embedder)
         return SearchQuery(vector, self.trace.words or self.trace.question)
 
     @cached_property
     def _deep(self) -> FullRankings:
-        return FullRankings.of(self._asked, self._corpus, self.recipe.search)
+        return FullRankings.of(self._search_query, self._corpus, self.recipe.search)
 
     @cached_property
     def _candidates(self) -> Candidates:
         question, search = self.trace.question, self.recipe.search
-        return gather(question, search, self._corpus, Timeline(), self._asked.vector)[1]
+        return gather(question, search, self._corpus, Timeline(), self._search_query.vector)[1]
 
     @cached_property
     def _deepest(self) -> Candidates:
         corpus, search = self._corpus, self.recipe.search
         near, words = (
-            Found(ranking.keys[:MOST_CANDIDATES], ranking.scores[:MOST_CANDIDATES])
+            Ranking(ranking.keys[:MOST_CANDIDATES], ranking.scores[:MOST_CANDIDATES])
             for ranking in (self._deep.near, self._deep.words)
         )
         candidates = join(
-            self._asked,
-            Found.nothing() if search.mode == "lexical" else near,
-            Found.nothing() if search.mode == "dense" else words,
+            self._search_query,
+            Ranking.nothing() if search.mode == "lexical" else near,
+            Ranking.nothing() if search.mode == "dense" else words,
             corpus.dense,
             corpus.lexical,
             search,

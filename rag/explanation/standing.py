@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.recipe import Mode, SearchRecipe
 from rag.retrieval import Corpus, SearchQuery, StageRow, stage_row, stage_title
-from rag.retrieval.candidates import Found, bm25_options, fetched_cosines
+from rag.retrieval.candidates import Ranking, bm25_options, fetched_cosines
 from rag.retrieval.fusion import BY_WORDS
 from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
 
@@ -32,8 +32,8 @@ class FullRankings:
     Exact also where the vector index is approximate.
     """
 
-    near: Found
-    words: Found
+    near: Ranking
+    words: Ranking
 
     @classmethod
     def of(cls, search_query: SearchQuery, corpus: Corpus, search: SearchRecipe) -> FullRankings:
@@ -43,10 +43,10 @@ class FullRankings:
             keys = np.intersect1d(keys, corpus.allowed)
         words = corpus.lexical.scores(search_query.words, keys, **bm25_options(search))
         near = fetched_cosines(search_query.vector, keys, corpus.dense)
-        return cls(Found.best(keys, near), Found.best(keys[words > 0], words[words > 0]))
+        return cls(Ranking.best(keys, near), Ranking.best(keys[words > 0], words[words > 0]))
 
 
-def _true_rank(ranked: Found, key: int) -> int | None:
+def _true_rank(ranked: Ranking, key: int) -> int | None:
     """From 1; None where the ranking lacks the passage."""
     at = np.flatnonzero(ranked.keys == key)
     return int(at[0]) + 1 if len(at) else None
@@ -168,7 +168,7 @@ def _steps(
         if row.passes == "question":
             continue
         if row.retriever:
-            yield _found(row, search, hit, figures, again)
+            yield _first_search(row, search, hit, figures, again)
         elif hit is None and stage.name == "fusion" and again:
             yield Passing("fusion", "not found", "not among the final candidates")
         elif hit is None and row.passes == "joins":
@@ -193,7 +193,7 @@ def _again(hit: Hit | None) -> str:
     return f"{', '.join(ranks)} in the second search"
 
 
-def _found(
+def _first_search(
     row: StageRow, search: SearchRecipe, hit: Hit | None, figures: Figures, again: bool
 ) -> Passing:
     """The first search; where there is a second one, hits tell of that, and true ranks of this."""

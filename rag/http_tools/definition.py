@@ -44,7 +44,7 @@ def _path(text: str) -> str:
 
 Path = Annotated[str, AfterValidator(_path)]
 
-_SAID = {"string_pattern_mismatch": "use up to 40 letters, digits, hyphens and underscores"}
+_MESSAGES = {"string_pattern_mismatch": "use up to 40 letters, digits, hyphens and underscores"}
 
 
 class HttpTool(BaseModel):
@@ -82,7 +82,7 @@ class HttpTool(BaseModel):
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"]) or "as a whole"
-            reason = _SAID.get(first["type"], validation_words(first))
+            reason = _MESSAGES.get(first["type"], validation_words(first))
             raise InvalidInput(
                 f"The tool, {where}: {reason}.", "Correct it and try again."
             ) from None

@@ -102,7 +102,7 @@ class Indexes:
             dense = self._of_kind(index, place, recipe, kind)
             dense.settle()
             with self._lock(place):
-                present = self._known(place) or index
+                present = self._cached(place) or index
                 dense = caught_up(dense, index, present)
                 index = replace(present, dense=dense, kind=kind)
                 self._keep(place, index)
@@ -138,12 +138,12 @@ class Indexes:
         if version is None:  # a replica may lag behind the caller's own change
             with self._database.read() as connection:
                 version = bases.version(connection, base_id)
-        index = self._known(place)
+        index = self._cached(place)
         if index is not None and index.version == version:
             return index
         is_spoilt = False
         with self._lock(place):
-            index = self._known(place)
+            index = self._cached(place)
             if index is None:
                 index, is_spoilt = self._load(place, recipe)
             index = self._refreshed(index, base_id, recipe, version)
@@ -204,7 +204,7 @@ class Indexes:
         shutil.rmtree(self._folder / str(base_id) / (build_hash or ""), ignore_errors=True)
         self._servers.forget(base_id, build_hash)
 
-    def _known(self, place: Place) -> Index | None:
+    def _cached(self, place: Place) -> Index | None:
         with self._guard:
             if place in self._current:
                 self._current.move_to_end(place)

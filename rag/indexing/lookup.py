@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from rag.storage import Connection, Database, bases, documents, passages
 from rag.types import Chunk
 
-Found = dict[int, tuple[Chunk, str]]
+PassagesByKey = dict[int, tuple[Chunk, str]]
 
 
 def lookup(
     database: Database, base_id: int, cut_id: int, version: int = 0
-) -> Callable[[Sequence[int]], Found]:
+) -> Callable[[Sequence[int]], PassagesByKey]:
     """Reads passages with the names of their documents, by key.
 
     A replica is asked once it has the ``version`` of the knowledge base in which they were found.
@@ -21,8 +21,8 @@ def lookup(
     def is_ready(connection: Connection) -> bool:
         return bases.has_version(connection, base_id, version)
 
-    def read(keys: Sequence[int]) -> Found:
-        def among(connection: Connection) -> Found:
+    def read(keys: Sequence[int]) -> PassagesByKey:
+        def among(connection: Connection) -> PassagesByKey:
             chunks = passages.by_key(connection, cut_id, keys)
             ids = list({chunk.document_id for chunk in chunks.values()})
             names = documents.names(connection, base_id, ids)

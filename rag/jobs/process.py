@@ -46,7 +46,7 @@ def start(request: Mapping[str, Any]) -> subprocess.Popen[bytes]:
     return process
 
 
-def asked_of(stream: BinaryIO) -> dict[str, Any]:
+def read_task(stream: BinaryIO) -> dict[str, Any]:
     """Return the task of this process. From now on the process ends when ``stream`` ends."""
     request: dict[str, Any] = json.loads(stream.readline())
     threading.Thread(target=_end_with, args=(stream,), daemon=True).start()

@@ -267,7 +267,7 @@ class Jobs:
                 job = self.get(job_id)
                 status, message = self._outcome(job, reporter)
                 if telemetry.is_followed():
-                    span.labels |= self._told(job, status, reporter)
+                    span.labels |= self._telemetry(job, status, reporter)
         except BaseException:  # the process has to end: others need not wait for the lease
             with contextlib.suppress(StorageError), self._database.write() as connection:
                 rows.give_back(connection, job_id, owner)
@@ -328,10 +328,10 @@ class Jobs:
         self._left[job_id] = waiting
         return still
 
-    def _told(self, job: JobRow, status: JobStatus, reporter: Reporter) -> dict[str, Any]:
+    def _telemetry(self, job: JobRow, status: JobStatus, reporter: Reporter) -> dict[str, Any]:
         """Return the telemetry of a completed job: its units, and its items by outcome."""
-        told_last, total, _ = reporter.progress
-        done = total if status == "done" else told_last
+        last_done, total, _ = reporter.progress
+        done = total if status == "done" else last_done
         items = Counter(item.status for item in self.items(job.id))
         about = {"kind": job.kind, "base": job.base_id, "status": status}
         return {**about, "done": done, "total": total, "items": items}

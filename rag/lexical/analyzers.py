@@ -213,7 +213,7 @@ class AutoAnalyzer(Analyzer):
 
     def __init__(self) -> None:
         super().__init__(AUTO, _ROWS[DEFAULT])
-        self._every: dict[str, Analyzer] = {}
+        self._analyzers: dict[str, Analyzer] = {}
 
     def of(self, text: str) -> Analyzer:
         """The analyzer of a passage's language."""
@@ -254,9 +254,9 @@ class AutoAnalyzer(Analyzer):
         return telling or tokens
 
     def _named(self, name: str) -> Analyzer:
-        if name not in self._every:
-            self._every[name] = analyzer(name)
-        return self._every[name]
+        if name not in self._analyzers:
+            self._analyzers[name] = analyzer(name)
+        return self._analyzers[name]
 
 
 def _without_accent(character: str) -> str:

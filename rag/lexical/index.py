@@ -55,7 +55,7 @@ class LexicalIndex:
     analyzer: Analyzer
     segments: tuple[Segment, ...] = ()
     _damping: dict[tuple[float, float], list[Scores]] = field(default_factory=dict, repr=False)
-    _asked: dict[tuple[str, bool, bool], list[Clause]] = field(default_factory=dict, repr=False)
+    _parsed: dict[tuple[str, bool, bool], list[Clause]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def empty(cls, analyzer_name: str) -> LexicalIndex:
@@ -254,12 +254,12 @@ class LexicalIndex:
         """
         if not isinstance(query, str):
             return clauses(query, self.segments, fuzzy=fuzzy, prefix=prefix)
-        cached = self._asked.get((query, fuzzy, prefix))
+        cached = self._parsed.get((query, fuzzy, prefix))
         if cached is None:
             cached = clauses(self.terms(query), self.segments, fuzzy=fuzzy, prefix=prefix)
-            if len(self._asked) >= REMEMBERED_QUERIES:
-                self._asked.clear()
-            self._asked[query, fuzzy, prefix] = cached
+            if len(self._parsed) >= REMEMBERED_QUERIES:
+                self._parsed.clear()
+            self._parsed[query, fuzzy, prefix] = cached
         return cached
 
     def _weighed(

@@ -133,7 +133,7 @@ class Maps:
                 drawn = self.files.load(base_id, recipe.hash, method)
                 if drawn is None:
                     return None
-                self._current[place] = self._told(base_id, index, drawn)
+                self._current[place] = self._passage_map(base_id, index, drawn)
                 while len(self._current) > _KEPT:
                     self._current.popitem(last=False)
             self._current.move_to_end(place)
@@ -154,7 +154,7 @@ class Maps:
             return Placed(drawn.place(vector)[0], cosines)
         return Placed(among(passage_map.points, cosines)[0], cosines)
 
-    def _told(self, base_id: int, index: Index, drawn: Projection) -> PassageMap:
+    def _passage_map(self, base_id: int, index: Index, drawn: Projection) -> PassageMap:
         drawn, changed = _extended(drawn, index)
         with self._services.database.read() as connection:
             names = documents.names(connection, base_id, list(index.keys))

@@ -146,7 +146,7 @@ class Memory:
             return rows.count(connection, self.scope)
 
     @operation("viewer")
-    def every(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
+    def list_all(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
         """Return stored interactions, newest first."""
         with self._database.read() as connection:
             interactions = rows.list_interactions(connection, self.scope, limit, offset)
@@ -266,7 +266,7 @@ class Ranked:
     score: float
 
 
-class Held(Protocol):
+class PastQuestion(Protocol):
     """The properties of a past interaction that the ranking needs, besides its vector."""
 
     @property
@@ -289,7 +289,7 @@ def least_similarity(threshold: float) -> float:
 def ranked(
     question: Vectors,
     vectors: Vectors,
-    interactions: Sequence[Held],
+    interactions: Sequence[PastQuestion],
     least: float = -1.0,
 ) -> list[Ranked]:
     """``interactions`` with ``vectors`` of shape (n, dimension), best first.

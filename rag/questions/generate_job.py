@@ -25,7 +25,7 @@ from rag.types import Chunk, Evidence
 
 _COMPARED = 1000  # passages that say how rare a word is, and among which partners are found
 _SPARES = 50  # passages that are tried instead of one with nothing to ask for
-_EVERY: tuple[State, ...] = ("accepted", "proposed", "rejected")
+_ANY_ORIGIN: tuple[State, ...] = ("accepted", "proposed", "rejected")
 
 
 def generate(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -87,7 +87,7 @@ class _Maker:
             group = self._group(chunk, PASSAGES.get(kind, 1))
             temperature = self._recipe.answer.temperature
             return write_question(kind, group, self._chat, self._rarity, temperature)
-        existing = self._asked()
+        existing = self._existing_texts()
         for passage in (chunk, *self._spares):
             draft = cut_question(kind, passage, self._rarity)
             if draft is not None and folded(draft.text) not in existing:
@@ -96,13 +96,13 @@ class _Maker:
             "No passage is left to make a question from.", "Add documents, or try another seed."
         )
 
-    def _asked(self) -> set[str]:
+    def _existing_texts(self) -> set[str]:
         """The folded texts of all questions of the set, also of rejected ones."""
         with self._database.read() as connection:
             set_id = rows.get_question_set(connection, self._job.base_id, self._set).id
             return {
                 folded(item.text)
-                for item in rows.list_labelled_questions(connection, set_id, _EVERY)
+                for item in rows.list_labelled_questions(connection, set_id, _ANY_ORIGIN)
             }
 
     def _group(self, chunk: Chunk, number: int) -> list[Chunk]:
@@ -115,7 +115,7 @@ class _Maker:
 
     def _store(self, connection: Connection, draft: Draft) -> None:
         set_id = rows.get_question_set(connection, self._job.base_id, self._set).id
-        questions = rows.list_labelled_questions(connection, set_id, _EVERY)
+        questions = rows.list_labelled_questions(connection, set_id, _ANY_ORIGIN)
         if folded(draft.text) in {folded(item.text) for item in questions}:
             raise InvalidInput("The set has this question already.", "Try another seed.")
         labels = tuple(self._label(evidence) for evidence in draft.evidence)

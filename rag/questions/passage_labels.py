@@ -74,7 +74,7 @@ class PassageLabels:
         return QuestionLabels(question.id, question.answerable, question.labels, grades)
 
     @operation("guest")
-    def asked(self, set_name: str) -> Callable[[str], bool]:
+    def contains(self, set_name: str) -> Callable[[str], bool]:
         """Whether a question is in a set, as the set is now: ``of`` then says more about it."""
         try:
             with self._database.read() as connection:

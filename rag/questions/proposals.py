@@ -77,7 +77,7 @@ class Proposals:
             )
 
     @operation("viewer")
-    def every(self, set_name: str, *, rejected: bool = False) -> list[LabelledQuestion]:
+    def list_all(self, set_name: str, *, rejected: bool = False) -> list[LabelledQuestion]:
         """Proposals that wait for a decision, or those that were rejected. Raises NotFound."""
         with self._database.read() as connection:
             question_set = rows.get_question_set(connection, self._base_id, set_name)

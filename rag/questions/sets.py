@@ -80,7 +80,7 @@ class QuestionSets:
         self._base_id = base_id
 
     @operation("guest")
-    def every(self) -> list[QuestionSet]:
+    def list_all(self) -> list[QuestionSet]:
         """All sets, by name."""
         with self._database.read() as connection:
             return rows.list_question_sets(connection, self._base_id)
@@ -256,9 +256,9 @@ def _anchored(anchors: Anchors, questions: Sequence[FileQuestion]) -> list[Label
 
 def _add_all(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> None:
     """Adds questions to a set: those that it has by their text get the labels that they lack."""
-    every_one = rows.list_labelled_questions(connection, set_id, get_args(State))
-    taken_ids = {item.id for item in every_one}
-    present = {folded(item.text): item for item in every_one if item.state == "accepted"}
+    all_questions = rows.list_labelled_questions(connection, set_id, get_args(State))
+    taken_ids = {item.id for item in all_questions}
+    present = {folded(item.text): item for item in all_questions if item.state == "accepted"}
     new: list[LabelledQuestion] = []
     for item in questions:
         same = present.get(folded(item.text))

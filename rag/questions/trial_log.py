@@ -59,23 +59,23 @@ class TrialLog:
         self._database = database
         self._base_id = base_id
 
-    def every(self, set_name: str) -> list[Trial]:
+    def list_all(self, set_name: str) -> list[Trial]:
         """Return the trials on a set, oldest first."""
         with self._database.read() as connection:
             return runs.looks(connection, self._base_id, set_name)
 
     def note(self, set_name: str, look: Trial) -> Attempt:
         """Counts a look, once however often it is taken, and says where it stands."""
-        trials = self.every(set_name)
+        trials = self.list_all(set_name)
         if not _has(trials, look):
             with self._database.write() as connection:
                 runs.add_look(connection, self._base_id, set_name, look)
-            trials = self.every(set_name)
+            trials = self.list_all(set_name)
         return attempt(trials, look)
 
     def splits(self, set_name: str) -> list[tuple[int, float]]:
         """Seed and share of the splits whose held-out questions were looked at, in their order."""
-        return _splits(self.every(set_name))
+        return _splits(self.list_all(set_name))
 
 
 def attempt(trials: Sequence[Trial], look: Trial) -> Attempt:

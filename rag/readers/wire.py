@@ -58,7 +58,7 @@ def page_request(source: Source, number: int, text: str, marks: Sequence[Mark]) 
     }
 
 
-def page_asked(message: Message) -> tuple[int, str, list[Mark]] | None:
+def page_number(message: Message) -> tuple[int, str, list[Mark]] | None:
     """Number, text and marks of the page that a request is for; None where it wants the text."""
     body = message.get("page")
     return body and (body["number"], body["text"], [Mark(*span) for span in body["marks"]])

@@ -82,7 +82,7 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
 
 
 def _reply(request: wire.Message, source: Source) -> wire.Message:
-    page = wire.page_asked(request)
+    page = wire.page_number(request)
     if page is not None:
         return wire.page_message(draw_page(source, *page))
     return wire.content_message(run(request["reader"], source))

@@ -206,7 +206,7 @@ def _bytes(text: str) -> bytes:
 
 _MOST = 20_000  # searches; each holds a few kilobytes
 
-_Asked = tuple[bytes, int]
+_Query = tuple[bytes, int]
 _Answer = tuple[int, Keys | None, Keys, Scores]
 
 
@@ -218,7 +218,7 @@ class Remembered:
     """
 
     dense: VectorView
-    _found: dict[_Asked, _Answer] = field(default_factory=dict, repr=False)
+    _answers: dict[_Query, _Answer] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         """Number of vectors that can be found."""
@@ -235,12 +235,17 @@ class Remembered:
         The arrays are shared. Don't write to them.
         """
         cache_key = query.tobytes(), id(allowed)
-        depth, _, keys, scores = self._found.get(cache_key, (-1, None, None, None))
+        depth, _, keys, scores = self._answers.get(cache_key, (-1, None, None, None))
         if keys is None or scores is None or depth < k or not (self.exact or depth == k):
             keys, scores = self.dense.search(query, k, allowed)
-            if len(self._found) >= _MOST:
-                self._found.clear()
-            self._found[cache_key] = k, allowed, keys, scores  # holds allowed: its id is not reused
+            if len(self._answers) >= _MOST:
+                self._answers.clear()
+            self._answers[cache_key] = (
+                k,
+                allowed,
+                keys,
+                scores,
+            )  # holds allowed: its id is not reused
         return keys[:k], scores[:k]
 
     def vectors(self, keys: Keys) -> Vectors:

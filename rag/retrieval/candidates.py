@@ -154,19 +154,19 @@ class SearchQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Ranking:
     """The results of one retriever, best first: keys and scores, shape (n,)."""
 
     keys: Keys
     scores: Scores
 
     @classmethod
-    def nothing(cls) -> Found:
+    def nothing(cls) -> Ranking:
         """The result of a retriever that the recipe's mode leaves out."""
         return cls(np.empty(0, np.int64), np.empty(0))
 
     @classmethod
-    def best(cls, keys: Keys, scores: Scores, count: int | None = None) -> Found:
+    def best(cls, keys: Keys, scores: Scores, count: int | None = None) -> Ranking:
         """The first ``count`` by score, or all; ties by key."""
         order = np.lexsort((keys, -scores))[:count]
         return cls(keys[order], scores[order])
@@ -174,16 +174,16 @@ class Found:
 
 def nearest(
     search_query: SearchQuery, dense: VectorView, recipe: SearchRecipe, allowed: Keys | None = None
-) -> Found:
+) -> Ranking:
     """The first ``recipe.candidates`` by cosine; of several wordings, by the nearest of them."""
     if recipe.mode == "lexical":
-        return Found.nothing()
+        return Ranking.nothing()
     depth = recipe.candidates
-    lists = [Found(*dense.search(query, depth, allowed)) for query in search_query.vectors]
+    lists = [Ranking(*dense.search(query, depth, allowed)) for query in search_query.vectors]
     if len(lists) == 1:
         return lists[0]
     keys = _union(lists)
-    return Found.best(keys, _nearest_cosines(search_query.vectors, dense.vectors(keys)), depth)
+    return Ranking.best(keys, _nearest_cosines(search_query.vectors, dense.vectors(keys)), depth)
 
 
 def best_by_words(
@@ -191,19 +191,19 @@ def best_by_words(
     lexical: LexicalIndex,
     recipe: SearchRecipe,
     allowed: Keys | None = None,
-) -> Found:
+) -> Ranking:
     """The first ``recipe.candidates`` by BM25; of several wordings, by ``best_shares``."""
     if recipe.mode == "dense":
-        return Found.nothing()
+        return Ranking.nothing()
     depth, options = recipe.candidates, bm25_options(recipe)
     lists = [
-        Found(*lexical.search(query, depth, allowed=allowed, **options))
+        Ranking(*lexical.search(query, depth, allowed=allowed, **options))
         for query in search_query.queries
     ]
     if len(lists) == 1:
         return lists[0]
     keys = _union(lists)
-    return Found.best(keys, best_shares(search_query.queries, keys, lexical, options), depth)
+    return Ranking.best(keys, best_shares(search_query.queries, keys, lexical, options), depth)
 
 
 def best_shares(
@@ -224,8 +224,8 @@ def best_shares(
 
 def join(
     search_query: SearchQuery,
-    near: Found,
-    words: Found,
+    near: Ranking,
+    words: Ranking,
     dense: VectorView,
     lexical: LexicalIndex,
     recipe: SearchRecipe,
@@ -341,7 +341,7 @@ def _nearest_cosines(queries: Sequence[Vectors], rows: Vectors) -> Scores:
     return np.asarray(np.max([cosines(query, rows) for query in queries], axis=0))
 
 
-def _union(lists: Sequence[Found]) -> Keys:
+def _union(lists: Sequence[Ranking]) -> Keys:
     return np.unique(np.concatenate([ranking.keys for ranking in lists]))
 
 

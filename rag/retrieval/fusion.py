@@ -113,17 +113,17 @@ def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Scor
     """The parts of every candidate's score, by passage key."""
     hits = {hit.chunk.key: hit for hit in trace.candidates}
     if recipe.mode == "dense":
-        return {key: ScoreContribution(_asked(hit, "dense"), 0.0) for key, hit in hits.items()}
+        return {key: ScoreContribution(_score_in(hit, "dense"), 0.0) for key, hit in hits.items()}
     if recipe.mode == "lexical":
-        return {key: ScoreContribution(0.0, _asked(hit, "bm25")) for key, hit in hits.items()}
+        return {key: ScoreContribution(0.0, _score_in(hit, "bm25")) for key, hit in hits.items()}
     language = trace.stage("language")
     weight = recipe.dense_weight if language is None else language.figures["dense_weight"]
     if recipe.fusion == "rrf":
         return {key: _reciprocal(hit, recipe, weight) for key, hit in hits.items()}
     by_words = np.array([BY_WORDS in hit.parts for hit in hits.values()], np.bool_)
     dense, words = normalise_scores(
-        np.array([_asked(hit, "dense") for hit in hits.values()]),
-        np.array([_asked(hit, "bm25") for hit in hits.values()]),
+        np.array([_score_in(hit, "dense") for hit in hits.values()]),
+        np.array([_score_in(hit, "bm25") for hit in hits.values()]),
         by_words if by_words.any() else None,
     )
     return {
@@ -132,7 +132,7 @@ def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Scor
     }
 
 
-def _asked(hit: Hit, plain: str) -> float:
+def _score_in(hit: Hit, plain: str) -> float:
     """Return the score by which a retriever ranked a hit.
 
     This is the score for the enriched question if there was one.

@@ -10,10 +10,10 @@ from rag.recipe import Recipe
 from rag.results import EDITS, PROMPTS, Run
 from rag.retrieval.filters import OF_DOCUMENTS
 
-Asked = Mapping[str, str]
+QuestionTexts = Mapping[str, str]
 """The texts of a run's questions by id."""
 
-_TOLD_APART = frozenset({"answers", "filtered", "touchstone", EDITS, PROMPTS})
+_DISTINGUISHED = frozenset({"answers", "filtered", "touchstone", EDITS, PROMPTS})
 """Of the environment of a run: what has a sentence of its own, or is a figure."""
 
 
@@ -53,7 +53,9 @@ class RunDifferences:
         return f"{changed} {besides}".strip()
 
 
-def differences(run: Run, before: Run, questions: Asked, questions_before: Asked) -> RunDifferences:
+def differences(
+    run: Run, before: Run, questions: QuestionTexts, questions_before: QuestionTexts
+) -> RunDifferences:
     """Return the differences of ``run`` from ``before``, given the questions of each."""
     data = dict(_data(run, before, questions, questions_before))
     besides = (*data.values(), *_surroundings(run, before))
@@ -61,7 +63,7 @@ def differences(run: Run, before: Run, questions: Asked, questions_before: Asked
 
 
 def _data(
-    run: Run, before: Run, questions: Asked, questions_before: Asked
+    run: Run, before: Run, questions: QuestionTexts, questions_before: QuestionTexts
 ) -> list[tuple[str, str]]:
     """Return the name of each input of the measurement that differs, with a sentence."""
     parts = []
@@ -99,7 +101,7 @@ def _surroundings(run: Run, before: Run) -> list[str]:
         )
     for name in dict.fromkeys([*before.environment, *run.environment]):
         old, new = (side.environment.get(name, "none") for side in (before, run))
-        if old != new and name not in _TOLD_APART:
+        if old != new and name not in _DISTINGUISHED:
             sentences.append(f"Other {name}: {old}, then {new}.")
     return sentences
 

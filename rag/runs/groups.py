@@ -35,10 +35,12 @@ def questions_of_set(
 def groups_of_set(connection: Connection, base_id: int, set_name: str) -> dict[str, str]:
     """Groups by question id; none where the set is gone, as nothing tells them then."""
     try:
-        question_set, every = questions_of_set(connection, base_id, set_name)
+        question_set, questions = questions_of_set(connection, base_id, set_name)
     except NotFound:
         return {}
-    return dict(_groups.get(_state(connection, base_id, question_set), lambda: groups_of(every)))
+    return dict(
+        _groups.get(_state(connection, base_id, question_set), lambda: groups_of(questions))
+    )
 
 
 def _state(connection: Connection, base_id: int, question_set: QuestionSet) -> Hashable:

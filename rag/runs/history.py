@@ -23,7 +23,7 @@ from rag.runs.groups import groups_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
 from rag.runs.loaded import Loaded, figure_of, labels_moved, same_questions
 from rag.runs.pooling import with_open_hits
-from rag.runs.quality.spending import told_bills
+from rag.runs.quality.spending import bills_text
 from rag.runs.trials import compared, other_runs
 from rag.storage import Database, recipe_names, runs
 from rag.storage.quality import answers
@@ -108,7 +108,7 @@ class RunHistory:
         self._base_id = base_id
 
     @operation("guest")
-    def every(self, set_name: str | None = None) -> list[Run]:
+    def list_all(self, set_name: str | None = None) -> list[Run]:
         """All runs, or those of one question set, newest first."""
         with self._database.read() as connection:
             all_runs = runs.list_runs(connection, self._base_id)
@@ -184,7 +184,7 @@ class RunHistory:
         Runs that are not comparable with the baseline, or without one with the newest run, come
         after those that are.
         """
-        set_runs = self.every(set_name)
+        set_runs = self.list_all(set_name)
         if not set_runs:
             return []
         baseline = self.baseline(set_name)
@@ -199,11 +199,11 @@ class RunHistory:
     def spent(self, set_name: str) -> dict[str, tuple[int, str]]:
         """Tokens of the answers of each run of a set and of their judge, and what they cost in
         words; runs for which no language model was asked are absent."""
-        ids = [run.id for run in self.every(set_name)]
+        ids = [run.id for run in self.list_all(set_name)]
         with self._database.read() as connection:
             bills_by_run = answers.bills(connection, ids)
         return {
-            run_id: (sum(bill.tokens for bill in bills), told_bills(bills))
+            run_id: (sum(bill.tokens for bill in bills), bills_text(bills))
             for run_id, bills in bills_by_run.items()
         }
 
@@ -233,7 +233,7 @@ class RunHistory:
             baseline = Loaded.read(connection, self._base_id, baseline_id)
             loaded = [Loaded.read(connection, self._base_id, run_id) for run_id in run_ids]
             groups = groups_of_set(connection, self._base_id, baseline.run.question_set)
-            looks = other_runs(connection, baseline.run, baseline.asked, run_ids, metric, held_out)
+            looks = other_runs(connection, baseline.run, baseline.texts, run_ids, metric, held_out)
         for candidate in loaded:
             if candidate.run.question_set != baseline.run.question_set:
                 raise InvalidInput(
@@ -243,13 +243,13 @@ class RunHistory:
                 )
         figures = {
             candidate.run.id: same_questions(
-                candidate.figures(metric, held_out), candidate, baseline.asked
+                candidate.figures(metric, held_out), candidate, baseline.texts
             )
             for candidate in loaded
         }
         between = {
             candidate.run.id: differences(
-                candidate.run, baseline.run, candidate.asked, baseline.asked
+                candidate.run, baseline.run, candidate.texts, baseline.texts
             )
             for candidate in loaded
         }
@@ -259,8 +259,10 @@ class RunHistory:
         kind = "held-out" if held_out is not None else ""
         against = baseline.figures(metric, held_out)
         same = {key: values for key, values in figures.items() if between[key].comparable}
-        every = {**same, **looks}
-        table = compare_table(metric, every, against, kind=kind, groups=groups, alpha=attempt.level)
+        tested = {**same, **looks}
+        table = compare_table(
+            metric, tested, against, kind=kind, groups=groups, alpha=attempt.level
+        )
         for key in figures.keys() - same.keys():
             apart = compare(metric, figures[key], against, kind=kind, groups=groups)
             table[key] = replace(apart, obstacle=between[key].obstacle)
@@ -295,13 +297,13 @@ class RunHistory:
         pairs = [
             (
                 name,
-                same_questions(run.figures(name, None), run, before.asked),
+                same_questions(run.figures(name, None), run, before.texts),
                 before.figures(name, None),
             )
             for name in metrics
             if name in run.run.metrics and name in before.run.metrics
         ]
-        obstacle = differences(run.run, before.run, run.asked, before.asked).obstacle
+        obstacle = differences(run.run, before.run, run.texts, before.texts).obstacle
         comparisons = [
             replace(comparison, obstacle=obstacle)
             for comparison in compare_pairs(pairs, groups=groups)
@@ -323,8 +325,8 @@ class RunHistory:
                 Loaded.read(connection, self._base_id, key) for key in (run_id, before_id)
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
-        between = differences(run.run, before.run, run.asked, before.asked)
-        figures = same_questions(run.figures(metric, None), run, before.asked)
+        between = differences(run.run, before.run, run.texts, before.texts)
+        figures = same_questions(run.figures(metric, None), run, before.texts)
         comparison = compare(metric, figures, before.figures(metric, None), groups=groups)
         data = [part for part in between.data if part != "questions"]
         if run.run.build_hash == before.run.build_hash and labels_moved(run, before, figures):

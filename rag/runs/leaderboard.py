@@ -10,7 +10,7 @@ import numpy as np
 from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.results import Run
-from rag.runs.differences import Asked, differences, recipe_chips
+from rag.runs.differences import QuestionTexts, differences, recipe_chips
 from rag.runs.recipe_names import run_name
 
 Figures = Mapping[str, Mapping[str, float]]
@@ -50,7 +50,7 @@ def leaderboard(
     baseline: Run | None,
     metric: str,
     figures: Mapping[str, Figures],
-    questions: Mapping[str, Asked],
+    questions: Mapping[str, QuestionTexts],
     names: Mapping[str, str],
     groups: Groups,
 ) -> list[LeaderboardRow]:

@@ -39,7 +39,7 @@ class Loaded:
         return cls(run, _results(connection, run.id, depth))
 
     @property
-    def asked(self) -> dict[str, str]:
+    def texts(self) -> dict[str, str]:
         """Texts of the questions, by id."""
         return {name: item.text for name, item in self.results.items()}
 

@@ -39,7 +39,7 @@ class Pooling:
         """
         with self._database.read() as connection:
             run, other = (Loaded.read(connection, self._base_id, key) for key in (run_id, other_id))
-            every, questions = _asked(connection, self._base_id, run.run)
+            all_questions, questions = _questions(connection, self._base_id, run.run)
             questions = [item for item in questions if only is None or item.id in only]
             rankings = _judged(connection, self._base_id, run, other, questions)
         if not rankings:
@@ -48,7 +48,7 @@ class Pooling:
             metric,
             rankings,
             same_cut=_same_cut(run.run, other.run),
-            highest=highest_grade(every),
+            highest=highest_grade(all_questions),
             unlabelled=len(questions) - len(rankings),
         )
 
@@ -68,7 +68,7 @@ def with_open_hits(
     if not comparisons:
         return {}
     try:
-        _, questions = _asked(connection, base_id, run.run)
+        _, questions = _questions(connection, base_id, run.run)
     except NotFound:
         return dict(comparisons)
     judged = _judged(connection, base_id, run, other, questions)
@@ -76,12 +76,12 @@ def with_open_hits(
     return open_hits.with_open_hits(comparisons, judged, groups, same_cut=same_cut)
 
 
-def _asked(
+def _questions(
     connection: Connection, base_id: int, run: Run
 ) -> tuple[Sequence[Question], Sequence[Question]]:
     """The questions of a run's set as they are today, and those that have an answer."""
-    _, every = questions_of_set(connection, base_id, run.question_set)
-    return every, [item for item in every if item.answerable]
+    _, all_questions = questions_of_set(connection, base_id, run.question_set)
+    return all_questions, [item for item in all_questions if item.answerable]
 
 
 def _same_cut(run: Run, other: Run) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 
 from rag.questions.trial_log import Attempt, TrialLog, name_of
 from rag.results import Run
-from rag.runs.differences import Asked, differences
+from rag.runs.differences import QuestionTexts, differences
 from rag.runs.groups import split_of_set
 from rag.storage import Connection, Database, runs
 from rag.storage.runs import Trial
@@ -20,7 +20,7 @@ from rag.storage.runs import Trial
 def other_runs(
     connection: Connection,
     baseline: Run,
-    questions: Asked,
+    questions: QuestionTexts,
     displayed: Collection[str],
     metric: str,
     held_out: Collection[str] | None,
@@ -29,9 +29,11 @@ def other_runs(
 
     Runs of the same figures are one look, and those of the baseline's none.
     """
-    every = runs.list_runs(connection, baseline.base_id)
+    all_runs = runs.list_runs(connection, baseline.base_id)
     candidates = [
-        run for run in every if run.question_set == baseline.question_set and metric in run.metrics
+        run
+        for run in all_runs
+        if run.question_set == baseline.question_set and metric in run.metrics
     ]
     ids = [run.id for run in candidates]
     texts, figures = runs.question_texts(connection, ids), runs.figures(connection, ids)

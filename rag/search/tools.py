@@ -32,7 +32,7 @@ class Tools:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def every(self) -> list[HttpTool]:
+    def list_all(self) -> list[HttpTool]:
         """All tools by name."""
         with self._services.database.read() as connection:
             definitions = rows.list_tools(connection)
@@ -40,7 +40,7 @@ class Tools:
 
     def named(self, name: str) -> HttpTool:
         """One tool. Raises NotFound, naming those that exist."""
-        tools = {tool.name: tool for tool in self.every()}
+        tools = {tool.name: tool for tool in self.list_all()}
         if name not in tools:
             names = ", ".join(tools) or "none yet"
             raise NotFound(f"There is no tool named {name!r}.", f"There are: {names}.")
@@ -95,7 +95,7 @@ def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace
         changed = recipe.with_fields(plain)
         threshold = services.models.threshold(recipe.index.embedder, changed.search)
 
-    def found(name: str) -> Trace:
+    def search_tool(name: str) -> Trace:
         def search() -> Trace:
             return _searched(Tools(services), name, question, recipe, embedder, threshold)
 
@@ -106,15 +106,15 @@ def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace
 
     names = tuple(dict.fromkeys(recipe.search.tools))
     with ThreadPoolExecutor(max_workers=max(len(names), 1)) as pool:
-        traces = list(pool.map(telemetry.carry_context(found), names))
+        traces = list(pool.map(telemetry.carry_context(search_tool), names))
     scale = f"cosine of {embedder.id}"
     return [Part(name, trace, scale) for name, trace in zip(names, traces, strict=True)]
 
 
 def named_tools(services: Services, search: SearchRecipe) -> list[HttpTool]:
     """The tools of a recipe that there are."""
-    every = Tools(services).every() if search.tools else ()
-    return [tool for tool in every if tool.name in search.tools]
+    all_tools = Tools(services).list_all() if search.tools else ()
+    return [tool for tool in all_tools if tool.name in search.tools]
 
 
 def without_tools(recipe: Recipe) -> Recipe:
@@ -137,7 +137,9 @@ def answer_tools(services: Services, recipe: Recipe) -> tuple[AnswerTool, ...]:
 
     named = recipe.answer.tools
     allowed = None if named is None else {*named, *recipe.search.tools}
-    return tuple(asking(tool) for tool in tools.every() if allowed is None or tool.name in allowed)
+    return tuple(
+        asking(tool) for tool in tools.list_all() if allowed is None or tool.name in allowed
+    )
 
 
 def refuse_tools(search: SearchRecipe) -> None:

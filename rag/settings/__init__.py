@@ -57,7 +57,7 @@ class Settings:
         ``home`` goes before the variable. Raises InvalidInput, naming the variable, when a value
         makes no sense.
         """
-        values = variables.Asked(os.environ if environ is None else environ)
+        values = variables.ReadVariables(os.environ if environ is None else environ)
         if home is not None:
             values["TOUCHSTONE_HOME"] = str(home)
         home = variables.home_folder(values)

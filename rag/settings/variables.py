@@ -32,7 +32,7 @@ _TRUTHS = {"1": True, "true": True, "yes": True, "on": True}
 _FALSEHOODS = {"0": False, "false": False, "no": False, "off": False}
 
 
-class Asked(dict[str, str]):
+class ReadVariables(dict[str, str]):
     """Variables that are not blank, and which names were looked for among them."""
 
     def __init__(self, values: Mapping[str, str]) -> None:

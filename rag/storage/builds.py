@@ -127,7 +127,7 @@ def remove(connection: Connection, base_id: int, build_hash: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BuiltDocument:
     """A document of a build; ``waits`` where not all of its vectors are in."""
 
     id: str
@@ -135,7 +135,7 @@ class Held:
     waits: bool
 
 
-def documents(connection: Connection, base_id: int, build_hash: str) -> list[Held]:
+def documents(connection: Connection, base_id: int, build_hash: str) -> list[BuiltDocument]:
     """The documents of a build, each with all its passages."""
     statement = (
         select(document.c.id, document.c.reader_version, indexed.c.waits)
@@ -145,7 +145,7 @@ def documents(connection: Connection, base_id: int, build_hash: str) -> list[Hel
         )
         .where(indexed.c.base_id == base_id, indexed.c.build_hash == build_hash)
     )
-    return [read(Held, row) for row in connection.execute(statement)]
+    return [read(BuiltDocument, row) for row in connection.execute(statement)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,11 +207,11 @@ def _turns() -> tuple[ColumnElement[Any], ...]:
 def _at_work(base_id: ColumnElement[Any]) -> ColumnElement[int]:
     """Return a subquery that counts the jobs of a base that a worker runs now."""
     other = job.alias()
-    mine = select(func.count()).where(other.c.base_id == base_id, _is_held(other))
+    mine = select(func.count()).where(other.c.base_id == base_id, _is_leased(other))
     return mine.scalar_subquery()
 
 
-def _is_held(of: FromClause) -> ColumnElement[bool]:
+def _is_leased(of: FromClause) -> ColumnElement[bool]:
     is_leased = leases.in_force(func.coalesce(of.c.lease, 0.0), _LEASE_SECONDS)
     return (of.c.status == "running") & is_leased
 
@@ -237,7 +237,7 @@ def seconds_per_second_of_work(connection: Connection) -> float:
     The job takes turns with the bases that wait now.
     """
     other = job.alias()
-    working = select(other.c.base_id).where(_is_held(other)).distinct()
+    working = select(other.c.base_id).where(_is_leased(other)).distinct()
     waits = select(func.count(job.c.base_id.distinct())).where(
         _waiting(), job.c.base_id.not_in(working)
     )
@@ -287,7 +287,7 @@ def renew(connection: Connection, job_id: int, owner: str) -> bool:
 
 def _renew(connection: Connection, job_id: int, owner: str, **values: object) -> bool:
     lease = leases.now() + _LEASE_SECONDS
-    mine = update(job).where(_held(job_id, owner)).values(lease=lease, **values)
+    mine = update(job).where(_owned(job_id, owner)).values(lease=lease, **values)
     cancelled = connection.execute(mine.returning(job.c.cancel)).scalar()
     return cancelled is False
 
@@ -322,7 +322,7 @@ def release(connection: Connection, owner: str) -> None:
 
 def give_back(connection: Connection, job_id: int, owner: str) -> None:
     """Lets the next process work on a job that is unfinished."""
-    connection.execute(update(job).where(_held(job_id, owner)).values(lease=0.0, owner=None))
+    connection.execute(update(job).where(_owned(job_id, owner)).values(lease=0.0, owner=None))
 
 
 def give_way(
@@ -335,12 +335,12 @@ def give_way(
     given_back = {"status": "queued", "owner": None, "lease": None, "seconds_left": None}
     values = {"gave_way": datetime.now(UTC), "message": "", "result": result, **given_back}
     progress = {"done": done, "total": total} if total else {}
-    connection.execute(update(job).where(_held(job_id, owner)).values(**values, **progress))
+    connection.execute(update(job).where(_owned(job_id, owner)).values(**values, **progress))
 
 
 def holds(connection: Connection, job_id: int, owner: str) -> bool:
     """Whether a job is at work and its owner's."""
-    return connection.execute(select(job.c.id).where(_held(job_id, owner))).first() is not None
+    return connection.execute(select(job.c.id).where(_owned(job_id, owner))).first() is not None
 
 
 def finish(
@@ -358,7 +358,7 @@ def finish(
     leases.drop(connection, files.of_job(connection, job_id))
     values = {"status": status, "finished": datetime.now(UTC), "message": message, "lease": None}
     values |= {"result": result} | ({"done": job.c.total} if status == "done" else {})
-    connection.execute(update(job).where(_held(job_id, owner)).values(**values))
+    connection.execute(update(job).where(_owned(job_id, owner)).values(**values))
 
 
 def cancel(connection: Connection, job_id: int) -> None:
@@ -441,6 +441,6 @@ def _set(connection: Connection, job_id: int, **values: Any) -> None:
     connection.execute(update(job).where(job.c.id == job_id).values(**values))
 
 
-def _held(job_id: int, owner: str) -> ColumnElement[bool]:
+def _owned(job_id: int, owner: str) -> ColumnElement[bool]:
     """Whether a job is still its owner's: a computer that slept may have lost it to another."""
     return (job.c.id == job_id) & (job.c.owner == owner) & (job.c.status == "running")

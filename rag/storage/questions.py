@@ -358,8 +358,8 @@ def usable(
         connection.execute(select(document.c.id).where(document.c.base_id == base_id)).scalars()
     )
     left_out = FROM_USERS if without_users else None
-    every_one = list_labelled_questions(connection, set_id)
-    return [_question(item, present) for item in every_one if item.origin != left_out]
+    rows = list_labelled_questions(connection, set_id)
+    return [_question(item, present) for item in rows if item.origin != left_out]
 
 
 def _question(item: LabelledQuestion, present: set[str]) -> Question:

@@ -16,7 +16,7 @@ from pymongo.errors import CollectionInvalid, OperationFailure, PyMongoError
 from pymongo.operations import SearchIndexModel
 
 from rag.errors import InvalidInput, StorageError
-from rag.stores.nearest import Found, check_build, nearest, to_rankings
+from rag.stores.nearest import Neighbours, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 Json = dict[str, Any]
@@ -103,7 +103,7 @@ class MongoVectors:
     def settle(self, build: str) -> None:
         """Atlas makes its graphs by itself."""
 
-    def search(self, build: str, query: Vectors, k: int, allowed: Keys | None = None) -> Found:
+    def search(self, build: str, query: Vectors, k: int, allowed: Keys | None = None) -> Neighbours:
         """The k nearest by cosine, best first, ties by key.
 
         Raises InvalidInput for a query of another dimension, and for a k of 10,000 or more unless
@@ -133,7 +133,7 @@ class MongoVectors:
             raise KeyError(lost[0])
         return np.array([rows[key].as_vector().data for key in key_list], np.float32)
 
-    def _nearest(self, query: Vectors, depth: int, where: Json) -> Found:
+    def _nearest(self, query: Vectors, depth: int, where: Json) -> Neighbours:
         if self.exact:
             breadth: Json = {"exact": True}
         elif depth > _DEEPEST:

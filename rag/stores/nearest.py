@@ -9,10 +9,10 @@ import numpy as np
 from rag.errors import InvalidInput
 from rag.types import Keys, Scores
 
-Found = tuple[Keys, Scores]
+Neighbours = tuple[Keys, Scores]
 
 
-def nearest(k: int, ask: Callable[[int], Found]) -> Found:
+def nearest(k: int, ask: Callable[[int], Neighbours]) -> Neighbours:
     """The first ``k`` by falling score, then by key, of what ``ask(depth)`` finds.
 
     ``ask`` answers best first with ties in any order, so it is asked for more until the last one
@@ -27,7 +27,7 @@ def nearest(k: int, ask: Callable[[int], Found]) -> Found:
         depth *= 2
 
 
-def to_rankings(pairs: list[tuple[int, float]]) -> Found:
+def to_rankings(pairs: list[tuple[int, float]]) -> Neighbours:
     """Keys (n,) and scores (n,) of what a server answered."""
     return (
         np.array([key for key, _ in pairs], np.int64),

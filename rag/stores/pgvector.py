@@ -136,7 +136,7 @@ class PgVectors:
     ) -> tuple[Keys, Scores]:
         """The k nearest, by the same arithmetic as an index in this process."""
 
-        def found(connection: Connection) -> tuple[Keys, Scores]:
+        def search_build(connection: Connection) -> tuple[Keys, Scores]:
             record = _find(connection, build)
             if record is None or k < 1:
                 return np.empty(0, np.int64), np.empty(0)
@@ -148,9 +148,9 @@ class PgVectors:
             return _best(*_scanned(connection, record, query, k, allowed), query, k)
 
         if self._nearby is not None:
-            return self._nearby(found, self._has_kept)
+            return self._nearby(search_build, self._has_kept)
         with self._reading() as connection:
-            return found(connection)
+            return search_build(connection)
 
     def _has_kept(self, connection: Connection) -> bool:
         """Whether a replica has all that was changed from here."""
@@ -174,12 +174,12 @@ class PgVectors:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with _told(), self._engine.connect() as connection:
+        with _storage_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with _told():
+        with _storage_errors():
             with self._engine.begin() as connection:
                 yield connection
             if self._nearby is not None:
@@ -189,13 +189,13 @@ class PgVectors:
 
 def available(engine: Engine) -> bool:
     """Whether the database has pgvector, or could have it. Raises StorageError."""
-    with _told(), engine.connect() as connection:
+    with _storage_errors(), engine.connect() as connection:
         statement = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
         return connection.execute(text(statement)).first() is not None
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _storage_errors() -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:

@@ -12,7 +12,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from rag.errors import StorageError
-from rag.stores.nearest import Found, check_build, nearest, to_rankings
+from rag.stores.nearest import Neighbours, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 _PAGE = 10_000
@@ -107,7 +107,7 @@ class QdrantVectors:
     def settle(self, build: str) -> None:
         """Qdrant makes its graphs by itself."""
 
-    def search(self, build: str, query: Vectors, k: int, allowed: Keys | None = None) -> Found:
+    def search(self, build: str, query: Vectors, k: int, allowed: Keys | None = None) -> Neighbours:
         """The k nearest by cosine, best first, ties by key. Raises InvalidInput: dimension."""
         with _translated():
             dimension = self._dimension(build)
@@ -133,7 +133,7 @@ class QdrantVectors:
             raise KeyError(lost[0])
         return np.array([rows[name] for name in point_ids], np.float32)
 
-    def _nearest(self, query: Vectors, depth: int, where: models.Filter) -> Found:
+    def _nearest(self, query: Vectors, depth: int, where: models.Filter) -> Neighbours:
         hits = self._client.query_points(
             self._collection(len(query)),
             query=query.tolist(),

@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 
 from rag.errors import InvalidInput, StorageError
-from rag.stores.nearest import Found, check_build, nearest, to_rankings
+from rag.stores.nearest import Neighbours, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 Json = dict[str, Any]
@@ -109,7 +109,7 @@ class SearchEngineVectors:
     def settle(self, build: str) -> None:
         """Search engines make their graphs by themselves."""
 
-    def search(self, build: str, query: Vectors, k: int, allowed: Keys | None = None) -> Found:
+    def search(self, build: str, query: Vectors, k: int, allowed: Keys | None = None) -> Neighbours:
         """The k nearest by cosine, best first, ties by key.
 
         Raises InvalidInput for a query of another dimension, and for a k of 10,000 or more.
@@ -141,7 +141,7 @@ class SearchEngineVectors:
             raise KeyError(lost[0])
         return np.array([rows[key] for key in keys.tolist()], np.float32)
 
-    def _nearest(self, query: Vectors, depth: int, where: Json) -> Found:
+    def _nearest(self, query: Vectors, depth: int, where: Json) -> Neighbours:
         if depth > _DEEPEST:
             raise InvalidInput(
                 f"A search engine finds at most {_DEEPEST - 1} passages at once.",
@@ -261,7 +261,7 @@ class SearchEngineVectors:
         if reply.is_success or existed or (method == "HEAD" and reply.status_code == _MISSING):
             return reply
         raise StorageError(
-            f"The search engine refused: {_said(reply)}.",
+            f"The search engine refused: {_problem(reply)}.",
             "Check the key (TOUCHSTONE_VECTORS_KEY) and the engine's own log.",
         )
 
@@ -295,7 +295,7 @@ def _reason(outcome: Mapping[str, Any]) -> str:
     return str(error.get("reason", error)) if isinstance(error, dict) else str(error)
 
 
-def _said(reply: httpx.Response) -> str:
+def _problem(reply: httpx.Response) -> str:
     try:
         body = reply.json()
     except ValueError:

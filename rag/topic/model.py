@@ -88,7 +88,7 @@ class Topic:
 
 
 @cache
-def _every() -> Mapping[str, TopicModel]:
+def _shipped_models() -> Mapping[str, TopicModel]:
     table = json.loads(_SHIPPED.read_text("utf-8"))
     return {name: TopicModel.from_dict(row) for name, row in table.items()}
 
@@ -98,7 +98,7 @@ def shipped(embedder: str) -> TopicModel | None:
 
     Cosines of different embedders are not comparable: weights of one say nothing for another.
     """
-    return _every().get(embedder)
+    return _shipped_models().get(embedder)
 
 
 def write_shipped(models: Mapping[str, TopicModel]) -> None:

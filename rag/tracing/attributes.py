@@ -46,7 +46,7 @@ STEPS = {"question": "EMBEDDING", "rerank": "RERANKER"}
 
 def of_span(span: Span, content: Content) -> tuple[str, Attributes]:
     """The name and the attributes of a span that has ended."""
-    name, attributes = _TOLD[span.kind](span, content)
+    name, attributes = _ATTRIBUTES[span.kind](span, content)
     if span.kind in KINDS:
         attributes[names.KIND] = KINDS[span.kind]
     return name, attributes
@@ -60,7 +60,7 @@ def of_step(stage: Stage, search: Span, content: Content) -> tuple[str, Attribut
     if stage.name == "question":
         model = recipe.index.embedder
         attributes |= {names.EMBEDDING_MODEL: model, names.OPERATION: "embeddings"}
-        attributes |= _asked_of(model)
+        attributes |= _of_recipe_model(model)
         if content.inputs:
             attributes[f"{names.EMBEDDINGS}.0.{names.EMBEDDING_TEXT}"] = question
         return f"embeddings {model}", attributes
@@ -246,7 +246,7 @@ def _of_job(span: Span, _: Content) -> tuple[str, Attributes]:
     return f"job {labels.get('kind', '')}".strip(), attributes
 
 
-_TOLD = {
+_ATTRIBUTES = {
     "request": _of_request,
     "turn": _of_turn,
     "answer": _of_answer,
@@ -308,7 +308,7 @@ def _of_service(provider: str, model: str) -> Attributes:
     return {names.PROVIDER: named, names.SYSTEM: named, names.MODEL: model}
 
 
-def _asked_of(model: str) -> Attributes:
+def _of_recipe_model(model: str) -> Attributes:
     """The model of a recipe, ``PROVIDER[:MODEL]``."""
     provider, _, name = model.partition(":")
     return _of_service(provider, name or model)

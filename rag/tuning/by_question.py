@@ -41,7 +41,7 @@ class ByQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SweepMetrics:
     """The metrics of a sweep: means by name, and the metric ``apart`` reported by question."""
 
     names: tuple[str, ...]
@@ -65,11 +65,11 @@ def parted(
     """Return the columns after the ``width`` means: the metric ``apart`` of every question."""
     if apart is None:
         return None
-    every = np.concatenate([base, figures])[:, width:]
-    labelled = ~np.isnan(every).any(axis=0)
+    figures_of_all = np.concatenate([base, figures])[:, width:]
+    labelled = ~np.isnan(figures_of_all).any(axis=0)
     names = [question.id for question, has in zip(questions, labelled.tolist(), strict=True) if has]
-    every = every[:, labelled]
-    return ByQuestion(apart, tuple(names), every[1:], every[0])
+    figures_of_all = figures_of_all[:, labelled]
+    return ByQuestion(apart, tuple(names), figures_of_all[1:], figures_of_all[0])
 
 
 def can_be_judged(recipes: int, questions: int) -> bool:

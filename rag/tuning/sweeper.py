@@ -22,7 +22,7 @@ from rag.runs.evaluator import Evaluator, deepened
 from rag.search.snapshot import take_snapshot
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
-from rag.tuning.by_question import Asked, ByQuestion, can_be_judged, parted, refuse_many
+from rag.tuning.by_question import ByQuestion, SweepMetrics, can_be_judged, parted, refuse_many
 from rag.tuning.candidates import CandidateSource, alike, is_arithmetic
 from rag.tuning.pipeline_figures import pipeline_figures
 from rag.tuning.weighted_progress import PER_RECIPE, WeightedProgress
@@ -152,20 +152,20 @@ class Sweeper:
         extra = [CONTEXT] if with_context else []
         alone = Grid.parse({}, grid.base)
         effort = WeightedProgress(on_progress, self.searches(alone) + self.searches(grid))
-        request = Asked(tuple(names), as_shown, with_context, apart)
+        request = SweepMetrics(tuple(names), as_shown, with_context, apart)
         base, before = self._figures(alone, request, effort)
         figures, seconds = self._figures(grid, request, effort)
-        every = (*Arithmetic(self._questions, (), names).names, *extra)
-        by_question = parted(self._questions, base, figures, len(every), apart)
+        figure_names = (*Arithmetic(self._questions, (), names).names, *extra)
+        by_question = parted(self._questions, base, figures, len(figure_names), apart)
         return Sweep(
             set_name=self._set_name,
             grid=grid,
             cutoffs=tuple(sorted(set(cutoffs))),
             as_shown=as_shown,
             questions=len(self._questions),
-            names=every,
-            figures=figures[:, : len(every)].copy(),
-            base=dict(zip(every, base[0, : len(every)].tolist(), strict=True)),
+            names=figure_names,
+            figures=figures[:, : len(figure_names)].copy(),
+            base=dict(zip(figure_names, base[0, : len(figure_names)].tolist(), strict=True)),
             by_question=by_question,
             seconds=seconds.arithmetic,
             fetch_seconds=before.fetching + seconds.fetching,
@@ -221,7 +221,7 @@ class Sweeper:
         return passes * len(self._questions)
 
     def _figures(
-        self, grid: Grid, request: Asked, effort: WeightedProgress
+        self, grid: Grid, request: SweepMetrics, effort: WeightedProgress
     ) -> tuple[Floats, Seconds]:
         """Shape (recipes, names), and after these the questions whose figures are told apart."""
         as_shown, with_context = request.as_shown, request.with_context
@@ -408,7 +408,7 @@ class Swept:
         searches = [self.searches[number] for numbers in pairs.values() for number in numbers]
         field = self.source.field(max(searches, key=_depth), pairs, on_progress)
         if field is not None:
-            self._tokens(field.every.keys)
+            self._tokens(field.all_candidates.keys)
             for by in {By.of(search) for search in searches}:
                 if by.relevance == "cosine":
                     field.layout(by)

@@ -281,10 +281,10 @@ class Tuner:
         """The split of the whole set, of which not every question may count, and its groups."""
         with self._services.database.read() as connection:
             question_set = question_rows.get_question_set(connection, self._base_id, self._set_name)
-            every = question_rows.usable(connection, self._base_id, question_set.id)
-        groups, divided = groups_of(every), (question_set.split_seed, question_set.split_share)
+            questions = question_rows.usable(connection, self._base_id, question_set.id)
+        groups, divided = groups_of(questions), (question_set.split_seed, question_set.split_share)
         try:
-            parts = split_questions(every, question_set.split_share, question_set.split_seed)
+            parts = split_questions(questions, question_set.split_share, question_set.split_seed)
             return divided, parts, groups
         except InvalidInput:
             return divided, None, groups

@@ -108,13 +108,13 @@ class WhatIf:
         figures = self.tuner.figures(recipes, ["ndcg@10"], self.part)
         refused = figures.by_question("correct_refusal")
         parts = [figures.metrics["ndcg@10"], *([] if refused is None else [refused])]
-        every = np.concatenate(parts, axis=1)
-        scores = every.mean(axis=1)
+        values = np.concatenate(parts, axis=1)
+        scores = values.mean(axis=1)
         question_ids = [*figures.labelled, *(figures.refusable if refused is not None else ())]
         top, here = (
-            dict(zip(question_ids, every[place].tolist(), strict=True))
+            dict(zip(question_ids, values[place].tolist(), strict=True))
             for place in (int(np.argmax(scores[:-1])), -1)
         )
-        best = compare("score", top, here, groups=figures.groups, picked_from=len(every) - 1)
+        best = compare("score", top, here, groups=figures.groups, picked_from=len(values) - 1)
         table = scores[:-1].reshape(len(weights), len(x)).tolist()
         return ScoreMap(weights, x, table, float(scores[-1]), refused is not None, best)

@@ -139,9 +139,15 @@ class Trace:
         """Names what was found, and what became of it, however long that took."""
         parts = [
             *(self.question, self.words, self.passages, self.threshold, self.relevance),
-            [_told(hit) for hit in self.hits],
+            [_identity(hit) for hit in self.hits],
             *(
-                (s.name, s.taken, s.given, s.failed, [(_told(d.hit), d.reason) for d in s.dropped])
+                (
+                    s.name,
+                    s.taken,
+                    s.given,
+                    s.failed,
+                    [(_identity(d.hit), d.reason) for d in s.dropped],
+                )
                 for s in self.stages
             ),
         ]
@@ -165,5 +171,5 @@ class Trace:
         return tuple(hit for hit in self.hits if hit.chunk.key not in out)
 
 
-def _told(hit: Hit) -> tuple[object, ...]:
+def _identity(hit: Hit) -> tuple[object, ...]:
     return hit.chunk.key, hit.rank, hit.score, hit.relevance, hit.base, *hit.parts.items()

@@ -435,7 +435,7 @@ class Workspace:
 
 def do_job() -> None:
     """Does the job that the process which started this one has claimed, or shares in it."""
-    request = process.asked_of(sys.stdin.buffer)
+    request = process.read_task(sys.stdin.buffer)
     workspace = Workspace(Settings.from_json(request["settings"]))
     if "share" in request:
         share(workspace._services, request["share"], request["owner"])

@@ -81,16 +81,16 @@ class OwnTokens:
         self._note("tokens", "create", f"{row.name} ({', '.join(row.scopes)})")
         return secret, row
 
-    def every(self) -> list[TokenRow]:
+    def list_all(self) -> list[TokenRow]:
         """The asker's tokens, newest first."""
         if self._asker.link is not None:
             return []
         mine = self._asker.person.id
-        return [row for row in self._tokens.every() if row.owner == mine]
+        return [row for row in self._tokens.list_all() if row.owner == mine]
 
     def revoke(self, token_id: str) -> None:
         """Lets nobody in by one of these tokens any more. Raises NotFound."""
-        token = next((row for row in self.every() if row.id == token_id), None)
+        token = next((row for row in self.list_all() if row.id == token_id), None)
         if token is None:
             raise NotFound(f"There is no token {token_id!r}.")
         self._tokens.revoke(token_id)
@@ -105,9 +105,9 @@ class OwnTools:
         self._administrator = administrator
         self._note = note
 
-    def every(self) -> list[HttpTool]:
+    def list_all(self) -> list[HttpTool]:
         """All tools by name."""
-        return self._tools.every()
+        return self._tools.list_all()
 
     def unset(self, tool: HttpTool) -> Any:
         """The variables that a tool needs and that are not set."""

@@ -26,7 +26,7 @@ def measure(_folder: Path, *, logged: int = LOGGED, repeated: int = REPEATED) ->
         base, job = workspace.start_demo()
         workspace.jobs.run(job)
         recipe = base.recipe().with_fields({"answer.provider": "openai", "answer.memory": 3})
-        sets = base.questions.every()
+        sets = base.questions.list_all()
         asked = [each.text for held in sets for each in base.questions.labelled(held.name)]
         recorded = [_told(base, asked[n % len(asked)]) for n in range(logged)]
         added = [_timed(base, question, recipe) for question in asked[:repeated]]

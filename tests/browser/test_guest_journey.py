@@ -94,7 +94,7 @@ def _stops(base: KnowledgeBase) -> list[TourStop]:
     document = turn.citations[0].document_id
     explainer = base.explain(QUESTION, recipe)
     best = explainer.trace.hits[0].chunk.key
-    new, old = base.runs.every()
+    new, old = base.runs.list_all()
     (compared,) = base.runs.compare([new.id], old.id, "ndcg@10", None)
     return [
         *answer_stops(turn, {document: base.documents.document(document).text}),

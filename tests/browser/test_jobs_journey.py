@@ -76,7 +76,7 @@ def test_an_evaluation_that_was_left_is_there_when_it_is_done(
         page.get_by_role("button", name="Evaluate").wait_for()
         workspace = workspace_at(warm_home)
         base = workspace.base("handbook")
-        (run,) = base.runs.every()
+        (run,) = base.runs.list_all()
         assert (run.question_set, run.questions) == ("many", QUESTIONS)
         shown = page.get_by_test_id("stMetricValue").first
         expect(shown).to_have_text(f"{run.metrics['ndcg@10']:.3f}")

@@ -164,7 +164,7 @@ def test_rows_of_a_collection_are_found_in_its_corpus(
 
 def test_the_same_run_gives_the_same_bytes(here: Workspace, tmp_path: Path) -> None:
     for name in ("one.zip", "two.zip"):
-        run = here.base("handbook").runs.every()[0].id
+        run = here.base("handbook").runs.list_all()[0].id
         (tmp_path / "at").mkdir(exist_ok=True)
         here.bundle(run, tmp_path / "at" / "run.zip", with_documents=True)
         (tmp_path / "at" / "run.zip").rename(tmp_path / name)
@@ -175,7 +175,7 @@ def test_a_run_whose_questions_or_documents_changed_is_not_bundled(
     here: Workspace, tmp_path: Path
 ) -> None:
     base = here.base("handbook")
-    first = base.runs.every()[0].id
+    first = base.runs.list_all()[0].id
     base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)
     with pytest.raises(InvalidInput, match="questions changed since run"):
         here.bundle(first, tmp_path / "run.zip")
@@ -237,7 +237,7 @@ def test_the_parts_are_what_the_contract_says(here: Workspace, tmp_path: Path) -
 def test_the_command_line_bundles_and_repeats(
     here: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, target = here.base("handbook").runs.every()[0].id, str(tmp_path / "run.zip")
+    run, target = here.base("handbook").runs.list_all()[0].id, str(tmp_path / "run.zip")
     at = ["--home", str(tmp_path / "here"), "--json"]
     assert main(["bundle", run, "-o", target, "--with-documents", *at]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == target

@@ -88,7 +88,7 @@ def test_tags_and_dates_arrive_as_they_were(here: Workspace, tmp_path: Path) -> 
     assert [(each.name, each.tags, each.added) for each in copy.documents.documents(index)] == [
         (each.name, each.tags, each.added) for each in base.documents.documents(index)
     ]
-    there.bundle(copy.runs.every()[0].id, tmp_path / "again.zip", with_documents=True)
+    there.bundle(copy.runs.list_all()[0].id, tmp_path / "again.zip", with_documents=True)
     first, second = (parts_of(tmp_path / name) for name in ("run.zip", "again.zip"))
     assert first["documents.json"] == second["documents.json"]
 

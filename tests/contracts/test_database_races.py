@@ -63,7 +63,7 @@ def test_a_question_is_collected_once_into_a_set_that_is_made_once(base: Knowled
         base.question_edits.collect(f"set {number}", f"Who is it {number}?")
 
     assert _race(collect) == Counter()
-    sets = {item.name: item.questions for item in base.questions.every()}
+    sets = {item.name: item.questions for item in base.questions.list_all()}
     assert sets == {f"set {number}": 1 for number in range(ROUNDS)}
 
 
@@ -81,7 +81,7 @@ def test_the_same_evaluation_is_queued_once(workspace: Workspace, base: Knowledg
     assert len(queued) == ROUNDS
     for job in queued:
         assert workspace.jobs.run(job.id).status == "done"
-    assert {run.id for run in base.runs.every()} == {str(job.payload["run"]) for job in queued}
+    assert {run.id for run in base.runs.list_all()} == {str(job.payload["run"]) for job in queued}
 
 
 def test_recipes_are_saved_by_many(base: KnowledgeBase) -> None:

@@ -95,14 +95,16 @@ def test_a_generated_client_fills_searches_and_measures_a_knowledge_base(
         assert done.finished >= done.created
 
         question = "When does unused leave lapse?"
-        trace = call("search.search_passages", "manuals", body=models.Asked(question=question))
+        trace = call(
+            "search.search_passages", "manuals", body=models.SearchRequest(question=question)
+        )
         assert isinstance(trace, models.TraceData)
         assert [hit.text for hit in trace.hits] == ["Unused leave lapses on 31 March."]
         assert trace.hits[0].parts.additional_properties["bm25"] > 0
-        body = models.ToExplain(question=question, find="31 March")
+        body = models.ExplainRequest(question=question, find="31 March")
         explained = call("search.explain_passage", "manuals", body=body)
         assert (type(explained), explained.found[0].rank) == (models.FindingsData, 1)
-        answer = call("answers.ask_question", "manuals", body=models.ToAnswer(question=question))
+        answer = call("answers.ask_question", "manuals", body=models.AskRequest(question=question))
         assert (answer.mode, answer.citations[0].document) == ("quotes", "Leave")
 
         questions = call(
@@ -114,7 +116,7 @@ def test_a_generated_client_fills_searches_and_measures_a_knowledge_base(
         body = models.NewLabel(question_id=added.id, document_id=document.id, grade=1)
         label = call("labels.add_label", "manuals", "policies", body=body)
         assert (label.grade, label.end) == (1, None)
-        body = models.ToEvaluate(set_="policies")
+        body = models.EvaluateRequest(set_="policies")
         job = call("runs.start_evaluation", "manuals", body=body)
         workspace.jobs.run(job.id)
         run = call("runs.get_run", "manuals", call("jobs.get_job", job.id).run)

@@ -81,11 +81,11 @@ def test_killed_in_the_middle_of_its_answers(
     process.wait()
     kept = base.answer_evaluations.answers(run)
     assert 5 <= len(kept) < QUESTIONS
-    assert base.runs.every() == []
+    assert base.runs.list_all() == []
     assert workspace.jobs.get(job).active
 
     assert _working(workspace, job, log).wait(timeout=300) == 0
-    assert [each.id for each in base.runs.every()] == [run]
+    assert [each.id for each in base.runs.list_all()] == [run]
     answers = base.answer_evaluations.answers(run)
     assert len(answers) == QUESTIONS
     assert {key: answers[key] for key in kept} == kept

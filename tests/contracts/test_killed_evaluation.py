@@ -75,12 +75,12 @@ def _killed_when(process: subprocess.Popen[bytes], reached: Callable[[], bool]) 
 
 def _finished(workspace: Workspace, base: KnowledgeBase, job: int) -> Run:
     """The one run, after another process took up the job."""
-    before = {run.id for run in base.runs.every()}
+    before = {run.id for run in base.runs.list_all()}
     named = str(workspace.jobs.get(job).payload["run"])
     other = _working(workspace, job, "ends")
     assert other.wait(timeout=300) == 0
     assert workspace.jobs.get(job).status == "done"
-    after = [run for run in base.runs.every() if run.id not in before - {named}]
+    after = [run for run in base.runs.list_all() if run.id not in before - {named}]
     assert [run.id for run in after] == [named]
     return after[0]
 
@@ -101,7 +101,7 @@ def test_killed_in_the_middle(filled: tuple[Workspace, KnowledgeBase]) -> None:
         _working(workspace, job, "ends"), lambda: 0 < workspace.jobs.get(job).done < QUESTIONS
     )
     assert workspace.jobs.get(job).active
-    assert base.runs.every() == []
+    assert base.runs.list_all() == []
     _same(base, _finished(workspace, base, job))
 
 

@@ -72,7 +72,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     number = base.questions.save("replaced", ())
     job = base.evaluations.start("policies", QUICK)
     workspace.jobs.run(job)
-    run = base.runs.every()[0].id
+    run = base.runs.list_all()[0].id
     unused = QUICK.with_fields({"index.chunk_size": 12}).index
     base.documents.prepare_build(unused)
     ids = {

@@ -203,11 +203,11 @@ def test_no_secret_is_stored(workspace: Workspace, server: Script) -> None:
 def test_a_tool_is_replaced_and_removed(workspace: Workspace) -> None:
     define(workspace, "https://x.example")
     define(workspace, "https://y.example", most=3)
-    assert [(tool.url, tool.most) for tool in workspace.tools.every()] == [
+    assert [(tool.url, tool.most) for tool in workspace.tools.list_all()] == [
         ("https://y.example/?q={question}", 3)
     ]
     workspace.tools.remove("docs")
-    assert workspace.tools.every() == []
+    assert workspace.tools.list_all() == []
     with pytest.raises(NotFound):
         workspace.tools.remove("docs")
 

@@ -58,8 +58,8 @@ def test_the_spans_of_one_question(home: Path, base: KnowledgeBase, script: Scri
     assert answer.text == SAID
     retrieved = ("retrieve", [("embeddings fake", [])])
     assert spans.tree() == [("ask", [retrieved, ("answer", [("chat m", [])])])]
-    assert len({span.context.trace_id for span in spans.every()}) == 1
-    assert all(span.status.status_code is StatusCode.UNSET for span in spans.every())
+    assert len({span.context.trace_id for span in spans.list_all()}) == 1
+    assert all(span.status.status_code is StatusCode.UNSET for span in spans.list_all())
 
     ask = spans.attributes("ask")
     assert ask == {
@@ -114,8 +114,8 @@ def test_the_spans_of_one_question(home: Path, base: KnowledgeBase, script: Scri
 def test_parts_lie_within_the_whole(home: Path, base: KnowledgeBase, script: Script) -> None:
     with traced() as spans:
         assert with_model(home, script).ask(QUESTION, ASKED).answer.text == SAID
-    by_id = {span.context.span_id: span for span in spans.every()}
-    for span in spans.every():
+    by_id = {span.context.span_id: span for span in spans.list_all()}
+    for span in spans.list_all():
         if span.parent is not None:
             whole = by_id[span.parent.span_id]
             times = [whole.start_time, span.start_time, span.end_time, whole.end_time]
@@ -127,7 +127,7 @@ def test_without_being_asked_spans_hold_no_text(
 ) -> None:
     with traced() as spans:
         assert with_model(home, script).ask(QUESTION, ASKED).answer.text == SAID
-    for span in spans.every():
+    for span in spans.list_all():
         assert not [word for word in (*WORDS_OF_TEXTS, "handbook") if word in told(span)]
 
 
@@ -156,7 +156,7 @@ def test_with_content_spans_hold_question_passages_prompt_and_answer_and_no_key(
     assert json.loads(chat["gen_ai.output.messages"]) == [
         {"role": "assistant", "parts": [{"type": "text", "content": SAID}]}
     ]
-    assert not [span.name for span in spans.every() if "sk-secret" in told(span)]
+    assert not [span.name for span in spans.list_all() if "sk-secret" in told(span)]
 
 
 def test_quotes_ask_no_model(base: KnowledgeBase) -> None:
@@ -171,7 +171,7 @@ def test_a_search_alone_and_one_that_was_done_before(base: KnowledgeBase) -> Non
         base.search(QUESTION, VECTORS)
         base.search(QUESTION, VECTORS)
     assert spans.tree() == [("retrieve", [("embeddings fake", [])]), ("retrieve", [])]
-    cached = [(span.attributes or {})["touchstone.from_cache"] for span in spans.every()[1:]]
+    cached = [(span.attributes or {})["touchstone.from_cache"] for span in spans.list_all()[1:]]
     assert cached == [False, True]
 
 
@@ -184,11 +184,11 @@ def test_a_provider_that_fails_is_an_error_of_its_span_and_of_the_whole(
     ):
         answer = with_model(home, script).ask(QUESTION, ASKED).answer
     assert answer.status == "failed"
-    failed = {span.name for span in s.every() if span.status.status_code is StatusCode.ERROR}
+    failed = {span.name for span in s.list_all() if span.status.status_code is StatusCode.ERROR}
     assert failed == {"ask", "answer", "chat m"}
     assert s.attributes("chat m")["error.type"] == "ProviderRejected"
     assert s.attributes("ask")["touchstone.outcome"] == "failed"
-    assert not [span.name for span in s.every() if "leave" in told(span)]
+    assert not [span.name for span in s.list_all() if "leave" in told(span)]
 
 
 def test_a_search_that_fails_ends_the_whole(base: KnowledgeBase) -> None:
@@ -258,7 +258,7 @@ def test_a_request_goes_on_with_the_trace_of_who_asks(workspace: Workspace) -> N
         reply = asking.post(path, json=asked, headers={"traceparent": caller})
         assert reply.status_code == 200
         assert asking.post(path, json=asked, headers={"traceparent": "nonsense"}).status_code == 200
-    first, second = (span for span in spans.every() if span.name == route)
+    first, second = (span for span in spans.list_all() if span.name == route)
     assert first.parent is not None
     assert first.parent.is_remote
     assert f"{first.context.trace_id:032x}" == caller.split("-")[1]
@@ -304,7 +304,7 @@ def test_an_answer_that_is_stopped_ends_its_spans(
         assert next(stream) == "Until 30 "
         stream.close()
     assert spans.attributes("ask")["touchstone.outcome"] == "interrupted"
-    assert {span.name for span in spans.every()} >= {"ask", "answer", "chat m"}
+    assert {span.name for span in spans.list_all()} >= {"ask", "answer", "chat m"}
     assert spans.named("chat m").status.status_code is StatusCode.UNSET
 
 

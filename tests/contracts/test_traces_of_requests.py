@@ -28,7 +28,7 @@ def attributes(span: ReadableSpan) -> dict[str, object]:
 def test_a_request_for_vectors() -> None:
     with scripted(openai_vectors([3.0, 4.0], [0.0, 2.0])) as script, traced() as spans:
         embedder(script).embed(["unused leave", "trains"], "document")
-    (span,) = spans.every()
+    (span,) = spans.list_all()
     assert (span.name, span.kind) == ("embeddings m", SpanKind.CLIENT)
     assert attributes(span) == {
         "openinference.span.kind": "EMBEDDING",
@@ -45,7 +45,7 @@ def test_a_request_for_vectors() -> None:
 def test_texts_are_told_where_that_is_asked_for() -> None:
     with scripted(openai_vectors([3.0, 4.0], [0.0, 2.0])) as script, traced(EVERYTHING) as spans:
         embedder(script).embed(["unused leave", "trains"], "document")
-    told = attributes(spans.every()[0])
+    told = attributes(spans.list_all()[0])
     texts = [told[f"embedding.embeddings.{number}.embedding.text"] for number in (0, 1)]
     assert texts == ["unused leave", "trains"]
 
@@ -57,10 +57,10 @@ def test_each_request_is_a_span_and_one_that_fails_says_so() -> None:
         with pytest.raises(ProviderRejected):
             model.embed(["x"] * 65, "document")
     found = [
-        (each.status.status_code, attributes(each)["touchstone.texts"]) for each in spans.every()
+        (each.status.status_code, attributes(each)["touchstone.texts"]) for each in spans.list_all()
     ]
     assert found == [(StatusCode.UNSET, 64), (StatusCode.ERROR, 1)]
-    assert attributes(spans.every()[1])["error.type"] == "ProviderRejected"
+    assert attributes(spans.list_all()[1])["error.type"] == "ProviderRejected"
 
 
 def test_a_service_that_reranks_is_asked_below_the_search(home: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_questions_of_an_evaluation_are_parts_of_its_job(home: Path) -> None
 def test_what_a_judge_is_asked_is_a_part_of_its_job(home: Path) -> None:
     workspace, base = handbook(home)
     workspace.jobs.run(base.evaluations.start(SET, WORDS))
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     workspace.close()
     with scripted(openai_stream('{"reason": "so", "grade": 1}')) as script, traced() as spans:
         variables = {"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": f"{script.url}/v1"}

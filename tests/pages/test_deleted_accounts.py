@@ -25,7 +25,9 @@ def test_whoever_is_deleted_is_out_with_the_next_click(
     app.run()
     assert "This account was deleted" in said(app)
     assert "handbook" not in said(app)
-    assert "gone@example.org" not in [each.email for each in world.workspace.access.people.every()]
+    assert "gone@example.org" not in [
+        each.email for each in world.workspace.access.people.list_all()
+    ]
 
 
 def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(
@@ -37,7 +39,7 @@ def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(
     world.workspace.access.people.forget(gone)
     app = visit("returning", "settings.py", issued=before)  # another tab, the same cookie
     assert "This account was deleted" in said(app)
-    every = world.workspace.access.people.every
+    every = world.workspace.access.people.list_all
     assert gone.email not in [each.email for each in every()]
     app = visit("returning", "settings.py", issued=datetime.now(UTC))
     assert "Your account" in {each.value for each in app.header}
@@ -54,7 +56,7 @@ def test_who_deletes_the_own_account_is_signed_out(
     app.button(key="account_delete").click().run()
     app.button(key="account_delete_really").click().run()
     assert out == ["out"]
-    emails = [each.email for each in world.workspace.access.people.every()]
+    emails = [each.email for each in world.workspace.access.people.list_all()]
     assert "leaving@example.org" not in emails
 
 

@@ -62,7 +62,7 @@ class Stocked:
         self.home, workspace, base = home, world.workspace, world.base
         recipe = base.recipe()
         base.save_recipe(recipe.with_fields({"search.top_k": 3}))
-        one = base.runs.every()[0].id
+        one = base.runs.list_all()[0].id
         words = recipe.with_fields({"search.mode": "lexical", "search.threshold": 0.9})
         other = base.evaluator.evaluate("questions", words).run.id
         base.runs.pin(one)
@@ -220,7 +220,7 @@ def test_a_role_that_is_taken_meanwhile_ends_no_page(
     app = visit(role, page)
     base = session.opened().base("handbook")
     if role == GUEST:
-        base.links.revoke(base.links.every()[0].id)
+        base.links.revoke(base.links.list_all()[0].id)
     else:
         base.members.remove(f"{role}@example.org")
     change_all(app)

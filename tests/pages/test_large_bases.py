@@ -71,7 +71,7 @@ def test_all_figures_of_a_run_come_of_one_reading(
     evaluated: tuple[Workspace, KnowledgeBase],
 ) -> None:
     _, base = evaluated
-    run, before = (each.id for each in base.runs.every(SET))
+    run, before = (each.id for each in base.runs.list_all(SET))
     with statements() as opening:
         visit("metrics.py")
     assert sum("run_question.ranking" in each for each in opening) == 2

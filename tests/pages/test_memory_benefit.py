@@ -43,7 +43,7 @@ def test_answers_of_two_runs_are_compared_by_a_judge(
     for top_k in (1, 2):
         recipe = base.recipe().with_fields({"search.top_k": top_k})
         labelled.jobs.run(base.answer_evaluations.start("checks", recipe))
-    newer, older = (each.id for each in base.runs.every("checks"))
+    newer, older = (each.id for each in base.runs.list_all("checks"))
     labelled.jobs.run(base.preferences.start(newer, older, "ollama:judge"))
     app = open_page("runs.py", runs=f"{newer},{older}")
     app.session_state[f"runs_prefer_{newer}_{older}"] = True

@@ -37,7 +37,7 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
     app.button(key="metrics_evaluate").click().run()
     assert finished(labelled, "evaluate").status == "done"
     app.run()
-    (run,) = labelled.base("notes").runs.every()
+    (run,) = labelled.base("notes").runs.list_all()
     assert _cards(app) == {
         "nDCG@10": f"{run.metrics['ndcg@10']:.3f}",
         "MRR@10": f"{run.metrics['mrr@10']:.3f}",
@@ -313,7 +313,7 @@ def test_a_set_gets_another_name_and_keeps_its_run(
     app.text_input(key="set_name").set_value(" spot checks ")
     _press_both(app, "set_manage", "set_rename")
     assert not app.exception
-    assert [item.name for item in labelled.base("notes").questions.every()] == ["spot checks"]
+    assert [item.name for item in labelled.base("notes").questions.list_all()] == ["spot checks"]
     assert app.selectbox(key="set").value == "spot checks"
     assert list(app.dataframe[0].value["Name"]) == ["spot checks"]
     app = open_page("metrics.py")
@@ -329,7 +329,7 @@ def test_a_set_is_deleted_only_after_a_second_look(
     app.checkbox(key="set_sure").check()
     _press_both(app, "set_manage", "set_delete")
     assert not app.exception
-    assert labelled.base("notes").questions.every() == []
+    assert labelled.base("notes").questions.list_all() == []
     assert "Try the sample" in "\n".join(each.value for each in app.markdown)
 
 
@@ -367,7 +367,7 @@ def test_questions_are_made_and_wait_for_a_decision(
     app.button(key="questions_make_go").click().run()
     (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "generate"]
     labelled.jobs.run(job.id)
-    waiting = base.proposals.every("checks")
+    waiting = base.proposals.list_all("checks")
     assert waiting
     app = open_page("metrics.py", metrics="Question sets")
     table = next(each.value for each in app.dataframe if "Leak" in each.value)

@@ -18,7 +18,7 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert not app.exception
     assert finished(labelled, "evaluate-answers").status == "done"
     app.run()
-    run = labelled.base("notes").runs.every("checks")[0]
+    run = labelled.base("notes").runs.list_all("checks")[0]
     shown = {card.label: card.value for card in app.metric}
     assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
@@ -34,7 +34,7 @@ def test_the_prompts_of_answers_are_named(
     recipe = base.recipe().with_fields({"answer.provider": "ollama", "answer.model": "small"})
     job = base.answer_evaluations.start("checks", recipe)
     assert labelled.jobs.run(job).status == "done"
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     assert run.prompts == base.prompts.wording().version(recipe.answer.mode)
     said = [each.value for each in open_page("metrics.py").caption]
     assert f":material/edit_note: Prompts: {plain(run.prompts)}" in said

@@ -18,7 +18,7 @@ def test_what_answers_took_stands_beside_their_measures(
     fields = {"answer.provider": "openai", "answer.model": "gpt-4o-mini"}
     job = base.answer_evaluations.start("checks", base.recipe().with_fields(fields))
     assert labelled.jobs.run(job).status == "done"
-    run = base.runs.every()[0]
+    run = base.runs.list_all()[0]
     tokens, cost = base.runs.spent("checks")[run.id]
     app = open_page("runs.py")
     table = app.dataframe[0].value

@@ -72,7 +72,9 @@ def test_the_baseline_stands_on_top_of_better_runs(
 def test_runs_of_one_name_are_told_apart_by_their_time(
     base: KnowledgeBase, pair: tuple[str, str]
 ) -> None:
-    (row,) = [row for row in rows(base, "checks", "ndcg@10", base.runs.every()) if row.is_baseline]
+    (row,) = [
+        row for row in rows(base, "checks", "ndcg@10", base.runs.list_all()) if row.is_baseline
+    ]
     moments = {"a": (9, 5, 1), "b": (9, 5, 2), "c": (10, 0, 0), "d": (11, 0, 0), "e": (11, 0, 0)}
     board = [
         replace(row, run=replace(row.run, id=name * 8, created=datetime(2026, 1, 2, *moment)))
@@ -267,10 +269,10 @@ def test_deleting_asks_and_names_the_baseline(
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}")
     app.button(key="runs_delete").click().run()
-    assert {run.id for run in base.runs.every()} == {good, bad}
+    assert {run.id for run in base.runs.list_all()} == {good, bad}
     assert "The baseline is among them" in app.warning[0].value
     app.button(key="runs_delete_really").click().run()
-    assert base.runs.every() == []
+    assert base.runs.list_all() == []
 
 
 def test_a_run_that_cannot_be_repeated_has_no_bundle(

@@ -61,7 +61,7 @@ def test_a_tool_is_added(workspace: Workspace) -> None:
         headers="Authorization: Bearer TOUCHSTONE_TOOL_KEY",
         results="data.hits",
     )
-    [tool] = workspace.tools.every()
+    [tool] = workspace.tools.list_all()
     assert (tool.method, tool.results) == ("POST", "data.hits")
     assert tool.headers == {"Authorization": "Bearer TOUCHSTONE_TOOL_KEY"}
     assert r"needs TOUCHSTONE\_TOOL\_KEY" in texts(visit("settings.py"))
@@ -74,7 +74,7 @@ def test_a_secret_is_refused_and_not_repeated(workspace: Workspace) -> None:
     app = fill(app, name="wiki", url=url, headers="X-Key: s3cret")
     assert r"begins with TOUCHSTONE\_TOOL\_" in texts(app)
     assert "s3cret" not in texts(app)
-    assert workspace.tools.every() == []
+    assert workspace.tools.list_all() == []
 
 
 def test_a_real_call_shows_the_results_as_text(workspace: Workspace, server: Script) -> None:
@@ -96,10 +96,10 @@ def test_a_tool_is_changed_and_deleted_after_asking(workspace: Workspace) -> Non
     app = visit("settings.py")
     app.button(key="tools_edit_wiki").click().run()
     fill(app, "wiki", url="https://y.example/?q={question}")
-    assert [tool.url for tool in workspace.tools.every()] == ["https://y.example/?q={question}"]
+    assert [tool.url for tool in workspace.tools.list_all()] == ["https://y.example/?q={question}"]
     app = visit("settings.py")
     app.button(key="tools_delete_wiki").click().run()
-    assert len(workspace.tools.every()) == 1
+    assert len(workspace.tools.list_all()) == 1
     assert [each.label for each in app.button if each.key == "tools_delete_really"] == ["Delete"]
     workspace.tools.remove("wiki")
     assert "No tools yet." in texts(visit("settings.py"))
@@ -125,7 +125,7 @@ def test_what_is_typed_stays_when_another_tool_is_opened(workspace: Workspace) -
     app.button(key="tools_edit_wiki").click().run()  # which closes it: what was typed is given up
     app.button(key="tools_edit_wiki").click().run()
     assert app.text_input(key="tools_url_wiki").value == "https://x.example/?q={question}"
-    said = {tool.name: (tool.url, tool.description) for tool in workspace.tools.every()}
+    said = {tool.name: (tool.url, tool.description) for tool in workspace.tools.list_all()}
     assert said == {
         "pumps": ("https://z.example/?q={question}", "state of pumps"),
         "wiki": ("https://x.example/?q={question}", ""),

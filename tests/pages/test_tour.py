@@ -123,7 +123,7 @@ def test_what_another_tab_added_while_somebody_types_is_kept(
 def test_a_link_leads_to_the_tour(base: KnowledgeBase, tour: int, open_page: OpenPage) -> None:
     app = open_page("tour.py", tour=str(tour))
     app.button(key="tour_share").click().run()
-    (link,) = base.links.every()
+    (link,) = base.links.list_all()
     assert link.name == "For the board"
     (code,) = app.main.code
     assert code.value.endswith(f"/tour/{tour}")

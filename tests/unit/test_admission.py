@@ -79,7 +79,7 @@ def test_cheap_requests_do_not_wait_behind_dear_ones(
     """Four reports of a token are taken, of which two are made at a time; other tokens wait."""
     workspace, base = handbook(home)
     workspace.jobs.run(base.evaluations.start(SET, base.recipe()))
-    [run] = base.runs.every()
+    [run] = base.runs.list_all()
     release, begun = threading.Event(), threading.Semaphore(0)
 
     def blocked(self: Reports, run_id: str, baseline: str | None = None) -> str:

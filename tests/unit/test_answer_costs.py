@@ -10,7 +10,7 @@ import pytest
 
 from rag import Budget, Cost, InvalidFile, InvalidInput, KnowledgeBase, Settings, Workspace
 from rag.providers import price_of, read_prices
-from rag.runs.quality.spending import money, told_cost
+from rag.runs.quality.spending import cost_text, money
 from rag.types import Delta, Message, Usage
 from tests.answer_runs import ASKED, ASKING, PRICED, Chat, evaluated, with_chat
 from tests.runs import SET, handbook
@@ -105,10 +105,10 @@ def test_money_is_told_with_digits_that_count() -> None:
         "0.0123 USD",
         "0.000021 USD",
     ]
-    assert told_cost([]) == ""
-    assert told_cost([None, None]) == "cost unknown"
-    assert told_cost([Cost(1, "USD"), None, Cost(2, "USD")]) == "3.00 USD, not known for 1"
-    assert told_cost([Cost(1, "USD"), Cost(2, "EUR")]) == "2.00 EUR and 1.00 USD"
+    assert cost_text([]) == ""
+    assert cost_text([None, None]) == "cost unknown"
+    assert cost_text([Cost(1, "USD"), None, Cost(2, "USD")]) == "3.00 USD, not known for 1"
+    assert cost_text([Cost(1, "USD"), Cost(2, "EUR")]) == "2.00 EUR and 1.00 USD"
 
 
 def test_a_run_knows_what_its_answers_and_its_judge_cost(
@@ -118,7 +118,7 @@ def test_a_run_knows_what_its_answers_and_its_judge_cost(
     with_chat(monkeypatch, Chat())
     monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
     evaluated(workspace, base, PRICED, judge="openai:gpt-4o")
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     answers = base.answer_evaluations.answers(run.id)
     asked = [each for each in answers.values() if each.tokens]
     assert len(asked) == ASKED
@@ -139,7 +139,7 @@ def test_a_price_that_is_not_known_is_said(
     workspace, base = parts
     with_chat(monkeypatch, Chat())
     evaluated(workspace, base, ASKING.with_fields({"answer.provider": "mistral"}))
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     assert run.environment["answers"].endswith("cost unknown")
     assert base.runs.spent(SET) == {run.id: (110 * ASKED, "cost unknown")}
 
@@ -232,7 +232,7 @@ def test_replies_that_are_no_grade_count_toward_the_budget_of_answers(
     assert said.startswith("Paused at the budget: ")
     assert chat.calls == 3  # an answer, and two tries to grade it
     evaluated(workspace, base, PRICED, judge="openai:gpt-4o")
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     held = base.answer_evaluations.answers(run.id).values()
     assert {each.judge_tokens for each in held if each.tokens} == {220}
     assert base.runs.spent(SET) == {run.id: (ASKED * 330, "0.0029 USD")}

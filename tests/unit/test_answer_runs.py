@@ -26,7 +26,7 @@ def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
 def test_quotes_are_measured_without_a_model(parts: tuple[Workspace, KnowledgeBase]) -> None:
     workspace, base = parts
     message = evaluated(workspace, base, WORDS)
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     assert message == f"Run {run.id} is stored."
     assert run.metrics["groundedness"] == 1.0
     assert "ndcg@10" in run.metrics
@@ -43,7 +43,7 @@ def test_doubts_are_measured_by_the_answers_of_the_job(
 ) -> None:
     workspace, base = parts
     evaluated(workspace, base, WORDS)
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     answers = base.answer_evaluations.answers(run.id)
     doubts = {name: answer.metrics.get("correct_doubt") for name, answer in answers.items()}
     (unanswerable,) = (name for name, value in doubts.items() if value is not None)
@@ -61,7 +61,7 @@ def test_a_run_took_as_long_as_its_answers(
     clock = count(0.0, 50.0)
     monkeypatch.setattr("rag.runs.quality.answer_job.perf_counter", lambda: next(clock))
     evaluated(*parts, WORDS)
-    (run,) = parts[1].runs.every()
+    (run,) = parts[1].runs.list_all()
     assert run.seconds >= 50.0
 
 
@@ -76,10 +76,10 @@ def test_a_budget_pauses_and_the_next_go_does_the_rest(
         said
         == f"Paused at the budget: 2 of {COUNT} questions are answered. Evaluate again to go on."
     )
-    assert base.runs.every() == []
+    assert base.runs.list_all() == []
     evaluated(workspace, base, ASKING)
     assert chat.calls == ASKED
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     assert f"{110 * ASKED} in all" in run.environment["answers"]
 
 
@@ -98,7 +98,7 @@ def test_a_run_knows_its_prompts_and_a_comparison_says_when_they_differ(
     base.prompts.reset(prompt)
     evaluated(workspace, base, ASKING)  # goes on in another wording
     evaluated(workspace, base, WORDS)
-    quotes, mixed, first = base.runs.every()
+    quotes, mixed, first = base.runs.list_all()
     both = " ".join(sorted([shipped, edited]))
     assert [each.prompts for each in (quotes, mixed, first)] == ["", both, shipped]
     told = base.runs.differences(mixed.id, first.id).sentences
@@ -119,7 +119,7 @@ def test_a_provider_that_goes_away_loses_nothing(
     )
     evaluated(workspace, base, ASKING)
     assert chat.calls == ASKED + 1  # the one that failed, again
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     assert run.environment["answers"].startswith(f"{COUNT - 1} answered, 1 refused; ")
 
 
@@ -133,7 +133,7 @@ def test_a_provider_that_stays_away_is_not_asked_for_every_question(
     said = evaluated(workspace, base, ASKING)
     assert chat.calls == 3
     assert said.startswith("Paused: 0 of ")
-    assert base.runs.every() == []
+    assert base.runs.list_all() == []
 
 
 def test_a_judge_grades_answers(
@@ -146,7 +146,7 @@ def test_a_judge_grades_answers(
     base.question_edits.edit_question(SET, question.id, answer="In the handbook.")
     monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
     evaluated(workspace, base, ASKING, judge="ollama:judge")
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     assert run.metrics["judged_groundedness"] == 1.0
     assert run.metrics["judged_correctness"] == 0.5  # 1 of 2
 

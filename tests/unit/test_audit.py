@@ -99,7 +99,7 @@ def test_the_log_outlives_an_account_without_its_name(workspace: Workspace) -> N
     ben.base("manuals").conversations.open(None)
     assert ben.forget(person) == {"conversations": 1, "votes": 0, "tokens": 1, "memberships": 1}
     assert workspace.access.tokens.holder(secret) is None
-    assert [each.email for each in workspace.access.people.every()] == ["ann@example.org"]
+    assert [each.email for each in workspace.access.people.list_all()] == ["ann@example.org"]
     lines = workspace.access.audit.lines()
     assert {audit_actor(line) for line in lines} == {"deleted account"}
     rows = audit_csv(lines).splitlines()

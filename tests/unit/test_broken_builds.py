@@ -124,7 +124,7 @@ def test_an_index_that_was_never_built_is_not_measured(base: KnowledgeBase, fiel
         base.evaluator.evaluate("checks", other)
     with pytest.raises(InvalidInput, match="none of the labelled documents"):
         base.tuning.tuner("checks").figures([other], ["ndcg@10"])
-    assert base.runs.every() == []
+    assert base.runs.list_all() == []
 
 
 @impossible

@@ -310,7 +310,7 @@ def test_questions_of_users_know_that_and_can_be_left_out(workspace: Workspace) 
     by_text = {item.text: item for item in base.questions.labelled("mixed")}
     [label] = by_text["What is a hotel?"].labels
     assert (by_text["What is a hotel?"].origin, label.origin) == ("users", "users")
-    assert base.questions.every()[0].from_users == 1
+    assert base.questions.list_all()[0].from_users == 1
     whole = base.evaluator.evaluate("mixed", QUICK, (1, 3))
     some = base.evaluator.evaluate("mixed", QUICK, (1, 3), without_users=True)
     assert (whole.run.questions, some.run.questions) == (2, 1)

@@ -65,8 +65,8 @@ def same(copy: KnowledgeBase, base: KnowledgeBase) -> None:
     assert copy.saved_recipes() == base.saved_recipes()
     assert copy.recipe_names.given() == base.recipe_names.given()
     assert copy.prompts.versions("strict") == base.prompts.versions("strict")
-    sets = [(s.name, s.version, s.questions, s.changed) for s in base.questions.every()]
-    assert [(s.name, s.version, s.questions, s.changed) for s in copy.questions.every()] == sets
+    sets = [(s.name, s.version, s.questions, s.changed) for s in base.questions.list_all()]
+    assert [(s.name, s.version, s.questions, s.changed) for s in copy.questions.list_all()] == sets
     asked, known = copy.questions.usable("policies"), base.questions.usable("policies")
     assert asked == known
     assert [span.grade for question in asked for span in question.evidence] == [2]
@@ -82,9 +82,9 @@ def test_a_copy_holds_what_was_written_and_nobodys_traces(workspace: Workspace) 
     )
     same(copy, base)
     assert copy.documents.original(held(copy)[0].id) == base.documents.original(held(base)[0].id)
-    assert copy.runs.every() == []
+    assert copy.runs.list_all() == []
     assert copy.conversations.recent() == []
-    assert copy.members.every() == []
+    assert copy.members.list_all() == []
 
 
 def test_a_copy_and_its_source_go_their_own_ways(workspace: Workspace) -> None:
@@ -155,7 +155,7 @@ def test_only_an_owner_copies_and_owns_the_copy(workspace: Workspace) -> None:
         view(workspace, editor).duplicate("manuals", "mine")
     copy, job = ann.duplicate("manuals", "mine")
     assert ann.jobs.get(job).base == "mine"
-    assert [(m.person.email, m.role) for m in copy.members.every()] == [
+    assert [(m.person.email, m.role) for m in copy.members.list_all()] == [
         ("ann@example.org", "owner")
     ]
     assert [info.name for info in view(workspace, editor).bases()] == ["manuals"]

@@ -5,7 +5,7 @@ from argparse import Namespace
 import pytest
 
 from rag import Recipe, with_embedder_weight
-from rag.cli import asked
+from rag.cli import targets
 from rag.errors import InvalidRecipe
 
 LLAMA = {"index.embedder": "wordllama"}
@@ -37,4 +37,4 @@ def test_an_unknown_embedder_is_named() -> None:
 @pytest.mark.parametrize(("more", "weight"), [([], 0.35), (["search.dense_weight=0.6"], 0.6)])
 def test_the_command_line_sets_it_too(more: list[str], weight: float) -> None:
     args = Namespace(recipe=None, set=["index.embedder=wordllama", *more])
-    assert asked.recipe(args, Recipe()).search.dense_weight == weight
+    assert targets.recipe(args, Recipe()).search.dense_weight == weight

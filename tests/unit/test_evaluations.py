@@ -51,7 +51,7 @@ def test_the_run_is_that_of_an_evaluation_in_the_foreground(
     job = base.evaluations.start(SET, WORDS)
     done = workspace.jobs.run(job)
     assert (done.status, done.title) == ("done", f"Evaluating {SET}")
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     assert run.id == done.payload["run"]
     expected = base.evaluator.evaluate(SET, WORDS)
     assert (run.metrics, run.recipe) == (expected.run.metrics, WORDS)
@@ -69,7 +69,7 @@ def test_the_same_work_is_queued_once_while_it_waits(
     assert other != job
     for each in (job, other):
         assert workspace.jobs.run(each).status == "done"
-    assert len(base.runs.every()) == 2
+    assert len(base.runs.list_all()) == 2
     again = base.evaluations.start(SET, WORDS)
     assert again not in (job, other)
     workspace.jobs.cancel(again)
@@ -95,11 +95,11 @@ def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
         patched.setattr(rows, "finish", killed)
         with pytest.raises(Killed):
             workspace.jobs.run(job)
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     workspace.close()
     later = workspace_at(home)
     assert later.jobs.run(job).status == "done"
-    assert later.base(base.name).runs.every() == [run]
+    assert later.base(base.name).runs.list_all() == [run]
 
 
 def test_progress_counts_questions_and_never_goes_back(
@@ -122,7 +122,7 @@ def test_an_evaluation_that_is_stopped_stores_nothing(
 
     with pytest.raises(Cancelled):
         evaluate(_services(workspace), _job(workspace, base), _Heard(3, stop))
-    assert base.runs.every() == []
+    assert base.runs.list_all() == []
 
 
 def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(
@@ -155,7 +155,7 @@ def test_a_set_that_is_renamed_meanwhile_keeps_its_run(
     workspace, base = parts
     heard = _Heard(3, lambda: base.question_edits.rename_set(SET, "other"))
     evaluate(_services(workspace), _job(workspace, base), heard)
-    assert [run.question_set for run in base.runs.every()] == ["other"]
+    assert [run.question_set for run in base.runs.list_all()] == ["other"]
 
 
 def test_what_cannot_be_evaluated_is_not_queued(parts: tuple[Workspace, KnowledgeBase]) -> None:

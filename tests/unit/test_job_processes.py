@@ -76,7 +76,7 @@ def test_a_process_that_ends_before_its_job_failed_at_it(database: Database, bas
 
 def test_a_process_ends_with_the_one_that_started_it() -> None:
     code = (
-        "import sys, time; from rag.jobs.process import asked_of; asked_of(sys.stdin.buffer)\n"
+        "import sys, time; from rag.jobs.process import read_task; read_task(sys.stdin.buffer)\n"
         "time.sleep(600)"
     )
     with python(code) as process:

@@ -380,4 +380,4 @@ def test_questions_of_two_bases_are_made_in_turns(workspace: Workspace) -> None:
     workspace.jobs.start()
     over = [ended(workspace.jobs, job) for job in jobs]
     assert [job.message for job in over] == ["3 of 3 questions proposed"] * 2
-    assert [len(base.proposals.every("checks")) for base in bases] == [3, 3]
+    assert [len(base.proposals.list_all("checks")) for base in bases] == [3, 3]

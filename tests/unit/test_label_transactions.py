@@ -36,7 +36,7 @@ def passage(base: KnowledgeBase) -> Chunk:
 
 def state(base: KnowledgeBase) -> object:
     """The version of the set with its questions and labels; None where there is no set."""
-    if SET not in {item.name for item in base.questions.every()}:
+    if SET not in {item.name for item in base.questions.list_all()}:
         return None
     held = [
         (item.text, item.answerable, [(label.quote, label.grade) for label in item.labels])

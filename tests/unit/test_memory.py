@@ -53,7 +53,7 @@ def shown(base: KnowledgeBase, question: str = ALIKE, **more: object) -> list[in
 
 def test_a_turn_is_remembered_with_outcome_sources_and_vector(base: KnowledgeBase) -> None:
     turn = told(base, ASK_LEAVE)
-    [held] = base.memory.every()
+    [held] = base.memory.list_all()
     kept = held.interaction
     assert (kept.turn, kept.question, kept.outcome) == (turn, ASK_LEAVE, "answered")
     assert (kept.follow_up, kept.thumb, kept.corrected) == (False, 0, False)
@@ -70,7 +70,7 @@ def test_the_second_question_of_a_conversation_is_a_follow_up(base: KnowledgeBas
     talk = base.conversations.open(None)
     told(base, ASK_LEAVE, talk=talk)
     told(base, "Why does the pump make a grinding noise?", talk=talk)
-    assert [held.interaction.follow_up for held in base.memory.every()] == [True, False]
+    assert [held.interaction.follow_up for held in base.memory.list_all()] == [True, False]
 
 
 def test_another_version_of_the_first_question_is_none(base: KnowledgeBase) -> None:
@@ -78,7 +78,7 @@ def test_another_version_of_the_first_question_is_none(base: KnowledgeBase) -> N
     first = told(base, ASK_LEAVE, talk=talk)
     again = base.conversations.ask(talk, ASK_LEAVE, ASKING, instead_of=first)
     base.conversations.conclude(again, base.ask(ASK_LEAVE, QUICK).answer)
-    assert [held.interaction.follow_up for held in base.memory.every()] == [False, False]
+    assert [held.interaction.follow_up for held in base.memory.list_all()] == [False, False]
 
 
 def test_what_is_alike_and_was_answered_is_an_example(base: KnowledgeBase) -> None:
@@ -111,7 +111,7 @@ def test_a_thumb_up_raises_and_a_thumb_down_excludes(base: KnowledgeBase) -> Non
     ]
     base.conversations.rate(second, -1)
     assert shown(base) == [first]
-    assert [each.standing for each in base.memory.every()] == ["thumb down", "usable"]
+    assert [each.standing for each in base.memory.list_all()] == ["thumb down", "usable"]
 
 
 def test_a_deleted_source_makes_what_rests_on_it_unused_at_the_next_question(
@@ -121,7 +121,7 @@ def test_a_deleted_source_makes_what_rests_on_it_unused_at_the_next_question(
     assert shown(base) == [turn]
     base.documents.delete_documents([document_id(base, "leave.txt")])
     assert shown(base) == []
-    [held] = base.memory.every()
+    [held] = base.memory.list_all()
     assert (held.standing, held.gone) == ("stale", ("leave.txt",))
 
 
@@ -137,7 +137,7 @@ def test_a_new_version_of_a_source_and_an_exclusion_count_as_a_change(
     document = document_id(base, "pump.txt")
     base.passage_edits.add(document, "exclude", (4, 8))
     assert shown(base, noise) == []
-    assert {held.interaction.turn for held in base.memory.every() if held.gone} == {turn, pump}
+    assert {held.interaction.turn for held in base.memory.list_all() if held.gone} == {turn, pump}
 
 
 def test_a_source_whose_text_is_read_otherwise_is_stale(base: KnowledgeBase) -> None:
@@ -146,7 +146,7 @@ def test_a_source_whose_text_is_read_otherwise_is_stale(base: KnowledgeBase) -> 
         connection.exec_driver_sql(
             "UPDATE document_part SET text = replace(text, '30 June', '31 May!')"
         )
-    assert [held.standing for held in base.memory.every()] == ["stale"]
+    assert [held.standing for held in base.memory.list_all()] == ["stale"]
 
 
 def test_what_was_refused_or_failed_is_held_and_never_shown(base: KnowledgeBase) -> None:
@@ -155,9 +155,9 @@ def test_what_was_refused_or_failed_is_held_and_never_shown(base: KnowledgeBase)
         turn = base.conversations.ask(base.conversations.open(None), ALIKE, QUICK)
         base.conversations.conclude(turn, Answer("No.", (), trace, "grounded", status))
     assert shown(base) == []
-    outcomes = [held.interaction.outcome for held in base.memory.every()]
+    outcomes = [held.interaction.outcome for held in base.memory.list_all()]
     assert outcomes == ["failed", "interrupted", "refused"]
-    assert {held.standing for held in base.memory.every()} == {"not answered"}
+    assert {held.standing for held in base.memory.list_all()} == {"not answered"}
 
 
 def test_an_answer_that_cites_nothing_is_never_shown(base: KnowledgeBase) -> None:
@@ -165,7 +165,7 @@ def test_an_answer_that_cites_nothing_is_never_shown(base: KnowledgeBase) -> Non
     turn = base.conversations.ask(base.conversations.open(None), ALIKE, QUICK)
     base.conversations.conclude(turn, Answer("June.", (), trace, "general", "complete"))
     assert shown(base) == []
-    assert [held.standing for held in base.memory.every()] == ["no source"]
+    assert [held.standing for held in base.memory.list_all()] == ["no source"]
 
 
 def test_the_same_conversation_and_questions_to_leave_out_give_no_example(
@@ -229,7 +229,7 @@ def test_one_is_corrected(base: KnowledgeBase) -> None:
 def test_one_is_deleted_and_its_turn_stays(base: KnowledgeBase) -> None:
     turn = told(base, ASK_LEAVE)
     base.memory.delete(turn)
-    assert (base.memory.every(), base.memory.count(), shown(base)) == ([], 0, [])
+    assert (base.memory.list_all(), base.memory.count(), shown(base)) == ([], 0, [])
     assert [stored.id for stored in base.conversations.turns(1)] == [turn]
     with pytest.raises(NotFound, match=f"no interaction {turn}"):
         base.memory.delete(turn)
@@ -240,7 +240,7 @@ def test_another_knowledge_base_has_another_memory(
 ) -> None:
     turn = told(base, ASK_LEAVE)
     other = workspace.create("other", QUICK)
-    assert (other.memory.every(), shown(other)) == ([], [])
+    assert (other.memory.list_all(), shown(other)) == ([], [])
     with pytest.raises(NotFound):
         other.memory.correct(turn, answer="x")
 

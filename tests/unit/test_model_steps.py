@@ -119,7 +119,7 @@ def test_a_recipe_whose_step_never_works_is_not_measured(base: KnowledgeBase) ->
     base.exchange.import_file("checks", "checks.jsonl", QUESTIONS)
     with pytest.raises(ProviderUnavailable, match="'expansions' of the recipe does not work"):
         base.evaluator.evaluate("checks", QUICK.with_fields({"search.expansions": 2}))
-    assert base.runs.every() == []
+    assert base.runs.list_all() == []
 
 
 def test_a_recipe_with_a_working_step_is_measured(base: KnowledgeBase, server: Script) -> None:

@@ -46,9 +46,9 @@ def _grades(base: KnowledgeBase) -> dict[int, int]:
 
 
 def test_a_set_tells_which_questions_are_in_it(base: KnowledgeBase, chunks: list[Chunk]) -> None:
-    assert not base.passage_labels.asked(SET)(TEXT)
+    assert not base.passage_labels.contains(SET)(TEXT)
     _grade(base, chunks[0], 2)
-    asked = base.passage_labels.asked(SET)
+    asked = base.passage_labels.contains(SET)
     assert asked(TEXT.upper().replace(" ", "  "))
     assert not asked("Is that so?")
 

@@ -102,7 +102,7 @@ def test_all_that_changes_something_is_audited(workspace: Workspace) -> None:
     assert unrecorded == {
         "documents.prepare_build",
         "evaluator.measure",
-        "links.every",
+        "links.list_all",
         "maps.draw",
         "reviews.dismiss",
         "reviews.figures",
@@ -239,7 +239,7 @@ def test_the_last_owner_stays(workspace: Workspace) -> None:
             act()
     base.members.add("ben@example.org", "owner")
     view(workspace, ann).leave("manuals")
-    assert [each.person for each in workspace.base("manuals").members.every()] == [ben]
+    assert [each.person for each in workspace.base("manuals").members.list_all()] == [ben]
 
 
 def test_a_first_start_queues_the_sample(workspace: Workspace, home: Path) -> None:
@@ -293,7 +293,7 @@ def test_a_run_of_somebody_else_is_not_told_from_none(workspace: Workspace, tmp_
     base.question_edits.create_set("policies")
     base.question_edits.add_question("policies", "When is leave lost?", answerable=False)
     workspace.jobs.run(base.evaluations.start("policies", QUICK))
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     for name in (run.id, "0" * len(run.id)):
         with pytest.raises(NotFound) as caught:
             ben.bundle(name, tmp_path / "run.zip")
@@ -321,11 +321,11 @@ def test_conversations_of_members_are_their_own(workspace: Workspace) -> None:
 def test_tokens_are_seen_and_revoked_by_their_owner(workspace: Workspace) -> None:
     ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
     _, row = ann.tokens.create("mine", ["read"])
-    assert ben.tokens.every() == []
+    assert ben.tokens.list_all() == []
     with pytest.raises(NotFound):
         ben.tokens.revoke(row.id)
     ann.tokens.revoke(row.id)
-    assert not ann.tokens.every()[0].valid
+    assert not ann.tokens.list_all()[0].valid
 
 
 def test_only_an_administrator_changes_tools(workspace: Workspace) -> None:

@@ -61,7 +61,7 @@ def runs(
     chat.said = "It is in the handbook, which is better [1]."
     evaluated(workspace, base, OTHER)
     chat.calls = 0
-    better, worse = (run.id for run in base.runs.every())
+    better, worse = (run.id for run in base.runs.list_all())
     return better, worse
 
 

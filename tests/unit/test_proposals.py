@@ -66,7 +66,7 @@ def test_without_a_model_queries_are_cut_and_wait(
 ) -> None:
     job = _made(workspace, base, OFFLINE_KINDS, 3)
     assert workspace.jobs.get(job).message == "3 of 3 questions proposed"
-    found = base.proposals.every(SET)
+    found = base.proposals.list_all(SET)
     assert sorted(item.origin for item in found) == sorted(OFFLINE_KINDS)
     for item in found:
         assert item.state == "proposed"
@@ -85,12 +85,12 @@ def test_accepted_ones_count_and_rejected_ones_are_kept(
     workspace: Workspace, base: KnowledgeBase
 ) -> None:
     _made(workspace, base, ["cloze"], 3)
-    one, two, three = [item.id for item in base.proposals.every(SET)]
+    one, two, three = [item.id for item in base.proposals.list_all(SET)]
     base.question_edits.edit_question(SET, one, text="How long may it run?")
     base.proposals.accept(SET, [one])
     base.proposals.reject(SET, [two])
-    assert [item.id for item in base.proposals.every(SET)] == [three]
-    assert [item.id for item in base.proposals.every(SET, rejected=True)] == [two]
+    assert [item.id for item in base.proposals.list_all(SET)] == [three]
+    assert [item.id for item in base.proposals.list_all(SET, rejected=True)] == [two]
     (counting,) = base.questions.usable(SET)
     assert (counting.id, counting.text) == (one, "How long may it run?")
     assert base.questions.named(SET).version == 3
@@ -108,10 +108,10 @@ def test_importing_a_set_leaves_proposals_waiting(
     workspace: Workspace, base: KnowledgeBase
 ) -> None:
     _made(workspace, base, ["cloze"], 2)
-    waiting = base.proposals.every(SET)
+    waiting = base.proposals.list_all(SET)
     rows = [{"id": "q1", "text": "Why?"}, {"id": waiting[0].id, "text": "Mine now?"}]
     base.exchange.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
-    assert base.proposals.every(SET) == waiting[1:]
+    assert base.proposals.list_all(SET) == waiting[1:]
     assert [item.text for item in base.questions.usable(SET)] == ["Why?", "Mine now?"]
     assert len(base.exchange.export_text(SET, "jsonl").splitlines()) == 2
 
@@ -122,7 +122,7 @@ def test_a_model_writes_every_kind(
     chat = ScriptedChat(_sentence)
     _speak(monkeypatch, chat)
     _made(workspace, base, ["factual", "two-passage", "unanswerable"], 6)
-    found = base.proposals.every(SET)
+    found = base.proposals.list_all(SET)
     assert {item.origin: len(item.labels) for item in found} == {
         "factual": 1,
         "two-passage": 2,
@@ -151,7 +151,7 @@ def test_what_cannot_be_made_is_noted_and_the_rest_goes_on(
         "",
         *["The set has this question already."] * 2,
     ]
-    assert len(base.proposals.every(SET)) == 3
+    assert len(base.proposals.list_all(SET)) == 3
 
 
 def test_an_unreachable_model_ends_the_job_but_loses_nothing(
@@ -165,7 +165,7 @@ def test_an_unreachable_model_ends_the_job_but_loses_nothing(
     row = workspace.jobs.get(job)
     assert (row.status, row.message) == ("failed", "The server is away. Start it.")
     assert [item.status for item in workspace.jobs.items(job)] == ["added", "waiting", "waiting"]
-    assert len(base.proposals.every(SET)) == 1
+    assert len(base.proposals.list_all(SET)) == 1
 
 
 @pytest.mark.parametrize(
@@ -183,10 +183,10 @@ def test_what_cannot_be_asked_for(
 ) -> None:
     with pytest.raises(InvalidInput, match=said):
         base.proposals.request(SET, kinds, number, QUICK)
-    assert base.questions.every() == []
+    assert base.questions.list_all() == []
     for fewest_and_most in (1, 500):
         base.proposals.request(SET, ["cloze"], fewest_and_most, QUICK)
-    assert [found.name for found in base.questions.every()] == [SET]
+    assert [found.name for found in base.questions.list_all()] == [SET]
 
 
 def test_nothing_can_be_made_from_nothing(workspace: Workspace) -> None:
@@ -210,5 +210,5 @@ def test_a_passage_with_nothing_to_ask_for_gives_way_to_another(workspace: Works
     for seed in range(6):  # some take the short one first
         job = base.proposals.request(f"set {seed}", ["cloze"], 1, QUICK, seed)
         assert workspace.jobs.run(job).message == "1 of 1 questions proposed"
-        (made,) = base.proposals.every(f"set {seed}")
+        (made,) = base.proposals.list_all(f"set {seed}")
         assert [label.document_name for label in made.labels] == ["pump.md"]

@@ -49,15 +49,15 @@ def test_a_set_is_created_empty_renamed_and_deleted(base: KnowledgeBase) -> None
     with pytest.raises(InvalidInput, match="1 to 80 characters"):
         base.question_edits.create_set("x" * 81)
     base.question_edits.create_set("x" * 80)
-    assert [item.name for item in base.questions.every()] == [SET, "x" * 80]
+    assert [item.name for item in base.questions.list_all()] == [SET, "x" * 80]
     base.question_edits.delete_set("x" * 80)
     base.question_edits.create_set("other")
     with pytest.raises(AlreadyExists):
         base.question_edits.rename_set("other", SET)
     base.question_edits.rename_set(SET, "renamed")
-    assert [item.name for item in base.questions.every()] == ["other", "renamed"]
+    assert [item.name for item in base.questions.list_all()] == ["other", "renamed"]
     base.question_edits.delete_set("renamed")
-    assert [item.name for item in base.questions.every()] == ["other"]
+    assert [item.name for item in base.questions.list_all()] == ["other"]
     with pytest.raises(NotFound, match="renamed"):
         base.question_edits.delete_set("renamed")
 
@@ -167,7 +167,7 @@ def test_a_renamed_set_keeps_its_runs_and_baseline(base: KnowledgeBase) -> None:
     run = base.evaluator.evaluate(SET, QUICK, (1, 3)).run.id
     base.runs.pin(run)
     base.question_edits.rename_set(SET, "renamed")
-    assert [each.id for each in base.runs.every("renamed")] == [run]
+    assert [each.id for each in base.runs.list_all("renamed")] == [run]
     assert base.questions.named("renamed").version == base.runs.get(run).set_version
     pinned = base.runs.baseline("renamed")
     assert pinned is not None

@@ -124,7 +124,7 @@ def test_columns_that_are_no_field_are_refused_with_a_guess(base: KnowledgeBase)
         base.exchange.import_file("set", "a.csv", content)
     assert "“passage” looks like “quote”, “relevance” looks like “grade”" in raised.value.hint
     assert "--column quote=passage or --ignore-column passage" in raised.value.hint
-    assert base.questions.every() == []
+    assert base.questions.list_all() == []
     columns = {"quote": "passage", "grade": "Relevance"}
     base.exchange.import_file("set", "a.csv", content, columns=columns)
     (question,) = base.questions.labelled("set")

@@ -60,7 +60,7 @@ def test_it_tells_which_prompts_the_answers_had_and_what_they_took(
     workspace, base = handbook(home)
     with_chat(monkeypatch, Chat())
     evaluated(workspace, base, PRICED)
-    (run,) = base.runs.every()
+    (run,) = base.runs.list_all()
     text = Page(base.reports.html(run.id)).text
     prompts = base.prompts.wording().version(PRICED.answer.mode)
     assert f"Prompts {prompts} Answers 4 answered, 1 refused; " in text

@@ -80,7 +80,7 @@ def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(
     words, vectors = _run(base), _run(base, VECTORS)
     base.runs.pin(words)
     rows = base.runs.leaderboard(SET, "ndcg@3")
-    figures = {run.id: run.metrics["ndcg@3"] for run in base.runs.every(SET)}
+    figures = {run.id: run.metrics["ndcg@3"] for run in base.runs.list_all(SET)}
     assert [row.value for row in rows] == sorted(figures.values(), reverse=True)
     by_id = {row.run.id: row for row in rows}
     assert {name: row.value for name, row in by_id.items()} == figures
@@ -275,7 +275,7 @@ def test_runs_of_different_question_sets_are_not_compared(base: KnowledgeBase) -
     first = _run(base)
     base.exchange.import_file("other", "questions.jsonl", QUESTIONS)
     other = base.evaluator.evaluate("other", WORDS).run.id
-    assert [run.id for run in base.runs.every("other")] == [other]
+    assert [run.id for run in base.runs.list_all("other")] == [other]
     with pytest.raises(InvalidInput, match="measured 'other'"):
         base.runs.compare([other], first)
 

@@ -80,7 +80,7 @@ def test_who_was_deleted_does_not_come_back_by_the_sign_in_of_before(
     for issued in (before, before - timedelta(days=20), None):
         with pytest.raises(NotAllowed, match="This account was deleted"):
             found.sign_in(claims(issued))
-    assert [person.email for person in found.every()] == ["ann@example.org"]
+    assert [person.email for person in found.list_all()] == ["ann@example.org"]
     anew = found.sign_in(claims(datetime.now(UTC)))
     assert anew.id != ben.id
     assert view(workspace, anew).bases() == []

@@ -32,12 +32,12 @@ def test_a_token_opens_until_it_is_revoked(workspace: Workspace) -> None:
     found = workspace.access.tokens.holder(secret)
     assert found is not None
     assert (found.id, found.scopes) == (row.id, ("read", "ask"))
-    (kept,) = workspace.access.tokens.every()
+    (kept,) = workspace.access.tokens.list_all()
     assert kept.used is not None
     assert datetime.now(UTC) - kept.used < timedelta(minutes=1)
     workspace.access.tokens.revoke(row.id)
     assert workspace.access.tokens.holder(secret) is None
-    assert [each.valid for each in workspace.access.tokens.every()] == [False]
+    assert [each.valid for each in workspace.access.tokens.list_all()] == [False]
 
 
 def test_a_token_expires(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_bad_tokens_are_refused(workspace: Workspace) -> None:
             workspace.access.tokens.create(name, scopes, days)
     with pytest.raises(NotFound):
         workspace.access.tokens.revoke("nobody")
-    assert workspace.access.tokens.every() == []
+    assert workspace.access.tokens.list_all() == []
 
 
 def test_a_rate_is_held_and_comes_back() -> None:

@@ -131,9 +131,9 @@ def test_a_set_of_proposals_is_made_with_its_job_or_not_at_all(
         patch.setattr(jobs, "create", killed)
         with pytest.raises(KeyboardInterrupt):
             base.proposals.request("checks", ["cloze"], 1, QUICK)
-    assert base.questions.every() == []
+    assert base.questions.list_all() == []
     base.proposals.request("checks", ["cloze"], 1, QUICK)
-    assert [item.name for item in base.questions.every()] == ["checks"]
+    assert [item.name for item in base.questions.list_all()] == ["checks"]
 
 
 def test_a_tour_begins_with_its_stops_or_not_at_all(

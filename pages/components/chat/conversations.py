@@ -18,7 +18,7 @@ from rag import Conversation, KnowledgeBase, Turn, counted
 
 CONVERSATION = turn_view.TALK
 _CHOICES = "chat_choices"  # how often another conversation was chosen
-_HELD = "chat_talks"  # the conversation that goes on, by knowledge base
+_OPEN_BY_BASE = "chat_talks"  # the conversation that goes on, by knowledge base
 LATEST = 8  # turns of a conversation that are drawn at first
 _LISTED = 12
 _DIGITS = 9  # more than any conversation has, and few enough for an integer of SQL
@@ -27,7 +27,7 @@ _LONGEST = 70  # characters of a question in the list
 
 def current(base: KnowledgeBase, parameter: str) -> Conversation | None:
     """The conversation that ``wanted`` numbers; else the one that this visitor had here last."""
-    last_opened = _held().get(base.id)
+    last_opened = _open_by_base().get(base.id)
     named = int(parameter) if parameter.isdecimal() and len(parameter) <= _DIGITS else None
     for conversation_id in dict.fromkeys((named, last_opened)):
         conversation = None if conversation_id is None else base.conversations.find(conversation_id)
@@ -39,14 +39,14 @@ def current(base: KnowledgeBase, parameter: str) -> Conversation | None:
 
 def remember(base: KnowledgeBase, conversation_id: int) -> int:
     """Makes it the one that goes on when the visitor comes back from another page."""
-    _held()[base.id] = conversation_id
+    _open_by_base()[base.id] = conversation_id
     return conversation_id
 
 
 def start_anew(base: KnowledgeBase) -> None:
     """The next question opens a conversation."""
     _close_menu()
-    _held().pop(base.id, None)
+    _open_by_base().pop(base.id, None)
     forget_address()
 
 
@@ -168,6 +168,6 @@ def forget_address() -> None:
         st.query_params.pop(name, None)
 
 
-def _held() -> dict[int, int]:
-    last_opened: dict[int, int] = st.session_state.setdefault(_HELD, {})
+def _open_by_base() -> dict[int, int]:
+    last_opened: dict[int, int] = st.session_state.setdefault(_OPEN_BY_BASE, {})
     return last_opened

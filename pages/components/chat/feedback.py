@@ -55,7 +55,7 @@ def _reason(base: KnowledgeBase, turn: Turn) -> None:
     action_button("Send", f"chat_why_keep_{turn.id}", "check", _explain, *keep, type="primary")
 
 
-def told(turn: Turn) -> str:
+def sentence(turn: Turn) -> str:
     """The reason and the correction of a failed answer, as Markdown; empty without both."""
     reason = f":orange-badge[{plain(turn.reason)}]" if turn.reason else ""
     right = f"Right would be: {plain(turn.correction)}" if turn.correction else ""

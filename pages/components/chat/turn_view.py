@@ -180,7 +180,7 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
         st.markdown(lines(turn.answer))
         return
     with guard():
-        also = federation.known(turn.also)
+        also = federation.existing_bases(turn.also)
         trace = retrieval.search(base, turn.complete, _usable(base, turn.recipe), also)
         search_notes(trace)
         if (refusal := trace.stage("refuse")) is not None and refusal.dropped and not trace.hits:
@@ -362,7 +362,7 @@ def retrieved(base: KnowledgeBase, turn: Turn) -> Sequence[Hit]:
     """Return the hits of a turn, or its nearest candidates; nothing if the search now fails."""
     with guard():
         trace = retrieval.search(
-            base, turn.complete, _usable(base, turn.recipe), federation.known(turn.also)
+            base, turn.complete, _usable(base, turn.recipe), federation.existing_bases(turn.also)
         )
         return trace.hits or trace.candidates[:NEAREST]
     return ()

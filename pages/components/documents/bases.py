@@ -24,16 +24,16 @@ def bases_view() -> None:
     if not bases():
         new_base_button("documents_new")
         return
-    every, chosen = workspace().overview(), base().name
-    number = next((at for at, overview in enumerate(every) if overview.name == chosen), 0)
+    overviews, chosen = workspace().overview(), base().name
+    number = next((at for at, overview in enumerate(overviews) if overview.name == chosen), 0)
     with st.expander(
-        f"{counted(len(every), 'knowledge base')}: {plain(chosen)} is open",
+        f"{counted(len(overviews), 'knowledge base')}: {plain(chosen)} is open",
         icon=":material/database:",
-        expanded=len(every) > 1,
+        expanded=len(overviews) > 1,
         key="documents_bases",
     ):
-        picked = _table(every) if len(every) > 1 else None
-        overview = every[number if picked is None else picked]
+        picked = _table(overviews) if len(overviews) > 1 else None
+        overview = overviews[number if picked is None else picked]
         with st.container(horizontal=True, gap="small"):
             if overview.name != chosen:
                 name = plain(overview.name)
@@ -55,7 +55,7 @@ def bases_view() -> None:
         st.caption(f"Rename, Duplicate and Delete apply to **{plain(overview.name)}**.")
 
 
-def _table(every: Sequence[BaseOverview]) -> int | None:
+def _table(overviews: Sequence[BaseOverview]) -> int | None:
     """Draws the table; returns the picked row."""
     rows = [
         {
@@ -65,22 +65,22 @@ def _table(every: Sequence[BaseOverview]) -> int | None:
             "Questions": overview.questions,
             "Last run": overview.last_run,
         }
-        for overview in every
+        for overview in overviews
     ]
-    names = "|".join(overview.name for overview in every)
+    names = "|".join(overview.name for overview in overviews)
     picked = pick_rows(
         rows,
         f"documents_bases_{hash(names)}",
         [],
         "single-row",
-        height=_TALLEST if len(every) > 7 else "auto",
+        height=_TALLEST if len(overviews) > 7 else "auto",
         column_config={
             "Name": st.column_config.TextColumn(width="medium"),
             "Last run": st.column_config.DatetimeColumn(format="distance"),
         },
         alt="Knowledge bases with documents, passages, questions and the last run.",
     )
-    return next((at for at in picked if at < len(every)), None)
+    return next((at for at in picked if at < len(overviews)), None)
 
 
 @st.dialog("Rename the knowledge base", icon=":material/edit:")
@@ -124,7 +124,7 @@ def _confirm_delete(overview: BaseOverview) -> None:
     notices()
     if not any(info.id == overview.id for info in workspace().bases()):
         st.rerun()  # deleted: by the button below, or in another tab
-    sizes = _held(workspace().base_with_id(overview.id))
+    sizes = _contents(workspace().base_with_id(overview.id))
     st.markdown(
         f"This permanently deletes **{plain(name)}** with everything in it: {sizes}, all "
         "labels and conversations."
@@ -139,12 +139,12 @@ def _confirm_delete(overview: BaseOverview) -> None:
     )
 
 
-def _held(held: KnowledgeBase) -> str:
+def _contents(base: KnowledgeBase) -> str:
     sizes = (
-        counted(len(held.documents.documents(held.recipe().index)), "document"),
-        counted(len(held.documents.builds()), "build"),
-        counted(len(held.questions.every()), "question set"),
-        counted(len(held.runs.every()), "run"),
+        counted(len(base.documents.documents(base.recipe().index)), "document"),
+        counted(len(base.documents.builds()), "build"),
+        counted(len(base.questions.list_all()), "question set"),
+        counted(len(base.runs.list_all()), "run"),
     )
     return ":gray[" + " · ".join(sizes) + "]"
 

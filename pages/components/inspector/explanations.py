@@ -34,7 +34,7 @@ def compare(
     base: KnowledgeBase, question: str, before: Recipe, after: Recipe, set_name: str | None
 ) -> RetrievalComparison:
     """Two recipes on one question. Raises TouchstoneError."""
-    versions = {item.name: str(item.changed) for item in base.questions.every()}
+    versions = {item.name: str(item.changed) for item in base.questions.list_all()}
     labels = set_name, versions.get(set_name or "")
     states = base.state(before), base.state(after)
     return _compare(base, before, after, question, labels, states)

@@ -50,7 +50,7 @@ def compare_view(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
         return
     compared = explanations.compare(base, trace.question, recipe, other, st.session_state.get(SET))
     before, after = listed(compared)
-    st.caption(_told(differences))
+    st.caption(_sentence(differences))
     _figures(compared, sum(passage.other is not None for passage in after))
     moves_chart(compared)
     left, right = st.columns(2, gap="medium")
@@ -81,7 +81,7 @@ def _other(base: KnowledgeBase, recipe: Recipe) -> Recipe | None:
 
 
 def _of_run(base: KnowledgeBase) -> Recipe | None:
-    runs = {run.id: run for run in base.runs.every()}
+    runs = {run.id: run for run in base.runs.list_all()}
     if not runs:
         st.caption("No run yet: evaluate a question set on Metrics.")
         return None
@@ -105,7 +105,7 @@ def fields(text: str) -> dict[str, Any]:
     return changes
 
 
-def _told(differences: dict[str, tuple[Any, Any]]) -> str:
+def _sentence(differences: dict[str, tuple[Any, Any]]) -> str:
     parts = [
         f"{name} {json.dumps(one)} → {json.dumps(other)}"
         for name, (one, other) in differences.items()

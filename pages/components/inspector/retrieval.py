@@ -22,22 +22,22 @@ def search(
     question: str,
     recipe: Recipe,
     also: Sequence[FurtherBase] = (),
-    said: Sequence[Message] = (),
+    history: Sequence[Message] = (),
     *,
     anew: bool = False,
 ) -> Trace:
     """The trace of a question. Raises TouchstoneError.
 
-    ``said`` is the conversation before it. A trace in which a step failed is held for a moment, or
-    every touch of a page would wait for a server that is down; ``anew`` tries again at once.
+    ``history`` is the conversation before it. A trace in which a step failed is kept for a moment,
+    or every touch of a page would wait for a server that is down; ``anew`` tries again at once.
     """
     beside = workspace().beside(base.name, also)
-    said = tuple(said) if recipe.search.rewrite else ()
-    request = base.state(recipe, beside), question, said
+    history = tuple(history) if recipe.search.rewrite else ()
+    request = base.state(recipe, beside), question, history
     failed = st.session_state.get(_FAILED)
     if failed is not None and not anew and failed.answers(request):
         return failed.trace
-    trace = base.search(question, recipe, beside, said)
+    trace = base.search(question, recipe, beside, history)
     if trace.failures:
         st.session_state[_FAILED] = _Failed(request, time.monotonic() + PATIENCE, trace)
     return trace
@@ -47,12 +47,12 @@ def search(
 class _Failed:
     """The last search in which a step failed, held until a moment of the monotonic clock."""
 
-    asked: tuple[object, ...]
+    request: tuple[object, ...]
     until: float
     trace: Trace
 
     def answers(self, request: tuple[object, ...]) -> bool:
-        return request == self.asked and time.monotonic() < self.until
+        return request == self.request and time.monotonic() < self.until
 
 
 def is_empty(base: KnowledgeBase) -> bool:

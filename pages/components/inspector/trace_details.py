@@ -209,13 +209,13 @@ def attribution_view(
         st.caption("Select a passage to see which parts contribute to its cosine.")
         return
     attribution = explanations.attribution(
-        base, trace, recipe, selected.chunk.key, wanted=_asked(selected)
+        base, trace, recipe, selected.chunk.key, wanted=_attribution_wanted(selected)
     )
     if attribution is not None:
         _draw(attribution, selected)
 
 
-def _asked(selected: Hit) -> bool:
+def _attribution_wanted(selected: Hit) -> bool:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
             f"{plain(selected.document)}, {placed(selected)}: cosine "

@@ -42,9 +42,9 @@ def targets(base: KnowledgeBase) -> tuple[list[str], int | None]:
     The questions that come with the sample are never it: whoever labels does that in a set of
     their own, which is made if there is none.
     """
-    every = [item.name for item in question_sets(base)]
-    own = [name for name in every if name != SAMPLE] or [FIRST_SET]
-    return own + [name for name in every if name == SAMPLE], 0 if len(own) == 1 else None
+    names = [item.name for item in question_sets(base)]
+    own = [name for name in names if name != SAMPLE] or [FIRST_SET]
+    return own + [name for name in names if name == SAMPLE], 0 if len(own) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class Grading:
     recipe: Recipe
     set_name: str
     question: str
-    known: QuestionLabels
+    labels: QuestionLabels
 
     def buttons(self, chunk: Chunk) -> None:
         """One button a grade; the grade that a passage has is lit, and goes out by a click."""
-        grade = self.known.grades.get(chunk.key)
+        grade = self.labels.grades.get(chunk.key)
         key = f"inspector_grade_{chunk.id}"
         show(key, None if grade is None else str(grade))
         st.segmented_control(
@@ -125,7 +125,7 @@ def grading_bar(base: KnowledgeBase, question: str, recipe: Recipe) -> Grading:
         grading = Grading(base, recipe, name, question, _labels(base, sets, name, question, recipe))
         with guard():
             _question_buttons(grading)
-        st.markdown(state(grading.known))
+        st.markdown(state(grading.labels))
     return grading
 
 
@@ -159,7 +159,7 @@ def _preset(
 
 
 def _question_buttons(grading: Grading) -> None:
-    if grading.known.question_id is None and st.button(
+    if grading.labels.question_id is None and st.button(
         "Add question",
         key="inspector_collect",
         icon=":material/playlist_add:",
@@ -171,7 +171,7 @@ def _question_buttons(grading: Grading) -> None:
     ):
         _collect(grading)
         st.rerun()
-    if not grading.known.answerable:
+    if not grading.labels.answerable:
         options = {"key": "inspector_answerable", "icon": ":material/undo:"}
         options = offered(grading.base, "question_edits.edit_question", **options)
         if st.button("It has an answer", **options):
@@ -192,7 +192,7 @@ def _question_buttons(grading: Grading) -> None:
             ),
         ),
     ):
-        if grading.known.relevant:
+        if grading.labels.relevant:
             _confirm_unanswerable(grading)
         else:
             _mark_unanswerable(grading)
@@ -208,14 +208,14 @@ def _mark_unanswerable(grading: Grading) -> None:
         grading.set_name,
         grading.question,
         answerable=False,
-        discard_labels=grading.known.relevant > 0,
+        discard_labels=grading.labels.relevant > 0,
     )
 
 
 @st.dialog("No answer in the documents?", icon=":material/block:")
 def _confirm_unanswerable(grading: Grading) -> None:
     st.markdown(
-        f"The question has {counted(grading.known.relevant, 'label')} that say where it is "
+        f"The question has {counted(grading.labels.relevant, 'label')} that say where it is "
         "answered. They are deleted when you go on."
     )
     label = "Delete them, there is no answer"
@@ -226,14 +226,14 @@ def _labels(
     base: KnowledgeBase, sets: Sequence[QuestionSet], name: str, question: str, recipe: Recipe
 ) -> QuestionLabels:
     changed = {item.name: str(item.changed) for item in sets}
-    if name not in changed or not _asked(base, name, changed[name])(question):
+    if name not in changed or not _is_question(base, name, changed[name])(question):
         return QuestionLabels()
     return _read(base, name, changed[name], question, recipe.index)
 
 
 @shared_cache(16)
-def _asked(base: KnowledgeBase, name: str, changed: str) -> Callable[[str], bool]:
-    return base.passage_labels.asked(name)
+def _is_question(base: KnowledgeBase, name: str, changed: str) -> Callable[[str], bool]:
+    return base.passage_labels.contains(name)
 
 
 @shared_cache(64)

@@ -66,7 +66,7 @@ def import_dialog(base: KnowledgeBase) -> None:
             ignored = ignored_columns(table, columns)
     existing: Existing | None = "refuse"
     if judged:
-        names = [item.name for item in base.questions.every()]
+        names = [item.name for item in base.questions.list_all()]
         name = st.selectbox("Set that the judgements are for", names, key="metrics_judged_set")
     else:
         proposed = Path(file.name).stem if file else ""
@@ -92,7 +92,7 @@ def existing_choice(base: KnowledgeBase, name: str) -> Existing | None:
 
     Return "refuse" if no set has the name.
     """
-    present = {item.name: item for item in base.questions.every()}.get(name)
+    present = {item.name: item for item in base.questions.list_all()}.get(name)
     if present is None:
         return "refuse"  # should somebody make one meanwhile
     captions = {

@@ -36,7 +36,7 @@ _KINDS = {
     "heading": "Heading",
 }
 _ICON = ":material/rule:"
-_ASKED, _FIELDS = "questions_asked", ("set", "kinds", "number")
+_REQUEST_KEY, _FIELDS = "questions_asked", ("set", "kinds", "number")
 _LEAKING = 0.5  # from here on the words give the passage away
 
 
@@ -127,22 +127,22 @@ def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
             "but they are not natural questions. For natural questions, choose a provider in "
             "the recipe."
         )
-    st.text_input("Question set", set_name or FIRST_SET, key=f"{_ASKED}_set")
+    st.text_input("Question set", set_name or FIRST_SET, key=f"{_REQUEST_KEY}_set")
     st.pills(
         "Kinds",
         kinds,
         selection_mode="multi",
         default=kinds[:2],
         format_func=lambda kind: _KINDS.get(kind, kind),
-        key=f"{_ASKED}_kinds",
+        key=f"{_REQUEST_KEY}_kinds",
     )
-    st.number_input("How many", 1, 500, 20, key=f"{_ASKED}_number")
+    st.number_input("How many", 1, 500, 20, key=f"{_REQUEST_KEY}_number")
     st.caption("Each question shows its source and waits for your approval.")
     confirm_button("Make", "questions_make_go", _request, base, recipe)
 
 
 def _request(base: KnowledgeBase, recipe: Recipe) -> None:
-    name, kinds, number = (st.session_state[f"{_ASKED}_{field}"] for field in _FIELDS)
+    name, kinds, number = (st.session_state[f"{_REQUEST_KEY}_{field}"] for field in _FIELDS)
     base.proposals.request(name, kinds, int(number), recipe)
     later(
         partial(st.toast, "New questions appear as they are made.", icon=":material/auto_awesome:")
@@ -151,7 +151,7 @@ def _request(base: KnowledgeBase, recipe: Recipe) -> None:
 
 def proposals(base: KnowledgeBase, set_name: str) -> None:
     """Return the proposals that wait for a decision."""
-    waiting = base.proposals.every(set_name)
+    waiting = base.proposals.list_all(set_name)
     if not waiting:
         return
     with st.expander(f"{counted(len(waiting), 'question')} to accept or reject", icon=_ICON):

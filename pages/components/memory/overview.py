@@ -60,7 +60,7 @@ def memory(base: KnowledgeBase) -> None:
         return
     most = st.session_state.get(_MORE, PAGE)
     st.caption(f"{counted(total, 'interaction')}, the newest first")
-    interactions(base, base.memory.every(limit=most))
+    interactions(base, base.memory.list_all(limit=most))
     if total > most and st.button(
         "Show more", key="memory_show_more", icon=":material/expand_more:"
     ):
@@ -127,12 +127,12 @@ def _benefit(base: KnowledgeBase, recipe: Recipe) -> None:
         failure(job)
     effect = base.memory_trials.effect(name, recipe)
     if effect is not None:
-        _told(effect)
+        _effect(effect)
     elif len(jobs) > 1:  # one of them paused
         st.caption(f":material/pause_circle: {plain(jobs[-1].message)}")
 
 
-def _told(effect: MemoryEffect) -> None:
+def _effect(effect: MemoryEffect) -> None:
     icon = _ICONS.get(effect.figures.verdict, "drag_handle")
     st.markdown(f":material/{icon}: **{plain(effect.sentence)}**")
     for other in effect.others.values():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.shell.wording import capitalised
-from rag import Cost, OperationFigures, counted, money, told_cost
+from rag import Cost, OperationFigures, cost_text, counted, money
 
 
 def cards(figures: OperationFigures) -> None:
@@ -50,7 +50,7 @@ def _cost(costs: Sequence[Cost | None]) -> tuple[str, str, str]:
     currencies = {cost.currency for cost in priced}
     source = "By the table of prices at the time."
     if len(currencies) != 1:
-        return "Cost", "–", f"{source} {capitalised(told_cost(costs))}." if costs else source
+        return "Cost", "–", f"{source} {capitalised(cost_text(costs))}." if costs else source
     missing = len(costs) - len(priced)
     left_out = f" Not known of {counted(missing, 'answer')}, left out here." if missing else ""
     total = money(sum(cost.amount for cost in priced), "").strip()

@@ -90,7 +90,7 @@ def _row(base: KnowledgeBase, turn: TurnRow, where: str, badge: str) -> None:
             st.markdown(f"{badge} *asked by another visitor* {when}")
             return
         st.markdown(f"{badge} {plain(clipped(turn.question, LONGEST))} {when}")
-        st.caption(_told(turn))
+        st.caption(_metrics_line(turn))
         if st.button(
             "Inspect this",
             key=f"operations_{where}_{turn.id}",
@@ -103,7 +103,7 @@ def _row(base: KnowledgeBase, turn: TurnRow, where: str, badge: str) -> None:
                 turn_view.inspect(base, stored[-1])
 
 
-def _told(turn: TurnRow) -> str:
+def _metrics_line(turn: TurnRow) -> str:
     """The metrics of a turn in one line, without those that are unknown."""
     metrics = turn.metrics
     if not metrics:

@@ -12,7 +12,7 @@ from pages.components.shell.text import plain
 from rag import FurtherBase, InvalidInput, KnowledgeBase
 
 ALSO = "also"  # the URL's parameter, once for each base
-_HELD = "scope_held"  # what was chosen, by knowledge base
+_SELECTIONS = "scope_held"  # what was chosen, by knowledge base
 _DRAWN = "scope_drawn"  # the knowledge base that the picker was drawn for last
 
 
@@ -46,13 +46,13 @@ def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
     if chosen:
         with st.popover("How much they count", icon=":material/balance:", width="stretch"):
             also = tuple(_settings(name) for name in chosen)
-    _held()[base.id] = also
+    _selections()[base.id] = also
     return also
 
 
 def bring_back(base: KnowledgeBase, also: Sequence[str]) -> None:
     """Makes what a stored turn was asked of too the choice on the page that is opened next."""
-    _held()[base.id] = known(also)
+    _selections()[base.id] = existing_bases(also)
 
 
 def choose(base: KnowledgeBase, also: Sequence[str]) -> None:
@@ -61,8 +61,8 @@ def choose(base: KnowledgeBase, also: Sequence[str]) -> None:
     _restore(base)
 
 
-def _held() -> dict[int, tuple[FurtherBase, ...]]:
-    selections: dict[int, tuple[FurtherBase, ...]] = st.session_state.setdefault(_HELD, {})
+def _selections() -> dict[int, tuple[FurtherBase, ...]]:
+    selections: dict[int, tuple[FurtherBase, ...]] = st.session_state.setdefault(_SELECTIONS, {})
     return selections
 
 
@@ -71,7 +71,7 @@ def _restore(base: KnowledgeBase, unchosen: tuple[FurtherBase, ...] | None = Non
 
     ``unchosen`` is the choice where nobody made one; None leaves the address its say.
     """
-    selection = _held().get(base.id, unchosen)
+    selection = _selections().get(base.id, unchosen)
     if selection is None:
         return
     st.session_state[ALSO] = [further.name for further in selection]
@@ -85,7 +85,7 @@ def _restore(base: KnowledgeBase, unchosen: tuple[FurtherBase, ...] | None = Non
             st.session_state[f"also_least_{name}"] = further.threshold
 
 
-def known(also: Sequence[str]) -> tuple[FurtherBase, ...]:
+def existing_bases(also: Sequence[str]) -> tuple[FurtherBase, ...]:
     """The additional knowledge bases of a stored turn, without those that no longer exist."""
     names = {info.name for info in bases()}
     there = []

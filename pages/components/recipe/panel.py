@@ -254,7 +254,7 @@ class _Panel(Widgets):
             )
             self.draw("fuzzy", st.toggle, "Forgive misspellings")
             self.draw("prefix", st.toggle, "Match beginnings of words")
-        tools = [tool.name for tool in workspace().tools.every()]
+        tools = [tool.name for tool in workspace().tools.list_all()]
         names = list(dict.fromkeys([*tools, *search.tools, *self.saved.search.tools]))
         if names:
             self.draw(
@@ -298,15 +298,15 @@ class _Panel(Widgets):
 
         Tools that are called for every question are among them.
         """
-        every = [tool.name for tool in workspace().tools.every()]
+        tool_names = [tool.name for tool in workspace().tools.list_all()]
         chosen, saved_tools = self.recipe.answer.tools, self.saved.answer.tools
         self.draw(
             "may_call",
             st.multiselect,
             "Tools it may call",
-            lambda names: every if names is None else list(names),
+            lambda names: tool_names if names is None else list(names),
             tuple,
-            options=list(dict.fromkeys([*every, *(chosen or ()), *(saved_tools or ())])),
+            options=list(dict.fromkeys([*tool_names, *(chosen or ()), *(saved_tools or ())])),
             help="The model can call these tools, and those that are used for every question.",
             placeholder="none",
         )

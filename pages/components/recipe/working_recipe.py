@@ -95,7 +95,7 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _RecipeState:
     """A working recipe, and the saved one that it started from.
 
     ``contested`` are fields that the visitor changed, and somebody else too, who saved that.
@@ -105,7 +105,7 @@ class _Held:
     working: Recipe
     contested: frozenset[str] = frozenset()
 
-    def rebased(self, stored: Recipe) -> _Held:
+    def rebased(self, stored: Recipe) -> _RecipeState:
         """The visitor's changes on top of another saved recipe, whose other fields are taken."""
         mine, theirs = self.saved.differences(self.working), self.saved.differences(stored)
         if any(name.startswith("index.") for name in mine):  # of one index: no two halves
@@ -116,16 +116,16 @@ class _Held:
             merged = merged.with_fields({name: value for name, (_saved, value) in mine.items()})
         except InvalidRecipe:  # what both have does not go together
             merged = self.working
-        return _Held(stored, merged, self.contested | theirs.keys())._left()
+        return _RecipeState(stored, merged, self.contested | theirs.keys())._left()
 
-    def with_working(self, recipe: Recipe) -> _Held:
+    def with_working(self, recipe: Recipe) -> _RecipeState:
         """Another working recipe."""
-        return _Held(self.saved, recipe, self.contested)._left()
+        return _RecipeState(self.saved, recipe, self.contested)._left()
 
-    def _left(self) -> _Held:
+    def _left(self) -> _RecipeState:
         """The same with those fields contested alone that still differ."""
         differing = self.saved.differences(self.working).keys()
-        return _Held(self.saved, self.working, self.contested & differing)
+        return _RecipeState(self.saved, self.working, self.contested & differing)
 
 
 def settle(base: KnowledgeBase) -> None:
@@ -133,7 +133,7 @@ def settle(base: KnowledgeBase) -> None:
     stored, draft = base.recipe(), _all().get(base.id)
     if draft is None:
         fixed = bool(_all()) or guest()
-        _all()[base.id] = _Held(stored, stored if fixed else _with_url(base, stored))
+        _all()[base.id] = _RecipeState(stored, stored if fixed else _with_url(base, stored))
     elif draft.saved != stored:
         _all()[base.id] = draft.rebased(stored)
 
@@ -193,7 +193,7 @@ def save(base: KnowledgeBase, drawn: Recipe) -> None:
                 "Nothing is saved yet: compare both in the recipe of the sidebar, and choose.",
             )
         if base.save_recipe(draft.working, instead_of=draft.saved):
-            _all()[base.id] = _Held(draft.working, draft.working)
+            _all()[base.id] = _RecipeState(draft.working, draft.working)
             return
 
 
@@ -260,14 +260,14 @@ def needed(base: KnowledgeBase, part: Collection[str], *, opened: bool) -> bool:
     return not unfolded.isdisjoint(part)
 
 
-def _settled(base: KnowledgeBase) -> _Held:
+def _settled(base: KnowledgeBase) -> _RecipeState:
     if base.id not in _all():
         settle(base)
     return _all()[base.id]
 
 
-def _all() -> dict[int, _Held]:
-    drafts: dict[int, _Held] = st.session_state.setdefault(STATE, {})
+def _all() -> dict[int, _RecipeState]:
+    drafts: dict[int, _RecipeState] = st.session_state.setdefault(STATE, {})
     return drafts
 
 

@@ -161,7 +161,7 @@ def _bundled(base: KnowledgeBase, run: Run) -> dict[str, Any]:
 
 def _changed(base: KnowledgeBase, run: Run) -> bool:
     """Whether questions, documents or tags are others than when a run was made."""
-    versions = {item.name: item.version for item in base.questions.every()}
+    versions = {item.name: item.version for item in base.questions.list_all()}
     now = (versions.get(run.question_set), base.filter_digest(run.recipe))
     return documents_changed(base, run) or now != (run.set_version, run.filter_digest)
 

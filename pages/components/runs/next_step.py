@@ -72,7 +72,7 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
         text = "Add questions with known answers, so that you can measure retrieval."
         return Step(text, "metrics.py", "Add questions")
     chosen = _chosen(sets)
-    runs = base.runs.every(chosen.name)
+    runs = base.runs.list_all(chosen.name)
     labels = _label_count(base, chosen.name, readings.version_of(chosen))
     if labels < ENOUGH_LABELS:
         return _more_labels(chosen, labels, runs)

@@ -27,7 +27,7 @@ def questions_table(compared: RunComparison, scope: str) -> str | None:
     rows = [row for row in compared.rows if row.outcome == outcome]
     if not rows:
         st.caption(f"No question is {outcome}.")
-        return _known(compared)
+        return _existing(compared)
     key = f"runs_questions_{scope}_{outcome}_{st.session_state.get(_TABLES, 0)}"
     parameter = st.query_params.get(QUESTION, "")
     pick_rows(
@@ -40,7 +40,7 @@ def questions_table(compared: RunComparison, scope: str) -> str | None:
         column_config=_columns(compared),
         alt=f"Questions {outcome}, the largest difference first.",
     )
-    picked = _known(compared)
+    picked = _existing(compared)
     if picked is None:
         st.caption("Click a question, or its bar, to see what both runs retrieved.")
     return picked
@@ -51,7 +51,7 @@ def _picked(key: str, rows: list[QuestionDifference]) -> None:
     to_url(QUESTION, picked[0].question_id if picked else "")
 
 
-def _known(compared: RunComparison) -> str | None:
+def _existing(compared: RunComparison) -> str | None:
     parameter = st.query_params.get(QUESTION, "")
     return parameter if any(row.question_id == parameter for row in compared.rows) else None
 

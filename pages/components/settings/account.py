@@ -25,7 +25,7 @@ def account_view() -> None:
 def people_view() -> None:
     """Everybody who signed in or was invited."""
     mine = workspace().principal.person.id
-    for person in workspace().people().every():
+    for person in workspace().people().list_all():
         if person.id == mine:
             continue
         with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):

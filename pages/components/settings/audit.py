@@ -57,13 +57,13 @@ def audit_log() -> None:
     everything = workspace().principal.administrator
     scope = "all knowledge bases" if everything else "the knowledge bases that you own"
     st.caption(f"Who changed or read what in {scope}. Questions are logged without their text.")
-    found = _filtered()
-    if not found:
+    lines = _filtered()
+    if not lines:
         st.info("No entry matches these filters.", icon=":material/history_edu:")
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        most = f", the newest {_MOST:,}" if len(found) == _MOST else ""
-        number = "1 entry" if len(found) == 1 else f"{len(found):,} entries"
+        most = f", the newest {_MOST:,}" if len(lines) == _MOST else ""
+        number = "1 entry" if len(lines) == 1 else f"{len(lines):,} entries"
         st.caption(f"{number}{most}", width="stretch")
-        download_button("Download CSV", audit_csv(found), "audit.csv", "audit_csv")
-    _table(found)
+        download_button("Download CSV", audit_csv(lines), "audit.csv", "audit_csv")
+    _table(lines)

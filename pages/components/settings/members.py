@@ -21,7 +21,7 @@ def members_view() -> None:
     base = chosen_base()
     owns = workspace().role_in(base.id) == "owner"
     st.caption(f"Members of *{plain(base.name)}* and their roles.")
-    for member in base.members.every():
+    for member in base.members.list_all():
         _row(base, member, owns)
     if owns:
         _new(base)
@@ -84,7 +84,7 @@ def links_view() -> None:
         f"People with the link can ask questions in *{plain(base.name)}* and view its runs "
         "and reports, until the link expires or you revoke it."
     )
-    for row in (row for row in base.links.every() if row.valid):
+    for row in (row for row in base.links.list_all() if row.valid):
         _link(base, row)
     if address := st.session_state.pop(_SHOWN, ""):
         show_once(address)

@@ -20,7 +20,7 @@ def tokens_view() -> None:
         "Programs use the API with a token. The page shows it only once, because the server "
         "stores only a digest."
     )
-    valid_tokens = [row for row in workspace().tokens.every() if row.valid]
+    valid_tokens = [row for row in workspace().tokens.list_all() if row.valid]
     for row in valid_tokens:
         _row(row)
     if not valid_tokens:

@@ -27,7 +27,7 @@ _TYPED = ("name", "url", "description", "body", "headers", *_PATHS, "most", "sec
 
 def tools_view() -> None:
     """All tools, each with a question to try it by."""
-    tools = workspace().tools.every()
+    tools = workspace().tools.list_all()
     st.caption(
         "A service gets the question and returns JSON. Its results are ranked with the "
         "passages, by the same relevance and threshold. Choose tools in a recipe, under "

@@ -28,7 +28,7 @@ QUESTION = "chat_question"  # state key of the chat's input
 KEPT = "chat_kept"  # a question that was typed for a base that is gone
 _BASES = "session_bases"
 
-Asked = ParamSpec("Asked")
+Arguments = ParamSpec("Asked")
 Value = TypeVar("Value")
 
 
@@ -79,7 +79,7 @@ def base() -> KnowledgeBase:
 
 def question_sets(base: KnowledgeBase) -> list[QuestionSet]:
     """The question sets of a knowledge base by name."""
-    return cached_per_run(("question sets", base.id), base.questions.every)
+    return cached_per_run(("question sets", base.id), base.questions.list_all)
 
 
 def cache_data(most: int, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -92,8 +92,8 @@ def cache_data(most: int, **options: Any) -> Callable[[Callable[..., Any]], Call
 def shared_cache(
     most: int,
 ) -> Callable[
-    [Callable[Concatenate[KnowledgeBase, Asked], Value]],
-    Callable[Concatenate[KnowledgeBase, Asked], Value],
+    [Callable[Concatenate[KnowledgeBase, Arguments], Value]],
+    Callable[Concatenate[KnowledgeBase, Arguments], Value],
 ]:
     """Cache small, frequently read values that no caller mutates, without copying them.
 
@@ -104,13 +104,15 @@ def shared_cache(
     """
 
     def decorated(
-        read: Callable[Concatenate[KnowledgeBase, Asked], Value],
-    ) -> Callable[Concatenate[KnowledgeBase, Asked], Value]:
+        read: Callable[Concatenate[KnowledgeBase, Arguments], Value],
+    ) -> Callable[Concatenate[KnowledgeBase, Arguments], Value]:
         cache: OrderedDict[Hashable, Value] = OrderedDict()
         lock = threading.Lock()
 
         @wraps(read)
-        def known(base: KnowledgeBase, *arguments: Asked.args, **named: Asked.kwargs) -> Value:
+        def cached(
+            base: KnowledgeBase, *arguments: Arguments.args, **named: Arguments.kwargs
+        ) -> Value:
             key = (_state(base), arguments, *named.items())
             with lock:
                 if key in cache:
@@ -123,7 +125,7 @@ def shared_cache(
                     cache.popitem(last=False)
             return value
 
-        return known
+        return cached
 
     return decorated
 

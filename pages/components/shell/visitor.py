@@ -11,17 +11,17 @@ import streamlit as st
 from pages.components.shell.visitor_key import COOKIE, is_key, new_key, stored_key
 from rag import LOCAL, SessionOwner
 
-_HELD = "visitor"
+_VISITOR = "visitor"
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via")
 
 
 def visitor() -> SessionOwner:
     """Return the visitor of the session, cached in session state."""
-    owner: SessionOwner | None = st.session_state.get(_HELD)
+    owner: SessionOwner | None = st.session_state.get(_VISITOR)
     if owner is None:
         context = st.context
         owner = visitor_of(context.headers, context.cookies, context.ip_address)
-        st.session_state[_HELD] = owner
+        st.session_state[_VISITOR] = owner
     return owner
 
 

@@ -37,7 +37,7 @@ def window(text: str, spans: Sequence[Span], length: int) -> Span:
     if len(text) <= length:
         return 0, len(text)
     starts = [0, *(max(low - length // 4, 0) for low, _ in spans)]
-    start = max(starts, key=lambda at: (_held(spans, at, at + length), -at))
+    start = max(starts, key=lambda at: (_spans_inside(spans, at, at + length), -at))
     start = min(start, len(text) - length)
     end = start + length
     if start:
@@ -49,5 +49,5 @@ def window(text: str, spans: Sequence[Span], length: int) -> Span:
     return start, end
 
 
-def _held(spans: Sequence[Span], start: int, end: int) -> int:
+def _spans_inside(spans: Sequence[Span], start: int, end: int) -> int:
     return sum(start <= low and high <= end for low, high in spans)

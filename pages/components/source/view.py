@@ -20,7 +20,7 @@ TEXT = "Text"
 
 PRINTED = "application/pdf"
 KEPT = 24  # pictures, of about half a megabyte each
-_MOST_FOUND = 0.9  # of the passage's letters; below that, the reader is told
+_MOST_MATCHED = 0.9  # of the passage's letters; below that, the reader is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +162,14 @@ def printed_page(
         return 0
     with st.container(border=True):
         # As the PNG that it is: Streamlit would make a JPEG of it at every rerun.
-        description = _said(document, number, drawn)
+        description = _page_description(document, number, drawn)
         st.image(drawn.png, width="stretch", output_format="PNG", alt=description)
-    if drawn.found < _MOST_FOUND and any(drawn.boxes):
+    if drawn.found < _MOST_MATCHED and any(drawn.boxes):
         st.caption(f"{drawn.found:.0%} of the passage was found on the page.")
     return drawn.pages
 
 
-def _said(document: Document, number: int, drawn: PageImage) -> str:
+def _page_description(document: Document, number: int, drawn: PageImage) -> str:
     lines = sum(len(boxes) for boxes in drawn.boxes[:1])
     marked = f"marked in {counted(lines, 'place')}" if lines else "elsewhere"
     return f"Page {number} of {document.name}; the passage is {marked}."

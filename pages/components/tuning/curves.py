@@ -37,7 +37,7 @@ from rag import (
 )
 
 _KEY = "tuning_front"
-_ASKED = 5  # questions that are timed with each
+_REQUESTED = 5  # questions that are timed with each
 # What a ranking is worth depends on these, and hardly how long it takes.
 _TIMELESS = ("top_k", "threshold", "relevance", "fusion", "dense_weight", "rrf_k", "k1", "b")
 
@@ -65,7 +65,7 @@ def _against_tokens(bench: Bench) -> None:
 def _against_time(bench: Bench) -> None:
     """Only what is done for a question takes time: the mode, and how many candidates there are."""
     base, what_if = bench.base, bench.what_if
-    questions = [item.text for item in base.questions.usable(bench.set_name)[:_ASKED]]
+    questions = [item.text for item in base.questions.usable(bench.set_name)[:_REQUESTED]]
     measure = partial(search_times, what_if, base.search, questions)
     times = cached(measure, "times", bench.without(*_TIMELESS, "mode", "candidates"))
     *points, now = by_time(what_if, times)

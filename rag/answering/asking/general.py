@@ -10,7 +10,7 @@ from rag.answering.citations import mentions
 from rag.types import Span
 
 _PARAGRAPHS = re.compile(r"(\n\s*\n)")
-_SAID = re.compile(rf"[*_>\s]*{re.escape(GENERAL[:-1])}\b[*_]*:?[*_]*\s*", re.IGNORECASE)
+_STATEMENT = re.compile(rf"[*_>\s]*{re.escape(GENERAL[:-1])}\b[*_]*:?[*_]*\s*", re.IGNORECASE)
 _LEADS_ON = re.compile(r"\s*#{1,6}\s|.*:[*_\s]*$", re.DOTALL)
 
 
@@ -30,7 +30,7 @@ def marked_general(text: str) -> tuple[str, int]:
 
 def general_statement(paragraph: str) -> str | None:
     """Return the statement of a paragraph that is marked as general knowledge, or None."""
-    match = _SAID.match(paragraph)
+    match = _STATEMENT.match(paragraph)
     return paragraph[match.end() :] if match else None
 
 

@@ -103,7 +103,7 @@ class ModelAnswer:
             yield Delta(text)
             return
         text = ""
-        for delta in self._asked():
+        for delta in self._reply():
             text += delta.text
             yield delta
         if self._lacks_citations(text):
@@ -125,7 +125,7 @@ class ModelAnswer:
         hits = self._hits
         return prompt_of(self._mode, question, hits, recipe, beside, self._reader, count, total)
 
-    def _asked(self) -> Iterator[Delta]:
+    def _reply(self) -> Iterator[Delta]:
         """The reply; where the prompt was too long for the model, that to a shorter one.
 
         A model says so before the first word of a reply.

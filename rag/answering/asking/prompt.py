@@ -85,12 +85,12 @@ def prompt_of(
         return [fenced_passage(fence, n, hit, named) for n, (hit, named) in numbered]
 
     rules = beside.wording.filled(mode, mark=key, no_answer=NO_ANSWER, general=GENERAL)
-    asked_for = f"Question: {neutral(question)}"
+    request = f"Question: {neutral(question)}"
     spending = spend(
         total or recipe.context_tokens,
         recipe.max_tokens,
-        f"{rules}\n{asked_for}",
-        [Material(label_of(turn[0].content), _said(turn, _BLANK)) for turn in turns],
+        f"{rules}\n{request}",
+        [Material(label_of(turn[0].content), _fenced_turn(turn, _BLANK)) for turn in turns],
         [
             Material(label_of(one.question), f"{one.question}\n{one.answer}")
             for one in beside.examples
@@ -100,16 +100,16 @@ def prompt_of(
     )
     examples = beside.examples[: spending.examples]
     sections = [
-        *(_said(turn, key) for turn in turns[len(turns) - spending.history :]),
+        *(_fenced_turn(turn, key) for turn in turns[len(turns) - spending.history :]),
         *([shown_examples(examples, question)] if examples else []),
         *passages(key)[: spending.passages],
-        asked_for,
+        request,
     ]
     prompt_messages = [Message("system", rules), Message("user", "\n\n".join(sections))]
     return Prompt(prompt_messages, tuple(hits[: spending.passages]), spending, version, examples)
 
 
-def _said(turn: Sequence[Message], key: str) -> str:
+def _fenced_turn(turn: Sequence[Message], key: str) -> str:
     return "\n".join(
         fenced(f"turn-{key}", message.content, f'by="{message.role}"') for message in turn
     )

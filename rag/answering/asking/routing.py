@@ -88,7 +88,7 @@ def choose(
 
     Raises Unreadable if the second reply is invalid too, and ProviderError.
     """
-    messages = _asked(question, tools, tried, beside)
+    messages = _messages(question, tools, tried, beside)
     reply = listener.hear(messages, MOST_TOKENS)
     try:
         return read_choice(reply, tools, tried)
@@ -124,7 +124,7 @@ def _object(reply: str) -> object:
     return parsed
 
 
-def _asked(
+def _messages(
     question: str, tools: Sequence[AnswerTool], tried: Sequence[Tried], beside: Beside
 ) -> list[Message]:
     contents = [message.content for message in beside.history]

@@ -86,7 +86,7 @@ def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
 
 
 def _lacks_code(evidence: QuoteEvidence) -> bool:
-    unknown = any(term.kind == "code" and not term.known for term in evidence.missing)
+    unknown = any(term.kind == "code" and not term.indexed for term in evidence.missing)
     return unknown or evidence.codes == 0.0
 
 
@@ -96,7 +96,7 @@ def _borne_out(evidence: QuoteEvidence) -> str:
 
 
 def _doubt(evidence: QuoteEvidence, trace: Trace) -> str:
-    unknown = [term for term in evidence.missing if not term.known]
+    unknown = [term for term in evidence.missing if not term.indexed]
     if unknown:
         near = _nearest(unknown, trace)
         return f"No passage has {_named(unknown)}." + (f" Nearest: {near}." if near else "")

@@ -77,7 +77,9 @@ class EvidenceReader:
             "agreeing": sum(share >= NEAR for share in (own, *elsewhere)) / AGREEING,
             "code": float(any(term.kind == "code" for term in lacking)),
             "figure": float(any(term.kind == "figure" for term in lacking)),
-            "unknown_name": float(any(not t.known and t.kind in ("code", "name") for t in wanted)),
+            "unknown_name": float(
+                any(not t.indexed and t.kind in ("code", "name") for t in wanted)
+            ),
             "words_lead": _lead([hit.parts.get("bm25", 0.0) for hit in trace.hits]),
             "dense": float(first.parts.get("dense", first.relevance)),
             "soft": self._nearness(quotes[0], [t for t in wanted if t.borne_out(first_terms) < 1]),

@@ -29,7 +29,7 @@ class KeyTerm:
     """A word of a question with its index terms.
 
     ``weight`` is its inverse document frequency, ``share`` its share of the question's weight, and
-    ``known`` says whether any passage has it.
+    ``indexed`` says whether any passage has it.
     """
 
     text: str
@@ -37,7 +37,7 @@ class KeyTerm:
     terms: Terms
     weight: float
     share: float
-    known: bool
+    indexed: bool
 
     def borne_out(self, terms: Terms) -> float:
         """The share of its parts that some terms have; a code is there whole or not at all."""
@@ -48,14 +48,14 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     """The key terms of a question, in order; function words are none."""
     wanted = words.terms(question)
     rarity = words.rarities(wanted, [wanted])
-    known = words.known(wanted)
+    indexed = words.indexed(wanted)
     generic = words.terms(_MEASURING)
     entries = list(_tokens(question, wanted, words))
     telling = [entry for entry in entries if not entry[2] <= generic] or entries
     weights = [max(rarity[term] for term in terms) for _, _, terms in telling]
     total = sum(weights) or 1.0
     return tuple(
-        KeyTerm(text, kind, terms, weight, weight / total, terms <= known)
+        KeyTerm(text, kind, terms, weight, weight / total, terms <= indexed)
         for (text, kind, terms), weight in zip(telling, weights, strict=True)
     )
 

@@ -25,7 +25,7 @@ SOME = 0.4
 """With at least that share it may still say the same in other words: its cosine decides."""
 CLOSE = 0.6
 """The cosine from which on a sentence and a statement of a passage say the same."""
-ASKED = 0.5
+QUESTION_WEIGHT = 0.5
 """What a word counts that the question has too: repeating the question says little."""
 _COMPARED = 3  # statements of a passage that are embedded for a sentence
 _NAME = re.compile(r"(?<![\w-])[^\W\d_]+(?:[-’'][^\W\d_]+)*(?!\w|[-./]?\d)")
@@ -53,7 +53,7 @@ class SentenceChecker:
         self._citations = {citation.n: citation for citation in citations}
 
     @cached_property
-    def _asked(self) -> Terms:
+    def _question_terms(self) -> Terms:
         return self._words.terms(self._question)
 
     @cached_property
@@ -164,7 +164,7 @@ class SentenceChecker:
                 continue
             terms = self._words.terms(name)
             parts = {part.casefold() for part in re.findall(r"\w+", name)}
-            if not (parts <= evidence.words or terms <= evidence.terms | self._asked):
+            if not (parts <= evidence.words or terms <= evidence.terms | self._question_terms):
                 unknown[name] = None
         return list(unknown)
 
@@ -186,7 +186,8 @@ class SentenceChecker:
         terms = self._words.terms(claim.text)
         weights = self._words.rarities(terms, [evidence.terms])
         return {
-            term: weights[term] * (ASKED if term in self._asked else 1.0) for term in sorted(terms)
+            term: weights[term] * (QUESTION_WEIGHT if term in self._question_terms else 1.0)
+            for term in sorted(terms)
         }
 
     def _cosine(self, claim: Claim, evidence: Evidence) -> float | None:

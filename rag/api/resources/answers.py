@@ -12,7 +12,7 @@ from rag import AnswerData, AnswerStream, HitData, KnowledgeBase, ProviderError,
 from rag.api import problems
 from rag.api.events import STREAM, event, streamed
 from rag.api.resource import Base, Resource, Shared, needs
-from rag.api.resources.search import Asked
+from rag.api.resources.search import SearchRequest
 from rag.api.threads import ANSWERS, in_thread
 
 EXAMPLE = {
@@ -57,7 +57,7 @@ EXAMPLE = {
 answers = Resource("answers")
 
 
-class ToAnswer(Asked):
+class AskRequest(SearchRequest):
     """A question to answer."""
 
     model_config = ConfigDict(
@@ -74,10 +74,10 @@ class ToAnswer(Asked):
         *(400, 404, 415, 502),
         response_model=AnswerData,
         example=EXAMPLE,
-        found={200: {**STREAM, "description": "An answer, or its events."}},
+        content_by_status={200: {**STREAM, "description": "An answer, or its events."}},
     ),
 )
-async def ask_question(workspace: Shared, base: Base, body: ToAnswer) -> Response:
+async def ask_question(workspace: Shared, base: Base, body: AskRequest) -> Response:
     """Answers a question with citations.
 
     With ``stream`` as server-sent events: ``passages`` once, ``text`` for each piece, then
@@ -86,15 +86,15 @@ async def ask_question(workspace: Shared, base: Base, body: ToAnswer) -> Respons
     if not body.stream:
         answer = await in_thread(_answer, ANSWERS)(workspace, base, body)
         return JSONResponse(answer.dump())
-    return streamed(_in_threads(_told(await in_thread(_begun, ANSWERS)(workspace, base, body))))
+    return streamed(_in_threads(_events(await in_thread(_begun, ANSWERS)(workspace, base, body))))
 
 
-def _begun(workspace: ScopedWorkspace, base: KnowledgeBase, body: ToAnswer) -> AnswerStream:
+def _begun(workspace: ScopedWorkspace, base: KnowledgeBase, body: AskRequest) -> AnswerStream:
     """An answer whose search is done."""
     return base.ask(body.question, body.recipe_of(base), body.beside(workspace, base))
 
 
-def _answer(workspace: ScopedWorkspace, base: KnowledgeBase, body: ToAnswer) -> AnswerData:
+def _answer(workspace: ScopedWorkspace, base: KnowledgeBase, body: AskRequest) -> AnswerData:
     stream = _begun(workspace, base, body)
     answer = stream.answer
     if answer.status == "failed":
@@ -102,7 +102,7 @@ def _answer(workspace: ScopedWorkspace, base: KnowledgeBase, body: ToAnswer) -> 
     return AnswerData.of(answer)
 
 
-def _told(stream: AnswerStream) -> Iterator[bytes]:
+def _events(stream: AnswerStream) -> Iterator[bytes]:
     try:
         yield event("passages", [HitData.of(hit).dump() for hit in stream.trace.hits])
         for piece in stream:

@@ -74,7 +74,7 @@ class NewBase(Body):
     like: str | None = Field(None, description="a knowledge base whose saved recipe is taken")
 
 
-class Copy(Body):
+class DuplicateRequest(Body):
     """The name of a copy."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "manuals to try with"}]})
@@ -82,7 +82,7 @@ class Copy(Body):
     name: str = Field(max_length=200)
 
 
-class Changes(Body):
+class KnowledgeBaseChanges(Body):
     """Changes of a knowledge base's own fields."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "handbooks"}]})
@@ -123,7 +123,9 @@ def get_knowledge_base(workspace: Shared, base: Base) -> KnowledgeBaseData:
 
 
 @bases.patch("/knowledge-bases/{kb}", **needs("write", 400, 404, 409, 415, example=EXAMPLE))
-def rename_knowledge_base(workspace: Shared, base: Base, body: Changes) -> KnowledgeBaseData:
+def rename_knowledge_base(
+    workspace: Shared, base: Base, body: KnowledgeBaseChanges
+) -> KnowledgeBaseData:
     """Gives a knowledge base another name; its id stays."""
     workspace.rename(base.id, body.name)
     return _one(workspace, base.id)
@@ -131,7 +133,7 @@ def rename_knowledge_base(workspace: Shared, base: Base, body: Changes) -> Knowl
 
 @bases.post("/knowledge-bases/{kb}/duplicate", **_QUEUED)
 def duplicate_knowledge_base(
-    request: Request, workspace: Shared, base: Base, body: Copy, once: Maker
+    request: Request, workspace: Shared, base: Base, body: DuplicateRequest, once: Maker
 ) -> Response:
     """Queues a copy with documents, recipes, prompts, question sets and labels, without runs,
     members or conversations. The copy is that of the job's `knowledge_base`."""

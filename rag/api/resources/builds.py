@@ -52,7 +52,7 @@ def delete_build(
 ) -> Response:
     """Deletes a build, with passages and vectors that no other one has. The one that answers the
     questions is refused."""
-    if build not in {each.hash for each in base.documents.builds()}:
+    if build not in {row.hash for row in base.documents.builds()}:
         raise NotFound(f"There is no build with the hash {build!r}.")
     base.documents.delete_build(build)
     return Response(status_code=204)

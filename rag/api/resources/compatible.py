@@ -16,7 +16,7 @@ from rag import Hit, InvalidInput, Recipe, Schema
 from rag.api.resource import Body, Resource, Shared, base_called, needs
 from rag.api.resources.search import Text
 
-_ASKED = "How long may leave be carried over?"
+_QUESTION = "How long may leave be carried over?"
 _LEAVE = "Unused leave may be carried over until 31 March."
 _RECORDS = {
     "records": [
@@ -30,7 +30,7 @@ _RECORDS = {
 }
 _PAGE = {
     "object": "vector_store.search_results.page",
-    "search_query": [_ASKED],
+    "search_query": [_QUESTION],
     "data": [
         {
             "file_id": "9f2c1d0e",
@@ -91,20 +91,20 @@ class StorePageData(Schema):
     next_page: None = None
 
 
-class Given(Body):
+class LenientBody(Body):
     """A request body of a compatible API, which can have additional fields."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class RetrievalSetting(Given):
+class RetrievalSetting(LenientBody):
     """``score_threshold`` 0 leaves the threshold of the recipe."""
 
     top_k: int = Field(ge=1, le=100)
     score_threshold: float = Field(0.0, ge=0, le=1)
 
 
-class Retrieval(Given):
+class DifyRetrieval(LenientBody):
     """A question of Dify."""
 
     model_config = ConfigDict(
@@ -112,7 +112,7 @@ class Retrieval(Given):
             "examples": [
                 {
                     "knowledge_id": "sample",
-                    "query": _ASKED,
+                    "query": _QUESTION,
                     "retrieval_setting": {"top_k": 3, "score_threshold": 0.0},
                 }
             ]
@@ -125,18 +125,18 @@ class Retrieval(Given):
     metadata_condition: dict[str, Any] | None = None
 
 
-class RankingOptions(Given):
+class RankingOptions(LenientBody):
     """``score_threshold`` 0 leaves the threshold of the recipe; its reranker ranks."""
 
     ranker: str | None = None
     score_threshold: float = Field(0.0, ge=0, le=1)
 
 
-class StoreSearch(Given):
+class VectorStoreSearch(LenientBody):
     """A question of a client of OpenAI."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"query": _ASKED, "max_num_results": 3}]}
+        json_schema_extra={"examples": [{"query": _QUESTION, "max_num_results": 3}]}
     )
 
     query: Text | Annotated[list[Text], Field(max_length=_MOST_QUESTIONS)]
@@ -147,7 +147,7 @@ class StoreSearch(Given):
 
 
 @compatible.post("/retrieval", **needs("read", 400, 404, 415, 502, example=_RECORDS))
-def retrieve_for_dify(workspace: Shared, body: Retrieval) -> RecordsData:
+def retrieve_for_dify(workspace: Shared, body: DifyRetrieval) -> RecordsData:
     """Dify's external knowledge; ``knowledge_id`` is the id or the name of a knowledge base."""
     if body.metadata_condition:
         raise InvalidInput(
@@ -173,7 +173,7 @@ def retrieve_for_dify(workspace: Shared, body: Retrieval) -> RecordsData:
 def search_vector_store(
     workspace: Shared,
     store: Annotated[str, Path(description="the id of a knowledge base, or its name")],
-    body: StoreSearch,
+    body: VectorStoreSearch,
 ) -> StorePageData:
     """OpenAI's search of a vector store; of several questions, a passage keeps its best score."""
     if body.filters:
@@ -182,17 +182,17 @@ def search_vector_store(
         )
     base = base_called(workspace, store)
     recipe = _recipe(base.recipe(), body.max_num_results, body.ranking_options.score_threshold)
-    asked = [body.query] if isinstance(body.query, str) else body.query
-    if not asked or len(asked) > _MOST_QUESTIONS:
+    queries = [body.query] if isinstance(body.query, str) else body.query
+    if not queries or len(queries) > _MOST_QUESTIONS:
         raise InvalidInput(f"Ask 1 to {_MOST_QUESTIONS} questions.")
-    found: dict[str, Hit] = {}
-    for question in asked:
+    hits_by_id: dict[str, Hit] = {}
+    for question in queries:
         for hit in base.search(question, recipe).hits:
-            known = found.get(hit.chunk.id)
-            if known is None or hit.relevance > known.relevance:
-                found[hit.chunk.id] = hit
-    hits = list(found.values())
-    if len(asked) > 1:
+            previous = hits_by_id.get(hit.chunk.id)
+            if previous is None or hit.relevance > previous.relevance:
+                hits_by_id[hit.chunk.id] = hit
+    hits = list(hits_by_id.values())
+    if len(queries) > 1:
         hits = sorted(hits, key=lambda hit: -hit.relevance)[: body.max_num_results]
     data = [
         StoreHitData(
@@ -204,7 +204,7 @@ def search_vector_store(
         )
         for hit in hits
     ]
-    return StorePageData(search_query=asked, data=data)
+    return StorePageData(search_query=queries, data=data)
 
 
 def _recipe(saved: Recipe, top_k: int, threshold: float) -> Recipe:
@@ -219,6 +219,6 @@ def _score(hit: Hit) -> float:
 
 def _attributes(hit: Hit) -> dict[str, Any]:
     chunk = hit.chunk
-    known = {"page": chunk.page, "heading": chunk.heading or None, "url": hit.url or None}
+    described = {"page": chunk.page, "heading": chunk.heading or None, "url": hit.url or None}
     places = {"chunk_id": chunk.id, "start": chunk.start, "end": chunk.end}
-    return places | {name: value for name, value in known.items() if value is not None}
+    return places | {name: value for name, value in described.items() if value is not None}

@@ -82,7 +82,7 @@ class TagsData(Schema):
     tags: list[str]
 
 
-class Pages(Body):
+class WebPages(Body):
     """Web pages to fetch."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"urls": ["https://example.org/"]}]})
@@ -118,14 +118,14 @@ def upload_files(
     once: Maker,
 ) -> Response:
     """Stores files and queues their reading; once this is answered, none is lost."""
-    asked = [[file.filename, _digest(file.file)] for file in files]
+    content = [[file.filename, _digest(file.file)] for file in files]
     given = [Upload(file.filename or "", file.file) for file in files]
-    return once(asked, lambda: queued(request, workspace, base.documents.add_files(given)))
+    return once(content, lambda: queued(request, workspace, base.documents.add_files(given)))
 
 
 @documents.post("/knowledge-bases/{kb}/documents/urls", **_QUEUED)
 def add_web_pages(
-    request: Request, workspace: Shared, base: Base, body: Pages, once: Maker
+    request: Request, workspace: Shared, base: Base, body: WebPages, once: Maker
 ) -> Response:
     """Queues web pages to be fetched and read."""
     return once(body.urls, lambda: queued(request, workspace, base.documents.add_urls(body.urls)))
@@ -154,7 +154,7 @@ def list_documents(request: Request, base: Base, part: Part) -> Page[DocumentDat
 )
 def get_document(base: Base, document: DocumentId) -> DocumentTextData:
     """One document with its text."""
-    info = DocumentData.of(known(base, document))
+    info = DocumentData.of(find_document(base, document))
     return DocumentTextData(**dict(info), text=base.documents.document(document).text)
 
 
@@ -163,7 +163,7 @@ def get_document(base: Base, document: DocumentId) -> DocumentTextData:
 )
 def get_tags(base: Base, document: DocumentId) -> TagsData:
     """The tags of a document, sorted."""
-    return TagsData.of(known(base, document))
+    return TagsData.of(find_document(base, document))
 
 
 @documents.put(
@@ -172,17 +172,17 @@ def get_tags(base: Base, document: DocumentId) -> TagsData:
 )
 def set_tags(base: Base, document: DocumentId, body: Tags) -> TagsData:
     """Replaces the tags of a document; only searches that filter by tag notice."""
-    known(base, document)
+    find_document(base, document)
     return TagsData(tags=base.documents.tag(document, body.tags))
 
 
 @documents.get(
     "/knowledge-bases/{kb}/documents/{document}/original",
-    **needs("read", 404, found=_FILE, response_class=StreamingResponse),
+    **needs("read", 404, content_by_status=_FILE, response_class=StreamingResponse),
 )
 def download_original(workspace: Shared, base: Base, document: DocumentId) -> Response:
     """The file that a document was read from; 404 where none was kept."""
-    info = known(base, document)
+    info = find_document(base, document)
     content = _opened(base, info)
     workspace.note("export", "documents.original", info.name, base)
     # Without a charset: nobody knows here which one a text came in.
@@ -200,12 +200,12 @@ def download_original(workspace: Shared, base: Base, document: DocumentId) -> Re
 )
 def delete_document(base: Base, document: DocumentId) -> Response:
     """Deletes a document; from the next question on it does not answer. Labels on it stay."""
-    known(base, document)
+    find_document(base, document)
     base.documents.delete_documents([document])
     return Response(status_code=204)
 
 
-def known(base: KnowledgeBase, document: str) -> DocumentInfo:
+def find_document(base: KnowledgeBase, document: str) -> DocumentInfo:
     """A document by id. Raises NotFound."""
     for info in base.documents.documents(base.recipe().index):
         if info.id == document:
@@ -240,8 +240,8 @@ def _attached(name: str) -> str:
     last = PurePosixPath(name).name
     last = last if last.strip(". ") else "document"
     quoted = quote(last, safe="", errors="replace")
-    told = f'filename="{last}"' if quoted == last else f"filename*=UTF-8''{quoted}"
-    return f"attachment; {told}"
+    parameter = f'filename="{last}"' if quoted == last else f"filename*=UTF-8''{quoted}"
+    return f"attachment; {parameter}"
 
 
 def _digest(content: BinaryIO) -> str:

@@ -78,8 +78,8 @@ class JobData(Schema):
 @jobs.get("/knowledge-bases/{kb}/jobs", **needs("read", 404, example=_LIST))
 def list_jobs(request: Request, workspace: Shared, base: Base, part: Part) -> Page[JobData]:
     """The jobs of a knowledge base, newest first."""
-    found = workspace.jobs.recent(base.id, _SHOWN)
-    return part.of(request, found, lambda job: job_data(workspace, job.id))
+    rows = workspace.jobs.recent(base.id, _SHOWN)
+    return part.of(request, rows, lambda job: job_data(workspace, job.id))
 
 
 @jobs.get("/jobs/{job}", **needs("read", 404, example=EXAMPLE))
@@ -98,7 +98,7 @@ def cancel_job(workspace: Shared, job: RowId) -> JobData:
 
 @jobs.get(
     "/jobs/{job}/events",
-    **needs("read", 404, found={200: STREAM}, response_class=StreamingResponse),
+    **needs("read", 404, content_by_status={200: STREAM}, response_class=StreamingResponse),
 )
 async def stream_job_events(workspace: Shared, job: RowId) -> Response:
     """Server-sent events: ``progress`` when something changes, then ``end``.
@@ -110,7 +110,7 @@ async def stream_job_events(workspace: Shared, job: RowId) -> Response:
 
 
 async def _events(workspace: ScopedWorkspace, job: int) -> AsyncIterator[bytes]:
-    started = told = time.monotonic()
+    started = last_sent = time.monotonic()
     last: JobData | None = None
     number = 0
     while time.monotonic() - started < _LONGEST_SECONDS:
@@ -123,10 +123,10 @@ async def _events(workspace: ScopedWorkspace, job: int) -> AsyncIterator[bytes]:
         if data != last or over:
             number += 1
             yield event("end" if over else "progress", data.dump(), number)
-            last, told = data, time.monotonic()
-        elif time.monotonic() - told > _ALIVE_SECONDS:
+            last, last_sent = data, time.monotonic()
+        elif time.monotonic() - last_sent > _ALIVE_SECONDS:
             yield ALIVE
-            told = time.monotonic()
+            last_sent = time.monotonic()
         if over:
             return
         await anyio.sleep(_POLL_SECONDS)

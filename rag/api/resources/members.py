@@ -85,7 +85,7 @@ class NewLink(Body):
 @members.get("/knowledge-bases/{kb}/members", **needs("read", 404, example=_MEMBERS))
 def list_members(request: Request, base: Base, part: Part) -> Page[MemberData]:
     """The members by address; none where nobody signs in."""
-    return part.of(request, base.members.every(), MemberData.of)
+    return part.of(request, base.members.list_all(), MemberData.of)
 
 
 @members.post(
@@ -128,7 +128,7 @@ def remove_member(base: Base, member: Email) -> Response:
 @links.get("/knowledge-bases/{kb}/links", **needs("admin", 404, example=_LINKS))
 def list_links(request: Request, base: Base, part: Part) -> Page[LinkData]:
     """All links, newest first, without their secrets."""
-    return part.of(request, base.links.every(), LinkData.of)
+    return part.of(request, base.links.list_all(), LinkData.of)
 
 
 @links.post(
@@ -151,7 +151,7 @@ def revoke_link(base: Base, link: Annotated[str, Path(description="the id of a l
 
 def _member(base: Base, email: str) -> Member:
     wanted = email.strip().casefold()
-    for each in base.members.every():
+    for each in base.members.list_all():
         if each.person.email == wanted:
             return each
     raise NotFound(f"{email} is not a member.")

@@ -211,20 +211,20 @@ SetName = Annotated[str, Path(description="the id of a question set, or its name
 
 def set_called(base: KnowledgeBase, name: str) -> QuestionSet:
     """A question set by id or name. Raises NotFound."""
-    every = base.questions.every()
-    for each in every:
-        if str(each.id) == name:
-            return each
-    for each in every:
-        if each.name == name:
-            return each
+    all_sets = base.questions.list_all()
+    for question_set in all_sets:
+        if str(question_set.id) == name:
+            return question_set
+    for question_set in all_sets:
+        if question_set.name == name:
+            return question_set
     raise NotFound(f"There is no question set {name!r}.")
 
 
 @question_sets.get("/knowledge-bases/{kb}/question-sets", **needs("read", 404, example=_LIST))
 def list_question_sets(request: Request, base: Base, part: Part) -> Page[QuestionSetData]:
     """All question sets by name."""
-    return part.of(request, base.questions.every(), QuestionSetData.of)
+    return part.of(request, base.questions.list_all(), QuestionSetData.of)
 
 
 @question_sets.post("/knowledge-bases/{kb}/question-sets", **_KEEP)
@@ -444,9 +444,9 @@ def remove_label(base: Base, questions: SetName, label: RowId) -> Response:
 
 
 def _made(request: Request, base: KnowledgeBase, name: str) -> Made:
-    found = base.questions.named(name)
-    address = where(request, "knowledge-bases", base.id, "question-sets", found.id)
-    return Made(201, QuestionSetData.of(found).dump(), address)
+    question_set = base.questions.named(name)
+    address = where(request, "knowledge-bases", base.id, "question-sets", question_set.id)
+    return Made(201, QuestionSetData.of(question_set).dump(), address)
 
 
 def _question(base: KnowledgeBase, name: str, question: str) -> QuestionData:

@@ -43,7 +43,7 @@ class NewRecipe(Body):
     recipe: dict[str, Any]
 
 
-class Fields(Body):
+class RecipeFields(Body):
     """Some fields of the saved recipe by dotted name, and what they become."""
 
     model_config = ConfigDict(
@@ -73,7 +73,7 @@ def replace_recipe(base: Base, body: NewRecipe) -> SavedRecipeData:
 
 
 @recipes.patch("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))
-def change_recipe_fields(base: Base, body: Fields) -> SavedRecipeData:
+def change_recipe_fields(base: Base, body: RecipeFields) -> SavedRecipeData:
     """Saves the recipe with some fields changed. ``job`` builds its index, if it needs another."""
     while True:  # who changes another field at the same time loses nothing
         before = base.recipe()
@@ -111,5 +111,5 @@ def _saved(base: Base, recipe: Recipe, outcome: SavedRecipe) -> SavedRecipeData:
 
 
 def _dated(base: Base, recipe: Recipe) -> RecipeData:
-    moments = {each.hash: saved_at for saved_at, each in base.saved_recipes()}
+    moments = {recipe_version.hash: saved_at for saved_at, recipe_version in base.saved_recipes()}
     return recipe_data(moments.get(recipe.hash), recipe)

@@ -130,7 +130,7 @@ class LastSweepData(Schema):
     result: SweepData | None
 
 
-class ToMeasure(Body):
+class MeasureRequest(Body):
     """An evaluation to run: a recipe as in a search, on a question set."""
 
     set: str = Field(description="the id of a question set, or its name")
@@ -143,7 +143,7 @@ class ToMeasure(Body):
         return start.with_fields(self.fields)
 
 
-class ToEvaluate(ToMeasure):
+class EvaluateRequest(MeasureRequest):
     """A recipe to measure, and whether the answers too, which may cost money."""
 
     model_config = ConfigDict(
@@ -174,7 +174,7 @@ class ToEvaluate(ToMeasure):
         return base.answer_evaluations.start(name, recipe, judge=self.judge, budget=budget)
 
 
-class ToSweep(ToMeasure):
+class SweepRequest(MeasureRequest):
     """A grid of recipes to measure: values by field."""
 
     model_config = ConfigDict(
@@ -195,7 +195,7 @@ class ToSweep(ToMeasure):
 @runs.post("/knowledge-bases/{kb}/evaluations", **_QUEUED)
 @dear
 def start_evaluation(
-    request: Request, workspace: Shared, base: Base, body: ToEvaluate, once: Maker
+    request: Request, workspace: Shared, base: Base, body: EvaluateRequest, once: Maker
 ) -> Response:
     """Queues an evaluation; ``run`` of the job is the id of the run that comes of it.
 
@@ -216,7 +216,7 @@ def start_evaluation(
 @runs.post("/knowledge-bases/{kb}/sweeps", **_QUEUED)
 @dear
 def start_sweep(
-    request: Request, workspace: Shared, base: Base, body: ToSweep, once: Maker
+    request: Request, workspace: Shared, base: Base, body: SweepRequest, once: Maker
 ) -> Response:
     """Queues the search for the best recipe of a grid, judged by cross-validation."""
 
@@ -232,21 +232,22 @@ def start_sweep(
 @runs.get("/knowledge-bases/{kb}/sweeps/{questions}", **needs("read", 404))
 def get_sweep(base: Base, questions: SetName) -> LastSweepData:
     """Return the result of a question set's last sweep; ``result`` is null if there is none."""
-    found = base.tuning.searches.result(set_called(base, questions).name)
-    if found is None:
+    search_result = base.tuning.searches.result(set_called(base, questions).name)
+    if search_result is None:
         return LastSweepData(result=None)
-    chosen = found.selection
+    chosen = search_result.selection
     on_tuning = chosen if isinstance(chosen, SplitSelection) else None
     result = SweepData(
-        recipe=found.recipe,
-        hash=found.recipe.hash,
+        recipe=search_result.recipe,
+        hash=search_result.recipe.hash,
         changes={
-            name: after for name, (_, after) in found.baseline.differences(found.recipe).items()
+            name: after
+            for name, (_, after) in search_result.baseline.differences(search_result.recipe).items()
         },
         tried=chosen.tried,
         questions=on_tuning.tuning_questions if on_tuning else len(chosen.comparison.differences),
         comparison=ComparisonData.of(chosen.comparison),
-        leaders=list(map(LeaderData.of, found.leaders)),
+        leaders=list(map(LeaderData.of, search_result.leaders)),
     )
     return LastSweepData(result=result)
 
@@ -259,18 +260,18 @@ def list_runs(
     set: Annotated[str | None, Query(description="only runs of this question set")] = None,
 ) -> Page[RunData]:
     """The runs of a knowledge base, newest first."""
-    return part.of(request, base.runs.every(set), RunData.of)
+    return part.of(request, base.runs.list_all(set), RunData.of)
 
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}", **needs("read", 404, example=_DETAIL))
 @dear
 def get_run(base: Base, run: str) -> RunDetailData:
     """One run with its recipe, the 95% interval of every mean, and what its answers took."""
-    found = base.runs.get(run)
-    answers = base.answer_evaluations.answers(found.id)
+    stored = base.runs.get(run)
+    answers = base.answer_evaluations.answers(stored.id)
     return RunDetailData(
-        **dict(RunData.of(found)),
-        recipe_fields=found.recipe,
+        **dict(RunData.of(stored)),
+        recipe_fields=stored.recipe,
         intervals=base.run_figures.intervals(run),
         answers_spent=answers_spent_data(answers.values()) if answers else None,
     )
@@ -298,14 +299,14 @@ def compare_runs(
     metric: Annotated[str, Query(description="the metric to compare by")] = "ndcg@10",
 ) -> RunComparisonData:
     """A run against another one: the test, and every question, largest difference first."""
-    (found,) = base.runs.compare([run], baseline, metric)
+    (comparison,) = base.runs.compare([run], baseline, metric)
     return RunComparisonData(
-        **dict(ComparisonData.of(found.figures)),
+        **dict(ComparisonData.of(comparison.figures)),
         run=run,
         baseline=baseline,
-        changes=found.chips,
-        caveats=found.caveats,
-        questions=list(map(QuestionDifferenceData.of, found.rows)),
+        changes=comparison.chips,
+        caveats=comparison.caveats,
+        questions=list(map(QuestionDifferenceData.of, comparison.rows)),
     )
 
 

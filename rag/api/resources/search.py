@@ -73,7 +73,7 @@ _TRACE = {
 search = Resource("search")
 
 
-class Asked(Body):
+class SearchRequest(Body):
     """A question, and by which recipe: the saved one, a whole one, or with fields changed."""
 
     model_config = ConfigDict(
@@ -112,7 +112,7 @@ class Asked(Body):
         return workspace.beside(base.name, others)
 
 
-class ToExplain(Asked):
+class ExplainRequest(SearchRequest):
     """A question, and what of its answer is to be explained: one of the last four fields."""
 
     model_config = ConfigDict(
@@ -131,7 +131,7 @@ class ToExplain(Asked):
 
 
 @search.post("/knowledge-bases/{kb}/search", **needs("read", 400, 404, 415, 502, example=_TRACE))
-def search_passages(workspace: Shared, base: Base, body: Asked) -> TraceData:
+def search_passages(workspace: Shared, base: Base, body: SearchRequest) -> TraceData:
     """Passages for a question, with every figure, and what each stage did."""
     recipe = body.recipe_of(base)
     return TraceData.of(base.search(body.question, recipe, body.beside(workspace, base)))
@@ -139,7 +139,7 @@ def search_passages(workspace: Shared, base: Base, body: Asked) -> TraceData:
 
 @search.post("/knowledge-bases/{kb}/explain", **needs("read", 400, 404, 415, 502))
 @dear
-def explain_passage(base: Base, body: ToExplain) -> PassageData | FindingsData | ComparedData:
+def explain_passage(base: Base, body: ExplainRequest) -> PassageData | FindingsData | ComparedData:
     """Explain why passages are found or not, and which changes would make a difference."""
     recipe = body.recipe_of(base)
     if body.against is not None:
@@ -155,12 +155,14 @@ def explain_passage(base: Base, body: ToExplain) -> PassageData | FindingsData |
         findings = explainer.in_document(document_id(base, recipe, body.document))
     else:
         raise InvalidInput("Specify what to explain.", "Give chunk_id, find, document, or against.")
-    changes = [explainer.changes(each.standing.chunk.key) for each in findings]
+    changes = [explainer.changes(finding.standing.chunk.key) for finding in findings]
     return findings_data(explainer, findings, changes)
 
 
-def _compared(base: KnowledgeBase, body: ToExplain, recipe: Recipe) -> ComparedData:
-    other = Asked(question=body.question, fields=body.against or {}, recipe=recipe.model_dump())
+def _compared(base: KnowledgeBase, body: ExplainRequest, recipe: Recipe) -> ComparedData:
+    other = SearchRequest(
+        question=body.question, fields=body.against or {}, recipe=recipe.model_dump()
+    )
     return compared_data(base.compare(body.question, recipe, other.recipe_of(base)))
 
 

@@ -56,7 +56,7 @@ def backup(args: argparse.Namespace) -> Output:
     backup = inputs.workspace(args).back_up(args.file)
     size = args.file.stat().st_size
     data = {"file": str(args.file), "bytes": size, **_figures(backup)}
-    return Output(data, f"{args.file}, {size / 1000:,.0f} kB\n{_told(backup)}", not backup.lost)
+    return Output(data, f"{args.file}, {size / 1000:,.0f} kB\n{_report(backup)}", not backup.lost)
 
 
 def restore(args: argparse.Namespace) -> Output:
@@ -65,7 +65,7 @@ def restore(args: argparse.Namespace) -> Output:
     backup, aside = restore_backup(settings, args.file, force=args.force)
     moved = f"\nthe previous contents are in {aside}" if aside else ""
     data = {"home": str(settings.home), "set_aside": str(aside or "") or None, **_figures(backup)}
-    return Output(data, f"{settings.home}\n{_told(backup)}{moved}")
+    return Output(data, f"{settings.home}\n{_report(backup)}{moved}")
 
 
 def _figures(backup: Backup) -> dict[str, object]:
@@ -77,7 +77,7 @@ def _figures(backup: Backup) -> dict[str, object]:
     }
 
 
-def _told(backup: Backup) -> str:
+def _report(backup: Backup) -> str:
     lines = [
         f"{counted(backup.knowledge_bases, 'knowledge base')}, "
         f"{counted(backup.documents, 'document')}, {counted(len(backup.files), 'original')}"

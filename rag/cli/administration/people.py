@@ -22,7 +22,7 @@ def members(args: argparse.Namespace) -> Output:
             members.add(email, args.role)
         else:
             members.change(email, args.role)
-    listed = members.every()
+    listed = members.list_all()
     rows = [{"email": member.person.email, "role": member.role} for member in listed]
     lines = [f"{row['email']:40} {row['role']}" for row in rows]
     return Output(
@@ -40,7 +40,7 @@ def people(args: argparse.Namespace) -> Output:
         return Output({"deleted": email, **removed}, f"deleted {email}: {counts}")
     rows = [
         {"email": person.email, "name": person.name, "administrator": person.administrator}
-        for person in accounts.every()
+        for person in accounts.list_all()
     ]
     lines = [
         f"{row['email']:40} {row['name']}" + ", administrator" * bool(row["administrator"])
@@ -60,7 +60,7 @@ def link(args: argparse.Namespace) -> Output:
         links.revoke(
             _needed(args.name, "Specify the link.", "Give its id. `link KB list` shows the ids.")
         )
-    rows = links.every()
+    rows = links.list_all()
     lines = [_link_line(row) for row in rows]
     return Output({"links": [_link(row) for row in rows]}, "\n".join(lines) or "No link yet.")
 

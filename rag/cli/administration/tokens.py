@@ -15,7 +15,7 @@ def token(args: argparse.Namespace) -> Output:
     access = inputs.workspace(args).access
     tokens = access.tokens
     if args.action == "list":
-        rows = tokens.every()
+        rows = tokens.list_all()
         lines = [_line(row) for row in rows]
         return Output({"tokens": [_row(row) for row in rows]}, "\n".join(lines) or "No token yet.")
     if not args.name:

@@ -15,7 +15,7 @@ _PLACES = ("results", "text", "title", "link", "score")
 def tools(args: argparse.Namespace) -> Output:
     """List the HTTP tools that recipes may name in search.tools."""
     workspace = inputs.workspace(args)
-    registered = workspace.tools.every()
+    registered = workspace.tools.list_all()
     rows = [_row(workspace, tool) for tool in registered]
     lines = [
         f"{tool.name:20} {tool.method} {tool.url}"

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from rag import EVERYBODY, ArenaComparison, ArenaSummary, InvalidInput, KnowledgeBase, Side
-from rag.cli import asked, inputs
+from rag.cli import inputs, targets
 from rag.cli.printing import Output, snippet
 
 ACTIONS = ("list", "ask", "show", "vote", "summary")
@@ -31,7 +31,9 @@ def arena(args: argparse.Namespace) -> Output:
     if args.action == "summary":
         summaries = base.arena.summaries()
         rows = [_summary(base, summary) for summary in summaries]
-        return Output({"summaries": rows}, "\n".join(_said(row) for row in rows) or "No vote yet.")
+        return Output(
+            {"summaries": rows}, "\n".join(_line_of(row) for row in rows) or "No vote yet."
+        )
     bout = inputs.number(args.value[0], "a pair of answers", "arena KB list shows them.")
     if args.action == "vote":
         base.arena.vote(bout, args.value[1])
@@ -39,7 +41,7 @@ def arena(args: argparse.Namespace) -> Output:
 
 
 def _ask(args: argparse.Namespace) -> Output:
-    base, recipe = asked.ready(args)
+    base, recipe = targets.ready(args)
     other = recipe.with_fields(dict(inputs.assignment(text) for text in args.against))
     if other.hash == recipe.hash:
         raise InvalidInput(
@@ -103,7 +105,7 @@ def _summary(base: KnowledgeBase, summary: ArenaSummary) -> dict[str, Any]:
     }
 
 
-def _said(row: dict[str, Any]) -> str:
+def _line_of(row: dict[str, Any]) -> str:
     low, high = row["interval"]
     verdict = "decided" if row["decided"] else "not decided"
     return (

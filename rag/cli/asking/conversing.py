@@ -28,7 +28,7 @@ from rag import (
     spanning,
     unsearched,
 )
-from rag.cli import asked, inputs, printing
+from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
 ACTIONS = ("list", "show", "rename", "delete", "export")
@@ -101,7 +101,7 @@ class _Talk:
     def __init__(self, args: argparse.Namespace) -> None:
         self._found: Conversation | None = None
         self._args = args
-        self.base, self._recipe, self._beside = asked.several(args, self._begun)
+        self.base, self._recipe, self._beside = targets.several(args, self._begun)
         self._name = "" if self._found else (args.session or "").strip()
         known_id = self._found.id if self._found else None
         self.id = self.base.conversations.open(known_id, self._name)

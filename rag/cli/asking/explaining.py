@@ -43,9 +43,9 @@ def explain(
     if args.chunk:
         output = _passage(explainer, passage_key(args.chunk), args.attribution)
     elif args.find:
-        output = _found(explainer, explainer.find(args.find))
+        output = _finding(explainer, explainer.find(args.find))
     elif args.document:
-        output = _found(explainer, explainer.in_document(_document(base, recipe, args.document)))
+        output = _finding(explainer, explainer.in_document(_document(base, recipe, args.document)))
     else:
         raise InvalidInput(
             "Specify what to explain.",
@@ -74,7 +74,7 @@ def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -
 def _set_with(base: KnowledgeBase, question: str) -> str | None:
     """The first question set that has the question."""
     index = base.recipe().index
-    for question_set in base.questions.every():
+    for question_set in base.questions.list_all():
         if base.passage_labels.of(question_set.name, question, index).question_id is not None:
             return question_set.name
     return None
@@ -101,7 +101,7 @@ def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
     return Output(data, "\n".join(lines))
 
 
-def _found(explainer: Explainer, findings: Sequence[Finding]) -> Output:
+def _finding(explainer: Explainer, findings: Sequence[Finding]) -> Output:
     changes = [explainer.changes(finding.standing.chunk.key) for finding in findings]
     lines = []
     for finding, finding_changes in zip(findings, changes, strict=True):

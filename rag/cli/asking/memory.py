@@ -13,11 +13,11 @@ from rag import (
     OperationFigures,
     Remembered,
     TurnRow,
+    cost_text,
     counted,
     operation_figures,
     operation_periods,
     slowest_turns,
-    told_cost,
     total_seconds,
     worst_turns,
 )
@@ -34,7 +34,7 @@ def memory(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
     if args.action == "list":
         _expect(args, 0)
-        return _listed(base.memory.every(args.limit), base.memory.count())
+        return _listed(base.memory.list_all(args.limit), base.memory.count())
     if args.action == "search":
         _expect(args, 1, "TEXT")
         matches = base.memory.search(args.value[0], base.recipe(), args.limit)
@@ -71,7 +71,7 @@ def operations(args: argparse.Namespace) -> Output:
     lines = [
         f"{counted(whole.questions, 'question')}, {whole.refused} refused, {whole.failed} failed",
         f"half of the answers took up to {_seconds(whole.p50)}, 95% up to {_seconds(whole.p95)}",
-        ", ".join(filter(None, [f"{whole.tokens:,} tokens", told_cost(whole.costs)])),
+        ", ".join(filter(None, [f"{whole.tokens:,} tokens", cost_text(whole.costs)])),
         f"{whole.thumbs_up} thumbs up, {whole.thumbs_down} down",
         *(
             f"{wrong:12} {turn.id}  {snippet(turn.question or '', 80)}"
@@ -124,7 +124,7 @@ def _line(remembered: Remembered) -> str:
 
 
 def _figures(figures: OperationFigures) -> dict[str, Any]:
-    data = asdict(figures) | {"costs": told_cost(figures.costs)}
+    data = asdict(figures) | {"costs": cost_text(figures.costs)}
     return {**data, "refused_share": figures.refused_share}
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from rag.cli import asked, inputs, printing
+from rag.cli import inputs, printing, targets
 from rag.cli.asking import conversing, explaining
 from rag.cli.printing import Output
 
 
 def search(args: argparse.Namespace) -> Output:
     """Find passages."""
-    base, recipe, beside = asked.several(args)
+    base, recipe, beside = targets.several(args)
     return printing.trace(base.search(args.question, recipe, beside))
 
 
@@ -19,13 +19,13 @@ def ask(args: argparse.Namespace) -> Output:
     """Answer with citations."""
     if args.session is not None:
         return conversing.ask_in_session(args)
-    base, recipe, beside = asked.several(args)
+    base, recipe, beside = targets.several(args)
     stream = base.ask(args.question, recipe, beside)
     return printing.answer(stream.answer, stream.error)
 
 
 def explain(args: argparse.Namespace) -> Output:
     """Explain why a passage is found or not, and what would change it."""
-    base, recipe = asked.ready(args)
+    base, recipe = targets.ready(args)
     changes = dict(inputs.assignment(text) for text in args.against)
     return explaining.explain(base, recipe, args, changes)

@@ -19,7 +19,7 @@ from rag import (
     Workspace,
     counted,
 )
-from rag.cli import asked, inputs, printing
+from rag.cli import inputs, printing, targets
 from rag.cli.documents import passwords
 from rag.cli.lost_labels import lost_data, lost_lines
 from rag.cli.printing import Output
@@ -171,7 +171,7 @@ def _adding(
     input is bad, does not stay.
     """
     if args.kb not in {info.name for info in workspace.bases()}:
-        recipe = asked.recipe(args, Recipe())
+        recipe = targets.recipe(args, Recipe())
         try:
             base, job = create(recipe)
         except AlreadyExists:
@@ -181,7 +181,7 @@ def _adding(
                 yield base, job
             return
     base = workspace.base(args.kb)
-    base.documents.prepare_build(asked.recipe(args, base.recipe()).index)
+    base.documents.prepare_build(targets.recipe(args, base.recipe()).index)
     yield base, add(base)
 
 

@@ -197,7 +197,7 @@ def answered(
 def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
     """Lets a model grade the hits of a run, and says what came of it and what people say."""
     base = workspace.base(args.kb)
-    of_set = [run.id for run in base.runs.every(args.set_name)]
+    of_set = [run.id for run in base.runs.list_all(args.set_name)]
     run_id = args.run or next(iter(of_set), None)
     if run_id is None:
         raise NotFound(

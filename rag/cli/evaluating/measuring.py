@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rag import MOST_ROWS, Grid, InvalidInput
-from rag.cli import asked, inputs, printing
+from rag.cli import inputs, printing, targets
 from rag.cli.evaluating import kept_runs, tuning
 from rag.cli.printing import Output
 
@@ -13,7 +13,7 @@ from rag.cli.printing import Output
 def evaluate(args: argparse.Namespace) -> Output:
     """Measure a recipe on a question set and keep the run."""
     cutoffs = inputs.cutoffs(args.k)
-    base, recipe = asked.ready(args)
+    base, recipe = targets.ready(args)
     if args.memory:
         return kept_runs.memory(inputs.workspace(args), recipe, args)
     if args.answers:
@@ -48,7 +48,7 @@ def sweep(args: argparse.Namespace) -> Output:
     """Measure every recipe of a grid; candidates are fetched once."""
     cutoffs, workspace = inputs.cutoffs(args.k), inputs.workspace(args)
     base = workspace.base(args.kb)
-    grid = Grid.parse(inputs.json_in(args.grid), asked.recipe(args, base.recipe()))
+    grid = Grid.parse(inputs.json_in(args.grid), targets.recipe(args, base.recipe()))
     compared = any(grid.builds) and len(grid) <= MOST_ROWS and not args.as_shown
     if args.by_tokens and not compared:
         raise InvalidInput(
@@ -86,7 +86,7 @@ def sweep(args: argparse.Namespace) -> Output:
 def calibrate(args: argparse.Namespace) -> Output:
     """Learn P(relevant) from labels, and the threshold that promises a precision."""
     precision = inputs.precision(args.precision)
-    base, recipe = asked.ready(args)
+    base, recipe = targets.ready(args)
     fitted, _ = base.tuning.calibrator.fit(args.set_name, recipe)
     learned = recipe.with_fields({"search.relevance": "probability"})
     tuner = base.tuning.tuner(args.set_name)
@@ -98,7 +98,7 @@ def calibrate(args: argparse.Namespace) -> Output:
 def threshold(args: argparse.Namespace) -> Output:
     """Say what a threshold does, and which one promises a precision."""
     precision = inputs.precision(args.precision)
-    base, recipe = asked.ready(args)
+    base, recipe = targets.ready(args)
     tuner = base.tuning.tuner(args.set_name)
     curves = tuner.threshold_curve(recipe), tuner.promise_curves(recipe)
     return tuning.threshold(base.threshold(recipe), *curves, precision)
@@ -107,7 +107,7 @@ def threshold(args: argparse.Namespace) -> Output:
 def gate(args: argparse.Namespace) -> Output:
     """Exit 1 when a recipe falls short of demands or of a former run."""
     least = dict(inputs.least(text) for text in args.min)
-    base, recipe = asked.ready(args)
+    base, recipe = targets.ready(args)
     return kept_runs.gate(
         base.gate.check(
             args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
@@ -118,7 +118,7 @@ def gate(args: argparse.Namespace) -> Output:
 def runs(args: argparse.Namespace) -> Output:
     """List kept runs."""
     store = inputs.workspace(args).base(args.kb).runs
-    stored = store.every()
+    stored = store.list_all()
     sets = dict.fromkeys(run.question_set for run in stored)
     rows = {row.run.id: row for name in sets for row in store.leaderboard(name)}
     return kept_runs.listed(stored, rows)

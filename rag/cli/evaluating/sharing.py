@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rag import Reproduction
-from rag.cli import asked, inputs, printing
+from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
 _SHOWN = 20  # figures that differ, printed one by one
@@ -24,7 +24,7 @@ def export_run(args: argparse.Namespace) -> Output:
 
 def report(args: argparse.Namespace) -> Output:
     """Write a run as one HTML file that opens anywhere."""
-    base = asked.base_of_run(inputs.workspace(args), args)
+    base = targets.base_of_run(inputs.workspace(args), args)
     page = base.reports.html(args.run, args.baseline)
     inputs.write(args.output, page.encode("utf-8", "replace"))
     return _written(args.output, run=args.run)
@@ -33,7 +33,7 @@ def report(args: argparse.Namespace) -> Output:
 def bundle(args: argparse.Namespace) -> Output:
     """Write a run as a zip that another machine can repeat."""
     workspace = inputs.workspace(args)
-    asked.base_of_run(workspace, args).runs.get(args.run)
+    targets.base_of_run(workspace, args).runs.get(args.run)
     workspace.bundle(args.run, args.output, with_documents=args.with_documents)
     return _written(args.output, run=args.run)
 

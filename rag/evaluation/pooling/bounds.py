@@ -79,10 +79,10 @@ class OpenPair:
             return min(1.0, best / ideal) if ideal else 1.0
         patterns = _patterns(len(gains), self.highest)
         relevant = np.array(self._relevant(), np.float64)
-        every = np.concatenate(
+        gains_of_all = np.concatenate(
             [np.broadcast_to(relevant, (len(patterns), len(relevant))), patterns], 1
         )
-        ideal_of = _ideal(every, self.k)
+        ideal_of = _ideal(gains_of_all, self.k)
         lead = judged_gain + patterns @ -np.sort(-np.array(gains, np.float64))
         return float(np.divide(lead, ideal_of, out=np.zeros(len(lead)), where=ideal_of > 0).max())
 

@@ -150,8 +150,8 @@ class _Side:
     def beside(self, grades: Integers) -> _Side:
         """With the same grades for passages that this side has not among its first k."""
         k = self.ideal.shape[1]
-        every = np.sort(np.concatenate([self.ideal, grades], axis=1), axis=1)
-        ideal = every[:, ::-1][:, :k]
+        grades_of_all = np.sort(np.concatenate([self.ideal, grades], axis=1), axis=1)
+        ideal = grades_of_all[:, ::-1][:, :k]
         return replace(self, ideal=ideal, relevant=self.relevant + (grades > 0).sum(axis=1))
 
 

@@ -49,7 +49,7 @@ class Arithmetic:
     metrics: Sequence[str]
     as_shown: bool = False
     apart: str | None = None
-    _known: dict[int, tuple[Integers, Means]] = field(
+    _means: dict[int, tuple[Integers, Means]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -74,15 +74,15 @@ class Arithmetic:
     def means(self, layout: Layout) -> Means:
         """Return the means that layouts with the same units share, cached for the next one."""
         units = layout.unit_rows
-        if id(units) not in self._known:
+        if id(units) not in self._means:
             labelled = Labelled.of(self.ideals)
-            found_units = Units(labelled.number[units], layout.unit_slots, layout.unit_grades)
-            self._known.clear()
-            self._known[id(units)] = (
+            units_of_layout = Units(labelled.number[units], layout.unit_slots, layout.unit_grades)
+            self._means.clear()
+            self._means[id(units)] = (
                 units,
-                Means(self.metrics, self.depth, found_units, labelled, self.apart),
+                Means(self.metrics, self.depth, units_of_layout, labelled, self.apart),
             )
-        return self._known[id(units)][1]
+        return self._means[id(units)][1]
 
     def figures(
         self,

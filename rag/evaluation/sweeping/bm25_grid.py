@@ -110,10 +110,10 @@ class Bm25Grid:
 class Field:
     """The candidates that both retrievers can rank first with several k1 and b, in one table.
 
-    ``every`` contains all of them, without BM25 scores; ``postings`` computes the scores.
+    ``all_candidates`` contains all of them, without BM25 scores; ``postings`` computes the scores.
     """
 
-    every: Deep
+    all_candidates: Deep
     postings: Postings
     depth: int
     calibration: Calibration | None = None
@@ -123,7 +123,7 @@ class Field:
         """The candidates of one pair, and their places in the table."""
         scores = self.postings.scores(*pair)
         ranks = _ranks(self._places, scores, self.depth)
-        scored = replace(self.every, bm25=scores, lexical_rank=ranks)
+        scored = replace(self.all_candidates, bm25=scores, lexical_rank=ranks)
         places = np.flatnonzero(scored.within("hybrid", self.depth))
         candidates = scored.at(places)
         if self.calibration is not None:
@@ -134,15 +134,15 @@ class Field:
         """The same, ready to be swept over."""
         deep, places = self.deep(pair)
 
-        def known(by: By) -> Layout | None:
+        def shared_layout(by: By) -> Layout | None:
             return self.layout(by).at(deep, places) if by.relevance == "cosine" else None
 
-        return Prepared(deep, known)
+        return Prepared(deep, shared_layout)
 
     def layout(self, by: By) -> Layout:
         """Return the layout that all pairs share: cosines and codes do not depend on k1 and b."""
         if by not in self._layouts:
-            self._layouts[by] = Layout.of(self.every, by)
+            self._layouts[by] = Layout.of(self.all_candidates, by)
         return self._layouts[by]
 
     @cached_property

@@ -143,17 +143,19 @@ def _rivals(
 class Prepared:
     """Candidates with lazily computed layouts, cached for the next sweep."""
 
-    def __init__(self, deep: Deep, known: Callable[[By], Layout | None] = lambda _by: None) -> None:
-        """``known`` gives the layouts that need not be computed."""
+    def __init__(
+        self, deep: Deep, shared_layout: Callable[[By], Layout | None] = lambda _by: None
+    ) -> None:
+        """``shared_layout`` gives the layouts that need not be computed."""
         self.deep = deep
-        self._known = known
+        self._shared_layout = shared_layout
         self._layouts: dict[By, Layout] = {}
         self._leading: dict[tuple[int, bool], Leading] = {}
 
     def layout(self, by: By) -> Layout:
         """The candidates in the order of their relevance. Raises ValueError, see ``Layout``."""
         if by not in self._layouts:
-            self._layouts[by] = self._known(by) or Layout.of(self.deep, by)
+            self._layouts[by] = self._shared_layout(by) or Layout.of(self.deep, by)
         return self._layouts[by]
 
     def leading(self, limit: int, by_unit: bool) -> Leading:

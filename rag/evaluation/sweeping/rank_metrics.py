@@ -76,7 +76,7 @@ class RankMetrics:
         codes[units.slots[:, None], np.arange(len(ranks)), units.questions[:, None]] = coded.T
         self._codes: Codes = np.sort(codes, axis=0) if len(codes) > 1 else codes
         self._kinds = kinds_of
-        self._found: dict[int, Floats] = {}
+        self._relevant_hits: dict[int, Floats] = {}
 
     @property
     def relevant(self) -> Floats:
@@ -92,12 +92,12 @@ class RankMetrics:
         first: Floats = ranks[self._codes[0]]
         return first
 
-    def found(self, k: int) -> Floats:
+    def relevant_hits(self, k: int) -> Floats:
         """Relevant hits among the first k."""
-        if k not in self._found:
+        if k not in self._relevant_hits:
             inside = self._codes < k * self._kinds
-            self._found[k] = np.add.reduce(inside, axis=0, dtype=np.float64)
-        return self._found[k]
+            self._relevant_hits[k] = np.add.reduce(inside, axis=0, dtype=np.float64)
+        return self._relevant_hits[k]
 
     def discounted(self, k: int) -> Floats:
         """DCG of the first k; the gain is looked up by rank and grade."""
@@ -170,11 +170,11 @@ class Means:
         crowded = RankMetrics(ranks[:, self._theirs], self._depth, self._units, self._best)
         others = evaluate(crowded, self._metrics)
         means = np.empty((len(ranks), len(self._metrics)))
-        every = np.empty((len(ranks), 0))
+        by_question = np.empty((len(ranks), 0))
         for number, (table, other) in enumerate(zip(self._tables, others.values(), strict=True)):
             values = table[first]
             values[:, self._crowded] = other
             means[:, number] = values.mean(axis=-1)
             if self._metrics[number] == self._apart:
-                every = values
-        return np.concatenate([means, every], axis=1)
+                by_question = values
+        return np.concatenate([means, by_question], axis=1)

@@ -88,10 +88,10 @@ class ThresholdPoint:
         on_topic = " on topic" if self.turning_away.whole else ""
         parts = [
             "nothing reaches it" if pure is None else f"precision {pure:.2f} ({self.pure})",
-            _told("keeps", self.found, "of the relevant"),
-            _told("answers", self.answering, "of answerable questions"),
-            _told("refuses", self.refusing, f"of unanswerable ones{on_topic}"),
-            _told("turns away", self.turning_away, "of off-topic ones"),
+            _sentence("keeps", self.found, "of the relevant"),
+            _sentence("answers", self.answering, "of answerable questions"),
+            _sentence("refuses", self.refusing, f"of unanswerable ones{on_topic}"),
+            _sentence("turns away", self.turning_away, "of off-topic ones"),
         ]
         return ", ".join(filter(None, parts))
 
@@ -191,5 +191,5 @@ class ThresholdCurve:
         return np.flatnonzero(np.append(self.values[1:] != self.values[:-1], True))
 
 
-def _told(verb: str, share: Share, whole: str) -> str:
+def _sentence(verb: str, share: Share, whole: str) -> str:
     return "" if share.value is None else f"{verb} {share.value:.0%} {whole} ({share})"

@@ -120,7 +120,7 @@ class PageWords:
 def page_words(page: PdfPage) -> PageWords:
     """Reads the characters of a page once. Words that are drawn twice, for weight, count once."""
     turn = _turn_of(page)
-    oriented = _found_words(page, turn)
+    oriented = _page_words(page, turn)
     words = [word for word, _ in oriented]
     quarters = Counter[int]()
     for word, quarter in oriented:
@@ -176,7 +176,7 @@ class _Letters:
         return _Letters(self.codes[mask], self.boxes[mask], self.places[mask], apart)
 
 
-def _found_words(page: PdfPage, turn: Turn) -> list[tuple[Word, int]]:
+def _page_words(page: PdfPage, turn: Turn) -> list[tuple[Word, int]]:
     """Words, and how each lies on the page as it is shown, in quarters of a turn."""
     from pypdfium2 import raw
 

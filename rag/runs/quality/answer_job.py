@@ -20,7 +20,7 @@ from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
 from rag.runs.quality.judges import NamedJudge, judge_named
 from rag.runs.quality.model_calls import ModelCalls
-from rag.runs.quality.spending import UNLIMITED, Budget, told_cost
+from rag.runs.quality.spending import UNLIMITED, Budget, cost_text
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import runs
@@ -283,11 +283,11 @@ def described(answers: Sequence[RunAnswer]) -> str:
         tokens = sum(answer.tokens for answer in tried)
         if tokens:
             parts.append(f"{tokens / len(tried):,.0f} tokens each, {tokens:,} in all")
-            parts.append(told_cost(answer.price for answer in tried if answer.tokens))
+            parts.append(cost_text(answer.price for answer in tried if answer.tokens))
         judging = [answer for answer in tried if answer.judge_tokens]
         if judging:
             spent = sum(answer.judge_tokens for answer in judging)
-            price = told_cost(answer.judge_price for answer in judging)
+            price = cost_text(answer.judge_price for answer in judging)
             parts.append(f"judge {spent:,} tokens, {price}")
     return "; ".join(parts)
 

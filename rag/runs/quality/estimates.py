@@ -130,7 +130,7 @@ class Estimates:
             places = self._places(connection, run_ids)
             people = self._sample(connection, run_ids, places)
             name, verdicts = _verdicts(connection, run_ids, judge)
-            answerable = self._asked(connection, run_id) if other_id is None else 0
+            answerable = self._answerable_questions(connection, run_id) if other_id is None else 0
         rest = [
             (
                 hit.question_id,
@@ -141,7 +141,7 @@ class Estimates:
         pool = list(dict.fromkeys([*people, *rest]))
         return replace(_estimated(people, pool, name, verdicts), questions=answerable)
 
-    def _asked(self, connection: Connection, run_id: str) -> int:
+    def _answerable_questions(self, connection: Connection, run_id: str) -> int:
         """Count the answerable questions that a run was asked."""
         run = runs.get(connection, self._base_id, run_id)
         question_set = question_rows.get_question_set(connection, self._base_id, run.question_set)

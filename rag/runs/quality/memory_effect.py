@@ -104,7 +104,7 @@ class MemoryTrials:
     def effect(self, set_name: str, recipe: Recipe, judge: str = "") -> MemoryEffect | None:
         """Return the effect in the last two runs; None if one is missing, running or paused."""
         jobs = self.jobs(set_name, recipe, judge)
-        runs = {run.id: run for run in self._history.every(set_name)}
+        runs = {run.id: run for run in self._history.list_all(set_name)}
         ids = [str(job.payload["run"]) for job in jobs]
         if len(ids) < 2 or any(run_id not in runs for run_id in ids):
             return None

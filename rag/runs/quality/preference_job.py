@@ -17,7 +17,7 @@ from rag.results import QuestionResult, Run
 from rag.runs.groups import groups_of_set
 from rag.runs.quality.judges import judge_named
 from rag.runs.quality.model_calls import ModelCalls
-from rag.runs.quality.spending import UNLIMITED, Budget, told_cost
+from rag.runs.quality.spending import UNLIMITED, Budget, cost_text
 from rag.runs.version import code_version
 from rag.services import Services
 from rag.storage import Connection, passages, runs
@@ -148,7 +148,7 @@ class PairwiseComparisons:
             groups=comparison.clusters,
             design_effect=comparison.design_effect,
             tokens=sum(preference.tokens for preference in spent),
-            cost=told_cost(prices),
+            cost=cost_text(prices),
         )
 
 
@@ -158,7 +158,7 @@ class _Pair:
 
     run: Run
     other: Run
-    asked: Mapping[str, str]
+    question_texts: Mapping[str, str]
     texts: Mapping[str, tuple[str, str]]
     rankings: Mapping[str, Sequence[QuestionResult]]
 
@@ -206,7 +206,7 @@ def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
         if one == two:
             return Preferred(0.0)  # nobody need be asked
         try:
-            return prefer(judge.chat, pair.asked[key], one, two, passages[key])
+            return prefer(judge.chat, pair.question_texts[key], one, two, passages[key])
         except NoGrade as error:
             return error.usage
 

@@ -54,8 +54,8 @@ def money(amount: float, currency: str) -> str:
     return f"{amount:,.{digits}f} {currency}"
 
 
-def told_bills(bills: Sequence[Bill]) -> str:
-    """Describe the cost of a run in the format of ``told_cost``."""
+def bills_text(bills: Sequence[Bill]) -> str:
+    """Describe the cost of a run in the format of ``cost_text``."""
     paid = [money(bill.money, bill.currency) for bill in bills if bill.money is not None]
     if not paid:
         return "cost unknown" if bills else ""
@@ -63,17 +63,17 @@ def told_bills(bills: Sequence[Bill]) -> str:
     return " and ".join(paid) + (f", not known for {missing:,}" if missing else "")
 
 
-def told_cost(costs: Iterable[Cost | None]) -> str:
+def cost_text(costs: Iterable[Cost | None]) -> str:
     """Describe the total cost of answers and the number of unknown costs; "" for none."""
     prices = list(costs)
-    known_prices = [price for price in prices if price is not None]
+    prices_given = [price for price in prices if price is not None]
     if not prices:
         return ""
-    if not known_prices:
+    if not prices_given:
         return "cost unknown"
     totals: dict[str, float] = {}
-    for price in known_prices:
+    for price in prices_given:
         totals[price.currency] = totals.get(price.currency, 0.0) + price.amount
     amounts = " and ".join(money(amount, currency) for currency, amount in sorted(totals.items()))
-    missing = len(prices) - len(known_prices)
+    missing = len(prices) - len(prices_given)
     return f"{amounts}, not known for {missing:,}" if missing else amounts

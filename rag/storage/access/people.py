@@ -114,12 +114,12 @@ def any_signed_in(connection: Connection) -> bool:
 
 def by_email(connection: Connection, email: str) -> Person | None:
     """The person with an address."""
-    return _found(connection, person.c.email == email)
+    return _find(connection, person.c.email == email)
 
 
 def by_subject(connection: Connection, subject: str) -> Person | None:
     """The person whom a provider knows by a name."""
-    return _found(connection, person.c.subject == subject)
+    return _find(connection, person.c.subject == subject)
 
 
 def has_signed_in(connection: Connection, person_id: str) -> bool:
@@ -271,7 +271,7 @@ def forget_deleted(connection: Connection, before: datetime) -> None:
     connection.execute(delete(deleted_account).where(deleted_account.c.at < before))
 
 
-def _found(connection: Connection, condition: ColumnElement[bool]) -> Person | None:
+def _find(connection: Connection, condition: ColumnElement[bool]) -> Person | None:
     row = connection.execute(select(person).where(condition)).first()
     return None if row is None else _person(row)
 
