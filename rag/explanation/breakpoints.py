@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Calibrated, Candidates, threshold_scores
-from rag.retrieval.fusion import fused_scores, leaning, line_ends
+from rag.retrieval.fusion import fused_scores, leaning, line_ends, scaled_scores
 from rag.retrieval.languages import full_share
 from rag.types import Integers, Mask, Ranks, Scores
 
@@ -324,6 +324,10 @@ class Depths:
         if search.fusion == "rrf":
             lists = (candidates.dense_rank, candidates.lexical_rank)
             dense, words = (_reciprocal(ranks, depths, search.rrf_k) for ranks in lists)
+        elif search.fusion == "saturation":
+            scores = candidates.dense_scores, candidates.lexical_scores
+            ends = scaled_scores(*scores, candidates.by_words, search)
+            dense, words = (np.broadcast_to(end, (len(depths), len(end))) for end in ends)
         else:
             dense = _stretched(candidates.dense_scores, self.dense, depths)
             words = _stretched(candidates.lexical_scores, self.words, depths)

@@ -235,13 +235,16 @@ class Retrievers(RecipePart):
         "are",
     )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
-    fusion: Literal["weighted", "rrf"] = Field(
-        "weighted", description="how hybrid merges: min-max scores by weight, or reciprocal ranks"
+    fusion: Literal["weighted", "rrf", "saturation"] = Field(
+        "weighted",
+        description="how hybrid merges: min-max scores by weight, reciprocal ranks, or by weight "
+        "the cosine and bm25 / (bm25 + bm25_pivot), which no other candidate changes",
     )
-    dense_weight: float = Field(
-        0.6, ge=0, le=1, description="share of the vectors in weighted fusion and in rrf"
-    )
+    dense_weight: float = Field(0.6, ge=0, le=1, description="share of the vectors in each fusion")
     rrf_k: int = Field(60, ge=1, le=1000, description="constant of reciprocal rank fusion")
+    bm25_pivot: float = Field(
+        8.0, ge=1, le=100, description="saturation: the BM25 score that counts half"
+    )
     k1: float = Field(1.2, ge=0, le=10, description="BM25: how soon repeated words stop counting")
     b: float = Field(0.75, ge=0, le=1, description="BM25: how much long passages are discounted")
     fuzzy: bool = Field(False, description="BM25: also match words with small spelling differences")
@@ -441,7 +444,7 @@ def _hash(part: RecipePart) -> str:
 
 
 # Of the retrievers: recipes stored before do without them.
-_LATER = frozenset({"exact_codes", "refuse", "other_languages", "spelling"})
+_LATER = frozenset({"exact_codes", "refuse", "other_languages", "spelling", "bm25_pivot"})
 _LATER_TO_ANSWER = frozenset({"memory", "tool_calls", "tools"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 

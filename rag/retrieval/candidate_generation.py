@@ -122,4 +122,6 @@ def _how(recipe: SearchRecipe, lacking: str) -> str:
     weight = dense_weight(lacking, recipe)
     if recipe.fusion == "rrf":
         return f"reciprocal ranks, constant {recipe.rrf_k}, {weight:.2f} on dense"
+    if recipe.fusion == "saturation":
+        return f"cosine and saturated BM25, pivot {recipe.bm25_pivot:g}, {weight:.2f} on dense"
     return f"weighted, {weight:.2f} on dense"

@@ -248,7 +248,7 @@ def join(
         dense_rank=_ranks(keys, near.keys),
         lexical_rank=_ranks(keys, words.keys),
         near=None if is_plain else _nearest_cosines(search_query.vectors, rows),
-        words=_words(search_query, keys, lexical, options),
+        words=_words(search_query, keys, lexical, recipe),
         exact=holds_code(rare_codes(search_query.words, lexical, len(dense)), keys, lexical),
         by_words=lacking_vectors(dense, keys),
     )
@@ -299,8 +299,13 @@ def lift_to_certain(relevance: Scores, some: Mask | None) -> Scores:
 
 
 def _words(
-    search_query: SearchQuery, keys: Keys, lexical: LexicalIndex, options: Bm25Options
+    search_query: SearchQuery, keys: Keys, lexical: LexicalIndex, recipe: SearchRecipe
 ) -> Scores | None:
+    options = bm25_options(recipe)
+    if search_query.variants and recipe.fusion == "saturation":
+        # A share of the best in the list would change with the list.
+        each = [lexical.scores(query, keys, **options) for query in search_query.queries]
+        return np.asarray(np.max(each, axis=0))
     if search_query.variants:
         return best_shares(search_query.queries, keys, lexical, options)
     return (

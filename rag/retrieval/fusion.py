@@ -19,8 +19,8 @@ BY_WORDS = "by_words"
 def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
     """The score by which each candidate is ranked, shape (n,).
 
-    ``dense``: cosine. ``lexical``: BM25. ``hybrid``: weighted min-max or reciprocal ranks. Where a
-    vector is not in yet, the words stand for both.
+    ``dense``: cosine. ``lexical``: BM25. ``hybrid``: the fusion of the recipe. Where a vector is
+    not in yet, the words stand for both.
     """
     if recipe.mode == "dense":
         return candidates.dense_scores
@@ -33,10 +33,12 @@ def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
 def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Scores]:
     """Scores at the weights 1 and 0; in between they are on the line that joins the two.
 
-    Min-max normalised scores (Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid
-    Retrieval, TOIS 2023), or reciprocal ranks, 1 / (constant + rank) with ranks from 1, where a
-    list that lacks a passage adds nothing (Cormack, Clarke, Büttcher: Reciprocal Rank Fusion, SIGIR
-    2009; with a weight of 0.5 the order is theirs).
+    ``weighted``: min-max normalised scores (Bruch, Gai, Ingber: An Analysis of Fusion Functions
+    for Hybrid Retrieval, TOIS 2023). ``rrf``: reciprocal ranks, 1 / (constant + rank) with ranks
+    from 1, where a list that lacks a passage adds nothing (Cormack, Clarke, Büttcher: Reciprocal
+    Rank Fusion, SIGIR 2009; with a weight of 0.5 the order is theirs). ``saturation``: the cosine
+    as it is, and ``saturated`` BM25. No other candidate changes these, so scores of different
+    questions compare.
     """
     by_words = candidates.by_words
     if recipe.fusion == "rrf":
@@ -45,8 +47,26 @@ def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Sco
         dense = dense if by_words is None else np.where(by_words, words, dense)
     else:
         scores = candidates.dense_scores, candidates.lexical_scores
-        dense, words = normalise_scores(*scores, by_words)
+        dense, words = scaled_scores(*scores, by_words, recipe)
     return leaning(dense, words, full_share(candidates.lacking, recipe)), words
+
+
+def scaled_scores(
+    cosine: Scores, bm25: Scores, by_words: Mask | None, recipe: SearchRecipe
+) -> tuple[Scores, Scores]:
+    """Cosine and BM25 on the scales of ``weighted`` or ``saturation``.
+
+    Where there is no cosine, BM25 stands for it.
+    """
+    if recipe.fusion == "saturation":
+        words = saturated(bm25, recipe.bm25_pivot)
+        return (cosine if by_words is None else np.where(by_words, words, cosine)), words
+    return normalise_scores(cosine, bm25, by_words)
+
+
+def saturated(bm25: Scores, pivot: float) -> Scores:
+    """``bm25 / (bm25 + pivot)``, from 0 for no word in common towards 1."""
+    return bm25 / (bm25 + pivot)
 
 
 def normalise_scores(cosine: Scores, bm25: Scores, by_words: Mask | None) -> tuple[Scores, Scores]:
@@ -121,10 +141,11 @@ def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Scor
     if recipe.fusion == "rrf":
         return {key: _reciprocal(hit, recipe, weight) for key, hit in hits.items()}
     by_words = np.array([BY_WORDS in hit.parts for hit in hits.values()], np.bool_)
-    dense, words = normalise_scores(
+    dense, words = scaled_scores(
         np.array([_score_in(hit, "dense") for hit in hits.values()]),
         np.array([_score_in(hit, "bm25") for hit in hits.values()]),
         by_words if by_words.any() else None,
+        recipe,
     )
     return {
         key: ScoreContribution(weight * float(near), (1.0 - weight) * float(word))

@@ -105,7 +105,7 @@ STAGES: tuple[StageRow, ...] = (
     ),
     StageRow(
         "fusion",
-        ("fusion", "dense_weight", "rrf_k"),
+        ("fusion", "dense_weight", "rrf_k", "bm25_pivot"),
         label="fused",
         help="Both lists in one ranking.",
         figure="fused",

@@ -54,9 +54,10 @@ def _effective(sweep: Sweep, number: int) -> dict[str, Any]:
 
 def idle_fields(search: SearchRecipe) -> set[str]:
     """Fields that a search does not look at: another value of theirs finds the same."""
-    idle = {"rrf_k"} if search.fusion == "weighted" else set()
+    constants = {"rrf": "rrf_k", "saturation": "bm25_pivot"}
+    idle = {constant for fusion, constant in constants.items() if fusion != search.fusion}
     if search.mode != "hybrid":
-        idle |= {"dense_weight", "fusion", "rrf_k"}
+        idle |= {"dense_weight", "fusion", *constants.values()}
     return idle | ({"k1", "b"} if search.mode == "dense" else set())
 
 

@@ -14,7 +14,7 @@ OpenPage = Callable[..., AppTest]
 HOTEL, PUMP = "What may a hotel cost?", "Why does the pump make a grinding noise?"
 
 
-@pytest.mark.parametrize("name", ["mode", "k", "w", "threshold", "cut", "fuzzy", "rrf"])
+@pytest.mark.parametrize("name", ["mode", "k", "w", "threshold", "cut", "fuzzy", "rrf", "pivot"])
 @pytest.mark.parametrize("value", ["", "banana"])
 def test_a_field_without_sense_is_as_if_it_were_not_named(
     name: str, value: str, filled: Workspace, open_page: OpenPage
@@ -98,5 +98,5 @@ def test_fusion_by_ranks_is_named_in_capitals_and_old_addresses_open(
 ) -> None:
     app = open_page("inspector.py", q=HOTEL, fusion=value)
     control = app.sidebar.button_group(key="fusion")
-    assert [option.content for option in control.proto.options] == ["Weighted", "RRF"]
+    assert [option.content for option in control.proto.options] == ["Weighted", "RRF", "Saturation"]
     assert control.value == "RRF"

@@ -22,20 +22,20 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     app = open_page("tuning.py", threshold="0.9", cut="Set")
-    assert _said(app, "around the present").startswith("504 combinations around")
+    assert _said(app, "around the present").startswith("756 combinations around")
     assert _said(app, "had no part in it").startswith("Measures every combination on all ")
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
     app.run()
     found = labelled.base("notes").tuning.searches.result("checks")
     assert found is not None
-    assert found.selection.tried == 1  # with this threshold all 504 find nothing
+    assert found.selection.tried == 1  # with this threshold all 756 find nothing
     assert _said(app, f"**{plain(found.selection.headline)}**")
     assert found.selection.headline.startswith("No reason to change: the only other recipe does")
     (look,) = labelled.base("notes").questions.tried("checks")
     assert (look.kind, look.metric, look.alternatives) == ("search", "ndcg@10", 1)
-    assert (found.combinations, found.selection.tried) == (504, 1)
-    assert _said(app, "Measured: ").startswith("Measured: 504 combinations. Those that find the")
+    assert (found.combinations, found.selection.tried) == (756, 1)
+    assert _said(app, "Measured: ").startswith("Measured: 756 combinations. Those that find the")
     best = next(table.value for table in app.dataframe if "rrf_k" in table.value)
     assert best.columns[0] == "nDCG@10 on all questions"
     assert not best.duplicated().any()

@@ -23,9 +23,10 @@ words = st.one_of(st.sampled_from([0.0, 0.0, 1.0, 2.0]), st.floats(0.0, 30.0))
 recipes = st.builds(
     SearchRecipe,
     mode=st.sampled_from(["hybrid", "hybrid", "dense", "lexical"]),
-    fusion=st.sampled_from(["weighted", "rrf"]),
+    fusion=st.sampled_from(["weighted", "rrf", "saturation"]),
     dense_weight=st.sampled_from([0.0, 0.3, 0.6, 1.0]),
     rrf_k=st.sampled_from([1, 60]),
+    bm25_pivot=st.sampled_from([1.0, 8.0]),
     top_k=st.integers(1, 6),
     candidates=st.integers(1, 12),
     exact_codes=st.booleans(),

@@ -85,9 +85,10 @@ NO_EVIDENCE = TopicEvidence(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SEARCHES = st.builds(
     SearchRecipe,
     mode=st.sampled_from(["dense", "lexical", "hybrid", "hybrid"]),
-    fusion=st.sampled_from(["weighted", "rrf"]),
+    fusion=st.sampled_from(["weighted", "rrf", "saturation"]),
     dense_weight=st.one_of(st.sampled_from([0.0, 1e-9, 0.5, 0.6, 1.0]), st.floats(0, 1)),
     rrf_k=st.sampled_from([1, 2, 60, 1000]),
+    bm25_pivot=st.sampled_from([1.0, 8.0, 100.0]),
     candidates=st.integers(1, DEEP),
     relevance=st.sampled_from(["cosine", "probability"]),
     exact_codes=st.booleans(),

@@ -91,6 +91,7 @@ def test_a_passage_below_the_threshold_says_so(base: KnowledgeBase) -> None:
     [
         {},
         {"fusion": "rrf"},
+        {"fusion": "saturation"},
         {"spelling": True},
         {"feedback": 2, "feedback_terms": 3},
         {"mmr": 0.5, "duplicates": 0.6, "top_k": 3},

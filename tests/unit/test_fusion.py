@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -57,6 +59,21 @@ def test_reciprocal_ranks_follow_the_paper() -> None:
     assert scores == pytest.approx(expected, abs=1e-15)
 
 
+def test_saturation_mixes_the_cosine_with_bm25_that_levels_off() -> None:
+    scores = fused_scores(FOUR, SearchRecipe(fusion="saturation", dense_weight=0.6))
+    lexical = [0.0, 8 / 16, 2 / 10, 4 / 12]
+    expected = [0.6 * d + 0.4 * w for d, w in zip([0.9, 0.5, 0.7, 0.1], lexical, strict=True)]
+    assert scores == pytest.approx(expected, abs=1e-15)
+    steep = SearchRecipe(fusion="saturation", dense_weight=0.0, bm25_pivot=2.0)
+    assert fused_scores(FOUR, steep) == pytest.approx([0.0, 0.8, 0.5, 2 / 3], abs=1e-15)
+
+
+def test_in_saturation_the_words_stand_for_a_vector_that_is_not_in() -> None:
+    late = replace(FOUR, by_words=np.array([False, True, False, False]))
+    scores = fused_scores(late, SearchRecipe(fusion="saturation", dense_weight=0.6))
+    assert scores[1] == pytest.approx(0.5)
+
+
 def test_threshold_applies_to_the_cosine_after_ranking_and_before_top_k() -> None:
     recipe = SearchRecipe(mode="lexical", top_k=2)
     assert order(recipe, threshold=0.5) == [2, 3]
@@ -102,3 +119,19 @@ def test_weight_one_and_zero_are_the_single_retrievers(rows: list[tuple[float, f
     lexical = fused_scores(found, SearchRecipe(dense_weight=0.0))
     assert dense == pytest.approx(min_max(found.cosine))
     assert lexical == pytest.approx(min_max(found.bm25))
+
+
+@given(
+    st.lists(st.tuples(finite, st.floats(0, 50)), min_size=2, max_size=30),
+    st.data(),
+    st.floats(0, 1),
+    st.sampled_from([1.0, 8.0, 100.0]),
+)
+def test_more_candidates_change_no_score_of_saturation(
+    rows: list[tuple[float, float]], data: st.DataObject, weight: float, pivot: float
+) -> None:
+    recipe = SearchRecipe(fusion="saturation", dense_weight=weight, bm25_pivot=pivot)
+    deep = candidates([(i, c, w, i, i) for i, (c, w) in enumerate(rows)])
+    few = data.draw(st.integers(1, len(rows) - 1))
+    shallow = candidates([(i, c, w, few - 1 - i, None) for i, (c, w) in enumerate(rows[:few])])
+    assert fused_scores(shallow, recipe).tolist() == fused_scores(deep, recipe)[:few].tolist()

@@ -17,6 +17,7 @@ from tests.handbook import LEAVE, RECIPE, make
         {"search.mode": "lexical"},
         {"search.dense_weight": 0.3},
         {"search.fusion": "rrf", "search.dense_weight": 0.7},
+        {"search.fusion": "saturation", "search.bm25_pivot": 4.0},
     ],
 )
 def test_shares_add_up_to_the_score(tmp_path: Path, changes: dict[str, object]) -> None:

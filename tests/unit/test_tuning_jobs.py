@@ -150,14 +150,15 @@ def test_progress_of_a_search_and_a_fit_only_climbs(
 def test_fields_that_a_search_does_not_look_at() -> None:
     search = WORDS.search
     changed = {
-        "lexical": {"rrf_k", "dense_weight", "fusion"},
-        "dense": {"rrf_k", "dense_weight", "fusion", "k1", "b"},
-        "hybrid": {"rrf_k"},
+        "lexical": {"rrf_k", "bm25_pivot", "dense_weight", "fusion"},
+        "dense": {"rrf_k", "bm25_pivot", "dense_weight", "fusion", "k1", "b"},
+        "hybrid": {"rrf_k", "bm25_pivot"},
     }
     for mode, idle in changed.items():
         assert idle_fields(search.model_copy(update={"mode": mode, "fusion": "weighted"})) == idle
     rrf = search.model_copy(update={"mode": "hybrid", "fusion": "rrf"})
-    assert idle_fields(rrf) == set()
+    assert idle_fields(rrf) == {"bm25_pivot"}
+    assert idle_fields(rrf.model_copy(update={"fusion": "saturation"})) == {"rrf_k"}
     assert idle_fields(rrf.model_copy(update={"mode": "dense"})) == changed["dense"]
 
 

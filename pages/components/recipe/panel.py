@@ -229,9 +229,18 @@ class _Panel(Widgets):
         )
         search = self.recipe.search
         if search.mode == "hybrid":
-            self.choice("fusion", "Fusion", help="Weighted scores, or reciprocal ranks.")
+            self.choice(
+                "fusion",
+                "Fusion",
+                help="Scores stretched over the candidates, reciprocal ranks, or scores that no "
+                "other candidate changes: the cosine and bm25 / (bm25 + pivot).",
+            )
             if search.fusion == "rrf":
                 self.number("rrf", "Constant of reciprocal ranks")
+            if search.fusion == "saturation":
+                self.number(
+                    "pivot", "Pivot of BM25", step=1.0, help="The BM25 score that counts half."
+                )
             self.choice(
                 "languages",
                 "Other languages",

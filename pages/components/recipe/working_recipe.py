@@ -47,6 +47,7 @@ PARAMETERS: Mapping[str, str] = {
     "candidates": "search.candidates",
     "fusion": "search.fusion",
     "rrf": "search.rrf_k",
+    "pivot": "search.bm25_pivot",
     "k1": "search.k1",
     "b": "search.b",
     "fuzzy": "search.fuzzy",

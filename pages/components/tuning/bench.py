@@ -128,7 +128,8 @@ def figures(bench_in_use: Bench, recipe: Recipe) -> QuestionFigures:
 
 def topics(bench_in_use: Bench) -> TopicProbabilities | None:
     """The probability that each question is on topic; None without a trained topic model."""
-    rest = bench_in_use.without("refuse", "threshold", "top_k", "dense_weight", "fusion", "rrf_k")
+    ranked = "dense_weight", "fusion", "rrf_k", "bm25_pivot"
+    rest = bench_in_use.without("refuse", "threshold", "top_k", *ranked)
     return cached(
         partial(bench_in_use.tuner.topic_probabilities, bench_in_use.recipe), "topics", rest
     )

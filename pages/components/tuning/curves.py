@@ -39,7 +39,10 @@ from rag import (
 _KEY = "tuning_front"
 _REQUESTED = 5  # questions that are timed with each
 # What a ranking is worth depends on these, and hardly how long it takes.
-_TIMELESS = ("top_k", "threshold", "relevance", "fusion", "dense_weight", "rrf_k", "k1", "b")
+_TIMELESS = (
+    *("top_k", "threshold", "relevance", "fusion", "dense_weight", "rrf_k", "bm25_pivot"),
+    *("k1", "b"),
+)
 
 Takeaway = Callable[[tuple[float, float], tuple[float, float] | None, str, Comparison | None], str]
 

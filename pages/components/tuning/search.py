@@ -32,7 +32,7 @@ from rag import (
 GRID: Mapping[str, Sequence[Any]] = {
     "search.mode": ["hybrid"],
     "search.dense_weight": [step / 20 for step in range(21)],
-    "search.fusion": ["weighted", "rrf"],
+    "search.fusion": ["weighted", "rrf", "saturation"],
     "search.rrf_k": [10, 60],
     "search.k1": [0.9, 1.2, 1.6],
     "search.b": [0.4, 0.75],

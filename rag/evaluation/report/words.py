@@ -77,6 +77,11 @@ def _searching(recipe: SearchRecipe) -> str:
         )
     if recipe.fusion == "rrf":
         how = f"their ranks are merged (reciprocal rank fusion, constant {recipe.rrf_k})"
+    elif recipe.fusion == "saturation":
+        how = (
+            "the cosine and bm25 / (bm25 + pivot) are merged (saturation, "
+            f"pivot {recipe.bm25_pivot:g})"
+        )
     else:
         how = "their scores are merged"
     return (

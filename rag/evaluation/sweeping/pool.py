@@ -19,7 +19,7 @@ from rag.evaluation.sweeping.layout import By, Layout
 from rag.evaluation.sweeping.pruning import SMALLEST_WEIGHT, Leading
 from rag.recipe import Refuse, SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND
-from rag.retrieval.fusion import leaning, reciprocal
+from rag.retrieval.fusion import leaning, reciprocal, saturated
 from rag.retrieval.languages import SHARE
 from rag.types import Floats, Integers, Mask
 
@@ -53,9 +53,10 @@ class Family(NamedTuple):
     with.
     """
 
-    kind: Literal["dense", "lexical", "weighted", "rrf"]
+    kind: Literal["dense", "lexical", "weighted", "rrf", "saturation"]
     candidates: int
     rrf_k: int = 0
+    bm25_pivot: float = 0.0
     mixed: bool = False
     by: By = By()
 
@@ -66,7 +67,8 @@ class Family(NamedTuple):
             return cls(search.mode, search.candidates, by=By.of(search))
         mixed = SMALLEST_WEIGHT <= search.dense_weight <= 1 - SMALLEST_WEIGHT
         constant = search.rrf_k if search.fusion == "rrf" else 0
-        return cls(search.fusion, search.candidates, constant, mixed, By.of(search))
+        pivot = search.bm25_pivot if search.fusion == "saturation" else 0.0
+        return cls(search.fusion, search.candidates, constant, pivot, mixed, By.of(search))
 
     def kept(self, leading: Leading | None) -> Mask | None:
         """The candidates that matter; None where it may be all of them."""
@@ -192,6 +194,8 @@ def _parts(deep: Deep, family: Family, chosen: Mask, places: Integers) -> list[F
         ranks = (deep.dense_rank[places], deep.lexical_rank[places])
         cut = (np.where(part < family.candidates, part, NOT_FOUND) for part in ranks)
         dense, words = (reciprocal(part, family.rrf_k) for part in cut)
+    elif family.kind == "saturation":
+        dense, words = deep.cosine[places], saturated(deep.bm25[places], family.bm25_pivot)
     else:
         both = deep.cosine, deep.bm25
         dense, words = (_min_max(deep, scores, chosen, places) for scores in both)
