@@ -22,6 +22,7 @@ from rag.workspace import SAMPLE_QUESTIONS
 from tests.bench.sample import KINDS
 
 TINY: Mapping[str, Mapping[str, Any]] = {
+    "alignment": {"collections": ("scifact", "more"), "passages": 9, "foreign": 9},
     "embedding": {"texts": 4, "rounds": 1},
     "explanations": {"pairs": 3, "explained": 20},
     "highlight": {"pages": 2},

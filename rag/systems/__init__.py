@@ -1,0 +1,1 @@
+"""Systems under test: whatever ranks, measured in our documents."""
