@@ -1,0 +1,261 @@
+"""Rows of other tools as retrievals: a function for each shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from rag.errors import InvalidFile
+from rag.evaluation.formats.fields import json_value
+from rag.http_tools import expressions
+from rag.input_rules import storable
+from rag.systems.formats.tables import Row
+from rag.systems.returned import Returned, ReturnedText
+
+Shape = Callable[[Row], tuple[str, Returned] | None]
+"""From a row to the time of a retrieval and what it returned; None for rows of another kind."""
+
+MOST_TEXTS = 1000
+"""Results of a question that are read."""
+_LONGEST_TEXT = 1_000_000
+_LONGEST_VALUE, _MOST_VALUES = 500, 20
+_TEXTS = ("page_content", "content", "text", "document.content", "context", "chunk", "snippet")
+_LISTS = ("documents", "results", "records", "data", "hits", "chunks", "nodes", "contexts")
+_QUESTIONS = ("query", "question", "input", "user_input", "text", "value")
+_TITLES = ("title", "source", "file_name", "filename", "file_path", "document_name", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """JMESPath expressions: ``texts`` is a list of strings or of objects; ``text`` is in these."""
+
+    question: str
+    texts: str
+    text: str = ""
+    score: str = ""
+    id: str = ""
+
+
+def fits(form: str, values: Mapping[str, Any]) -> bool:
+    """Whether a row is of this form."""
+    return _SIGNS[form](values)
+
+
+def _ragas(row: Row) -> tuple[str, Returned] | None:
+    values = row.values
+    question = values.get("user_input", values.get("question"))
+    if isinstance(question, list):
+        raise InvalidFile(
+            f"{row.place} is a conversation, which has no single question.",
+            "Import samples of one turn.",
+        )
+    texts = values.get("retrieved_contexts", values.get("contexts"))
+    ids = _list(values.get("retrieved_context_ids"))
+    references = tuple(_words(item) for item in _list(values.get("reference_contexts")))
+    question_id = _words(values.get("id"))
+    return "", _returned(
+        row, question, texts, ids=ids, references=references, question_id=question_id
+    )
+
+
+def _deepeval(row: Row) -> tuple[str, Returned] | None:
+    values = row.values
+    texts = values.get("retrieval_context", values.get("retrievalContext"))
+    return "", _returned(row, values.get("input"), texts)
+
+
+def _langfuse(row: Row) -> tuple[str, Returned] | None:
+    values = row.values
+    if values.get("type") != "RETRIEVER":
+        return None
+    trace = values.get("traceId", values.get("trace_id"))
+    started = _words(values.get("startTime", values.get("start_time")))
+    user = _words(values.get("userId", values.get("user_id")))
+    return started, _returned(
+        row, values.get("input"), values.get("output"), trace=_words(trace), user=user
+    )
+
+
+def _langsmith(row: Row) -> tuple[str, Returned] | None:
+    values = row.values
+    if values.get("run_type") != "retriever":
+        return None
+    return _words(values.get("start_time")), _returned(
+        row, values.get("inputs"), values.get("outputs"), trace=_words(values.get("trace_id"))
+    )
+
+
+def _phoenix(row: Row) -> tuple[str, Returned] | None:
+    values = row.values
+    texts = values.get("attributes.retrieval.documents")
+    if texts is None:
+        return None
+    trace = _words(values.get("context.trace_id"))
+    user = _words(values.get("attributes.user.id"))
+    return _words(values.get("start_time")), _returned(
+        row, values.get("attributes.input.value"), texts, trace=trace, user=user
+    )
+
+
+def of_paths(paths: Paths) -> Shape:
+    """The shape that JMESPath expressions describe. Raises InvalidInput for a bad expression."""
+    compiled = {name: expressions.compiled(getattr(paths, name)) for name in Paths.__slots__}
+
+    def shape(row: Row) -> tuple[str, Returned] | None:
+        values = {key: _parsed(value) for key, value in row.values.items()}
+        texts = [
+            {name: compiled[name](item) for name in ("text", "score", "id") if getattr(paths, name)}
+            if isinstance(item, dict) and paths.text
+            else item
+            for item in _list(compiled["texts"](values))
+        ]
+        return "", _returned(row, compiled["question"](values), texts)
+
+    return shape
+
+
+SHAPES: Mapping[str, Shape] = MappingProxyType(
+    {
+        "ragas": _ragas,
+        "deepeval": _deepeval,
+        "langfuse": _langfuse,
+        "langsmith": _langsmith,
+        "phoenix": _phoenix,
+    }
+)
+_SIGNS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = MappingProxyType(
+    {
+        "ragas": lambda values: (
+            {"user_input", "retrieved_contexts"} <= values.keys()
+            or {"question", "contexts"} <= values.keys()
+        ),
+        "deepeval": lambda values: (
+            "input" in values and bool({"retrieval_context", "retrievalContext"} & values.keys())
+        ),
+        "langfuse": lambda values: (
+            values.get("type") == "RETRIEVER" and {"input", "output"} <= values.keys()
+        ),
+        "langsmith": lambda values: values.get("run_type") == "retriever",
+        "phoenix": lambda values: "attributes.retrieval.documents" in values,
+    }
+)
+
+
+def _returned(
+    row: Row,
+    question: Any,
+    texts: Any,
+    *,
+    ids: list[Any] | None = None,
+    references: tuple[str, ...] = (),
+    trace: str = "",
+    user: str = "",
+    question_id: str = "",
+) -> Returned:
+    words = _question(question)
+    if not words:
+        raise InvalidFile(f"{row.place} has no question.", "Name the paths of a file of your own.")
+    items = _items(texts)
+    if items is None:
+        raise InvalidFile(
+            f"{row.place} has no list of texts.", "Name the paths of a file of your own."
+        )
+    results = [_text(item) for item in items[:MOST_TEXTS]]
+    for place, name in enumerate((ids or [])[: len(results)]):
+        item = results[place]
+        results[place] = ReturnedText(
+            item.text, item.score, _words(name), item.title, item.metadata
+        )
+    return Returned(
+        words,
+        tuple(results),
+        user=user,
+        question_id=question_id,
+        trace=trace,
+        references=tuple(filter(None, references)),
+    )
+
+
+def _question(value: Any) -> str:
+    """Return the words of a question: a string, or the string of an object that it is in."""
+    value = _parsed(value)
+    if isinstance(value, Mapping):
+        named = [value[name] for name in _QUESTIONS if isinstance(value.get(name), str)]
+        value = named[0] if named else next(iter(value.values()), "") if len(value) == 1 else ""
+    return _words(value).strip() if isinstance(value, str) else ""
+
+
+def _items(value: Any) -> list[Any] | None:
+    """Return the results in a value: a list, or the list of an object that it is in."""
+    value = _parsed(value)
+    if isinstance(value, Mapping):
+        value = next((value[name] for name in _LISTS if name in value), None) or next(
+            (item for item in value.values() if isinstance(item, list)), None
+        )
+    if value in (None, ""):
+        return []
+    if isinstance(value, str):
+        return [value]
+    return value if isinstance(value, list) else None
+
+
+def _text(item: Any) -> ReturnedText:
+    """Return one result, from a string or an object of any of the usual shapes."""
+    item = _parsed(item)
+    if not isinstance(item, Mapping):
+        return ReturnedText(_words(item))
+    if isinstance(item.get("document"), Mapping):
+        item = {**item["document"], **item}
+    elif isinstance(item.get("node"), Mapping):
+        item = {**item["node"], **item}
+    text = next((item[name] for name in _TEXTS if item.get(name)), "")
+    metadata = item.get("metadata", item.get("document.metadata"))
+    metadata = _parsed(metadata)
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    named = [
+        place[name] for place in (item, metadata) for name in _TITLES if _words(place.get(name))
+    ]
+    name = item.get("id") or item.get("document.id") or item.get("document_id") or item.get("id_")
+    return ReturnedText(
+        _words(text),
+        _number(item.get("score", item.get("document.score"))),
+        _words(name)[:_LONGEST_VALUE],
+        _words(named[0])[:_LONGEST_VALUE] if named else "",
+        {
+            _words(key)[:_LONGEST_VALUE]: _words(value)[:_LONGEST_VALUE]
+            for key, value in list(metadata.items())[:_MOST_VALUES]
+            if _words(value)
+        },
+    )
+
+
+def _parsed(value: Any) -> Any:
+    """Return the value of a text that is a JSON list or object, else the value itself."""
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        try:
+            return json_value(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    value = _parsed(value)
+    return value if isinstance(value, list) else []
+
+
+def _words(value: Any) -> str:
+    if value is None or isinstance(value, bool | Mapping | list):
+        return ""
+    return storable(str(value)[:_LONGEST_TEXT])
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and not isinstance(value, bool) else None

@@ -1,0 +1,121 @@
+"""Rows of JSONL, JSON, CSV and Parquet files."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rag.errors import InvalidFile
+from rag.evaluation.formats.fields import ReadingNotes, json_rows, json_value
+from rag.evaluation.formats.question_files import decoded
+from rag.input_rules import find_fault
+
+LARGEST = 256 << 20
+"""Bytes of a file, also unpacked."""
+_LONGEST_CELL = 16 << 20
+_LONGEST_LITERAL = 1 << 20
+_BATCH = 256  # rows of Parquet
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row; ``place`` names it in errors."""
+
+    place: str
+    values: Mapping[str, Any]
+
+
+def rows_of(name: str, content: bytes, notes: ReadingNotes) -> Iterator[Row]:
+    """Generate the rows of a file; bad ones go to ``notes``. Raises InvalidFile."""
+    if len(content) > LARGEST:
+        raise InvalidFile(f"{name} is larger than {LARGEST >> 20} MB.", "Split it.")
+    if content[:4] == b"PAR1":
+        yield from _parquet_rows(name, content)
+        return
+    text = decoded(name, content)
+    if text.lstrip()[:1] == "[" or _is_one_object(text):
+        yield from _array_rows(name, text, notes)
+    elif text.lstrip()[:1] == "{":
+        for place, values in json_rows(text, notes, name):
+            yield Row(place, values)
+    else:
+        yield from _csv_rows(name, text, notes)
+
+
+def _is_one_object(text: str) -> bool:
+    """Whether a text is one JSON object over several lines."""
+    first = text.lstrip().partition("\n")[0].strip()
+    return first.startswith("{") and not first.endswith("}")
+
+
+def _array_rows(name: str, text: str, notes: ReadingNotes) -> Iterator[Row]:
+    try:
+        value = json_value(text)
+    except ValueError as error:
+        raise InvalidFile(f"{name} is not JSON: {error}.", "Export it again.") from error
+    if isinstance(value, dict):
+        lists = [item for item in value.values() if isinstance(item, list) and item]
+        value = max(lists, key=len) if lists else [value]
+    for number, item in enumerate(value, start=1):
+        with notes.line():
+            place = f"{name}, item {number}"
+            if not isinstance(item, dict):
+                raise InvalidFile(f"{place} is not a JSON object.", "Each item is a retrieval.")
+            if fault := find_fault(item):
+                raise InvalidFile(f"{place}: {fault}.", "Correct it, or remove the item.")
+            yield Row(place, item)
+
+
+def _csv_rows(name: str, text: str, notes: ReadingNotes) -> Iterator[Row]:
+    csv.field_size_limit(_LONGEST_CELL)
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        for cells in reader:
+            with notes.line():
+                place = f"{name}, line {reader.line_num}"
+                if None in cells:
+                    raise InvalidFile(
+                        f"{place} has more cells than the first line.", "Quote cells with commas."
+                    )
+                yield Row(place, {key: _cell(value or "") for key, value in cells.items()})
+    except csv.Error as error:
+        place = f"{name}, line {reader.line_num}"
+        raise InvalidFile(f"{place} is not CSV: {error}.", "Export it again.") from error
+
+
+def _cell(text: str) -> Any:
+    """Return a list or an object that a cell spells in JSON or in Python, else its text."""
+    if text[:1] not in ("[", "{"):
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text) if len(text) <= _LONGEST_LITERAL else text
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return text
+
+
+def _parquet_rows(name: str, content: bytes) -> Iterator[Row]:
+    import pyarrow  # type: ignore[import-untyped]
+    from pyarrow import parquet
+
+    try:
+        file = parquet.ParquetFile(io.BytesIO(content))
+        groups = range(file.metadata.num_row_groups)
+        size = sum(file.metadata.row_group(group).total_byte_size for group in groups)
+        if size > LARGEST:
+            raise InvalidFile(f"{name} unpacks to more than {LARGEST >> 20} MB.", "Split it.")
+        number = 0
+        for batch in file.iter_batches(_BATCH):
+            for values in batch.to_pylist():
+                number += 1
+                yield Row(f"{name}, row {number}", values)
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise InvalidFile(f"{name} cannot be read as Parquet.", "Write it again.") from error
