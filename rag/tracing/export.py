@@ -1,18 +1,24 @@
-"""Spans of OpenTelemetry, sent to a collector by OTLP over HTTP. The only module that knows it."""
+"""Spans of OpenTelemetry, sent and received by OTLP over HTTP. The only module that knows it."""
 
 from __future__ import annotations
 
+import base64
 import threading
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
+from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from rag.errors import InvalidInput
 from rag.telemetry import Span
 from rag.tracing import names
 from rag.tracing.attributes import STEPS, Content, of_event, of_span, of_step
@@ -121,3 +127,20 @@ def _problem(span: Span) -> str:
         return "failed"
     status = str(span.labels.get("status", "")) if span.kind == "request" else ""
     return status if status.startswith("5") else ""
+
+
+def request_of_protobuf(body: bytes) -> dict[str, Any]:
+    """Read the protobuf of an export request in the form of its JSON. Raises InvalidInput."""
+    try:
+        message = trace_service_pb2.ExportTraceServiceRequest.FromString(body)
+    except DecodeError as error:
+        raise InvalidInput(
+            "The body is not protobuf.", "Send an OTLP trace export request."
+        ) from error
+    request: dict[str, Any] = MessageToDict(message)
+    for resource in request.get("resourceSpans", ()):
+        for scope in resource.get("scopeSpans", ()):
+            for span in scope.get("spans", ()):
+                # JSON of OTLP writes ids in hexadecimal, other than that of protobuf.
+                span["traceId"] = base64.b64decode(span.get("traceId", "")).hex()
+    return request

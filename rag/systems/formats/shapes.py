@@ -56,7 +56,7 @@ def _ragas(row: Row) -> tuple[str, Returned] | None:
     ids = _list(values.get("retrieved_context_ids"))
     references = tuple(_words(item) for item in _list(values.get("reference_contexts")))
     question_id = _words(values.get("id"))
-    return "", _returned(
+    return "", retrieval(
         row, question, texts, ids=ids, references=references, question_id=question_id
     )
 
@@ -64,7 +64,7 @@ def _ragas(row: Row) -> tuple[str, Returned] | None:
 def _deepeval(row: Row) -> tuple[str, Returned] | None:
     values = row.values
     texts = values.get("retrieval_context", values.get("retrievalContext"))
-    return "", _returned(row, values.get("input"), texts)
+    return "", retrieval(row, values.get("input"), texts)
 
 
 def _langfuse(row: Row) -> tuple[str, Returned] | None:
@@ -74,7 +74,7 @@ def _langfuse(row: Row) -> tuple[str, Returned] | None:
     trace = values.get("traceId", values.get("trace_id"))
     started = _words(values.get("startTime", values.get("start_time")))
     user = _words(values.get("userId", values.get("user_id")))
-    return started, _returned(
+    return started, retrieval(
         row, values.get("input"), values.get("output"), trace=_words(trace), user=user
     )
 
@@ -83,7 +83,7 @@ def _langsmith(row: Row) -> tuple[str, Returned] | None:
     values = row.values
     if values.get("run_type") != "retriever":
         return None
-    return _words(values.get("start_time")), _returned(
+    return _words(values.get("start_time")), retrieval(
         row, values.get("inputs"), values.get("outputs"), trace=_words(values.get("trace_id"))
     )
 
@@ -95,7 +95,7 @@ def _phoenix(row: Row) -> tuple[str, Returned] | None:
         return None
     trace = _words(values.get("context.trace_id"))
     user = _words(values.get("attributes.user.id"))
-    return _words(values.get("start_time")), _returned(
+    return _words(values.get("start_time")), retrieval(
         row, values.get("attributes.input.value"), texts, trace=trace, user=user
     )
 
@@ -112,7 +112,7 @@ def of_paths(paths: Paths) -> Shape:
             else item
             for item in _list(compiled["texts"](values))
         ]
-        return "", _returned(row, compiled["question"](values), texts)
+        return "", retrieval(row, compiled["question"](values), texts)
 
     return shape
 
@@ -144,7 +144,7 @@ _SIGNS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = MappingProxyType(
 )
 
 
-def _returned(
+def retrieval(
     row: Row,
     question: Any,
     texts: Any,
@@ -155,6 +155,7 @@ def _returned(
     user: str = "",
     question_id: str = "",
 ) -> Returned:
+    """Return what a row says of a retrieval. Raises InvalidFile without a question or texts."""
     words = _question(question)
     if not words:
         raise InvalidFile(f"{row.place} has no question.", "Name the paths of a file of your own.")
