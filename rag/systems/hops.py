@@ -1,0 +1,39 @@
+"""Several retrievals for one request: what each of them added."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HopFigures:
+    """Figures of the retrievals of one trace, in the order in which they began.
+
+    ``evidence`` is the share of the relevant items that have come back after each hop.
+    ``first_useful`` is the number, from 1, of the first hop with a relevant item; None without one.
+    ``redundant`` counts the hops after the first that returned nothing new.
+    """
+
+    evidence: tuple[float, ...]
+    first_useful: int | None
+    redundant: int
+
+
+def hop_figures(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable]) -> HopFigures:
+    """Measure the hops of a trace, each the items that it returned.
+
+    Raises ValueError if nothing is relevant.
+    """
+    if not relevant:
+        raise ValueError("nothing is relevant")
+    wanted = set(relevant)
+    evidence, seen, redundant = list[float](), set[Hashable](), 0
+    first_useful: int | None = None
+    for number, items in enumerate(hops, start=1):
+        redundant += number > 1 and seen.issuperset(items)
+        seen.update(items)
+        if first_useful is None and not wanted.isdisjoint(items):
+            first_useful = number
+        evidence.append(len(wanted & seen) / len(wanted))
+    return HopFigures(tuple(evidence), first_useful, redundant)
