@@ -23,6 +23,7 @@ from tests.bench.sample import KINDS
 
 TINY: Mapping[str, Mapping[str, Any]] = {
     "alignment": {"collections": ("scifact", "more"), "passages": 9, "foreign": 9},
+    "deciding": {"collections": ("scifact",), "seeds": 2},
     "embedding": {"texts": 4, "rounds": 1},
     "explanations": {"pairs": 3, "explained": 20},
     "highlight": {"pages": 2},

@@ -1,0 +1,178 @@
+"""The verdict on two runs after so many judged hits, and how many more would decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rag.evaluation.deciding.design import DrawnHit, drawn_columns
+from rag.evaluation.deciding.sequence import LIMIT, Draws
+from rag.evaluation.intervals import Interval
+from rag.types import Floats
+
+Verdict = Literal["better", "worse", "equal", "open"]
+"""Of the first run. ``equal``: the whole interval is within the margin."""
+
+_POINTS = 61  # values that are tried, over the whole range and again near the estimate
+_FORECASTS = 15
+_LEAST_FORECAST = 10  # judged hits
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The estimate of the difference and its interval after ``labels`` judged draws."""
+
+    labels: int
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The state of a decision.
+
+    ``labels`` of ``pool`` drawn hits are judged, and ``more`` would decide, about; None where
+    nothing can be said yet, or it is decided. ``steps`` has the interval by labels, from none on.
+    They stop at the verdict: later labels cannot change it.
+    """
+
+    verdict: Verdict
+    labels: int
+    pool: int
+    margin: float
+    more: int | None
+    steps: tuple[Step, ...]
+
+    @property
+    def difference(self) -> float:
+        """The estimate of the difference, first minus second."""
+        return self.steps[-1].difference
+
+    @property
+    def interval(self) -> Interval:
+        """The 95% interval of the difference, valid at whatever label somebody looks."""
+        return Interval(self.steps[-1].low, self.steps[-1].high)
+
+
+def decide(
+    labelled: Sequence[tuple[DrawnHit, float]],
+    drawn: Sequence[DrawnHit],
+    relevance: Sequence[float] | Floats,
+    margin: float,
+) -> Decision:
+    """Decide by hits that had labels before, with their relevance, and by the first drawn ones.
+
+    ``relevance`` is that of the first of ``drawn``, in [0, 1].
+    """
+    base = sum(hit.weight * value for hit, value in labelled)
+    draws = Draws(*drawn_columns(drawn))
+    judged = np.asarray(relevance, np.float64)
+    first, verdict = _first_verdict(draws, judged, base, margin)
+    steps = _steps(draws, judged[:first], base)
+    more = None if verdict != "open" else _more(draws, judged, base, margin)
+    return Decision(verdict, first, len(drawn), margin, more, steps)
+
+
+def _first_verdict(draws: Draws, judged: Floats, base: float, margin: float) -> tuple[int, Verdict]:
+    """The number of judged hits that gave a verdict, or all of them."""
+    low, high = base + float(draws.least[0]), base + float(draws.most[0])
+    if max(-low, high) <= margin:
+        return 0, "equal"
+    if low > 0.0 or high < 0.0:
+        return 0, "better" if low > 0.0 else "worse"
+    capital = draws.capital(judged, np.array([0.0, margin, -margin]) - base)
+    better, worse = capital.low[:, 0] >= LIMIT, capital.high[:, 0] >= LIMIT
+    equal = (capital.high[:, 1] >= LIMIT) & (capital.low[:, 2] >= LIMIT)
+    if len(judged) == len(draws):  # the difference is known
+        exact = base + float(draws.weights @ judged)
+        equal[-1] |= abs(exact) <= margin + _ROUNDING
+        better[-1] |= exact > _ROUNDING
+        worse[-1] |= exact < -_ROUNDING
+    decided = better | worse | equal
+    if not decided.any():
+        return len(judged), "open"
+    at = int(np.argmax(decided))
+    return at + 1, "equal" if equal[at] else "better" if better[at] else "worse"
+
+
+def _steps(draws: Draws, judged: Floats, base: float) -> tuple[Step, ...]:
+    low, high = float(draws.least[0]), float(draws.most[0])
+    start = Step(0, base + (low + high) / 2.0, base + low, base + high)
+    if not len(judged):
+        return (start,)
+    means = draws.means(judged)
+    centre, near = float(means[-1]), (high - low) / 10.0
+    tried = np.unique(
+        np.clip(
+            [*np.linspace(low, high, _POINTS), *np.linspace(centre - near, centre + near, _POINTS)],
+            low,
+            high,
+        )
+    )
+    capital = draws.capital(judged, tried)
+    lows = _crossings(capital.low, tried)
+    highs = -_crossings(capital.high[:, ::-1], -tried[::-1])
+    seen = np.cumsum(draws.weights[: len(judged)] * judged)
+    lows = np.maximum(lows, np.maximum.accumulate(seen + draws.least[1 : len(judged) + 1]))
+    highs = np.minimum(highs, np.minimum.accumulate(seen + draws.most[1 : len(judged) + 1]))
+    highs = np.maximum(highs, lows)
+    means = np.clip(means, lows, highs)
+    rows = np.stack([means, lows, highs], axis=1) + base
+    return (start, *(Step(at, *row) for at, row in enumerate(rows.tolist(), start=1)))
+
+
+def _crossings(capital: Floats, values: Floats) -> Floats:
+    """The value of each row up to which everything is ruled out: capital falls with the value."""
+    kept = capital < LIMIT
+    at = np.where(kept.any(axis=1), np.argmax(kept, axis=1), len(values) - 1)
+    before = np.maximum(at - 1, 0)
+    rows = np.arange(len(capital))
+    high, low = capital[rows, before], capital[rows, at]
+    with np.errstate(invalid="ignore"):
+        share = np.where(
+            np.isfinite(high) & (high > low), (high - LIMIT) / np.maximum(high - low, 1e-12), 0.0
+        )
+    crossing = values[before] + np.clip(share, 0.0, 1.0) * (values[at] - values[before])
+    return np.asarray(np.where(at == 0, values[0], crossing))
+
+
+def _more(draws: Draws, judged: Floats, base: float, margin: float) -> int | None:
+    """The median number of further labels over continuations drawn by what was judged so far.
+
+    Relevance is drawn by the guesses, scaled on either side to what was confirmed there. Nothing
+    but this forecast depends on it.
+    """
+    count, total = len(judged), len(draws)
+    if count < _LEAST_FORECAST:
+        return None
+    chances, up = draws.chances, draws.weights > 0
+    overall = (float(judged.sum()) + 1.0) / (float(chances[:count].sum()) + 2.0)
+    scaled = np.zeros(total)
+    for side in (up, ~up):
+        mine = side[:count]
+        share = (float(judged[mine].sum()) + 2.0 * overall) / (
+            float(chances[:count][mine].sum()) + 2.0
+        )
+        scaled[side] = np.clip(share * chances[side], 0.0, 1.0)
+    needed = []
+    rng = np.random.default_rng(count)
+    for _ in range(_FORECASTS):
+        rest = (rng.random(total - count) < scaled[count:]).astype(np.float64)
+        at = _needed(draws, np.concatenate([judged, rest]), base, margin)
+        needed.append(at - count)
+    return max(1, int(np.median(needed)))
+
+
+def _needed(draws: Draws, relevance: Floats, base: float, margin: float) -> int:
+    """The first verdict of a continuation, looked for in ever longer beginnings of it."""
+    horizon = min(len(relevance), 200)
+    while True:
+        at, verdict = _first_verdict(draws, relevance[:horizon], base, margin)
+        if verdict != "open" or horizon == len(relevance):
+            return at
+        horizon = min(2 * horizon, len(relevance))
