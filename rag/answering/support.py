@@ -9,7 +9,7 @@ from rag.answering.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
 
 _DIGIT = re.compile(r"\d")
-CONTEXT_SHARE = 0.5
+CONTEXT_SHARE = 0.75
 """What a word of the question counts that only stands over a statement, in a heading or name."""
 CHECKED = 0.3
 """The least share of the question's weighted words that a checked statement holds itself."""

@@ -8,6 +8,8 @@ was fitted on the others prints
 - ``answerable flagged``: answerable questions that are doubtful or refused (wanted: at most 8 %),
 - ``taken out flagged``: the same questions without their documents (wanted: at least 80 %),
 - ``unanswerable flagged``: questions of the sample that were written without an answer (80 %),
+- ``right flagged`` and ``wrong flagged``: the answerable ones by whether the first quote is right,
+  which tells doubt without cause from doubt where the wrong line was chosen,
 - ``answered right``: answers in the state *answered* or *conflicting* whose first quote is in a
   labelled passage (wanted: at least 92 %), and ``any quote right``: one of their quotes is,
 - ``right line first``: all answerable questions whose first quote is in a labelled passage.
@@ -97,6 +99,10 @@ def _flagged(row: Asked, model: AnswerModel) -> bool:
     return row.evidence is None or probability_of(row.evidence, model) < model.limit
 
 
+def _first_is_right(row: Asked) -> bool:
+    return bool(row.right) and row.right[0]
+
+
 def _shares(states: Sequence[tuple[Asked, bool]]) -> dict[str, float]:
     def flagged(kind: str) -> list[bool]:
         return [doubt for row, doubt in states if row.kind == kind]
@@ -105,11 +111,13 @@ def _shares(states: Sequence[tuple[Asked, bool]]) -> dict[str, float]:
     answered = [row for row, doubt in answerable if not doubt]
     shares = {
         "answerable flagged": flagged("answerable"),
+        "right flagged": [doubt for row, doubt in answerable if _first_is_right(row)],
+        "wrong flagged": [doubt for row, doubt in answerable if not _first_is_right(row)],
         "taken out flagged": flagged("taken out"),
         "unanswerable flagged": flagged("unanswerable"),
         "answered right": [row.right[0] for row in answered],
         "answered, any quote right": [any(row.right) for row in answered],
-        "right line first": [bool(row.right) and row.right[0] for row, _ in answerable],
+        "right line first": [_first_is_right(row) for row, _ in answerable],
     }
     return {what: float(np.mean(values)) for what, values in shares.items() if values}
 

@@ -106,3 +106,31 @@ def test_a_fitted_model_tells_right_from_wrong() -> None:
     model = fitted(observations, cosines=False)
     assert list(model.weights) == ["passage"]
     assert model.probability({"passage": 1.0}) > 0.8 > 0.2 > model.probability({"passage": 0.1})
+
+
+TARIFF = "| From | To | Fare |\n|---|---|---|\n| Aldermouth | Torvik | 12 EUR |\n{}\n"
+
+
+def test_a_pair_is_not_borne_out_by_its_halves_in_different_rows() -> None:
+    question = "What is the fare from Aldermouth to Corrie?"
+    passage = hits(TARIFF.format("| Torvik | Corrie | 9 EUR |"))
+    reader = EvidenceReader(HashingEmbedder(), PassageReader(), Vocabulary())
+    quote = "| Aldermouth | Torvik | 12 EUR |"
+    evidence = reader.read(trace(passage, question), [Citation(1, passage[0], quote)])
+    assert [term.text for term in evidence.apart] == ["Aldermouth", "Corrie"]
+    sure = AnswerModel({"passage": 10.0}, 0.0, 0.25, "nobody")
+    assert probability_of(evidence, sure) <= 0.02
+
+
+def test_a_pair_in_one_row_is_borne_out() -> None:
+    question = "What is the fare from Aldermouth to Corrie?"
+    passage = hits(TARIFF.format("| Aldermouth | Corrie | 20 EUR |"))
+    reader = EvidenceReader(HashingEmbedder(), PassageReader(), Vocabulary())
+    quote = "| Aldermouth | Corrie | 20 EUR |"
+    evidence = reader.read(trace(passage, question), [Citation(1, passage[0], quote)])
+    assert evidence.apart == ()
+
+
+def test_the_share_of_the_best_score_by_words_is_evidence() -> None:
+    evidence = read("When does unused leave lapse?", "Unused leave lapses on 30 June.")
+    assert evidence.figures["words_share"] == 1.0  # nothing was searched by words

@@ -52,6 +52,7 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "vectors": {"sizes": (200,), "asked": 3},
 }
 NOT_TINY: Mapping[str, str] = {
+    "answer_lines": "reads the papers that its lines are of",
     "answer_states": "reads every collection three times, with and without its documents",
     "cluster": "starts a scheduler and workers that each load the model",
     "doors": "starts a server of the dashboard and sends it megabytes",

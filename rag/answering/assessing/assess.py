@@ -19,8 +19,8 @@ from rag.protocols import Embedder
 from rag.types import Answer, AnswerStatus, Assessment, Trace, Usage
 
 NO_CODE = 0.02
-"""The greatest probability where no passage has a code that the question names, or the quoted one
-has none of its codes."""
+"""The greatest probability where no passage has a code that the question names, the quoted one has
+none of its codes, or what it names together stands in different rows."""
 NAMED = 3
 """Missing terms that a reason names."""
 ALIKE = 0.6
@@ -61,9 +61,9 @@ class Assessor:
 
 
 def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
-    """The probability that the first quote is right; a missing code leaves hardly any."""
+    """The probability that the first quote is right; a missing code or pair leaves hardly any."""
     probability = model.probability(evidence.figures)
-    return min(probability, NO_CODE) if _lacks_code(evidence) else probability
+    return min(probability, NO_CODE) if _lacks_code(evidence) or evidence.apart else probability
 
 
 def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
@@ -97,6 +97,8 @@ def _borne_out(evidence: QuoteEvidence) -> str:
 
 def _doubt(evidence: QuoteEvidence, trace: Trace) -> str:
     unknown = [term for term in evidence.missing if not term.indexed]
+    if evidence.apart:
+        return f"No single row has {_named(evidence.apart)}."
     if unknown:
         near = _nearest(unknown, trace)
         return f"No passage has {_named(unknown)}." + (f" Nearest: {near}." if near else "")

@@ -37,12 +37,15 @@ class QuoteEvidence:
 
     ``figures`` are by the names that a model knows. ``missing`` are the key terms that neither the
     quotes nor what stands above them has, the rarest first. ``codes`` is the share of its codes
-    that quotes and passage have; None for a question without codes.
+    that quotes and passage have; None for a question without codes. ``apart`` are the things that
+    the question names together ("from A to C") where the quoted row has only some of them, and
+    other rows have the rest.
     """
 
     figures: Mapping[str, float]
     missing: tuple[KeyTerm, ...] = ()
     codes: float | None = None
+    apart: tuple[KeyTerm, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class EvidenceReader:
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         absent = [term for term in wanted if term.borne_out(quoted_terms) < 1]
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
+        words_scores = [hit.parts.get("bm25", 0.0) for hit in trace.hits]
         own, elsewhere = _share(wanted, passage), [_share(wanted, terms) for terms in others]
         figures = {
             "passage": own,
@@ -80,7 +84,8 @@ class EvidenceReader:
             "unknown_name": float(
                 any(not t.indexed and t.kind in ("code", "name") for t in wanted)
             ),
-            "words_lead": _lead([hit.parts.get("bm25", 0.0) for hit in trace.hits]),
+            "words_lead": _lead(words_scores),
+            "words_share": _share_of_best(first.parts.get("bm25", 0.0), words_scores),
             "dense": float(first.parts.get("dense", first.relevance)),
             "soft": self._nearness(quotes[0], [t for t in wanted if t.borne_out(first_terms) < 1]),
         }
@@ -88,7 +93,33 @@ class EvidenceReader:
             figures,
             tuple(sorted(absent, key=lambda term: -term.weight)),
             fmean(codes) if codes else None,
+            self._apart(first, quotes[0], above, wanted),
         )
+
+    def _apart(
+        self, hit: Hit, quote: Statement, above: Terms, wanted: Sequence[KeyTerm]
+    ) -> tuple[KeyTerm, ...]:
+        """The names, codes and figures of a question that stand in different rows of a passage.
+
+        Empty where one row has all of them. Running text may go on about one thing for sentences;
+        a row is about what stands in it.
+        """
+        things = [term for term in wanted if term.kind != "word"]
+        if quote.kind != "row" or len(things) < 2:
+            return ()
+        own = terms_of(quote, self.words)
+        rows = [
+            terms_of(row, self.words)
+            for row in self.reader.statements(hit)
+            if row.kind == "row" and row.quote != quote.quote
+        ]
+        there = [term for term in things if term.borne_out(own) == 1]
+        elsewhere = [
+            term
+            for term in things
+            if term.borne_out(own | above) < 1 and any(term.borne_out(row) == 1 for row in rows)
+        ]
+        return (*there, *elsewhere) if there and elsewhere else ()
 
     def _passage(self, hit: Hit) -> Terms:
         context = self.reader.context(hit)
@@ -114,6 +145,12 @@ def _lead(scores: Sequence[float]) -> float:
     """The share of the greatest score that the middle one lacks; 0 without scores."""
     best = max(scores, default=0.0)
     return float((best - np.median(scores)) / best) if best > 0 else 0.0
+
+
+def _share_of_best(score: float, scores: Sequence[float]) -> float:
+    """The share of the greatest score that a passage has; 1 without scores."""
+    best = max(scores, default=0.0)
+    return min(score / best, 1.0) if best > 0 else 1.0
 
 
 def _by_code(wanted: Sequence[KeyTerm], entry: Terms) -> tuple[KeyTerm, ...]:
