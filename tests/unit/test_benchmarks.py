@@ -26,6 +26,7 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "deciding": {"collections": ("scifact",), "seeds": 2},
     "embedding": {"texts": 4, "rounds": 1},
     "explanations": {"pairs": 3, "explained": 20},
+    "fusion": {"collections": ("scifact",)},
     "highlight": {"pages": 2},
     "honesty": {"repetitions": 4, "seeds_each": 1},
     "ingestion": {"pages": 1},

@@ -130,6 +130,21 @@ def test_a_recipe_with_a_working_step_is_measured(base: KnowledgeBase, server: S
     assert len(server.requests) == 4
 
 
+def test_bm25_of_several_wordings_is_a_share_or_what_saturation_levels_off(
+    base: KnowledgeBase,
+) -> None:
+    several = HYDE.with_fields(
+        {"search.mode": "hybrid", "search.hyde": False, "search.expansions": 1}
+    )
+
+    def best(fusion: str) -> float:
+        trace = base.search(QUESTION, several.with_fields({"search.fusion": fusion}))
+        return max(hit.parts["expanded_bm25"] for hit in trace.candidates)
+
+    assert best("weighted") == 1.0
+    assert best("saturation") == pytest.approx(0.8930117050158806)
+
+
 def test_now_and_then_a_failure_is_noted() -> None:
     seen = Fallbacks()
     seen.note([Stage("hyde", 1, 1, note="too slow.", failed=True)])

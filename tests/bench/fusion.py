@@ -1,0 +1,53 @@
+"""Two fusions of the same candidates: scores stretched over them, and scores that they leave alone.
+
+``python -m rag bench --only fusion`` prints nDCG@10 of new knowledge bases with either fusion on
+four collections, threshold and refusal off, and the p-value of their difference over questions.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rag import SAMPLE, KnowledgeBase, Settings, Workspace
+
+COLLECTIONS = ("cranfield", "xquad_en", "anthropic_docs", SAMPLE)
+METRIC = "ndcg@10"
+UNCUT: Mapping[str, Any] = {"search.threshold": None, "search.refuse": "off"}
+SATURATION: Mapping[str, Any] = {"search.fusion": "saturation", "search.dense_weight": 0.5}
+
+
+def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[str, float]:
+    """nDCG@10 and p-values by ``"COLLECTION | COLUMN"``."""
+    figures: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as home:
+        workspace = Workspace(Settings.from_env({}, home=Path(home)))
+        for name in collections:
+            figures |= compared(_filled(workspace, folder, name))
+        workspace.close()
+    return figures
+
+
+def compared(base: KnowledgeBase) -> dict[str, float]:
+    """Both fusions on one knowledge base, whose question set has its name."""
+    weighted = base.recipe().with_fields(UNCUT)
+    recipes = [weighted, weighted.with_fields(SATURATION)]
+    figures = base.tuning.tuner(base.name).figures(recipes, (METRIC,))
+    comparison = figures.compare(METRIC, 1, 0)
+    return {
+        f"{base.name} | weighted": comparison.baseline,
+        f"{base.name} | saturation": comparison.mean,
+        f"{base.name} | p": comparison.p,
+    }
+
+
+def _filled(workspace: Workspace, folder: Path, name: str) -> KnowledgeBase:
+    if name == SAMPLE:
+        base, job = workspace.start_demo()
+    else:
+        base = workspace.create(name)
+        job = base.documents.import_beir(folder / name, "test")
+    workspace.jobs.run(job)
+    return base
