@@ -112,7 +112,14 @@ class ProviderError(TouchstoneError):
 
 
 class ProviderUnavailable(ProviderError):
-    """The provider refused the connection, timed out, or answers 5xx or 429 after all retries."""
+    """The provider refused the connection, timed out, or answers 5xx or 429 after all retries.
+
+    ``retry_after`` is the wait in seconds that it requests, None where it names none.
+    """
+
+    def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.retry_after = retry_after
 
 
 class ProviderRejected(ProviderError):

@@ -12,7 +12,6 @@ from urllib.parse import quote, urlsplit
 
 from rag.errors import (
     InvalidInput,
-    ProviderError,
     ProviderMisbehaved,
     ProviderRejected,
     ProviderUnavailable,
@@ -55,16 +54,23 @@ def call(
     a variable is not set), misbehaved (no JSON, nothing at its paths, too large).
     """
     started = time.monotonic()
+    data = answer_of(tool, question, variables, allow_private=allow_private)
+    results, empty = parse_results(tool, data)
+    return ToolOutcome(tuple(results), empty, time.monotonic() - started)
+
+
+def answer_of(
+    tool: HttpTool, question: str, variables: Mapping[str, str], *, allow_private: bool
+) -> bytes:
+    """The body of the answer. Raises what ``call`` raises, except for the contents of the body."""
     secrets = _headers(tool, variables)
     request = _Request(tool.method, url_for(tool, question), body_for(tool, question))
     plain = {"User-Agent": _AGENT, "Accept": "application/json"}
-    deadline = started + tool.seconds
+    deadline = time.monotonic() + tool.seconds
     with checked_client(
         plain, allow_private=allow_private, deadline=deadline, timeout=tool.seconds
     ) as client:
-        data = _answer(client, tool, request, secrets)
-    results, empty = parse_results(tool, data)
-    return ToolOutcome(tuple(results), empty, time.monotonic() - started)
+        return _answer(client, tool, request, secrets)
 
 
 def url_for(tool: HttpTool, question: str) -> str:
@@ -77,7 +83,7 @@ def url_for(tool: HttpTool, question: str) -> str:
     for part in urlsplit(tool.url).path.split("/"):
         if QUESTION in part and part.replace(QUESTION, piece) in (".", ".."):
             raise ProviderRejected(
-                f"The tool {tool.name} needs a question with words.", "Ask in words."
+                f"The {tool.label} needs a question with words.", "Ask in words."
             )
     return tool.url.replace(QUESTION, piece)
 
@@ -105,7 +111,7 @@ def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
         secret = variables.get(variable, "")
         if not secret:
             raise ProviderRejected(
-                f"The tool {tool.name} needs {variable}, which is not set.",
+                f"The {tool.label} needs {variable}, which is not set.",
                 "Set it in the environment of the server and start it again.",
             )
         if not (secret.isascii() and secret.isprintable()):
@@ -140,7 +146,7 @@ def _answer(
                 return _received(tool, response)
             request = _redirected(request, response)
     raise ProviderMisbehaved(
-        f"The tool {tool.name} redirects more than {_REDIRECTS} times.", "Check its address."
+        f"The {tool.label} redirects more than {_REDIRECTS} times.", "Check its address."
     )
 
 
@@ -156,29 +162,33 @@ def _received(tool: HttpTool, response: httpx.Response) -> bytes:
 
     status = response.status_code
     if not response.is_success:
-        busy = status >= 500 or status == 429
-        kind: type[ProviderError] = ProviderUnavailable if busy else ProviderRejected
-        raise kind(
-            f"The tool {tool.name} answers {status} {response.reason_phrase[:80]}".rstrip() + ".",
-            "Try again later." if busy else "Check its address, its headers and its body.",
-        )
+        message = f"The {tool.label} answers {status} {response.reason_phrase[:80]}".rstrip() + "."
+        if status >= 500 or status == 429:
+            wait = _seconds(response.headers.get("retry-after", ""))
+            raise ProviderUnavailable(message, "Try again later.", wait)
+        raise ProviderRejected(message, "Check its address, its headers and its body.")
     kind_of = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind_of and not (kind_of.endswith(("/json", "+json")) or kind_of == "text/plain"):
         raise ProviderMisbehaved(
-            f"The tool {tool.name} returned {kind_of[:80]} instead of JSON.", "Check its address."
+            f"The {tool.label} returned {kind_of[:80]} instead of JSON.", "Check its address."
         )
     try:
         return body_of(response, MOST_BYTES)
     except TooLarge as error:
         raise ProviderMisbehaved(
-            f"The response of the tool {tool.name} is larger than {MOST_BYTES / 1e6:.0f} MB.",
+            f"The response of the {tool.label} is larger than {MOST_BYTES / 1e6:.0f} MB.",
             "Request fewer or shorter results.",
         ) from error
     except httpx.DecodingError as error:
         raise ProviderMisbehaved(
-            f"The answer of the tool {tool.name} cannot be unpacked ({error}).",
+            f"The answer of the {tool.label} cannot be unpacked ({error}).",
             "Make it respond without compression, or with gzip once.",
         ) from error
+
+
+def _seconds(header: str) -> float | None:
+    """A ``Retry-After`` header in seconds; None for its other form, a date."""
+    return float(header) if header.isdecimal() and len(header) < 10 else None
 
 
 @contextmanager
@@ -190,7 +200,7 @@ def _translated(tool: HttpTool) -> Iterator[None]:
         yield
     except (httpx.TimeoutException, httpcore.TimeoutException) as error:
         raise ProviderUnavailable(
-            f"The tool {tool.name} did not answer within {tool.seconds:g} s.",
+            f"The {tool.label} did not answer within {tool.seconds:g} s.",
             "Try again later, or allow more time.",
         ) from error
     except (
@@ -202,6 +212,6 @@ def _translated(tool: HttpTool) -> Iterator[None]:
         InvalidInput,  # a redirect to what is no address
     ) as error:
         raise ProviderUnavailable(
-            f"The tool {tool.name} cannot be reached ({type(error).__name__}).",
+            f"The {tool.label} cannot be reached ({type(error).__name__}).",
             "Check its address, and whether it runs.",
         ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 import jmespath
@@ -57,6 +57,7 @@ class HttpTool(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    noun: ClassVar[str] = "tool"
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")
     url: str = Field(min_length=1, max_length=2000)
@@ -75,7 +76,7 @@ class HttpTool(BaseModel):
     seconds: float = Field(10.0, gt=0, le=60, description="longest wait for an answer")
 
     @classmethod
-    def parse(cls, data: Any) -> HttpTool:
+    def parse(cls, data: Any) -> Self:
         """Raises InvalidInput that names the field."""
         try:
             return cls.model_validate(data)
@@ -84,8 +85,13 @@ class HttpTool(BaseModel):
             where = ".".join(str(part) for part in first["loc"]) or "as a whole"
             reason = _MESSAGES.get(first["type"], validation_words(first))
             raise InvalidInput(
-                f"The tool, {where}: {reason}.", "Correct it and try again."
+                f"The {cls.noun}, {where}: {reason}.", "Correct it and try again."
             ) from None
+
+    @property
+    def label(self) -> str:
+        """Kind and name, for messages."""
+        return f"{self.noun} {self.name}"
 
     @property
     def variables(self) -> tuple[str, ...]:

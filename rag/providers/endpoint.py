@@ -55,11 +55,7 @@ _EXTRAS = {"boto3": "-bedrock", "botocore": "-bedrock", "google": "-google", "re
 
 
 class Busy(ProviderUnavailable):
-    """A failure that may pass; ``retry_after`` is the server's wish in seconds, if it told."""
-
-    def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
-        super().__init__(message, hint)
-        self.retry_after = retry_after
+    """A failure that may pass."""
 
 
 @dataclass(frozen=True, slots=True)

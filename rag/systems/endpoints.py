@@ -1,0 +1,177 @@
+"""Systems behind HTTP endpoints: their definition, forms of known products, and one question."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from rag.errors import InvalidInput, ProviderMisbehaved
+from rag.http_tools import HttpTool, Path, answer_of
+from rag.http_tools.expressions import compiled
+from rag.input_rules import storable
+from rag.systems.returned import Returned, ReturnedText
+
+MOST_TEXTS = 1000
+"""Results of a question that are read."""
+_LONGEST_TEXT = 1_000_000
+_LONGEST_NAME = 500
+
+
+class HttpSystem(HttpTool):
+    """A system that answers a question over HTTP. Defined like a tool.
+
+    In contrast to a tool, its results are measured: they keep their rank where they repeat or have
+    no text, and their texts aren't shortened. ``id`` is the JMESPath of a result's id.
+    """
+
+    noun: ClassVar[str] = "system"
+
+    id: Path = ""
+    most: int = Field(100, ge=1, le=MOST_TEXTS, description="results of a question that are read")
+
+
+def ask(
+    system: HttpSystem, question: str, variables: Mapping[str, str], *, allow_private: bool
+) -> Returned:
+    """Ask a system one question.
+
+    Raises BlockedAddress, and ProviderError: unavailable (refused, timed out, 429, 5xx), rejected
+    (4xx, a variable isn't set), misbehaved (no JSON, no list at its path, too large).
+    """
+    data = answer_of(system, question, variables, allow_private=allow_private)
+    return Returned(question, tuple(_results(system, data)))
+
+
+def _results(system: HttpSystem, data: bytes) -> list[ReturnedText]:
+    try:
+        answer = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ProviderMisbehaved(
+            f"The {system.label} did not answer with JSON.", "Check its address."
+        ) from error
+    items = compiled(system.results or "@")(answer)
+    if not isinstance(items, list):
+        fields = (
+            f" It has: {', '.join(map(str, answer))[:200]}." if isinstance(answer, dict) else ""
+        )
+        where = f"at “{system.results}”" if system.results else "at its top"
+        raise ProviderMisbehaved(
+            f"The {system.label} answered without a list of results {where}.{fields}",
+            "Compare the path of its results with its answer.",
+        )
+    read = _reader(system)
+    return [read(item) for item in items[: system.most]]
+
+
+def _reader(system: HttpSystem) -> Callable[[Any], ReturnedText]:
+    text, score = compiled(system.text), compiled(system.score)
+    name, title, link = compiled(system.id), compiled(system.title), compiled(system.link)
+
+    def read(item: Any) -> ReturnedText:
+        url = _words(link(item))[:2000]
+        return ReturnedText(
+            text=_words(text(item))[:_LONGEST_TEXT],
+            score=_number(score(item)),
+            id=_words(name(item))[:_LONGEST_NAME],
+            title=_words(title(item))[:_LONGEST_NAME],
+            metadata={"url": url} if url.lower().startswith(("http://", "https://")) else {},
+        )
+
+    return read
+
+
+def _words(value: Any) -> str:
+    """Text of a string, of a number, or of a list of these; else ""."""
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_words, value)))
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return storable(str(value)).strip()
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number, also from its text; else None."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and not isinstance(value, bool) else None
+
+
+_Form = Callable[[str, str, int], dict[str, Any]]
+
+
+def _dify_external(address: str, collection: str, depth: int) -> dict[str, Any]:
+    setting = {"top_k": depth, "score_threshold": 0.0}
+    body = {"knowledge_id": collection, "query": "{question}", "retrieval_setting": setting}
+    paths = {"results": "records", "text": "content", "score": "score", "title": "title"}
+    return {"url": f"{address}/retrieval", "body": body, **paths}
+
+
+def _dify_dataset(address: str, collection: str, depth: int) -> dict[str, Any]:
+    return {
+        "url": f"{address}/v1/datasets/{collection}/retrieve",
+        "body": {"query": "{question}"},
+        "results": "records",
+        "text": "segment.content",
+        "score": "score",
+        "id": "segment.id",
+        "title": "segment.document.name",
+    }
+
+
+def _openai(address: str, collection: str, depth: int) -> dict[str, Any]:
+    return {
+        "url": f"{address}/vector_stores/{collection}/search",
+        "body": {"query": "{question}", "max_num_results": min(depth, 50)},
+        "results": "data",
+        "text": "content[?type=='text'].text",
+        "score": "score",
+        "id": "file_id",
+        "title": "filename",
+    }
+
+
+def _ragflow(address: str, collection: str, depth: int) -> dict[str, Any]:
+    return {
+        "url": f"{address}/api/v1/retrieval",
+        "body": {"question": "{question}", "dataset_ids": [collection], "page_size": depth},
+        "results": "data.chunks",
+        "text": "content",
+        "score": "similarity",
+        "id": "id",
+        "title": "document_keyword",
+    }
+
+
+FORMS: Mapping[str, _Form] = {
+    "dify-external": _dify_external,
+    "dify-dataset": _dify_dataset,
+    "openai": _openai,
+    "ragflow": _ragflow,
+}
+"""Requests and answers of known products: from address, collection and depth to fields.
+
+Another Touchstone answers in the forms ``dify-external`` and ``openai``, at ``/api/v1``. A dataset
+of Dify returns as many results as its own settings say.
+"""
+
+
+def system_of(
+    form: str, name: str, address: str, collection: str, depth: int = 10, key: str = ""
+) -> HttpSystem:
+    """The system at an address in the form of a known product.
+
+    ``collection`` is the id of its knowledge base, data set or vector store; ``key`` is the
+    environment variable of its key, TOUCHSTONE_TOOL_NAME. Raises InvalidInput.
+    """
+    if form not in FORMS:
+        raise InvalidInput(f"No form of systems is called {form!r}.", f"Use {', '.join(FORMS)}.")
+    fields = FORMS[form](address.rstrip("/"), collection, depth)
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    definition = {**fields, "body": json.dumps(fields["body"]), "headers": headers, "most": depth}
+    return HttpSystem.parse({"name": name, "method": "POST", **definition})
