@@ -74,6 +74,7 @@ USAGE = st.Page(
     help="Review failed answers. See questions, refusals, latency and ratings over time.",
 )
 UNUSED = st.Page("usage.py", title="Usage", visibility="hidden")
+HIDDEN_RUNS = st.Page("runs.py", title="Runs", visibility="hidden")
 SETTINGS = st.Page(
     "settings.py",
     title="Settings",
@@ -184,10 +185,12 @@ with run_cache():
     with guard():
         used = is_used()
     if guest():
-        shows_tours = False
+        tours, runs = HIDDEN_TOURS, HIDDEN_RUNS
         with guard():
-            shows_tours = bool(known_bases() and base().tours.list_tours())
-        LEADING_ON, PAGES = [HOME], [CHAT, TOURS if shows_tours else HIDDEN_TOURS, RUNS]
+            if known_bases():
+                tours = TOURS if base().tours.list_tours() else HIDDEN_TOURS
+                runs = RUNS if base().runs.has_runs() else HIDDEN_RUNS
+        LEADING_ON, PAGES = [HOME], [CHAT, tours, runs]
     elif not used:
         PAGES[PAGES.index(USAGE)] = UNUSED
 current = st.navigation([*LEADING_ON, *PAGES])

@@ -106,7 +106,7 @@ def _no_questions(base: KnowledgeBase) -> None:
         if question_sets.import_button(base):
             question_sets.import_dialog(base)
     with labels.container(border=True, height="stretch"):
-        st.markdown("**Label while you look**")
+        st.markdown("**Label as you read**")
         st.caption("Ask a question in the inspector and grade the results.")
         st.page_link("inspector.py", label="Open the inspector", icon=":material/troubleshoot:")
 

@@ -51,7 +51,7 @@ def _named(base: KnowledgeBase) -> Tour | None:
     try:
         return base.tours.get(_number(TOUR))
     except NotFound:
-        st.warning("The tour of this link is gone.", icon=":material/tour:")
+        st.warning("The tour of this link was deleted.", icon=":material/tour:")
         return None
 
 
@@ -74,7 +74,7 @@ def _overview(base: KnowledgeBase) -> None:
     if tours or guest():
         return
     st.markdown(
-        "Compose one from what you see: **Add to tour** is below each answer, beside a passage in "
+        "Build one from the pages: **Add to tour** is below each answer, beside a passage in "
         "the inspector, and on Runs. Then share the tour by a link."
     )
     st.page_link("chat.py", label="Ask a question to begin", icon=":material/forum:")

@@ -115,6 +115,12 @@ class RunHistory:
         return [run for run in all_runs if set_name in (None, run.question_set)]
 
     @operation("guest")
+    def has_runs(self) -> bool:
+        """Return whether there is a run."""
+        with self._database.read() as connection:
+            return runs.has_runs(connection, self._base_id)
+
+    @operation("guest")
     def get(self, run_id: str) -> Run:
         """One run. Raises NotFound."""
         with self._database.read() as connection:

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
     delete,
+    exists,
     insert,
     select,
     update,
@@ -100,6 +101,11 @@ def list_runs(connection: Connection, base_id: int) -> list[Run]:
     """All runs of a base, newest first."""
     statement = select(run).where(run.c.base_id == base_id).order_by(run.c.created.desc())
     return [_run(row) for row in connection.execute(statement)]
+
+
+def has_runs(connection: Connection, base_id: int) -> bool:
+    """Return whether a base has a run."""
+    return bool(connection.scalar(select(exists().where(run.c.base_id == base_id))))
 
 
 def get(connection: Connection, base_id: int, run_id: str) -> Run:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.navigation.page import Page
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
 from pages.components.shell import identity
 from tests.handbook import LEAVE, ask
 from tests.members import World, said
+from tests.pages.conftest import DOCUMENTS, questions_file
+from tests.workspaces import add
 
 
 def test_a_guest_sees_no_recipe_and_asks_with_the_saved_one(
@@ -55,6 +59,31 @@ def test_a_guest_is_led_to_no_page_that_is_not_there(
         assert not app.exception
         assert "unexpected" not in said(app)
         assert not app.main.get("page_link")
+
+
+def test_a_guest_gets_runs_where_there_are_some(
+    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = world.workspace.create("shared")
+    assert set(add(world.workspace, base, DOCUMENTS)) == {"added"}
+    base.exchange.import_file("checks", "checks.jsonl", questions_file())
+    assert not base.runs.has_runs()
+    secret, _ = base.links.create("runs")
+    monkeypatch.setattr(identity, "share_secret", lambda: secret)
+    shown: list[list[str]] = []
+    navigation = st.navigation
+
+    def spy(pages: list[Page], **options: Any) -> Page:
+        shown.append([page.title for page in pages if page.visibility == "visible"])
+        return navigation(pages, **options)
+
+    monkeypatch.setattr(st, "navigation", spy)
+    visit("stranger", "chat.py")
+    assert shown[-1] == ["Chat"]
+    base.evaluator.evaluate("checks", base.recipe())
+    assert base.runs.has_runs()
+    visit("stranger", "chat.py")
+    assert shown[-1] == ["Chat", "Runs"]
 
 
 @pytest.mark.parametrize(

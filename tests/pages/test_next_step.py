@@ -71,7 +71,7 @@ def test_enough_labels_lead_to_runs(
     _label(labelled, next_step.ENOUGH_LABELS)
     base = labelled.base("notes")
     app = open_page("settings.py")
-    assert _line(app) == "Nobody has evaluated the saved recipe on *checks*."
+    assert _line(app) == "The saved recipe has no evaluation on *checks*."
     nothing = base.recipe().with_fields({"search.threshold": 0.99, "search.exact_codes": False})
     base.save_recipe(nothing)
     own = base.evaluator.evaluate("checks", nothing).run.id

@@ -36,7 +36,7 @@ def told(base: KnowledgeBase, question: str, threshold: float = 0.2) -> int:
 def test_without_a_question_it_says_what_to_do(base: KnowledgeBase) -> None:
     assert "Choose a longer period" in texts(visit("usage.py", usage="Operations"))
     said = texts(visit("usage.py", usage="Operations", period="All"))
-    assert "Nobody has asked yet." in said
+    assert "There are no questions yet." in said
 
 
 def test_the_page_is_listed_once_somebody_asked(base: KnowledgeBase) -> None:

@@ -341,9 +341,7 @@ def test_moves_are_marked() -> None:
 
 def test_a_card_of_a_gone_document_says_so() -> None:
     said = card(RankedPassage(1, 0.5, 2, "", None, None), is_after=True)
-    assert (
-        said == "**1** · :gray[a document that is gone] :blue-badge[new] :green-badge[relevant 2]"
-    )
+    assert said == "**1** · :gray[a deleted document] :blue-badge[new] :green-badge[relevant 2]"
 
 
 def test_intervals_share_one_scale(base: KnowledgeBase, pair: tuple[str, str]) -> None:

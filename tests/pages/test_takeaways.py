@@ -39,8 +39,8 @@ def test_a_peak_within_noise_says_so() -> None:
 def test_the_cost_of_refusing_is_told() -> None:
     lines = {"Questions answered": [1.0, 0.8, 0.2], "Rightly refused": [0.0, 0.9, 1.0]}
     assert threshold_takeaway([0.0, 0.4, 0.8], lines, 0.2) == (
-        "Refusing 90% of what the documents do not answer takes 0.40, which still answers 80% of "
-        "what they do; now it is 0.20."
+        "At 0.40, 90% of the questions without an answer are refused and 80% of the answerable "
+        "ones are answered; now it is 0.20."
     )
     answerable = {"Recall@5": [0.8, 0.795, 0.4], "Questions answered": [1.0, 1.0, 0.5]}
     assert threshold_takeaway([0.0, 0.4, 0.8], answerable, None) == (
@@ -52,8 +52,8 @@ def test_more_depth_is_weighed_against_the_budget() -> None:
     lines = {"Recall": [0.4, 0.6, 0.7, 0.8], "tokens": [100.0, 200.0, 300.0, 400.0]}
     said = depth_takeaway((1, 2, 3, 4), lines, 2, 350)
     assert said == (
-        "The first 2 hold 60% of what is relevant in 200 tokens; 4 would hold 80% in 400. "
-        "That is over the context budget."
+        "The first 2 contain 60% of the relevant passages in 200 tokens; 4 would contain 80% in "
+        "400. That is over the context budget."
     )
 
 
@@ -75,7 +75,7 @@ def test_less_time_is_worth_a_sentence() -> None:
         "As good in 50% less time: lexical, 10 candidates (20 ms instead of 40, nDCG@10 0.600 "
         "instead of 0.600)."
     )
-    assert "Nothing here" in time_takeaway((40, 0.6), (39, 0.6), "")
+    assert "No recipe here" in time_takeaway((40, 0.6), (39, 0.6), "")
     # Means alone do not make it as good: here 0.03 of nDCG may be lost.
     said = time_takeaway((40, 0.6), (20, 0.6), "lexical", _comparison(0.0, 1.0, -0.03))
     assert said.startswith(

@@ -70,7 +70,7 @@ def test_a_stop_that_is_none_shows_the_nearest(tour: int, open_page: OpenPage, s
 def test_a_tour_that_is_gone_is_said(tour: int, open_page: OpenPage, named: str) -> None:
     app = open_page("tour.py", tour=named)
     assert not app.exception
-    assert "The tour of this link is gone." in _said(app)
+    assert "The tour of this link was deleted." in _said(app)
     assert app.button(key=f"tour_open_{tour}").label == "Open"
 
 

@@ -96,9 +96,9 @@ def test_the_url_says_what_is_shown(labelled: Workspace, open_page: OpenPage) ->
 @pytest.mark.parametrize(
     ("curve", "words"),
     [
-        ("Threshold", "Refusing 100% of what the documents do not answer takes"),
+        ("Threshold", "of the questions without an answer are refused"),
         ("Weight", "nDCG@10"),
-        ("Top-k", "The first 5 hold"),
+        ("Top-k", "The first 5 contain"),
         ("Map", "Score: nDCG@10 of a question"),
         ("Cost", "Click a point to try its recipe."),
     ],
@@ -248,7 +248,7 @@ def test_the_front_has_what_no_other_beats() -> None:
         "0.600 instead of 0.600)."
     )
     assert front_takeaway((200, 0.6), (200, 0.6), "") == (
-        "Nothing here is as good as the present recipe and cheaper."
+        "No recipe here is as good as the present one and cheaper."
     )
 
 

@@ -23,7 +23,14 @@ BANNED = {
     r"(?i)\b(ways to cut|how it was cut|the cut of)\b": "chunking",
     r"\b(Answers too|Without users|As good as equal|Remembered)\b": "the label in plain words",
     r"(?i)\b(is told|are told|in earnest|lets go of)": "plain words",
-    r"\b(stand|stands) (in|by|beside|there)\b": "is, contains, independent",
+    r"\b(stand|stands) (in|by|beside|there|among|where)\b": "is, contains, independent",
+    r"(?i)\bnobody\b": "no one, or what is missing: no ratings yet",
+    r"(?i)\b(bear|bears|borne) out\b": "supports",
+    r"(?i)\b(speak of|speaks of|lets through|anew)\b": "covers, passes, again",
+    r"(?i)\bof what (is|they|the documents)\b": "of the relevant passages, of the questions",
+    r"(?i)\b(document|tour|session) (that is|of this link is) gone\b": "deleted",
+    r"\bWhat was tried\b": "recipes tried",
+    r"\b(Answers|sentence) holds?\b|\bfirst \d+ hold\b": "contains",
 }
 PLURALS = re.compile(
     r" (questions|passages|documents|labels|runs|recipes|builds|files|figures)\b(?! a second)"

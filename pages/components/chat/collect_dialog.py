@@ -17,6 +17,7 @@ from pages.components.labels.grading import (
 )
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.permission import offered
+from pages.components.shell.session import question_sets
 from pages.components.shell.text import plain
 from pages.components.source.places import is_here, place
 from pages.components.source.snippets import snippet
@@ -91,6 +92,9 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
         placeholder="Choose one, or type a name",
         help="Type a name to start a new one.",
     )
+    name = str(st.session_state[SET] or "").strip()
+    if name and name not in {item.name for item in question_sets(base)}:
+        st.caption(f"*Add* creates the question set *{plain(name)}*.")
     answered = not st.checkbox(
         "No answer: these documents do not answer the question",
         turn.reason == SHOULD_REFUSE,
@@ -183,7 +187,7 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
     name = (st.session_state[SET] or "").strip()
     text = str(st.session_state[_question(turn)] or "").strip()
     if not name:
-        raise InvalidInput("No question set is chosen.", "Choose one, or type the name of a new.")
+        raise InvalidInput("No question set is chosen.", "Choose one, or type a name.")
     collect = partial(base.passage_labels.collect, name, text, origin=FROM_USERS)
     if st.session_state[_unanswerable(turn)]:
         collect(answerable=False)

@@ -263,7 +263,7 @@ def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
     full = round(min(max(citation.relevance, 0.0), 1.0) * 5)
     bar = f":primary[{'▰' * full}]:gray[{'▱' * (5 - full)}]"
     source = f"{plain(citation.base)} · " if citation.base not in ("", base.name) else ""
-    gone = " :orange[:material/delete: gone]" if _gone(base, citation) else ""
+    gone = " :orange[:material/delete: deleted]" if _gone(base, citation) else ""
     name = f"{source}{plain(shortened(citation.document, 34))}"
     return f"**{citation.n}** {name}{page}{scan} {bar}{gone}"
 

@@ -21,7 +21,7 @@ def builds_view(base: KnowledgeBase) -> None:
     st.header("Indexes", divider="gray")
     st.caption(
         "An index holds all documents, chunked and embedded in one way. You can keep several; "
-        "one of them answers."
+        "the one in use answers."
     )
     builds, active = base.documents.builds(), base.recipe().index
     event = st.dataframe(

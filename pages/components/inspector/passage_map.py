@@ -159,7 +159,7 @@ def note(drawn_map: PassageMap) -> str:
     if drawn_map.method == "umap":
         return (
             "UMAP keeps neighbours together; distances between groups mean little, and the "
-            "question stands among its five nearest passages."
+            "question is drawn among its five nearest passages."
         )
     return (
         f"{drawn_map.explained:.0%} of the variance is shown: what is near here may be far apart "

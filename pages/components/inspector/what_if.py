@@ -42,7 +42,7 @@ _MATCHES = {
 
 def what_if(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
     """Draw the rank of the open passage, stage by stage, and the changes that would move it."""
-    st.markdown("### Where the passage stands")
+    st.markdown("### Rank of the passage")
     key = _wanted(selected)
     if key is None:
         st.caption("Select a passage above.")

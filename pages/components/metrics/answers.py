@@ -21,7 +21,7 @@ ANSWER_CARDS = (
     Card(
         "groundedness",
         "Groundedness",
-        "Share of the sentences of an answer that the passages it cites bear out.",
+        "Share of the sentences of an answer that its cited passages support.",
     ),
     Card("answer_relevance", "Answer relevance", "How near an answer is to its question."),
     Card("citation_precision", "Citation precision", "Share of the citations that are labelled."),

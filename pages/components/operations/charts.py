@@ -204,7 +204,7 @@ def thumbs(periods: Sequence[OperationPeriod]) -> str:
     """Summarize the ratings of readers."""
     up = sum(period.figures.thumbs_up for period in periods)
     down = sum(period.figures.thumbs_down for period in periods)
-    return f"{counted(up, 'thumb')} up, {down:,} down" if up + down else "Nobody rated an answer"
+    return f"{counted(up, 'thumb')} up, {down:,} down" if up + down else "No ratings yet"
 
 
 def _when(period: OperationPeriod, periods: Sequence[OperationPeriod]) -> str:

@@ -59,8 +59,8 @@ def operations(base: KnowledgeBase) -> None:
 def _nothing(period: str) -> None:
     if period == "All":
         st.markdown(
-            "This tab counts and times every question: refusals, latency and ratings. Nobody has "
-            "asked yet."
+            "This tab counts and times every question: refusals, latency and ratings. "
+            "There are no questions yet."
         )
         st.page_link("chat.py", label="Ask something", icon=":material/forum:")
     else:

@@ -50,9 +50,7 @@ def _conflict(base: KnowledgeBase) -> None:
     action_button("Take theirs", "frame_recipe_theirs", "call_merge", take, base)
 
 
-_NAMED = (
-    "The name of the recipe on all pages. If empty, the name describes what is special about it."
-)
+_NAMED = "The name of the recipe on all pages. If empty, the name lists its main settings."
 
 
 def _name_field(base: KnowledgeBase, recipe: Recipe, name: str) -> None:

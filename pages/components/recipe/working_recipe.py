@@ -190,7 +190,7 @@ def save(base: KnowledgeBase, drawn: Recipe) -> None:
         draft = _settled(base)
         if draft.contested & drawn.differences(draft.saved).keys():
             raise InvalidInput(
-                "Someone saved another recipe meanwhile, with other values of what you changed.",
+                "Someone saved another recipe in the meantime that changes the same fields.",
                 "Nothing is saved yet: compare both in the recipe of the sidebar, and choose.",
             )
         if base.save_recipe(draft.working, instead_of=draft.saved):

@@ -91,7 +91,7 @@ def _annotate(base: KnowledgeBase, run: Run) -> None:
         run.note,
         key="runs_note_text",
         max_chars=2000,
-        placeholder="What was tried, and why",
+        placeholder="The change, and the reason for it",
         help="Its first line names the run in comparisons.",
     )
     st.multiselect(

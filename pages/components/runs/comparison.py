@@ -40,7 +40,7 @@ MATTERS = "equal"  # the URL's parameter: how close two means are that nobody wo
 HELD_OUT = "Held-out only"
 LEANING = (
     "These questions alone lean to one side, but the test does not decide: it also allows for "
-    "questions that nobody asked yet and for every other comparison. So no probability is shown."
+    "questions that are not in the set and for every other comparison. So no probability is shown."
 )
 BADGES = {
     "better": ("Better", "green", ":material/trending_up:"),

@@ -13,7 +13,7 @@ def ledger(base: KnowledgeBase, set_name: str) -> None:
     looks = base.questions.tried(set_name)
     if not looks:
         return
-    with st.expander("What was tried on this set", icon=":material/history:"):
+    with st.expander("Recipes tried on this set", icon=":material/history:"):
         st.caption(
             "If you try often enough, chance finds a winner among equal recipes. Therefore, "
             "later searches and comparisons on this set need smaller p-values. Repeating the "
@@ -25,7 +25,8 @@ def ledger(base: KnowledgeBase, set_name: str) -> None:
             column_config={
                 "First": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
                 "Recipes": st.column_config.NumberColumn(
-                    help="Different ones that were looked at; those with the same figures are one."
+                    help="Different recipes whose metrics were shown. Recipes with the same "
+                    "metrics count once."
                 ),
             },
             alt="Searches, comparisons, reports and gates on this question set, the first first.",

@@ -79,7 +79,7 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
     saved = working_recipe.saved(base)
     own = next((run for run in runs if _retrieves_alike(run, saved.index, saved.search)), None)
     if own is None:
-        text = f"Nobody has evaluated the saved recipe on *{plain(chosen.name)}*."
+        text = f"The saved recipe has no evaluation on *{plain(chosen.name)}*."
         return Step(text, "metrics.py", "Evaluate", lambda: {SET: chosen.name})
     return _failure(base, chosen, own) or _better(base, chosen, own, runs) or _nothing()
 

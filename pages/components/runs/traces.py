@@ -69,7 +69,7 @@ def card(passage: RankedPassage, *, is_after: bool) -> str:
     """A passage of a ranking as markdown: rank, document, what moved, whether it is relevant."""
     chunk = passage.chunk
     page = f" · page {chunk.page}" if chunk and chunk.page is not None else ""
-    document = plain(passage.document) if passage.document else ":gray[a document that is gone]"
+    document = plain(passage.document) if passage.document else ":gray[a deleted document]"
     mark = moved_to(passage) if is_after else moved_from(passage)
     grade = f" :green-badge[relevant {passage.grade}]" if passage.grade else ""
     head = f"**{passage.rank}** · {document}{page} {mark}{grade}"

@@ -135,7 +135,7 @@ def _fields(tool: HttpTool | None) -> None:
         old.get("url", ""),
         key=_key("url", name),
         placeholder="https://search.example/api?q={question}",
-        help="{question} stands where the question goes, here or in the body.",
+        help="Write {question} where the question goes, here or in the body.",
     )
     st.text_input(
         "What it is for",

@@ -68,7 +68,7 @@ def principal(workspace: Workspace) -> Principal:
     """Return the principal of the current session. Raises SignInNeeded, NotAllowed."""
     people = workspace.access.people
     if get_script_run_ctx() is None and people.in_use():
-        raise NotAllowed("Nobody looks at a page here.")
+        raise NotAllowed("No page is open here.")
     if is_secret(secret := share_secret()):
         link = workspace.access.link(secret)
         if link is None:
@@ -89,14 +89,14 @@ def principal(workspace: Workspace) -> Principal:
 def _local() -> Principal:
     """Return the principal where nobody signs in. Raises VisitOver for a guest who just left."""
     if st.context.headers and st.context.cookies.get(LEFT):
-        raise VisitOver("Your visit is over.", "To look again, open the link that you were given.")
+        raise VisitOver("Your visit is over.", "To come back, open the link again.")
     return Principal()
 
 
 def _person(workspace: Workspace) -> Person:
     current_claims = claims()
     if current_claims is None:
-        raise SignInNeeded("Nobody signed in.", "Sign in.")
+        raise SignInNeeded("You are not signed in.", "Sign in.")
     people = workspace.access.people
     signed_in: tuple[Claims, Person] | None = st.session_state.get(_PERSON)
     if signed_in is None or signed_in[0] != current_claims:

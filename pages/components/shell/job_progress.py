@@ -225,7 +225,7 @@ def _loading_note(base_id: int, *, empty: bool) -> None:
             files = f"{read:,} of {counted(len(items), 'file')} read" if items else state(job)
             if items and read == len(items):
                 files += f"; {answers_by_words(job)}"
-            search_note = "" if empty else " What is in can be asked already."
+            search_note = "" if empty else " You can already ask about the finished ones."
             st.progress(progress(job), text=f"{plain(job.title)}: {files}.{search_note}")
             arrived = empty and any(item.chunks for item in items)
     if not jobs or arrived:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 AT_ONCE = 3
 """One has the interpreter, the others wait for the database or a model's arithmetic."""
 LEASE = 2.0
-"""Seconds. A page that draws for longer waits for something else, and delays nobody."""
+"""Seconds. A page that draws for longer waits for something else, and delays no one."""
 
 
 class RenderQueue:

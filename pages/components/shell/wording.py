@@ -28,7 +28,7 @@ CONTEXTS = {
 }
 """What is indexed with a passage, by the recipe's ``index.context``."""
 CONTEXT_HELP = (
-    "Embedded and indexed with each passage, and shown beside it, not in it: name and title of its "
+    "Embedded and indexed with each passage, but shown separately: name and title of its "
     "document, its headings, the labels of its table."
 )
 

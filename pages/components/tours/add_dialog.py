@@ -32,7 +32,7 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops) -> None:
         key=f"tour_{key}",
         icon=":material/tour:",
         type="tertiary",
-        help="Keep this as a stop of a guided tour, which you can share by a link.",
+        help="Add this as a stop of a guided tour, which you can share by a link.",
     ):
         _add(base, key, stops)
 

@@ -31,8 +31,8 @@ def threshold_takeaway(
     aim = min(_WANTED_REFUSALS, max(refused))
     at = next(place for place, share in enumerate(refused) if share >= aim)
     sentence = (
-        f"Refusing {refused[at]:.0%} of what the documents do not answer takes {x[at]:.2f}, "
-        f"which still answers {answered[at]:.0%} of what they do"
+        f"At {x[at]:.2f}, {refused[at]:.0%} of the questions without an answer are refused and "
+        f"{answered[at]:.0%} of the answerable ones are answered"
     )
     return f"{sentence}{_now(now)}."
 
@@ -59,17 +59,22 @@ def depth_takeaway(
 ) -> str:
     """Summarize the recall and the token cost of more passages."""
     if now > len(x):
-        return f"The first {len(x)} passages hold {lines['Recall'][-1]:.0%} of what is relevant."
+        return (
+            f"The first {len(x)} passages contain {lines['Recall'][-1]:.0%} of the relevant ones."
+        )
     more = min(2 * now, len(x))
-    recall, tokens = lines["Recall"], lines["tokens"]
+    recalls, tokens = lines["Recall"], lines["tokens"]
     sentence = (
-        f"The first {now} hold {recall[now - 1]:.0%} of what is relevant in "
+        f"The first {now} contain {recalls[now - 1]:.0%} of the relevant passages in "
         f"{tokens[now - 1]:,.0f} tokens"
     )
     if more == now:
         return f"{sentence}."
-    full = " That is over the context budget." if tokens[more - 1] > budget else ""
-    return f"{sentence}; {more} would hold {recall[more - 1]:.0%} in {tokens[more - 1]:,.0f}.{full}"
+    over = " That is over the context budget." if tokens[more - 1] > budget else ""
+    return (
+        f"{sentence}; {more} would contain {recalls[more - 1]:.0%} in "
+        f"{tokens[more - 1]:,.0f}.{over}"
+    )
 
 
 def heat_takeaway(
@@ -102,7 +107,7 @@ def front_takeaway(
 ) -> str:
     """Compare the present recipe with the best cheaper one; both are (tokens, quality)."""
     if best is None or best[0] > now[0] * 0.98:
-        return "Nothing here is as good as the present recipe and cheaper."
+        return "No recipe here is as good as the present one and cheaper."
     return (
         f"{_as_good(change)} for {1 - best[0] / now[0]:.0%} less context: {what} "
         f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, nDCG@10 {best[1]:.3f} "
@@ -126,7 +131,7 @@ def time_takeaway(
 ) -> str:
     """Compare the present recipe with the best faster one; both are (milliseconds, quality)."""
     if best is None or best[0] > now[0] * 0.9:
-        return "Nothing here is as good as the present recipe and clearly quicker."
+        return "No recipe here is as good as the present one and clearly faster."
     return (
         f"{_as_good(change)} in {1 - best[0] / now[0]:.0%} less time: {what} ({best[0]:.0f} ms "
         f"instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f})."

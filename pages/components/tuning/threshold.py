@@ -63,8 +63,8 @@ def _promise(bench: Bench) -> None:
         0.01,
         key="precision",
         bind="query-params",
-        help="The relevant share of what the threshold lets through. It is promised for questions "
-        "that the threshold was not chosen on, 9 times in 10.",
+        help="The relevant share of the passages above the threshold. The promise is for questions "
+        "that did not choose the threshold, and is kept 9 times in 10.",
     )
     promised = _promised(bench, rest, share)
     # Rounded down: what reached the threshold still does.

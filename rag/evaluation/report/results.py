@@ -15,7 +15,7 @@ _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
 _SAYS = {
     "ndcg": "Are the best at the top? 1 is ideal.",
     "mrr": "How high is the first relevant one?",
-    "recall": "How much of what is relevant?",
+    "recall": "What share of the relevant passages?",
     "precision": "How much of it is relevant?",
     "correct_refusal": "Nothing returned for questions without an answer.",
 }
