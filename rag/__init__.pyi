@@ -183,6 +183,7 @@ from .schemas.explanations import compared_data as compared_data
 from .schemas.explanations import findings_data as findings_data
 from .schemas.explanations import passage_data as passage_data
 from .schemas.indexes import BuildData as BuildData
+from .schemas.indexes import MigrationData as MigrationData
 from .schemas.indexes import VectorsData as VectorsData
 from .schemas.indexes import build_data as build_data
 from .schemas.question_sets import VersionData as VersionData
@@ -242,6 +243,7 @@ from .tours import TourValue as TourValue
 from .tours import tour_html as tour_html
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
+from .tuning.embedder_migration import MigrationPlan as MigrationPlan
 from .tuning.grid_search import Best as Best
 from .tuning.pareto import CostPoint as CostPoint
 from .tuning.pareto import against_present as against_present

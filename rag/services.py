@@ -19,6 +19,7 @@ from rag.retrieval.caches import KnownResults, KnownVectors, RememberingEmbedder
 from rag.settings import Settings
 from rag.storage import Database
 from rag.storage.files import Files
+from rag.types import Cost, Usage
 
 Forget = Callable[[int, str | None], None]
 """Deletes what was derived from a build, or from all builds of a base where there is no hash."""
@@ -64,6 +65,16 @@ class Models:
     def price(self, provider: str, model: str | None) -> Price | None:
         """Return the token price of a chat model, None if unknown. Raises InvalidRecipe."""
         return providers.price_of(provider, model, self._settings, self._prices)
+
+    def embedding_cost(self, embedder: str, tokens: int) -> Cost | None:
+        """Return the cost of embedding tokens, None where no price is known. Raises InvalidRecipe.
+
+        A model of this computer costs nothing.
+        """
+        if providers.is_local(embedder):
+            return None
+        price = providers.embedding_price_of(embedder, self._prices)
+        return price.of(Usage(tokens)) if price else None
 
     def step_chat(self, recipe: AnswerRecipe) -> ChatModel | None:
         """The same model for a step of a search: given up on sooner, because that goes on."""

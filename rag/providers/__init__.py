@@ -10,7 +10,7 @@ from rag.providers.making import (
     require_embedder,
     reranker,
 )
-from rag.providers.prices import Price, price_of, read_prices
+from rag.providers.prices import Price, embedding_price_of, price_of, read_prices
 from rag.providers.probing import ProviderStatus, check, statuses
 from rag.providers.table import (
     ROWS,
@@ -39,6 +39,7 @@ __all__ = [
     "default_dense_weight",
     "default_threshold",
     "embedder",
+    "embedding_price_of",
     "is_local",
     "languages",
     "may_cost",

@@ -1,4 +1,4 @@
-"""Token prices of language models, from the built-in table or a file that overrides it."""
+"""Token prices of models, from the built-in table or a file that overrides it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import InvalidFile
-from rag.providers.table import Variables, chat_row
+from rag.providers.table import Variables, chat_row, embedding_row
 from rag.types import Cost, Usage
 
 _TABLE = Path(__file__).with_name("table.toml")
@@ -52,9 +52,18 @@ def price_of(
     """
     row = chat_row(provider)
     set_by_user = variables.variable(row.model_variable) if row.model_variable else None
-    model_name = (model or set_by_user or row.chat_model).lower()
+    return _listed_price(provider, model or set_by_user or row.chat_model, own)
+
+
+def embedding_price_of(embedder: str, own: Sequence[Price] = ()) -> Price | None:
+    """The price of an embedder; None where none is known. Raises InvalidRecipe if it is unknown."""
+    row, model = embedding_row(embedder)
+    return _listed_price(row.name, model, own)
+
+
+def _listed_price(provider: str, model: str, own: Sequence[Price]) -> Price | None:
     rows = (price for price in (*own, *_table()) if price.provider == provider)
-    return next((price for price in rows if fnmatchcase(model_name, price.model)), None)
+    return next((price for price in rows if fnmatchcase(model.lower(), price.model)), None)
 
 
 @cache

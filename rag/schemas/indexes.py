@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rag.documents.library import Library
-from rag.recipe import IndexRecipe
+from rag.recipe import IndexRecipe, Recipe
 from rag.schemas.schema import Schema, Timestamp, attribute
 from rag.storage.builds import BuildRow
 
@@ -51,3 +51,56 @@ def build_data(documents: Library, build: BuildRow, active: str) -> BuildData:
         vectors=VectorsData.of(documents.vector_index(build.recipe)),
         created=build.created,
     )
+
+
+class MoneyData(Schema):
+    """Money in a currency, by the table of prices."""
+
+    amount: float
+    currency: str
+
+
+class MigrationCostData(Schema):
+    """The estimated work of moving to another embedder; bytes are those of the vectors."""
+
+    passages: int
+    to_embed: int
+    tokens: int
+    seconds: float | None
+    price: MoneyData | None
+    bytes_before: int
+    bytes_after: int
+
+
+class ForeignVectorData(Schema):
+    """A stored vector that the embedder of its index did not make."""
+
+    passage: str
+    document: str
+    cosine: float
+
+
+class VectorCheckData(Schema):
+    """A sample of stored vectors compared with those of their texts."""
+
+    sampled: int
+    foreign: list[ForeignVectorData]
+    share: tuple[float, float]
+
+
+class MigrationStepData(Schema):
+    """A step of a migration."""
+
+    title: str
+    state: Literal["done", "next", "later"]
+
+
+class MigrationData(Schema):
+    """The plan of a move to another embedder: recipe, costs, check of vectors, steps."""
+
+    embedder_before: str = attribute("before", "index", "embedder")
+    embedder: str = attribute("after", "index", "embedder")
+    recipe: Recipe = attribute("after")
+    cost: MigrationCostData
+    check: VectorCheckData
+    steps: list[MigrationStepData]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Path, Request, Response
+from fastapi import Path, Query, Request, Response
 
-from rag import BuildData, NotFound, Recipe, build_data
+from rag import BuildData, MigrationData, NotFound, Recipe, build_data
 from rag.api.resource import Base, Page, Part, Resource, needs
+from rag.api.threads import dear
 
 _RECIPE = Recipe().index
 _LIST = {
@@ -56,3 +57,15 @@ def delete_build(
         raise NotFound(f"There is no build with the hash {build!r}.")
     base.documents.delete_build(build)
     return Response(status_code=204)
+
+
+@builds.get("/knowledge-bases/{kb}/embedder-migration", **needs("write", 400, 404, 502))
+@dear
+def plan_migration(
+    base: Base,
+    embedder: Annotated[str, Query(description="the embedder to move to")],
+    sample: Annotated[int, Query(ge=1, le=1000, description="vectors to check")] = 100,
+) -> MigrationData:
+    """Return the costs and steps of a move to another embedder, and a check of the vectors."""
+    migration = base.tuning.migration
+    return MigrationData.of(migration.plan(migration.target(embedder), sample))

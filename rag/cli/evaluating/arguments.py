@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag.cli.evaluating import measuring, sharing
+from rag.cli.evaluating import measuring, migrating, sharing
 from rag.cli.options import Verb, budget, repeatable, switch
 
 
@@ -66,6 +66,14 @@ def measuring_verbs(verb: Verb) -> None:
     )
     added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
+    )
+    added = verb(migrating.migrate_embedder, "kb")
+    added.add_argument("embedder", help="the embedder to move to, as in index.embedder")
+    added.add_argument(
+        "--set", dest="set_name", metavar="SET", help="build the new index and measure both on SET"
+    )
+    added.add_argument(
+        "--sample", type=int, default=100, metavar="N", help="stored vectors to check (default 100)"
     )
 
 

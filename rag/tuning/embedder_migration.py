@@ -1,0 +1,238 @@
+"""Moving a knowledge base to another embedding model: costs, gains and losses, and mixed vectors.
+
+A migration has no downtime: the index of the new model is built beside the one that answers, both
+are measured, and saving the recipe switches between two complete indexes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rag.chunking.estimates import tokens
+from rag.documents.throughput import Throughput
+from rag.errors import InvalidInput
+from rag.evaluation.intervals import rate_interval
+from rag.operation import operation
+from rag.recipe import IndexRecipe, Recipe
+from rag.runs.evaluator import Evaluator
+from rag.runs.history import LEADING, RunComparison, RunHistory
+from rag.search.embedder_defaults import with_embedder_weight
+from rag.search.snapshot import take_snapshot
+from rag.services import Services
+from rag.storage import bases, builds, documents, passages
+from rag.types import Cost, ProgressCallback
+
+SAMPLE = 100
+"""Vectors that a check embeds again."""
+SAME_MODEL = 0.98
+"""The cosine of a stored vector and that of its text from which on one model made both.
+
+Rounding, batches and other processors move a vector by less than 0.001.
+"""
+_FLOAT_BYTES = 4
+
+StepState = Literal["done", "next", "later"]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationCost:
+    """Work of a migration.
+
+    ``passages`` counts those of the new index, ``to_embed`` those whose vectors are not cached.
+    ``tokens`` is an estimate over these. ``seconds`` is None for a remote model that was never
+    measured, ``price`` where no price is known. The bytes are those of the vectors alone.
+    """
+
+    passages: int
+    to_embed: int
+    tokens: int
+    seconds: float | None
+    price: Cost | None
+    bytes_before: int
+    bytes_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignVector:
+    """A stored vector that the embedder of its index did not make; ``cosine`` is to its text's."""
+
+    passage: str
+    document: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCheck:
+    """A random sample of stored vectors, compared with those of their texts, lowest cosine first.
+
+    ``share`` is the interval (95 %) of the share of foreign vectors in the index.
+    """
+
+    sampled: int
+    foreign: tuple[ForeignVector, ...]
+    share: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationStep:
+    """A step of the plan."""
+
+    title: str
+    state: StepState
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlan:
+    """A migration from the saved recipe to one with another embedder."""
+
+    before: Recipe
+    after: Recipe
+    cost: MigrationCost
+    check: VectorCheck
+    steps: tuple[MigrationStep, ...]
+
+
+class EmbedderMigration:
+    """Plans and measures a move of a knowledge base to another embedding model."""
+
+    def __init__(self, services: Services, base_id: int) -> None:
+        self._services = services
+        self._base_id = base_id
+
+    @operation("editor", models="none")
+    def target(self, embedder: str) -> Recipe:
+        """Return the saved recipe with another embedder and the weight that suits it.
+
+        Raises InvalidRecipe for an unknown embedder, InvalidInput for the present one.
+        """
+        with self._services.database.read() as connection:
+            saved = bases.by_id(connection, self._base_id).recipe
+        if embedder == saved.index.embedder:
+            raise InvalidInput(
+                f"This knowledge base uses {embedder} already.", "Name another embedder."
+            )
+        recipe = with_embedder_weight(saved, saved.with_fields({"index.embedder": embedder}))
+        self._services.models.require(recipe.index)
+        return recipe
+
+    @operation("editor")
+    def plan(self, recipe: Recipe, sample: int = SAMPLE) -> MigrationPlan:
+        """Estimate the costs of a recipe from ``target``, and check the vectors that answer now.
+
+        The check embeds ``sample`` texts again. Raises InvalidRecipe, ProviderError.
+        """
+        with self._services.database.read() as connection:
+            saved = bases.by_id(connection, self._base_id).recipe
+            lacking = builds.missing(connection, self._base_id, recipe.index.hash)
+        return MigrationPlan(
+            saved,
+            recipe,
+            self._cost(saved.index, recipe.index),
+            self.check_vectors(saved, sample),
+            _steps(built=not lacking, recipe=recipe),
+        )
+
+    @operation("editor")
+    def check_vectors(self, recipe: Recipe, sample: int = SAMPLE) -> VectorCheck:
+        """Embed a random sample of the texts of an index again and compare the vectors.
+
+        A vector with a cosine below ``SAME_MODEL`` is of another model, another version of the
+        model, or another text. Raises InvalidInput for a sample below 1, ProviderError.
+        """
+        if sample < 1:
+            raise InvalidInput("A check needs at least one vector.", "Use 100, for example.")
+        index = take_snapshot(self._services, self._base_id, recipe).index
+        keys = index.embedded_passages
+        chosen = np.random.default_rng(0).choice(keys, min(sample, len(keys)), replace=False)
+        with self._services.database.read() as connection:
+            chunks = passages.by_key(connection, index.cut_id, chosen.tolist())
+            names = documents.names(
+                connection, self._base_id, sorted({c.document_id for c in chunks.values()})
+            )
+        rows = [chunks[key] for key in chosen.tolist() if key in chunks]
+        if not rows:
+            return VectorCheck(0, (), (0.0, 1.0))
+        stored = index.dense.vectors(np.array([chunk.key for chunk in rows], np.int64))
+        embedder = self._services.models.embedder(recipe.index.embedder)
+        fresh = embedder.embed([chunk.indexed_text for chunk in rows], "document")
+        if fresh.shape != stored.shape:
+            cosines = np.zeros(len(rows))
+        else:
+            cosines = np.einsum("ij,ij->i", stored, fresh, dtype=np.float64)
+        foreign = [
+            ForeignVector(chunk.id, names.get(chunk.document_id, ""), float(cosine))
+            for chunk, cosine in zip(rows, cosines, strict=True)
+            if cosine < SAME_MODEL
+        ]
+        low, high = rate_interval(len(foreign), len(rows))
+        return VectorCheck(
+            len(rows), tuple(sorted(foreign, key=lambda item: item.cosine)), (low, high)
+        )
+
+    @operation("editor", audit="evaluation")
+    def measure(
+        self,
+        set_name: str,
+        recipe: Recipe,
+        on_progress: ProgressCallback = lambda _done, _total: None,
+        metric: str = LEADING,
+    ) -> RunComparison:
+        """Evaluate the saved recipe and a recipe from ``target``, keep both runs and compare them.
+
+        Raises NotFound for an unknown set, InvalidInput for one without labels, or while the index
+        of a recipe lacks documents.
+        """
+        with self._services.database.read() as connection:
+            saved = bases.by_id(connection, self._base_id).recipe
+        evaluator, runs = Evaluator(self._services, self._base_id), []
+        for number, measured in enumerate((saved, recipe)):
+
+            def both(done: int, total: int, number: int = number) -> None:
+                on_progress(number * total + done, 2 * total)
+
+            runs.append(evaluator.evaluate(set_name, measured, on_progress=both).run.id)
+        history = RunHistory(self._services.database, self._base_id)
+        return history.compare([runs[1]], runs[0], metric)[0]
+
+    def _cost(self, before: IndexRecipe, after: IndexRecipe) -> MigrationCost:
+        models = self._services.models
+        old, new = models.embedder(before.embedder), models.embedder(after.embedder)
+        to_embed, characters, amount = 0, 0, 0
+        with self._services.database.read() as connection:
+            stored = builds.passages_of(connection, self._base_id, before.cut)
+            # Where nothing is chunked for the new index yet, the present chunks are the estimate.
+            cut = after.cut
+            if not (count := builds.passages_of(connection, self._base_id, cut)):
+                cut, count = before.cut, stored
+            cut_id = builds.cut_id(connection, self._base_id, cut)
+            for text in passages.unembedded_texts(connection, cut_id, new.id):
+                to_embed += 1
+                characters += len(text)
+                amount += tokens(text)
+        return MigrationCost(
+            passages=count,
+            to_embed=to_embed,
+            tokens=amount,
+            seconds=Throughput(self._services).seconds(after.embedder, characters, 0),
+            price=models.embedding_cost(after.embedder, amount),
+            bytes_before=stored * old.dimension * _FLOAT_BYTES,
+            bytes_after=count * new.dimension * _FLOAT_BYTES,
+        )
+
+
+def _steps(*, built: bool, recipe: Recipe) -> tuple[MigrationStep, ...]:
+    titles = (
+        f"Build the index for {recipe.index.embedder}. The present index continues to answer.",
+        "Measure both indexes on the same questions and read what is lost.",
+        "Save the new recipe. Both indexes are complete, so answers switch at once.",
+        "Compare the rankings of the saved recipe with the measured run.",
+        "Delete the old index when you no longer need a way back.",
+    )
+    first = 1 if built else 0
+    return tuple(
+        MigrationStep(title, "done" if place < first else "next" if place == first else "later")
+        for place, title in enumerate(titles)
+    )
