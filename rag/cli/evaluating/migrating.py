@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rag import MigrationData, MigrationPlan, RunComparison, counted, money
-from rag.cli import asked, inputs, printing
+from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
 _LOST = 10  # questions that are printed; JSON has all
@@ -18,8 +18,8 @@ def migrate_embedder(args: argparse.Namespace) -> Output:
     recipe = base.tuning.migration.target(args.embedder)
     effect = None
     if args.set_name is not None:
-        asked.build(workspace, base, base.recipe())
-        asked.build(workspace, base, recipe)
+        targets.build(workspace, base, base.recipe())
+        targets.build(workspace, base, recipe)
         effect = base.tuning.migration.measure(args.set_name, recipe, printing.progress)
     plan = base.tuning.migration.plan(recipe, args.sample)
     data = MigrationData.of(plan).dump() | {"effect": effect and _effect(effect)}

@@ -1,0 +1,101 @@
+"""Moving to another embedding model: costs, the check of stored vectors, and what is measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag import InvalidInput, InvalidRecipe, KnowledgeBase, Recipe, Workspace
+from rag.__main__ import main
+from rag.protocols import InputType
+from rag.providers.hashing import HashingEmbedder
+from rag.types import Cost, Vectors
+from tests.runs import SET, handbook
+
+Target = tuple[Workspace, KnowledgeBase, Recipe]
+
+
+@pytest.fixture
+def target(home: Path) -> Target:
+    workspace, base = handbook(home)
+    return workspace, base, base.tuning.migration.target("wordllama")
+
+
+def test_the_target_differs_in_its_embedder_alone(target: Target) -> None:
+    _, base, recipe = target
+    assert dict(base.recipe().differences(recipe)) == {"index.embedder": ("fake", "wordllama")}
+
+
+def test_costs_count_what_is_not_embedded_yet(target: Target) -> None:
+    workspace, base, recipe = target
+    plan = base.tuning.migration.plan(recipe)
+    passages = base.documents.builds()[0].passages
+    assert plan.cost.passages == plan.cost.to_embed == passages
+    assert plan.cost.bytes_before == passages * 64 * 4
+    assert plan.cost.bytes_after == passages * 256 * 4
+    assert plan.cost.tokens > 50
+    assert plan.cost.price is None
+    assert [step.state for step in plan.steps] == ["next", "later", "later", "later", "later"]
+    workspace.jobs.run(base.documents.build(recipe.index))
+    built = base.tuning.migration.plan(recipe)
+    assert (built.cost.to_embed, built.cost.tokens) == (0, 0)
+    assert [step.state for step in built.steps][:2] == ["done", "next"]
+
+
+def test_vectors_of_another_model_are_found(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, base, _ = target
+    migration, passages = base.tuning.migration, base.documents.builds()[0].passages
+    sound = migration.check_vectors(base.recipe())
+    assert (sound.sampled, sound.foreign, sound.share[0]) == (passages, (), 0.0)
+
+    embed = HashingEmbedder.embed
+
+    def renewed(self: HashingEmbedder, texts: Sequence[str], input_type: InputType) -> Vectors:
+        """The provider has another version of the model for texts about pumps."""
+        vectors = embed(self, texts, input_type)
+        pumps = ["pump" in text for text in texts]
+        return np.where(np.array(pumps)[:, None], np.roll(vectors, 1, axis=1), vectors)
+
+    monkeypatch.setattr(HashingEmbedder, "embed", renewed)
+    check = migration.check_vectors(base.recipe())
+    assert {item.document for item in check.foreign} == {"pump.txt"}
+    assert all(item.cosine < 0.98 for item in check.foreign)
+    assert check.share[0] > 0
+    assert main(["migrate-embedder", "handbook", "wordllama", "--json"]) == 1
+    with pytest.raises(InvalidInput, match="at least one vector"):
+        migration.check_vectors(base.recipe(), 0)
+
+
+def test_both_embedders_are_measured_and_compared(
+    target: Target, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, base, recipe = target
+    arguments = ["migrate-embedder", "handbook", "wordllama", "--set", SET, "--json"]
+    assert main(arguments) == 0
+    result = json.loads(capsys.readouterr().out)
+    before, after = (base.runs.get(result["effect"][name]) for name in ("before", "after"))
+    assert (before.recipe, after.recipe) == (base.recipe(), recipe)
+    gain = after.metrics["ndcg@10"] - before.metrics["ndcg@10"]
+    assert result["effect"]["difference"] == pytest.approx(gain)
+    assert len(result["effect"]["questions"]) == 4
+    assert result["recipe"] == recipe.model_dump(mode="json")
+
+
+def test_the_price_of_a_listed_model_is_stated(target: Target) -> None:
+    workspace, _, _ = target
+    cost = workspace._services.models.embedding_cost("openai:text-embedding-3-small", 500_000)
+    assert cost == Cost(0.01, "USD")
+
+
+def test_the_present_and_unknown_embedders_are_refused(target: Target) -> None:
+    _, base, _ = target
+    with pytest.raises(InvalidInput, match="uses fake already"):
+        base.tuning.migration.target("fake")
+    with pytest.raises(InvalidRecipe, match="nonsense"):
+        base.tuning.migration.target("nonsense")
