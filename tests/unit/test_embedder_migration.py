@@ -25,9 +25,12 @@ def target(home: Path) -> Target:
     return workspace, base, base.tuning.migration.target("wordllama")
 
 
-def test_the_target_differs_in_its_embedder_alone(target: Target) -> None:
+def test_the_target_differs_in_its_embedder_and_the_weight_that_suits_it(target: Target) -> None:
     _, base, recipe = target
-    assert dict(base.recipe().differences(recipe)) == {"index.embedder": ("fake", "wordllama")}
+    assert dict(base.recipe().differences(recipe)) == {
+        "index.embedder": ("fake", "wordllama"),
+        "search.dense_weight": (0.6, 0.35),
+    }
 
 
 def test_costs_count_what_is_not_embedded_yet(target: Target) -> None:
