@@ -102,7 +102,7 @@ class EmbedderMigration:
         self._services = services
         self._base_id = base_id
 
-    @operation("editor", models="none")
+    @operation("viewer", models="none")
     def target(self, embedder: str) -> Recipe:
         """Return the saved recipe with another embedder and the weight that suits it.
 
@@ -118,7 +118,7 @@ class EmbedderMigration:
         self._services.models.require(recipe.index)
         return recipe
 
-    @operation("editor")
+    @operation("editor", audit="evaluation")
     def plan(self, recipe: Recipe, sample: int = SAMPLE) -> MigrationPlan:
         """Estimate the costs of a recipe from ``target``, and check the vectors that answer now.
 
@@ -131,17 +131,20 @@ class EmbedderMigration:
             saved,
             recipe,
             self._cost(saved.index, recipe.index),
-            self.check_vectors(saved, sample),
+            self._check(saved, sample),
             _steps(built=not lacking, recipe=recipe),
         )
 
-    @operation("editor")
+    @operation("editor", audit="evaluation")
     def check_vectors(self, recipe: Recipe, sample: int = SAMPLE) -> VectorCheck:
         """Embed a random sample of the texts of an index again and compare the vectors.
 
         A vector with a cosine below ``SAME_MODEL`` is of another model, another version of the
         model, or another text. Raises InvalidInput for a sample below 1, ProviderError.
         """
+        return self._check(recipe, sample)
+
+    def _check(self, recipe: Recipe, sample: int) -> VectorCheck:
         if sample < 1:
             raise InvalidInput("A check needs at least one vector.", "Use 100, for example.")
         index = take_snapshot(self._services, self._base_id, recipe).index
