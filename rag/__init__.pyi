@@ -232,6 +232,10 @@ from .storage.questions import KeptVersion as KeptVersion
 from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
 from .storage.runs import Trial as Trial
+from .systems.callables import ask_callable as ask_callable
+from .systems.callables import retriever as retriever
+from .systems.formats import read_returned as read_returned
+from .systems.measuring import SystemMeasurement as SystemMeasurement
 from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning

@@ -289,7 +289,7 @@ def evaluation(
     }
     ceiling = precision_ceiling(measured.results, 5)
     doubts = _doubts(measured.run, intervals, open_hits, ceiling)
-    lines = [headline(measured.run), *_metric_table(measured.run.metrics), *doubts]
+    lines = [headline(measured.run), *metric_table(measured.run.metrics), *doubts]
     lines += [f"prompts: {measured.run.prompts}"] if measured.run.prompts else []
     lines += [plan.sentence] if plan.questions else []
     return Output(data, "\n".join([*lines, *map(_tagged, tags), *lost_lines(lost)]))
@@ -328,7 +328,7 @@ def _doubts(
         yield f"the metrics include steps that failed: {failed}"
 
 
-def _metric_table(metrics: Mapping[str, float]) -> list[str]:
+def metric_table(metrics: Mapping[str, float]) -> list[str]:
     """Measures down, cutoffs across; figures without a cutoff below."""
     by_name = {name.partition("@")[::2]: value for name, value in metrics.items()}
     measures = list(dict.fromkeys(name for name, k in by_name if k))

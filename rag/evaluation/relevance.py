@@ -42,8 +42,13 @@ def best_grades(question: Question) -> dict[str, int]:
     return grades
 
 
-def relevant_chunks(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> dict[int, int]:
+def relevant_chunks(
+    evidence: Sequence[Evidence], chunks: Sequence[Passage], *, all_passages: bool = True
+) -> dict[int, int]:
     """Grades of the relevant passages by key: the highest grade of the spans they answer.
+
+    ``all_passages`` says that ``chunks`` has all passages of their documents. Otherwise a passage
+    that shares too little with a span is not relevant, because others may share more with it.
 
     Lengths are in characters. Labels of whole documents and grades of 0 or less make nothing
     relevant. Of passages that share equally much with a span that none satisfies, the one that
@@ -54,7 +59,8 @@ def relevant_chunks(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> 
     for item in evidence:
         if item.end is None or item.grade <= 0 or item.document_id not in by_document:
             continue
-        for key in _answering(item.start, item.end, by_document[item.document_id]):
+        rows = by_document[item.document_id]
+        for key in _answering(item.start, item.end, rows, nearest=all_passages):
             grades[key] = max(item.grade, grades.get(key, 0))
     return grades
 
@@ -68,14 +74,14 @@ def _by_document(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> dic
     return {name: np.array(sorted(spans), np.int64).reshape(-1, 3) for name, spans in rows.items()}
 
 
-def _answering(start: int, end: int, rows: _Offsets) -> list[int]:
+def _answering(start: int, end: int, rows: _Offsets, *, nearest: bool) -> list[int]:
     """Keys of the passages that answer the span ``[start, end)`` of one document."""
     touching = rows[(rows[:, 0] < end) & (rows[:, 1] > start)]
     lows, highs = np.maximum(touching[:, 0], start), np.minimum(touching[:, 1], end)
     shared = highs - lows
     shorter = np.minimum(touching[:, 1] - touching[:, 0], end - start)
     enough = (2 * shared >= shorter) & (shared > 0)
-    if not enough.any() and shared.any():
+    if nearest and not enough.any() and shared.any():
         enough[shared.argmax()] = True
     keys: list[int] = touching[enough, 2].tolist()
     return keys

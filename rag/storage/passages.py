@@ -100,6 +100,16 @@ def places(connection: Connection, cut_id: int, keys: Sequence[int]) -> dict[int
     return by_key
 
 
+def place(connection: Connection, base_id: int, passage: str) -> PassageSpan | None:
+    """Return the place of a passage by its id, of any chunking; None where it is not stored."""
+    if len(passage) != PASSAGE_DIGITS or not set(passage) <= set("0123456789abcdef"):
+        return None
+    columns = (chunk.c.document_id, chunk.c.start, chunk.c.end)
+    statement = select(*columns).where(chunk.c.base_id == base_id, chunk.c.key == int(passage, 16))
+    row = connection.execute(statement.limit(1)).first()
+    return (row[0], row[1], row[2]) if row else None
+
+
 def of_document(connection: Connection, base_id: int, cut_id: int, document_id: str) -> list[Chunk]:
     """Passages of one document in their order."""
     statement = select(chunk).where(_in_document(base_id, cut_id, document_id))

@@ -24,6 +24,13 @@ def measuring_verbs(verb: Verb) -> None:
     switch(added, "--memory", "compare answers with and without past interactions")
     switch(added, "--everyone", "with --memory: past interactions of all visitors")
     budget(added, "answers")
+    added.add_argument(
+        "--returned", type=Path, metavar="FILE", help="measure what another system returned instead"
+    )
+    added.add_argument("--form", help="the form of FILE, if it is not recognised")
+    added.add_argument(
+        "--callable", metavar="MODULE:NAME", help="measure a retriever in Python instead"
+    )
     added = verb(measuring.judge, "kb", "set_name")
     added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a chat model")
     added.add_argument("--run", help="a run; the newest of the set if left out")

@@ -6,13 +6,15 @@ import argparse
 
 from rag import MOST_ROWS, Grid, InvalidInput
 from rag.cli import inputs, printing, targets
-from rag.cli.evaluating import kept_runs, tuning
+from rag.cli.evaluating import kept_runs, systems, tuning
 from rag.cli.printing import Output
 
 
 def evaluate(args: argparse.Namespace) -> Output:
     """Measure a recipe on a question set and keep the run."""
     cutoffs = inputs.cutoffs(args.k)
+    if args.returned or args.callable:
+        return systems.evaluated(inputs.workspace(args).base(args.kb), cutoffs, args)
     base, recipe = targets.ready(args)
     if args.memory:
         return kept_runs.memory(inputs.workspace(args), recipe, args)

@@ -159,12 +159,12 @@ def retrieval(
     words = _question(question)
     if not words:
         raise InvalidFile(f"{row.place} has no question.", "Name the paths of a file of your own.")
-    items = _items(texts)
+    items = results_of(texts)
     if items is None:
         raise InvalidFile(
             f"{row.place} has no list of texts.", "Name the paths of a file of your own."
         )
-    results = [_text(item) for item in items[:MOST_TEXTS]]
+    results = [result_of(item) for item in items[:MOST_TEXTS]]
     for place, name in enumerate((ids or [])[: len(results)]):
         item = results[place]
         results[place] = ReturnedText(
@@ -189,8 +189,8 @@ def _question(value: Any) -> str:
     return _words(value).strip() if isinstance(value, str) else ""
 
 
-def _items(value: Any) -> list[Any] | None:
-    """Return the results in a value: a list, or the list of an object that it is in."""
+def results_of(value: Any) -> list[Any] | None:
+    """Return the results in a value: a list, or the list of a mapping; None where it has none."""
     value = _parsed(value)
     if isinstance(value, Mapping):
         value = next((value[name] for name in _LISTS if name in value), None) or next(
@@ -203,8 +203,8 @@ def _items(value: Any) -> list[Any] | None:
     return value if isinstance(value, list) else None
 
 
-def _text(item: Any) -> ReturnedText:
-    """Return one result, from a string or an object of any of the usual shapes."""
+def result_of(item: Any) -> ReturnedText:
+    """Return one result, from a string or a mapping of any of the usual shapes."""
     item = _parsed(item)
     if not isinstance(item, Mapping):
         return ReturnedText(_words(item))

@@ -1,0 +1,130 @@
+"""Metrics of what another system returned: located texts, graded by the labels of a set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rag import InvalidInput, KnowledgeBase
+from rag.__main__ import main
+from rag.systems.alignment import AlignedText
+from rag.systems.callables import FailedRetrieval, ask_callable, retriever
+from rag.systems.measuring import judged_texts
+from rag.systems.returned import Returned, ReturnedText
+from rag.types import Evidence, Question
+from tests.runs import SET, WORDS, handbook
+
+NOISE = "Why is there a grinding noise?"
+GRINDING = "The Hollin pump makes a grinding noise when its bearing is dry."
+FOREIGN = "Bread is baked at 220 degrees for three quarters of an hour, then left to cool."
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    return handbook(home)[1]
+
+
+def test_a_foreign_text_keeps_its_rank(base: KnowledgeBase) -> None:
+    texts = (ReturnedText(FOREIGN), ReturnedText(f"**{GRINDING}**"))
+    measured = base.systems.measure(SET, [Returned(NOISE, texts)], (1, 2))
+    assert measured.metrics["mrr@2"] == 0.5
+    assert measured.metrics["recall@2"] == 1.0
+    assert measured.methods["foreign"] == 1
+    assert measured.unasked == ("q1", "q3", "q4", "q5")
+    assert measured.results[0].ranking[0][0].startswith("foreign:")
+
+
+def test_own_rankings_have_the_metrics_of_the_run(base: KnowledgeBase) -> None:
+    run = base.evaluator.evaluate(SET, WORDS, (1, 3)).run
+    deep = WORDS.with_fields({"search.top_k": 3})
+    questions = base.systems.questions(SET)
+    returned = [
+        Returned(
+            item.text,
+            tuple(ReturnedText(hit.chunk.text) for hit in base.search(item.text, deep).hits),
+        )
+        for item in questions
+    ]
+    metrics = base.systems.measure(SET, returned, (1, 3)).metrics
+    assert metrics["ndcg@3"] == pytest.approx(run.metrics["ndcg@3"], abs=1e-12)
+    assert metrics["mrr@3"] == pytest.approx(run.metrics["mrr@3"], abs=1e-12)
+
+
+def test_a_text_that_merely_touches_a_label_is_not_relevant() -> None:
+    question = Question("q", "?", evidence=(Evidence("d", 100, 200, quote="x"),))
+    texts = [ReturnedText("a"), ReturnedText("b")]
+    places = [AlignedText("d", 0, 110, "exact", 1.0), AlignedText("d", 150, 400, "exact", 1.0)]
+    judged = judged_texts(question, texts, places, 10)
+    assert judged.grades == (0, 1)
+    assert judged.ideal == (1,)
+    apart = judged_texts(question, texts[:1], places[:1], 10)
+    assert (apart.grades, apart.ideal) == ((0,), (1,))
+
+
+def test_a_file_is_measured_on_the_command_line(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"user_input": NOISE, "retrieved_contexts": [GRINDING], "reference": ""}
+    (tmp_path / "file.jsonl").write_text(json.dumps(row))
+    arguments = ["evaluate", "handbook", SET, "--returned", str(tmp_path / "file.jsonl")]
+    assert main([*arguments, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["questions"], result["metrics"]["hit@1"]) == (1, 1.0)
+    assert result["located"] == {"exact": 1}
+    assert base.runs.list_runs() == []
+    assert main([*arguments, "--callable", "json:loads"]) == 1
+    assert "Give one of them" in capsys.readouterr().err
+
+
+def test_ids_of_documents_stand_for_texts(base: KnowledgeBase) -> None:
+    returned = [Returned(NOISE, (ReturnedText("", id="leave.md"), ReturnedText("", id="pump.txt")))]
+    assert base.systems.measure(SET, returned, (2,)).metrics["mrr@2"] == 0.5
+    with pytest.raises(InvalidInput, match="None of the retrievals"):
+        base.systems.measure(SET, [Returned("Something else?", ())])
+
+
+LANGCHAIN = SimpleNamespace(
+    invoke=lambda _question: [SimpleNamespace(page_content=GRINDING, metadata={"source": "p"})]
+)
+LLAMA_INDEX = SimpleNamespace(
+    retrieve=lambda _question: [
+        SimpleNamespace(node=SimpleNamespace(get_content=lambda: GRINDING), score=0.5)
+    ]
+)
+HAYSTACK = SimpleNamespace(
+    run=lambda query: {"documents": [SimpleNamespace(content=GRINDING, score=0.5, meta={})]}
+)
+
+
+def pairs(_question: str) -> list[tuple[str, float]]:
+    return [(GRINDING, 0.5)]
+
+
+@pytest.mark.parametrize("name", ["LANGCHAIN", "LLAMA_INDEX", "HAYSTACK", "pairs"])
+def test_retrievers_are_recognised(name: str) -> None:
+    call = retriever(f"{__name__}:{name}")
+    (returned,) = ask_callable(call, [Question("q", NOISE)]).retrievals
+    assert [text.text for text in returned.texts] == [GRINDING]
+    assert returned.texts[0].score in (0.5, None)
+
+
+def test_a_question_that_fails_does_not_end_the_others() -> None:
+    def call(question: str) -> list[str]:
+        if question == "b":
+            raise RuntimeError("no connection")
+        return [question]
+
+    asked = ask_callable(call, [Question("1", "a"), Question("2", "b")])
+    assert asked.errors == {"2": "RuntimeError: no connection"}
+    assert [item.question for item in asked.retrievals] == ["a"]
+    with pytest.raises(FailedRetrieval, match="no connection"):
+        ask_callable(call, [Question("2", "b")])
+
+
+@pytest.mark.parametrize("name", ["nothing", "missing_module:f", "json:absent", "math:pi"])
+def test_what_is_no_retriever_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput):
+        retriever(name)
