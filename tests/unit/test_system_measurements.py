@@ -74,8 +74,8 @@ def test_a_file_is_measured_on_the_command_line(
     result = json.loads(capsys.readouterr().out)
     assert (result["questions"], result["metrics"]["hit@1"]) == (1, 1.0)
     assert result["located"] == {"exact": 1}
-    assert base.runs.list_runs() == []
-    assert main([*arguments, "--callable", "json:loads"]) == 1
+    assert base.runs.list_all() == []
+    assert main([*arguments, "--callable", "json:loads"]) == 2
     assert "Give one of them" in capsys.readouterr().err
 
 
