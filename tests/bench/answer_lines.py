@@ -2,7 +2,8 @@
 
 ``python -m rag bench --only answer_lines`` asks the questions of three collections without a
 language model. For the sample the line is a label of grade 3; for the papers and the product docs
-``answer_lines.jsonl`` has the words that it contains, read from the documents by hand. Its figures:
+``answer_lines.jsonl`` has words that it contains, each checked to occur in a labelled document.
+Another line can answer as well, so the shares are lower bounds. Its figures:
 
 - ``passage found``: a passage that is given to the answer has the line,
 - ``any quote``: one of the quotes has it,
