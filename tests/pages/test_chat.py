@@ -213,6 +213,10 @@ def test_searching_all_the_same_is_for_this_question_only(
     monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: model)
     base.save_recipe(base.recipe().with_fields({"search.threshold": None, "search.refuse": "auto"}))
     app = ask(visit("chat.py"), "Who wrote the Iliad?")
+    (why,) = [each for each in app.expander if each.label == "Why?"]
+    assert not why.proto.expanded
+    assert "nearest cosine" in texts(why)
+    assert texts(app).count("nearest cosine") == 1  # nowhere else
     app.button(key="chat_insist_1").click().run()
     assert not app.exception
     ask(app, "Who wrote the Odyssey?")

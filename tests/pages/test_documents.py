@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Expander
 
 from pages.components.source.passages import segments, windows
 from rag import Chunk, Workspace, readers
@@ -16,6 +17,11 @@ OpenPage = Callable[..., AppTest]
 
 def _first(app: AppTest, kind: str, words: str) -> str:
     return next(one.value for one in app.get(kind) if words in one.value)
+
+
+def _bases_list(app: AppTest) -> Expander:
+    (found,) = [each for each in app.expander if "knowledge base" in each.label]
+    return found
 
 
 def test_the_table_lists_the_documents(filled: Workspace, open_page: OpenPage) -> None:
@@ -267,9 +273,16 @@ def test_the_first_files_are_previewed_with_cost_cut_and_embedder(
 ) -> None:
     base = filled.create("blank", RECIPE)
     app = open_page("upload.py", kb="blank")
+    assert _bases_list(app).proto.expanded
     app.file_uploader(key="documents_files_0").upload("pump.txt", DOCUMENTS["pump.txt"].encode())
     app.run()
     assert not filled.jobs.recent(base.id)  # nothing is added yet
+    # The list of knowledge bases is folded, and the button stands above the preview.
+    assert not _bases_list(app).proto.expanded
+    order = [(each.type, each.key) for each in app.main]
+    assert order.index(("button", "documents_add_now")) < order.index(
+        ("selectbox", "documents_first_file")
+    )
     told = _first(app, "markdown", "1 file to add")
     assert "1 s with minilm" in told
     assert "1 s with wordllama" in told

@@ -46,6 +46,10 @@ def _share(count: int, of: int) -> str:
 
 def _figures(figures: FeedbackFigures) -> None:
     """Draw the counts of ratings, refusals and other feedback."""
+    st.caption(
+        f"**All users:** {counted(figures.turns, 'question')} so far. People who rate answers "
+        "are not a random sample of those who ask."
+    )
     with st.container(horizontal=True):
         for label, count, caption in (
             ("Thumbs up", figures.up, "Answers with a thumb up."),
@@ -58,14 +62,10 @@ def _figures(figures: FeedbackFigures) -> None:
         ):
             note = f"{caption} {_share(count, figures.turns)}"
             st.metric(label, f"{count:,}", help=note, border=True, width=150)
-    st.caption(
-        f"{counted(figures.turns, 'question')} so far, from all users. People who rate answers "
-        "are not a random sample of those who ask."
-    )
     if figures.unseen:
         st.caption(
-            f"{counted(figures.unseen, 'answer')} of other users failed without a rating. Only "
-            "the person who asked can see such a question."
+            f"Of these, {counted(figures.unseen, 'answer')} of other users failed without a "
+            "rating. Only the person who asked can see such a question."
         )
 
 
@@ -114,7 +114,7 @@ def _card(base: KnowledgeBase, item: Feedback) -> None:
         if turn.answer:
             st.markdown(lines(clipped(turn.answer, _LONGEST)))
         sentence_notes(turn)
-        if comments := feedback.told(turn):
+        if comments := feedback.sentence(turn):
             st.markdown(comments)
         with st.container(horizontal=True, gap="small"):
             collect_button(base, turn, lambda: turn_view.retrieved(base, turn))

@@ -212,7 +212,8 @@ def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
     )
     nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
     st.markdown("\n".join(_place(drop) for drop in nearest))
-    st.caption(plain(stage.note.partition(": ")[2]))
+    with st.expander("Why?", icon=":material/help:"):
+        st.caption(plain(stage.note.partition(": ")[2]))
     key, text = f"chat_insist_{turn.id}", turn.complete
     action_button("Search all the same", key, "search", _insist, base, text, help=_THIS_ONE)
 

@@ -18,6 +18,7 @@ from pages.components.shell.text import plain
 from rag import SAMPLE, SUPPORTED, KnowledgeBase, Upload, counted
 
 _DRAFTS = "documents"
+_FILES = "documents_files"
 _LISTED = 400  # pixels; more files scroll
 _MOST_SHORT = 10  # rows that need no scrolling
 
@@ -66,7 +67,7 @@ def _files(base: KnowledgeBase) -> None:
         type=SUPPORTED if folder else None,
         accept_multiple_files="directory" if folder else True,
         max_upload_size=workspace().settings.max_upload_mb,
-        key=_named("documents_files"),
+        key=_named(_FILES),
         label_visibility="collapsed",
     )
     st.caption(_TYPES)
@@ -74,6 +75,11 @@ def _files(base: KnowledgeBase) -> None:
         uploads = [Upload(_name(file.name), file) for file in files]
         if decided(base, uploads):
             _follow(base.id, base.documents.add_files(uploads))
+
+
+def files_chosen() -> bool:
+    """Whether files are chosen that are not added yet."""
+    return bool(st.session_state.get(_named(_FILES)))
 
 
 def _name(sent: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from pages.components.documents.add import files_chosen
 from pages.components.shell.base_picker import choose, new_base_button
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
@@ -26,10 +27,12 @@ def bases_view() -> None:
         return
     overviews, chosen = workspace().overview(), base().name
     number = next((at for at, overview in enumerate(overviews) if overview.name == chosen), 0)
+    # The list makes room for the files that an empty knowledge base is to get.
+    first_files = not overviews[number].documents and files_chosen()
     with st.expander(
         f"{counted(len(overviews), 'knowledge base')}: {plain(chosen)} is open",
         icon=":material/database:",
-        expanded=len(overviews) > 1,
+        expanded=len(overviews) > 1 and not first_files,
         key="documents_bases",
     ):
         picked = _table(overviews) if len(overviews) > 1 else None

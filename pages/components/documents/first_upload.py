@@ -41,9 +41,12 @@ def _decision(
     base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe, *, first: bool
 ) -> bool:
     names = counted(len(uploads), "file")
-    st.markdown(f"**{names} to add.** {_costs(base, uploads, index)}")
-    chosen = _choice(base, uploads, index) if first else index
-    if not filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:"):
+    # Above the preview, which is higher than a screen.
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{names} to add.** {_costs(base, uploads, index)}", width="stretch")
+        added = filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:")
+    chosen = _choice(base, uploads, index, preview=not added) if first else index
+    if not added:
         return False
     if chosen != index:
         working_recipe.save_index(base, chosen, weighed=True)
@@ -63,13 +66,16 @@ def _costs(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -
     return f"About {', '.join(durations)}." if durations else "How long it takes is not known yet."
 
 
-def _choice(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> IndexRecipe:
+def _choice(
+    base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe, *, preview: bool
+) -> IndexRecipe:
     """Draw the form of the first index beside a preview of a file; return its values."""
     left, right = st.columns([3, 2], gap="large")
     with right:
         chosen = index_form(index, "documents")
-    with left, guard():
-        _preview(base, uploads, chosen)
+    if preview:
+        with left, guard():
+            _preview(base, uploads, chosen)
     return chosen
 
 
