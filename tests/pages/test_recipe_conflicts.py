@@ -63,7 +63,7 @@ def test_a_field_that_both_changed_is_asked_about(
     theirs = save_elsewhere(base, {"search.top_k": 9, "search.candidates": 70})
     save(app)
     assert base.recipe() == theirs
-    assert app.error[0].value.startswith("**Someone saved another recipe meanwhile")
+    assert app.error[0].value.startswith("**Someone saved another recipe in the meantime")
     [warning] = [each.value for each in app.warning]
     assert warning.startswith(r"Someone saved other values meanwhile: search\.top\_k.")
     assert r"- search\.top\_k: 9 → **3**" in "".join(each.value for each in app.markdown)

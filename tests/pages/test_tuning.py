@@ -170,7 +170,10 @@ def test_what_refusing_other_topics_does_is_said(
 ) -> None:
     found = TopicProbabilities(np.linspace(0, 1, 40), np.arange(40) >= 10, 0.1)
     monkeypatch.setattr(Tuner, "topic_probabilities", lambda *_: found)
-    app = open_page("tuning.py", refuse="auto")
+    app = open_page("tuning.py", refuse="auto")  # as addresses had it
+    off_topic = app.selectbox(key="refuse")
+    assert (off_topic.options, off_topic.value) == (["Auto", "Off"], "Auto")
+    assert app.segmented_control(key="cut").options == ["Auto", "Set", "Off"]
     said = "refuses 0% of answerable questions and 40% of unanswerable questions"
     assert (
         _said(app, "Off-topic questions 0.10") == f"**Off-topic questions 0.10 by itself:** {said}."

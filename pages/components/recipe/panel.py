@@ -15,7 +15,7 @@ from pages.components.recipe import working_recipe
 from pages.components.recipe.index_builds import build_button
 from pages.components.recipe.index_form import index_form
 from pages.components.recipe.steps import steps_panel
-from pages.components.recipe.widgets import Widgets, refused
+from pages.components.recipe.widgets import Widgets, refused, sentence_case
 from pages.components.recipe.working_recipe import (
     AUTO,
     BUILD,
@@ -152,11 +152,11 @@ class _Panel(Widgets):
         self.pick(
             "refuse",
             "Off-topic questions",
-            ["auto", "off"],
-            read=read_value,
+            [AUTO, OFF],
+            sentence_case,
+            lambda text: text.lower() if text in (AUTO, OFF) else read_value(text),
             help="Auto refuses a question if the probability that it is on topic is below a "
-            "limit. Type a number to set the limit yourself. Off searches every "
-            "question.",
+            "limit. Off searches every question.",
         )
 
     def _threshold(self) -> None:
@@ -294,7 +294,14 @@ class _Panel(Widgets):
             lambda text: text or None,
             placeholder="the provider's default",
         )
-        self.pick("draws_on", "Draws on", list(_DRAWS_ON), help=" ".join(_DRAWS_ON.values()))
+        self.pick(
+            "draws_on",
+            "Draws on",
+            [sentence_case(mode) for mode in _DRAWS_ON],
+            sentence_case,
+            str.lower,
+            help=" ".join(_DRAWS_ON.values()),
+        )
         if self.recipe.answer.mode == "auto":
             self.number("tool_calls", "Maximum number of tool calls")
             self._may_call()

@@ -16,7 +16,6 @@ from rag import InvalidRecipe, KnowledgeBase
 
 _REFUSED = "recipe_refused"
 _ABBREVIATIONS = {"rrf": "RRF"}
-_MISSPELT = {"Rrf": "RRF"}  # in addresses that were shared before
 _NEVER_EMPTY = (st.segmented_control, st.selectbox, st.number_input, st.slider, st.toggle)
 
 
@@ -33,16 +32,15 @@ class Widgets:
 
     def choice(self, key: str, label: str, help: str) -> None:
         """One of the few words that the field may be; it holds them in small letters."""
-        if old := _MISSPELT.get(st.query_params.get(key, "")):
-            with suppress(StreamlitAPIException):  # the widget is drawn and has its value
-                st.query_params[key] = old
+        options = [sentence_case(word) for word in FIELDS[PARAMETERS[key]]["enum"]]
+        _respell(key, options)
         self.draw(
             key,
             st.segmented_control,
             label,
-            _capitalised,
+            sentence_case,
             str.lower,
-            options=[_capitalised(word) for word in FIELDS[PARAMETERS[key]]["enum"]],
+            options=options,
             required=True,
             width="stretch",
             help=help,
@@ -71,6 +69,7 @@ class Widgets:
         **options: Any,
     ) -> None:
         """One of the usual values, which the saved one and the present one join."""
+        _respell(key, usual)
         field = PARAMETERS[key]
         present = (show(recipe.fields()[field]) for recipe in (self.saved, self.recipe))
         listed = list(dict.fromkeys([*usual, *present]))
@@ -133,8 +132,18 @@ class Widgets:
             _change(self.base, fields(value))
 
 
-def _capitalised(word: str) -> str:
-    return _ABBREVIATIONS.get(word, word.capitalize())
+def sentence_case(word: Any) -> str:
+    """A word of a recipe as the pages spell it."""
+    return _ABBREVIATIONS.get(word, str(word).capitalize())
+
+
+def _respell(key: str, options: Sequence[str]) -> None:
+    """Spell a word in an address that was shared before as the widget spells it now."""
+    given = st.query_params.get(key, "")
+    now = next((option for option in options if option.lower() == given.lower()), given)
+    if now != given:
+        with suppress(StreamlitAPIException):  # the widget is drawn and has its value
+            st.query_params[key] = now
 
 
 def _same(one: Any, other: Any) -> bool:

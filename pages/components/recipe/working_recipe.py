@@ -297,6 +297,9 @@ def _read(field: str, texts: Sequence[str]) -> Any:
             return [name for part in texts for name in names(part)]
         case "string":
             return text.lower() if "enum" in schema else text
+    words = {word for kind in schema.get("anyOf", ()) for word in kind.get("enum", ())}
+    if text.lower() in words:
+        return text.lower()
     return None if text == OFF else read_value(text)
 
 
