@@ -9,7 +9,7 @@ import re
 import threading
 from base64 import b64encode
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,11 +68,18 @@ def headers(index: str) -> dict[str, str]:
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Warms up beside the first visitor, and hands unfinished jobs back at the end."""
+    limit_uploads()
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
     yield
     from pages.components.shell import warm_up
 
     warm_up.stop()
+
+
+def limit_uploads() -> None:
+    """Give Streamlit the largest file of the settings, the only place that states it."""
+    with suppress(TouchstoneError):  # the page says what is wrong with the settings
+        config.set_option("server.maxUploadSize", Settings.from_env().max_upload_mb)
 
 
 def _warm_up() -> None:

@@ -47,6 +47,12 @@ _APART = re.compile(r"[\s_.,;+%()\[\]]+")
 _DIGEST = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f-]{8,}", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _ENDS = ".,;:?!"
+# A title of two lines often breaks after such a word, which ends no title.
+_GOES_ON = re.compile(
+    r"\s(?:a|an|and|as|at|by|for|from|in|into|of|on|or|the|to|via|with"
+    r"|am|auf|aus|bei|das|der|des|die|für|im|mit|oder|und|von|vom|zu|zum|zur)$",
+    re.IGNORECASE,
+)
 
 
 class Contexts:
@@ -205,8 +211,12 @@ def _first_heading(document: Document) -> str:
 
 
 def _first_line(document: Document) -> str:
-    line, rest, _ = document.text[:_TOP].lstrip().partition("\n")
+    line, rest, below = document.text[:_TOP].lstrip().partition("\n")
     line = line.strip()
     alone = rest and len(line) <= _LONGEST_LINE and line[-1:] not in _ENDS
+    second = below.partition("\n")[0].strip()
+    if alone and _GOES_ON.search(line) and 0 < len(second) <= _LONGEST_LINE:
+        line = f"{line} {second}"
+        alone = second[-1:] not in _ENDS
     is_row = "\t" in line or "; " in line or " | " in line
     return line if alone and not is_row and not _NO_TITLE.fullmatch(line) else ""

@@ -43,13 +43,18 @@ def test_an_empty_base_needs_documents_then_questions(
     assert (_line(app), _button(app)) == ("This knowledge base has no documents.", "Add documents")
     app.button(key="frame_next_go").click().run()
     assert app.title[0].value == "Documents"
-    assert _button(app) == ""  # it is the page
+    empty = "This knowledge base has no documents. Choose files below, or load the sample."
+    assert (_line(app), _button(app)) == (empty, "")  # it is the page
     fill(blank, DOCUMENTS)
     assert _line(open_page("chat.py", kb="blank")).startswith("Your documents are being read.")
     app = open_page("chat.py", kb="notes")
     assert _line(app).startswith("Add questions with known answers")
     app.button(key="frame_next_go").click().run()
     assert app.title[0].value == "Metrics"
+    app = open_page("metrics.py", kb="notes")
+    assert _button(app) == "Label passages"
+    app.button(key="frame_next_go").click().run()
+    assert app.title[0].value == "Inspector"
 
 
 def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> None:

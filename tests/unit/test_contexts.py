@@ -115,6 +115,13 @@ def test_the_words_of_a_name(name: str, words: str) -> None:
         ("Leave policy", "Anything", "Leave policy"),
         ("Microsoft Word - draft.doc", "MINUTES\nDate: 3 May", "MINUTES"),
         ("untitled", "A line that goes on,\nand on.", ""),
+        (
+            "",
+            "BERT: Pre-training of Deep Bidirectional Transformers for\nLanguage Understanding\nJD",
+            "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
+        ),
+        ("", "Terms of\n\nOne.", "Terms of"),
+        ("", "We looked for\na reason that it fails.", ""),
         ("scan0001.pdf", "a; b; c\nd; e; f", ""),
         ("", "Only one line", ""),
         ("12", "Code\tMeaning\nCV-1\tLid", ""),

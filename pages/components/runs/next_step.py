@@ -30,7 +30,8 @@ _LONGEST = 70
 class Step:
     """A sentence on the state, and the page that changes it: its address, and a button's label.
 
-    ``marks`` are the parameters by which an address is recognized as this page.
+    ``marks`` are the parameters by which an address is recognized as this page. On the page
+    itself, ``hint`` follows the sentence, and ``onward`` is the address and label of the button.
     """
 
     text: str
@@ -38,6 +39,8 @@ class Step:
     label: str = ""
     parameters: Callable[[], Mapping[str, str]] = field(default=dict)
     marks: Mapping[str, str] = field(default_factory=dict)
+    hint: str = ""
+    onward: tuple[str, str] = ("", "")
 
 
 def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
@@ -46,17 +49,15 @@ def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
         return
     step = find_step(info, base)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame_next"):
-        st.caption(f"**What next?** {step.text}", width="content")
         marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
         here = step.page == f"{page}.py" and marked
-        if (
-            step.page
-            and not here
-            and st.button(
-                step.label, key="frame_next_go", icon=":material/arrow_forward:", type="tertiary"
-            )
+        text = f"{step.text} {step.hint}" if here else step.text
+        st.caption(f"**What next?** {text.strip()}", width="content")
+        target, label = step.onward if here else (step.page, step.label)
+        if target and st.button(
+            label, key="frame_next_go", icon=":material/arrow_forward:", type="tertiary"
         ):
-            st.switch_page(step.page, query_params=dict(step.parameters()))
+            st.switch_page(target, query_params={} if here else dict(step.parameters()))
 
 
 def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
@@ -66,11 +67,14 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
             return Step(
                 "Your documents are being read. You can ask as soon as the first one is in."
             )
-        return Step("This knowledge base has no documents.", "upload.py", "Add documents")
+        text = "This knowledge base has no documents."
+        hint = "Choose files below, or load the sample."
+        return Step(text, "upload.py", "Add documents", hint=hint)
     sets = question_sets(base)
     if not sets:
         text = "Add questions with known answers, so that you can measure retrieval."
-        return Step(text, "metrics.py", "Add questions")
+        onward = ("inspector.py", "Label passages")
+        return Step(text, "metrics.py", "Add questions", onward=onward)
     chosen = _chosen(sets)
     runs = base.runs.list_all(chosen.name)
     labels = _label_count(base, chosen.name, readings.version_of(chosen))
