@@ -33,7 +33,8 @@ def bases_view() -> None:
         f"{counted(len(overviews), 'knowledge base')}: {plain(chosen)} is open",
         icon=":material/database:",
         expanded=len(overviews) > 1 and not first_files,
-        key="documents_bases",
+        # Under one key, the browser would leave the list as it was.
+        key="documents_bases_folded" if first_files else "documents_bases",
     ):
         picked = _table(overviews) if len(overviews) > 1 else None
         overview = overviews[number if picked is None else picked]
