@@ -159,6 +159,8 @@ from .retrieval import stage_row as stage_row
 from .retrieval import stage_rows as stage_rows
 from .retrieval import stage_title as stage_title
 from .retrieval.caches import CacheFigures as CacheFigures
+from .runs.deciding import HitToJudge as HitToJudge
+from .runs.deciding import RunDecision as RunDecision
 from .runs.differences import RunDifferences as RunDifferences
 from .runs.evaluator import DEFAULT_CUTOFFS as DEFAULT_CUTOFFS
 from .runs.evaluator import Evaluation as Evaluation

@@ -56,6 +56,7 @@ def parser(*mounted: Call) -> Parser:
     verb(maintenance.duplicate, "kb", "name")
     documents.build_verbs(verb)
     evaluating.measuring_verbs(verb)
+    evaluating.comparing_verbs(verb)
     evaluating.sharing_verbs(verb)
     administration.home_verbs(verb)
     verb(maintenance.schema)

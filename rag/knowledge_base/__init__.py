@@ -52,6 +52,7 @@ from rag.retrieval import (
     retrieve,
     score_contributions,
 )
+from rag.runs.deciding import Decisions
 from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
@@ -121,6 +122,7 @@ class KnowledgeBase:
         self.passage_labels = PassageLabels(services.database, base.id)
         self.judging_queue = JudgingQueue(services.database, base.id)
         self.pooling = Pooling(services.database, base.id)
+        self.decisions = Decisions(services.database, base.id)
         self.evaluator = Evaluator(services, base.id)
         self.evaluations = Evaluations(services, jobs, base.id)
         self.answer_evaluations = AnswerEvaluations(services, jobs, base.id, visitor)

@@ -9,13 +9,15 @@ from rag.storage.conversations.prompt_texts import prompt_text
 from rag.storage.conversations.tables import turn
 from rag.storage.leases import lease
 from rag.storage.passage_edits import passage_edit
+from rag.storage.quality.decisions import decision
 from rag.storage.quality.tables import judgement
 from rag.storage.recipe_names import recipe_name
 from rag.storage.tables import metadata
 from rag.storage.tools import tool
 
 _ACCESS = (api_reply, api_token, audit_entry, share_link)
-for table in (*_ACCESS, judgement, lease, passage_edit, prompt_text, recipe_name, tool, tour, turn):
+_QUALITY = (decision, judgement)
+for table in (*_ACCESS, *_QUALITY, lease, passage_edit, prompt_text, recipe_name, tool, tour, turn):
     assert table.metadata is metadata
 
 __all__ = ["metadata"]

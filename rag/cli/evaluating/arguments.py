@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag.cli.evaluating import measuring, migrating, sharing
+from rag.cli.evaluating import deciding, measuring, migrating, sharing
 from rag.cli.options import Verb, budget, repeatable, switch
 
 
 def measuring_verbs(verb: Verb) -> None:
-    """Verbs that measure recipes, or hold one against what is demanded."""
+    """Verbs that measure recipes."""
     added = verb(measuring.evaluate, "kb", "set_name", recipe=True)
     added.add_argument("--k", default="1,3,5,10,20,100", help="cutoffs, separated by commas")
     switch(added, "--by-tokens", "measure labelled spans in tokens too")
@@ -66,6 +66,10 @@ def measuring_verbs(verb: Verb) -> None:
         added.add_argument(
             "--precision", type=float, default=0.9, help="wanted share of relevant passages"
         )
+
+
+def comparing_verbs(verb: Verb) -> None:
+    """Verbs that compare a recipe, a run or an embedder with another one."""
     added = verb(measuring.gate, "kb", "set_name", recipe=True)
     repeatable(added, "--min", "METRIC=VALUE", "minimum mean, such as ndcg@10=0.7 (repeatable)")
     added.add_argument(
@@ -74,6 +78,14 @@ def measuring_verbs(verb: Verb) -> None:
     added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
+    added = verb(deciding.decide, "kb", "run")
+    added.add_argument("--against", metavar="RUN", required=True, help="the other run")
+    added.add_argument("--metric", default="precision@10", help="precision@K or dcg@K")
+    added.add_argument(
+        "--margin", type=float, default=0.05, help="a smaller difference makes the runs equal"
+    )
+    added.add_argument("--next", type=int, default=10, metavar="N", help="hits to judge next")
+    added.add_argument("--judgements", type=Path, metavar="FILE", help="JSON lines to store first")
     added = verb(migrating.migrate_embedder, "kb")
     added.add_argument("embedder", help="the embedder to move to, as in index.embedder")
     added.add_argument(

@@ -1,0 +1,444 @@
+"""Decide which of two runs is better, by judging only hits that can change the verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rag.errors import InvalidInput, NotFound
+from rag.evaluation.deciding.design import MEASURES, DrawnHit, drawn_hits
+from rag.evaluation.deciding.verdict import Decision, decide
+from rag.evaluation.intervals import signed
+from rag.evaluation.judge_next import Pair
+from rag.evaluation.relevance import Passage, best_grades, relevant_chunks
+from rag.evaluation.unjudged import judged_passages
+from rag.operation import operation
+from rag.questions.judging_queue import origin_of
+from rag.questions.label_edits import label_span, store_label
+from rag.questions.sets import counted_edit
+from rag.results import Run
+from rag.runs.loaded import Loaded
+from rag.storage import Connection, Database, builds, documents, passages, runs
+from rag.storage import questions as rows
+from rag.storage.quality import decisions, judgements
+from rag.storage.quality.decisions import StoredDecision, StoredHit
+from rag.types import Question
+
+MARGIN = 0.05
+_SHOWN = 1500  # characters of a document that is judged whole
+_MOST_K = 100
+_AGAIN = "Measure both runs again, and decide between the new runs."
+
+
+@dataclass(frozen=True, slots=True)
+class HitToJudge:
+    """A hit of a decision without a label. ``item`` is the id of the passage or document.
+
+    ``end`` None is for a whole document; ``text`` is then its beginning. ``ranks`` (from 1) are
+    those in the two runs, None where a run does not have it among the first k.
+    """
+
+    question_id: str
+    question: str
+    item: str
+    document_id: str
+    document: str
+    page: int | None
+    start: int
+    end: int | None
+    text: str
+    ranks: tuple[int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunDecision:
+    """The state of a decision of run ``run`` against run ``other``.
+
+    ``questions`` is the number of questions that both runs measured, and ``before`` the number of
+    hits that had a label before the draw. ``next_hits`` are the hits to judge, in order; there are
+    none once it is decided.
+    """
+
+    run: str
+    other: str
+    metric: str
+    question_set: str
+    questions: int
+    before: int
+    state: Decision
+    next_hits: tuple[HitToJudge, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, its interval and the labels, in words."""
+        ends = self.state.interval
+        return (
+            f"{self._verdict()} The difference in {self.metric} is "
+            f"{signed(self.state.difference)} (95% interval {signed(ends.low)} to "
+            f"{signed(ends.high)}). {self._labels()} This holds for these {self.questions} "
+            "questions. It does not say that other questions would agree."
+        )
+
+    def _verdict(self) -> str:
+        match self.state.verdict:
+            case "equal":
+                return (
+                    f"Runs {self.run} and {self.other} are equal: the difference is within "
+                    f"{self.state.margin:g}."
+                )
+            case "open":
+                return f"Nothing is decided yet between runs {self.run} and {self.other}."
+            case verdict:
+                return f"Run {self.run} is {verdict} than run {self.other}."
+
+    def _labels(self) -> str:
+        judged = f"{self.state.labels} of {self.state.pool} hits are judged."
+        if self.state.more is None:
+            return judged
+        return f"{judged} About {self.state.more} more decide this."
+
+
+class Decisions:
+    """Decisions between runs of one knowledge base.
+
+    A decision fixes its hits, their order and their probabilities when it starts. Labels that come
+    later, from whomever, are read in that order, so that the interval stays valid.
+    """
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    @operation("labeller", audit="labels")
+    def start(self, run_id: str, other_id: str, metric: str) -> None:
+        """Draw the hits to judge for two runs; does nothing if the two have a decision.
+
+        ``metric`` is precision@k or dcg@k. Raises NotFound, and InvalidInput for another metric,
+        for runs of different question sets, and for runs of deleted documents.
+        """
+        measure, k = _cutoff(metric)
+        with self._database.write() as connection:
+            if decisions.of_runs(connection, self._base_id, (run_id, other_id), metric):
+                return
+            pair = self._pair(connection, run_id, other_id, k)
+            questions = self._questions(connection, pair[0].run.question_set)
+            rankings = _rankings(pair, questions, k)
+            places = self._places(connection, pair, rankings)
+            grades = self._grades(
+                connection, [item.run for item in pair], questions, places.values()
+            )
+            seed = _seed(run_id, other_id, metric)
+            verdicts = _verdicts(connection, run_id, other_id)
+            drawn = drawn_hits(rankings, grades, measure, k, seed, verdicts)
+            hits = [_stored(hit, places, grades) for hit in drawn]
+            ids = (run_id, other_id)
+            decisions.add(connection, self._base_id, ids, metric, seed, len(rankings), hits)
+
+    @operation("viewer")
+    def state(
+        self, run_id: str, other_id: str, metric: str, margin: float = MARGIN, most: int = 10
+    ) -> RunDecision:
+        """Return the verdict by the labels of today, and at most ``most`` hits to judge next.
+
+        The interval does not depend on ``margin``, within which the runs are equal. Raises NotFound
+        where nothing was started, and InvalidInput for a margin that is not between 0 and 1 and for
+        deleted questions, documents or earlier labels.
+        """
+        if not 0.0 < margin < 1.0:
+            raise InvalidInput(f"The margin {margin:g} is not between 0 and 1.", "Write 0.05.")
+        with self._database.read() as connection:
+            found, hits = self._stored(connection, run_id, other_id, metric)
+            pair = [runs.get(connection, self._base_id, name) for name in (run_id, other_id)]
+            questions = self._questions(connection, pair[0].question_set, answerable=False)
+            grades = self._grades(connection, pair, questions, hits)
+            before, drawn, relevance = _judged(hits, grades)
+            state = decide(before, [_drawn(hit) for hit in drawn], relevance, margin)
+            left = [hit for hit in drawn if hit.item not in grades.get(hit.question_id, ())]
+            shown = left[:most] if state.verdict == "open" else []
+            return RunDecision(
+                run_id,
+                other_id,
+                metric,
+                pair[0].question_set,
+                found.questions,
+                len(before),
+                state,
+                tuple(self._to_judge(connection, hit, questions) for hit in shown),
+            )
+
+    @operation("labeller", audit="labels")
+    def judge(
+        self,
+        run_id: str,
+        other_id: str,
+        metric: str,
+        grades: Sequence[tuple[str, str, int]],
+    ) -> None:
+        """Label hits of a decision: question id, passage or document id, and grade of each.
+
+        All labels are stored, or none. Raises NotFound, and InvalidInput for a grade or a hit that
+        is not there.
+        """
+        with self._database.read() as connection:
+            _, hits = self._stored(connection, run_id, other_id, metric)
+            question_set = runs.get(connection, self._base_id, run_id).question_set
+        places = {(hit.question_id, hit.item): hit for hit in hits}
+        origin = origin_of((run_id, other_id))
+        with counted_edit(self._database, self._base_id, question_set) as (connection, set_id):
+            for question_id, item, grade in grades:
+                hit = places.get((question_id, item))
+                if hit is None:
+                    raise InvalidInput(
+                        f"Passage {item!r} of question {question_id!r} is no hit of this decision.",
+                        "Use the ids of the hits to judge next.",
+                    )
+                span = label_span(
+                    connection, self._base_id, hit.document_id, hit.start, hit.end, grade
+                )
+                store_label(connection, set_id, question_id, replace(span, origin=origin))
+
+    def _stored(
+        self, connection: Connection, run_id: str, other_id: str, metric: str
+    ) -> tuple[StoredDecision, list[StoredHit]]:
+        """The decision and its hits, seen from ``run_id``."""
+        found = decisions.of_runs(connection, self._base_id, (run_id, other_id), metric)
+        if found is None:
+            raise NotFound(
+                f"There is no decision between runs {run_id} and {other_id} in {metric}.",
+                "`python -m rag decide KB RUN --against RUN` starts one.",
+            )
+        hits = decisions.hits(connection, found.id)
+        return found, hits if found.run_id == run_id else [_turned(hit) for hit in hits]
+
+    def _pair(
+        self, connection: Connection, run_id: str, other_id: str, k: int
+    ) -> tuple[Loaded, Loaded]:
+        run, other = (
+            Loaded.read(connection, self._base_id, name, k) for name in (run_id, other_id)
+        )
+        if run_id == other_id:
+            raise InvalidInput("A run cannot be compared with itself.", "Name another run.")
+        if run.run.question_set != other.run.question_set:
+            raise InvalidInput(
+                "The two runs measured different question sets.",
+                "Compare runs of one question set.",
+            )
+        for loaded in (run, other):
+            depths = [int(name[5:]) for name in loaded.run.metrics if name.startswith("ndcg@")]
+            if depths and max(depths) < k:
+                raise InvalidInput(
+                    f"Run {loaded.run.id} was measured down to rank {max(depths)}.",
+                    "Choose a smaller cutoff, or evaluate again with --k.",
+                )
+        return run, other
+
+    def _questions(
+        self, connection: Connection, set_name: str, *, answerable: bool = True
+    ) -> dict[str, Question]:
+        """The questions of a set by id; only those not known to be unanswerable if asked for."""
+        question_set = rows.get_question_set(connection, self._base_id, set_name)
+        usable = rows.usable(connection, self._base_id, question_set.id)
+        return {item.id: item for item in usable if item.answerable or not answerable}
+
+    def _places(
+        self, connection: Connection, pair: Sequence[Loaded], rankings: Mapping[str, Pair]
+    ) -> dict[tuple[str, str], StoredHit]:
+        """The spans of ranked passages and documents, by question and id. Raises InvalidInput."""
+        present = set(documents.ids_by_name(connection, self._base_id).values())
+        spans: dict[str, tuple[str, int, int | None]] = {}
+        for number, loaded in enumerate(pair):
+            ids = {item for both in rankings.values() for item in both[number]}
+            cut = loaded.run.recipe.index.cut
+            chunks = passages.passages_by_id(connection, self._base_id, cut, ids)
+            spans |= {
+                name: (each.document_id, each.start, each.end) for name, each in chunks.items()
+            }
+            spans |= {name: (name, 0, None) for name in ids & present}
+            if ids - spans.keys():
+                raise InvalidInput(
+                    f"Passages of run {loaded.run.id} no longer exist: documents changed.", _AGAIN
+                )
+        return {
+            (name, item): StoredHit(name, item, *spans[item], None, None, 0.0, 0.0, 0.0, 1.0, False)
+            for name, both in rankings.items()
+            for item in {*both[0], *both[1]}
+        }
+
+    def _grades(
+        self,
+        connection: Connection,
+        pair: Sequence[Run],
+        questions: Mapping[str, Question],
+        hits: Iterable[StoredHit],
+    ) -> dict[str, dict[str, int]]:
+        """Grades of the judged ones among some hits, by question and id."""
+        by_question: dict[str, list[StoredHit]] = {}
+        for hit in hits:
+            by_question.setdefault(hit.question_id, []).append(hit)
+        labelled = sorted(
+            {
+                item.document_id
+                for name in by_question
+                if name in questions
+                for item in questions[name].evidence
+            }
+        )
+        spans: dict[str, set[tuple[int, int, int]]] = {}
+        for cut in {run.recipe.index.cut for run in pair}:
+            cut_id = builds.cut_id(connection, self._base_id, cut)
+            found = passages.spans(connection, self._base_id, cut_id, labelled)
+            for name, triples in found.items():
+                spans.setdefault(name, set()).update(triples)
+        return {
+            name: _graded(questions[name], mine, spans)
+            for name, mine in by_question.items()
+            if name in questions
+        }
+
+    def _to_judge(
+        self, connection: Connection, hit: StoredHit, questions: Mapping[str, Question]
+    ) -> HitToJudge:
+        if documents.exists(connection, self._base_id, hit.document_id) is None:
+            raise InvalidInput("The document of a hit to judge no longer exists.", _AGAIN)
+        outline = documents.outline(connection, self._base_id, hit.document_id)
+        end = _SHOWN if hit.end is None else hit.end
+        return HitToJudge(
+            question_id=hit.question_id,
+            question=questions[hit.question_id].text,
+            item=hit.item,
+            document_id=hit.document_id,
+            document=outline.name,
+            page=outline.page_at(hit.start),
+            start=hit.start,
+            end=hit.end,
+            text=documents.stretch(connection, self._base_id, hit.document_id, hit.start, end),
+            ranks=(hit.rank, hit.other_rank),
+        )
+
+
+def _cutoff(metric: str) -> tuple[str, int]:
+    measure, _, cutoff = metric.partition("@")
+    if measure not in MEASURES or not cutoff.isascii() or not cutoff.isdigit():
+        raise InvalidInput(
+            f"{metric} cannot be decided by single labels.", "Use precision@10 or dcg@10."
+        )
+    if len(cutoff) > 3 or not 1 <= int(cutoff) <= _MOST_K or cutoff != str(int(cutoff)):
+        raise InvalidInput(f"The cutoff of {metric} is not from 1 to {_MOST_K}.", "Use dcg@10.")
+    return measure, int(cutoff)
+
+
+def _seed(run_id: str, other_id: str, metric: str) -> int:
+    """Return the seed of a decision, independent of the order of its runs."""
+    text = "\0".join([*sorted((run_id, other_id)), metric])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def _rankings(pair: Sequence[Loaded], questions: Mapping[str, Question], k: int) -> dict[str, Pair]:
+    first, second = (
+        {name: [key for key, *_ in item.ranking[:k]] for name, item in loaded.results.items()}
+        for loaded in pair
+    )
+    shared = [name for name in first if name in second and name in questions]
+    if not shared:
+        raise InvalidInput("The two runs share no question of the set.", _AGAIN)
+    return {name: (first[name], second[name]) for name in shared}
+
+
+def _verdicts(connection: Connection, *run_ids: str) -> dict[tuple[str, str], bool]:
+    """The majority of the grades that models gave to hits, by question and id."""
+    votes: dict[tuple[str, str], list[bool]] = {}
+    for run_id in run_ids:
+        for each in judgements.of_run(connection, run_id):
+            votes.setdefault((each.question_id, each.item), []).append(each.grade > 0)
+    return {hit: 2 * sum(given) > len(given) for hit, given in votes.items()}
+
+
+def _graded(
+    question: Question, hits: Sequence[StoredHit], spans: Mapping[str, set[tuple[int, int, int]]]
+) -> dict[str, int]:
+    """Grades of the judged ones among the hits of a question, by id.
+
+    Its passages count beside those of today's cuts, since a document may have been cut again.
+    """
+    if not question.answerable:
+        return dict.fromkeys((hit.item for hit in hits), 0)
+    whole = best_grades(question)
+    grades = {hit.item: whole[hit.item] for hit in hits if hit.end is None and hit.item in whole}
+    cut = {
+        (key, name, start, end)
+        for name in {item.document_id for item in question.evidence}
+        for key, start, end in spans.get(name, ())
+    }
+    own = [
+        (int(hit.item, 16), hit.document_id, hit.start, hit.end)
+        for hit in hits
+        if hit.end is not None
+    ]
+    rows: list[Passage] = sorted(cut | set(own))
+    # A relevant document does not say which of its passages are relevant.
+    telling = [item for item in question.evidence if item.end is not None or item.grade <= 0]
+    judged = judged_passages(replace(question, evidence=tuple(telling)), rows)
+    relevant = relevant_chunks(telling, rows)
+    return grades | {f"{key:016x}": relevant.get(key, 0) for key, *_ in own if key in judged}
+
+
+def _stored(
+    hit: DrawnHit,
+    places: Mapping[tuple[str, str], StoredHit],
+    grades: Mapping[str, Mapping[str, int]],
+) -> StoredHit:
+    return replace(
+        places[hit.question_id, hit.item],
+        rank=hit.ranks[0],
+        other_rank=hit.ranks[1],
+        weight=hit.weight,
+        chance=hit.chance,
+        size=hit.size,
+        probability=hit.probability,
+        labelled=hit.item in grades.get(hit.question_id, ()),
+    )
+
+
+def _turned(hit: StoredHit) -> StoredHit:
+    return replace(hit, weight=-hit.weight, rank=hit.other_rank, other_rank=hit.rank)
+
+
+def _drawn(hit: StoredHit) -> DrawnHit:
+    return DrawnHit(
+        hit.question_id,
+        hit.item,
+        (hit.rank, hit.other_rank),
+        hit.weight,
+        hit.chance,
+        hit.size,
+        hit.probability,
+    )
+
+
+def _judged(
+    hits: Sequence[StoredHit], grades: Mapping[str, Mapping[str, int]]
+) -> tuple[list[tuple[DrawnHit, float]], list[StoredHit], list[float]]:
+    """Hits with earlier labels, the drawn ones, and the relevance of their judged beginning.
+
+    Labels further down count once the hits before them are judged: those were drawn first.
+    """
+    before, drawn = [], []
+    for hit in hits:
+        if hit.question_id not in grades:
+            raise InvalidInput(f"Question {hit.question_id!r} no longer exists.", _AGAIN)
+        if not hit.labelled:
+            drawn.append(hit)
+        elif hit.item in grades[hit.question_id]:
+            before.append((_drawn(hit), float(grades[hit.question_id][hit.item] > 0)))
+        else:
+            raise InvalidInput(
+                f"An earlier label of question {hit.question_id!r} no longer exists.",
+                "Judge that passage again, or measure both runs again.",
+            )
+    relevance: list[float] = []
+    for hit in drawn:
+        if hit.item not in grades[hit.question_id]:
+            break
+        relevance.append(float(grades[hit.question_id][hit.item] > 0))
+    return before, drawn, relevance

@@ -1,0 +1,144 @@
+"""Decisions between two runs: the hits to judge, fixed when a decision starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    DateTime,
+    Float,
+    ForeignKey,
+    Integer,
+    String,
+    Table,
+    UniqueConstraint,
+    and_,
+    insert,
+    or_,
+    select,
+)
+
+from rag.storage.rows import insert_missing, read, values
+from rag.storage.tables import base_id, metadata
+
+decision = Table(
+    "decision",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    base_id(),
+    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    Column("other_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    Column("metric", String, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("questions", Integer, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("run_id", "other_id", "metric"),
+)
+
+# Kept as drawn: labels that come later must not change which hits count with a probability of 1.
+decision_hit = Table(
+    "decision_hit",
+    metadata,
+    Column("decision_id", Integer, ForeignKey("decision.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("question_id", String, nullable=False),
+    Column("item", String, nullable=False),
+    Column("document_id", String(64), nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("end", Integer),
+    Column("rank", Integer),
+    Column("other_rank", Integer),
+    Column("weight", Float, nullable=False),
+    Column("chance", Float, nullable=False),
+    Column("size", Float, nullable=False),
+    Column("probability", Float, nullable=False),
+    # It had a label before the draw.
+    Column("labelled", Boolean, nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDecision:
+    """A decision between two runs in a metric, on a number of ``questions``."""
+
+    id: int
+    run_id: str
+    other_id: str
+    metric: str
+    seed: int
+    questions: int
+    created: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHit:
+    """A hit as drawn, with the span to judge; ``end`` None is for a whole document."""
+
+    question_id: str
+    item: str
+    document_id: str
+    start: int
+    end: int | None
+    rank: int | None
+    other_rank: int | None
+    weight: float
+    chance: float
+    size: float
+    probability: float
+    labelled: bool
+
+
+def add(
+    connection: Connection,
+    base: int,
+    run_ids: tuple[str, str],
+    metric: str,
+    seed: int,
+    questions: int,
+    hits: Sequence[StoredHit],
+) -> None:
+    """Store a decision with its hits in order, unless the same was started meanwhile."""
+    row = {
+        "base_id": base,
+        "run_id": run_ids[0],
+        "other_id": run_ids[1],
+        "metric": metric,
+        "seed": seed,
+        "questions": questions,
+        "created": datetime.now(UTC),
+    }
+    if not insert_missing(connection, decision, row):
+        return
+    found = of_runs(connection, base, run_ids, metric)
+    assert found is not None
+    rows = [
+        values(decision_hit, hit, decision_id=found.id, position=at) for at, hit in enumerate(hits)
+    ]
+    if rows:
+        connection.execute(insert(decision_hit), rows)
+
+
+def of_runs(
+    connection: Connection, base: int, run_ids: tuple[str, str], metric: str
+) -> StoredDecision | None:
+    """Return the decision between two runs, in whichever order they were named when it started."""
+    first, second = run_ids
+    either = or_(
+        and_(decision.c.run_id == first, decision.c.other_id == second),
+        and_(decision.c.run_id == second, decision.c.other_id == first),
+    )
+    mine = and_(decision.c.base_id == base, decision.c.metric == metric, either)
+    row = connection.execute(select(decision).where(mine).order_by(decision.c.id)).first()
+    return None if row is None else read(StoredDecision, row)
+
+
+def hits(connection: Connection, decision_id: int) -> list[StoredHit]:
+    """The hits of a decision, in the order of judging."""
+    mine = decision_hit.c.decision_id == decision_id
+    rows = connection.execute(select(decision_hit).where(mine).order_by(decision_hit.c.position))
+    return [read(StoredHit, row) for row in rows]

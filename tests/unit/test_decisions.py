@@ -1,0 +1,216 @@
+"""A decision between two stored runs: its draw stays, whoever judges, and whenever."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import InvalidInput, KnowledgeBase, NotFound, Workspace
+from rag.__main__ import main
+from rag.runs import deciding
+from rag.runs.deciding import RunDecision
+from tests.workspaces import QUICK, add, workspace_at
+
+databases = pytest.mark.usefixtures("database")
+
+SET = "checks"
+LEFT, RIGHT = (
+    QUICK.with_fields({"search.mode": "lexical", "search.documents": [f"{side}*"]})
+    for side in ("left", "right")
+)
+P = "precision@5"
+NAMES = ("alpha", "beta", "gamma", "delta", "omega", "kappa")
+PLACES = ("north", "south", "east", "west")
+
+
+@pytest.fixture
+def opened(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Workspace, KnowledgeBase, str, str]:
+    """A knowledge base with two runs that have no hit in common; one of their hits has a label.
+
+    The draw is the same for all run ids, which are random.
+    """
+    monkeypatch.setattr(deciding, "_seed", lambda *_: 7)
+    workspace = workspace_at(home)
+    base = workspace.create("pumps", LEFT)
+    text = "The alpha, beta, gamma, delta, omega and kappa pumps take oil in the {} wing."
+    names = [f"{side} {place}" for side in ("left", "right") for place in PLACES]
+    add(workspace, base, {f"{name}.md": text.format(name) for name in [*names, "rest"]})
+    quote = {"document": "rest.md", "quote": text.format("rest")}
+    prior = {"document": "left north.md", "quote": text.format("left north")}
+    rows = [
+        {
+            "id": f"q{number}",
+            "text": f"Which oil takes the {name} pump?",
+            "evidence": [quote, prior] if number == 0 else [quote],
+        }
+        for number, name in enumerate(NAMES)
+    ]
+    base.exchange.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    run, other = (base.evaluator.evaluate(SET, each, (5,)).run.id for each in (LEFT, RIGHT))
+    return workspace, base, run, other
+
+
+def _judge_all(base: KnowledgeBase, run: str, other: str, relevant: Sequence[str]) -> RunDecision:
+    """Judge until it is decided: hits are relevant whose document begins like one of some words."""
+    while hits := base.decisions.state(run, other, P, most=3).next_hits:
+        grades = [
+            (hit.question_id, hit.item, int(hit.document.startswith(tuple(relevant))))
+            for hit in hits
+        ]
+        base.decisions.judge(run, other, P, grades)
+    return base.decisions.state(run, other, P)
+
+
+def _difference(base: KnowledgeBase, run: str, other: str) -> float:
+    """The difference of precision once all hits have labels, from new runs of both recipes."""
+    means = [
+        base.evaluator.evaluate(SET, base.runs.get(name).recipe, (5,)).run.metrics[P]
+        for name in (run, other)
+    ]
+    return means[0] - means[1]
+
+
+@databases
+@pytest.mark.parametrize(
+    ("relevant", "verdict"),
+    [(["left"], "better"), (["left north", "right"], "worse"), (["left", "right"], "equal")],
+)
+def test_the_verdict_is_that_of_all_labels(
+    opened: tuple[Workspace, KnowledgeBase, str, str], relevant: list[str], verdict: str
+) -> None:
+    _, base, run, other = opened
+    base.decisions.start(run, other, P)
+    begun = base.decisions.state(run, other, P)
+    assert (begun.state.verdict, begun.state.labels, begun.state.pool) == ("open", 0, 47)
+    assert (begun.questions, begun.before, len(begun.next_hits)) == (6, 1, 10)
+    decided = _judge_all(base, run, other, relevant)
+    assert decided.state.verdict == verdict
+    assert decided.next_hits == ()
+    assert decided.state.labels < 47 or verdict == "equal"
+    assert "this holds for these 6 questions" in decided.sentence.lower()
+    assert f"{decided.state.labels} of 47 hits are judged." in decided.sentence
+    for hit in base.judging_queue.ordered(run, other, k=5):
+        grade = int(hit.document.startswith(tuple(relevant)))
+        base.labels.label(SET, hit.question_id, hit.document_id, hit.start, hit.end, grade)
+    low, high = decided.state.interval
+    assert low - 1e-9 <= _difference(base, run, other) <= high + 1e-9
+
+
+@databases
+def test_the_same_decision_goes_on_for_either_order_and_every_person(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    workspace, base, run, other = opened
+    base.decisions.start(run, other, P)
+    (first, *rest) = base.decisions.state(run, other, P, most=100).next_hits
+    base.decisions.judge(run, other, P, [(first.question_id, first.item, 1)])
+    again = Workspace(workspace.settings).base("pumps")  # after a crash, or somebody else
+    again.decisions.start(other, run, P)
+    turned, mine = again.decisions.state(other, run, P), base.decisions.state(run, other, P)
+    assert [hit.item for hit in mine.next_hits] == [hit.item for hit in rest[:10]]
+    assert [hit.item for hit in turned.next_hits] == [hit.item for hit in rest[:10]]
+    assert turned.next_hits[0].ranks == mine.next_hits[0].ranks[::-1]
+    assert (turned.before, turned.state.pool) == (mine.before, mine.state.pool)
+    assert turned.state.difference == pytest.approx(-mine.state.difference)
+    assert turned.state.interval.low == pytest.approx(-mine.state.interval.high)
+
+
+@databases
+def test_a_label_made_elsewhere_counts_when_its_turn_comes(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, run, other = opened
+    base.decisions.start(run, other, P)
+    hits = base.decisions.state(run, other, P, most=100).next_hits
+    third = hits[2]
+    base.labels.label(SET, third.question_id, third.document_id, third.start, third.end, 0)
+    waiting = base.decisions.state(run, other, P, most=100)
+    assert waiting.state.labels == 0
+    assert waiting.next_hits == (*hits[:2], *hits[3:])
+    base.decisions.judge(run, other, P, [(hit.question_id, hit.item, 0) for hit in hits[:2]])
+    assert base.decisions.state(run, other, P).state.labels == 3
+    base.decisions.start(run, other, P)
+    assert base.decisions.state(run, other, P).before == waiting.before
+
+
+@databases
+def test_a_deleted_label_is_named(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, run, other = opened
+    base.decisions.start(run, other, P)
+    label = base.questions.usable(SET)[0].evidence[1]
+    base.documents.delete_documents([label.document_id])
+    with pytest.raises(InvalidInput, match="earlier label of question 'q0' no longer exists"):
+        base.decisions.state(run, other, P)
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [("ndcg@10", "cannot be decided"), ("dcg@0", "from 1 to 100"), ("dcg@20", "down to rank 5")],
+)
+def test_other_metrics_are_refused(
+    opened: tuple[Workspace, KnowledgeBase, str, str], metric: str, words: str
+) -> None:
+    _, base, run, other = opened
+    with pytest.raises(InvalidInput, match=words):
+        base.decisions.start(run, other, metric)
+    with pytest.raises(NotFound, match="no decision"):
+        base.decisions.state(run, other, metric)
+
+
+@databases
+def test_a_decision_goes_with_its_runs(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, run, other = opened
+    with pytest.raises(InvalidInput, match="with itself"):
+        base.decisions.start(run, run, P)
+    base.decisions.start(run, other, P)
+    base.runs.remove(other)
+    with pytest.raises(NotFound, match="no decision"):
+        base.decisions.state(run, other, P)
+
+
+def _decide(
+    capsys: pytest.CaptureFixture[str], home: Path, run: str, other: str, *rest: str
+) -> tuple[int, Any, str]:
+    arguments = ["decide", "pumps", run, "--against", other, "--metric", P, "--home", str(home)]
+    code = main([*arguments, "--json", *rest])
+    printed = capsys.readouterr()
+    return code, json.loads(printed.out) if printed.out else None, printed.err
+
+
+def test_the_verb_lists_hits_and_stores_judgements(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    workspace, base, run, other = opened
+    home = workspace.settings.home
+    code, begun, _ = _decide(capsys, home, run, other, "--next", "2")
+    assert (code, begun["verdict"], begun["labels"], len(begun["next"])) == (0, "open", 0, 2)
+    lines = [
+        {"question": hit["question"], "passage": hit["passage"], "grade": 1}
+        for hit in begun["next"]
+    ]
+    file = tmp_path / "judged.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    for _ in range(2):  # the same file again changes nothing
+        _, judged, _ = _decide(capsys, home, run, other, "--judgements", str(file))
+        assert judged["labels"] == 2
+        assert judged["pool"] == begun["pool"]
+    labels = [item for each in base.questions.usable(SET) for item in each.evidence]
+    assert len(labels) == len(NAMES) + 1 + 2
+    file.write_text('{"question": "q0", "passage": "unknown", "grade": 1}')
+    code, _, error = _decide(capsys, home, run, other, "--judgements", str(file))
+    assert code == 2
+    assert "is no hit of this decision" in error
+    file.write_text('{"question": "q0"}')
+    assert "Line 1 of" in _decide(capsys, home, run, other, "--judgements", str(file))[2]
