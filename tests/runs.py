@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rag import KnowledgeBase, Workspace
 from rag.indexing.servers import Servers
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, fill_home, workspace_at
 
 SET = "handbook questions"
 DOCUMENTS: Mapping[str, str] = {
@@ -40,11 +40,26 @@ def handbook(
     home: Path, name: str = "handbook", servers: Servers | None = None
 ) -> tuple[Workspace, KnowledgeBase]:
     """A base with documents and a question set, not evaluated yet."""
+    is_empty = not home.is_dir() or not any(home.iterdir())
+    if is_empty and (name, servers) == ("handbook", None):
+        fill_home(home, _prepare)
+        workspace = workspace_at(home)
+        return workspace, workspace.base(name)
     workspace = workspace_at(home, servers)
+    return workspace, _filled(workspace, name)
+
+
+def _prepare(home: Path) -> None:
+    workspace = workspace_at(home)
+    _filled(workspace, "handbook")
+    workspace.close()
+
+
+def _filled(workspace: Workspace, name: str) -> KnowledgeBase:
     base = workspace.create(name, WORDS)
     add(workspace, base, DOCUMENTS)
     base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)
-    return workspace, base
+    return base
 
 
 def swept_metrics(metrics: Mapping[str, float]) -> dict[str, float]:
