@@ -3,6 +3,7 @@
 import io
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import docx
@@ -50,6 +51,7 @@ def drawn_pdf(*, empty: bool = False) -> bytes:
     return buffer.getvalue()
 
 
+@cache
 def encrypted_pdf(text: str, user: str, owner: str, algorithm: str) -> bytes:
     writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(text))))
     writer.encrypt(user, owner, algorithm=algorithm)

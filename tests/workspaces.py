@@ -97,6 +97,27 @@ def fill_home(home: Path, prepare: Callable[[Path], None]) -> None:
     DATABASES.copy(Path(prepared.name), home)
 
 
+def stocked(
+    home: Path, documents: Mapping[str, str], recipe: Recipe = QUICK, name: str = "handbook"
+) -> tuple[Workspace, KnowledgeBase]:
+    """A base with documents in an empty home; each process reads the documents once."""
+    fill_home(home, _stocking(tuple(documents.items()), recipe, name))
+    workspace = workspace_at(home)
+    return workspace, workspace.base(name)
+
+
+@cache
+def _stocking(
+    documents: tuple[tuple[str, str], ...], recipe: Recipe, name: str
+) -> Callable[[Path], None]:
+    def prepare(home: Path) -> None:
+        workspace = workspace_at(home)
+        assert set(add(workspace, workspace.create(name, recipe), dict(documents))) == {"added"}
+        workspace.close()
+
+    return prepare
+
+
 @cache
 def _prepared(
     prepare: Callable[[Path], None], _port: int | None

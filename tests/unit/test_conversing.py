@@ -11,19 +11,15 @@ import pytest
 
 from rag.__main__ import main
 from rag.recipe import Recipe
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked, workspace_at
 
 LEAVE = "How long may leave be carried over?"
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    workspace = workspace_at(tmp_path)
-    base = workspace.create("notes", QUICK)
-    assert add(workspace, base, {"leave.md": "Leave may be carried over until 30 June."}) == [
-        "added"
-    ]
-    workspace.close()
+    leave = "Leave may be carried over until 30 June."
+    stocked(tmp_path, {"leave.md": leave}, name="notes")[0].close()
     monkeypatch.setenv("TOUCHSTONE_HOME", str(tmp_path))
     return tmp_path
 

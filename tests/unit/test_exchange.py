@@ -16,7 +16,7 @@ from rag.__main__ import main
 from rag.errors import InvalidFile, NotFound
 from rag.evaluation.formats import trec
 from rag.evaluation.formats.question_files import FileLabel
-from tests.workspaces import DATABASES, QUICK, URL, add, workspace_at
+from tests.workspaces import DATABASES, QUICK, URL, stocked, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -47,9 +47,7 @@ QUESTIONS = [
 
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
-    workspace = workspace_at(home)
-    made = workspace.create("handbook", WORDS)
-    add(workspace, made, DOCUMENTS)
+    _, made = stocked(home, DOCUMENTS, WORDS)
     made.exchange.import_file(SET, "checks.jsonl", "\n".join(map(json.dumps, QUESTIONS)))
     return made
 

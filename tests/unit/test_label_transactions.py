@@ -10,7 +10,7 @@ import pytest
 from rag import FROM_USERS, Chunk, KnowledgeBase, PassageGrade
 from rag.errors import InvalidInput, NotFound
 from rag.storage import labels
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -21,10 +21,7 @@ RECIPE = QUICK.with_fields({"index.chunk_size": 200})
 
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
-    workspace = workspace_at(home)
-    made = workspace.create("handbook", RECIPE)
-    add(workspace, made, {"leave.md": LEAVE})
-    return made
+    return stocked(home, {"leave.md": LEAVE}, RECIPE)[1]
 
 
 @pytest.fixture

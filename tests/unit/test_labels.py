@@ -9,7 +9,7 @@ import pytest
 from rag import KnowledgeBase
 from rag.errors import InvalidInput, NotFound
 from rag.storage.labels import Label
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -20,10 +20,8 @@ WORDS = QUICK.with_fields({"search.mode": "lexical"})
 
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
-    workspace = workspace_at(home)
-    made = workspace.create("handbook", QUICK)
     travel = "Trains are booked in second class.\n\nNobody carries leave on a train."
-    add(workspace, made, {"leave.md": LEAVE, "travel.md": travel})
+    _, made = stocked(home, {"leave.md": LEAVE, "travel.md": travel})
     made.question_edits.create_set(SET)
     return made
 

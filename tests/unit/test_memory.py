@@ -13,7 +13,7 @@ from rag.errors import InvalidInput, NotFound
 from rag.memory.memory import distinct, least_similarity, ranked
 from rag.storage.conversations.interactions import Vectored
 from rag.types import Answer
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, stocked
 
 LEAVE = "Unused leave may be carried over until 30 June."
 PUMP = "The pump makes a grinding noise when its bearing is dry."
@@ -24,16 +24,14 @@ ASKING = QUICK.with_fields({"answer.provider": "openai", "answer.memory": 3})
 
 @pytest.fixture
 def workspace(home: Path) -> Iterator[Workspace]:
-    made = workspace_at(home)
+    made, _ = stocked(home, {"leave.txt": LEAVE, "pump.txt": PUMP})
     yield made
     made.close()
 
 
 @pytest.fixture
 def base(workspace: Workspace) -> KnowledgeBase:
-    made = workspace.create("handbook", QUICK)
-    assert add(workspace, made, {"leave.txt": LEAVE, "pump.txt": PUMP}) == ["added", "added"]
-    return made
+    return workspace.base("handbook")
 
 
 def told(

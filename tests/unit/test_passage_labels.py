@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag import Chunk, KnowledgeBase
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -23,10 +23,8 @@ SMALL = QUICK.with_fields({"index.chunk_size": 20}).index
 
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
-    workspace = workspace_at(home)
-    made = workspace.create("handbook", QUICK.with_fields({"index.chunk_size": 20}))
-    add(workspace, made, {"leave.md": LEAVE, "other.md": "Nothing about it is here."})
-    return made
+    documents = {"leave.md": LEAVE, "other.md": "Nothing about it is here."}
+    return stocked(home, documents, QUICK.with_fields({"index.chunk_size": 20}))[1]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from rag import KnowledgeBase
 from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.questions.edits import QuestionRow
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, stocked, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -19,9 +19,8 @@ SET = "checks"
 
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
-    workspace = workspace_at(home)
-    made = workspace.create("handbook", QUICK)
-    add(workspace, made, {"leave.md": "Unused leave may be carried over for three months."})
+    leave = "Unused leave may be carried over for three months."
+    _, made = stocked(home, {"leave.md": leave})
     made.question_edits.create_set(SET)
     return made
 

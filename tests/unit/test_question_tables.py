@@ -10,7 +10,7 @@ from openpyxl import Workbook
 
 from rag import KnowledgeBase
 from rag.errors import InvalidFile, UnreadableDocument
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import stocked
 
 NOTES = "Unused leave may be carried over for three months.\n"
 QUESTIONS = ["How long may leave be carried over?", "Who approves travel; and when?"]
@@ -18,10 +18,7 @@ QUESTIONS = ["How long may leave be carried over?", "Who approves travel; and wh
 
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
-    workspace = workspace_at(home)
-    made = workspace.create("handbook", QUICK)
-    add(workspace, made, {"leave.md": NOTES})
-    return made
+    return stocked(home, {"leave.md": NOTES})[1]
 
 
 def asked(base: KnowledgeBase) -> list[str]:

@@ -12,7 +12,7 @@ from rag.__main__ import main
 from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.storage.questions import MOST_KEPT
 from tests.api import client
-from tests.workspaces import DATABASES, QUICK, URL, add, workspace_at
+from tests.workspaces import DATABASES, QUICK, URL, add, stocked
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -31,9 +31,7 @@ FILE = line(WHEN, "Illness stops that")
 
 @pytest.fixture
 def workspace(home: Path) -> Workspace:
-    made = workspace_at(home)
-    add(made, made.create("handbook", QUICK), {"leave.md": LEAVE})
-    return made
+    return stocked(home, {"leave.md": LEAVE})[0]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from rag.storage.conversations import sessions
 from rag.storage.conversations.tables import conversation
 from rag.tours.stops import TourStop
 from tests.rooms import files, parsed
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, stocked
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -25,14 +25,12 @@ OTHER = QUICK.with_fields({"index.chunk_size": 12})
 
 @pytest.fixture
 def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
+    return stocked(home, {"leave.md": "Unused leave lapses in March. Illness stops it."})[0]
 
 
 @pytest.fixture
 def base(workspace: Workspace) -> KnowledgeBase:
-    base = workspace.create("handbook", QUICK)
-    add(workspace, base, {"leave.md": "Unused leave lapses in March. Illness stops it."})
-    return base
+    return workspace.base("handbook")
 
 
 def killed(*_: object, **__: object) -> None:
