@@ -169,6 +169,7 @@ from .runs.gate import PairedGate as PairedGate
 from .runs.history import QuestionDifference as QuestionDifference
 from .runs.history import RunComparison as RunComparison
 from .runs.leaderboard import LeaderboardRow as LeaderboardRow
+from .runs.parity import RunParity as RunParity
 from .runs.quality.estimates import OpenHits as OpenHits
 from .runs.quality.memory_effect import MemoryEffect as MemoryEffect
 from .runs.quality.preference_job import Preferences as Preferences
@@ -194,6 +195,7 @@ from .schemas.retrieval import HitData as HitData
 from .schemas.retrieval import TraceData as TraceData
 from .schemas.runs import AnswersSpentData as AnswersSpentData
 from .schemas.runs import MeasuredData as MeasuredData
+from .schemas.runs import ParityData as ParityData
 from .schemas.runs import ResultData as ResultData
 from .schemas.runs import RunData as RunData
 from .schemas.runs import answers_spent_data as answers_spent_data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rag.documents.library import Library
@@ -10,7 +10,7 @@ from rag.evaluation.rank_overlap import rank_biased_overlap
 from rag.evaluation.relevance import relevant_chunks
 from rag.questions.passage_labels import QuestionLabels
 from rag.recipe import Recipe
-from rag.runs.rankings import RankedPassage, RankedSpan, SideBySide, same, similar
+from rag.runs.rankings import RankedPassage, RankedSpan, SideBySide, renamed, same, similar
 from rag.storage.labels import Label
 from rag.types import Evidence, Hit, Trace
 
@@ -101,19 +101,7 @@ def _overlap(traces: tuple[Trace, Trace], same_cut: bool) -> float:
     names = [place.id for place in before]
     if same_cut:
         return rank_biased_overlap(names, [place.id for place in after])
-    return rank_biased_overlap(names, _renamed(after, before))
-
-
-def _renamed(places: Sequence[RankedSpan], others: Sequence[RankedSpan]) -> list[str]:
-    """Ids of places, by the id of the first other that is the same passage in another cut.
-
-    Each of the others lends its id once.
-    """
-    free, names = list(others), []
-    for place in places:
-        at = similar(place, free)
-        names.append(place.id if at is None else free.pop(at - 1).id)
-    return names
+    return rank_biased_overlap(names, renamed(after, before))
 
 
 def _label_ranks(

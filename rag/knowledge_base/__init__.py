@@ -58,6 +58,7 @@ from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.gate import Gate
 from rag.runs.history import RunHistory
+from rag.runs.parity import Parity
 from rag.runs.pooling import Pooling
 from rag.runs.quality.answer_job import AnswerEvaluations
 from rag.runs.quality.estimates import Estimates
@@ -134,6 +135,7 @@ class KnowledgeBase:
         self.recipe_names = RecipeNames(services.database, base.id)
         self.run_figures = RunFigures(services.database, base.id)
         self.rankings = Rankings(services.database, base.id)
+        self.parity = Parity(services.database, base.id)
         self.reports = Reports(services, base.id)
         self.gate = Gate(services, base.id)
         self.tuning = Tuning(services, jobs, base.id)

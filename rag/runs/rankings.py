@@ -77,7 +77,7 @@ class Rankings:
             chunks = [self._chunks(connection, run, result) for run, result in (before, after)]
             names = self._names(connection, chunks, (before[1], after[1]))
         first, second = (
-            [_place(entry[0], by_key) for entry in result.ranking]
+            [ranked_span(entry[0], by_key) for entry in result.ranking]
             for (_, result), by_key in zip((before, after), chunks, strict=True)
         )
         find = same if before[0].recipe.index.cut == after[0].recipe.index.cut else similar
@@ -130,7 +130,8 @@ def _ranked(
     return tuple(passages)
 
 
-def _place(name: str, chunks: dict[str, Chunk]) -> RankedSpan:
+def ranked_span(name: str, chunks: dict[str, Chunk]) -> RankedSpan:
+    """Return the span of an entry of a ranking; one without a stored passage has its id alone."""
     chunk = chunks.get(name)
     if chunk is None:
         return RankedSpan(name, name, 0, 0)
@@ -147,6 +148,18 @@ def similar(place: RankedSpan, ranking: Sequence[RankedSpan]) -> int | None:
     """Rank of the same entry, else of the first that shares half of the shorter of the two."""
     ranks = (rank for rank, other in enumerate(ranking, start=1) if _overlap(place, other))
     return same(place, ranking) or next(ranks, None)
+
+
+def renamed(places: Sequence[RankedSpan], others: Sequence[RankedSpan]) -> list[str]:
+    """Ids of places, by the id of the first other that is the same passage in another cut.
+
+    Each of the others lends its id once.
+    """
+    free, names = list(others), []
+    for place in places:
+        at = similar(place, free)
+        names.append(place.id if at is None else free.pop(at - 1).id)
+    return names
 
 
 def _overlap(one: RankedSpan, other: RankedSpan) -> bool:

@@ -45,6 +45,29 @@ class ResultData(Schema):
     cut_rank: int | None
 
 
+class QuestionParityData(Schema):
+    """The agreement of two runs on one question; ``first_difference`` is a rank."""
+
+    id: str = attribute("question_id")
+    question: str = attribute("text")
+    overlap: float
+    rank_biased_overlap: float
+    first_difference: int | None
+
+
+class ParityData(Schema):
+    """The agreement of the first k of two runs: means, and every question, worst first."""
+
+    run: str
+    other: str
+    k: int
+    overlap: float
+    rank_biased_overlap: float
+    equal: int = Field(description="questions with equal rankings")
+    left_out: int = Field(description="questions that only one run asked")
+    questions: list[QuestionParityData]
+
+
 class CostsData(Schema):
     """Costs by currency, and the number of answers of unknown cost."""
 

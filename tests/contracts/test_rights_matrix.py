@@ -158,6 +158,8 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
     elif path.endswith("/import"):
         asked["data"] = {"name": role}
         asked["files"] = {"file": (f"{role}.jsonl", '{"id": "q1", "text": "why?"}')}
+    elif path.endswith("/parity"):
+        asked["params"] = {"other": filled.ids["run"]}
     elif path.endswith("/comparison"):
         asked["params"] = {"baseline": filled.ids["run"]}
     return asked

@@ -14,6 +14,7 @@ from rag import (
     Grid,
     InvalidInput,
     KnowledgeBase,
+    ParityData,
     QuestionResult,
     Recipe,
     ResultData,
@@ -308,6 +309,18 @@ def compare_runs(
         caveats=comparison.caveats,
         questions=list(map(QuestionDifferenceData.of, comparison.rows)),
     )
+
+
+@runs.get("/knowledge-bases/{kb}/runs/{run}/parity", **needs("read", 400, 404))
+@dear
+def get_parity(
+    base: Base,
+    run: str,
+    other: Annotated[str, Query(description="the run to compare with")],
+    k: Annotated[int, Query(ge=1, le=1000, description="ranks to compare")] = 10,
+) -> ParityData:
+    """The agreement of two runs, without labels: means, and all questions, worst first."""
+    return ParityData.of(base.parity.between(run, other, k))
 
 
 @runs.get(

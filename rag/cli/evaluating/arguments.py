@@ -99,6 +99,12 @@ def comparing_verbs(verb: Verb) -> None:
 def sharing_verbs(verb: Verb) -> None:
     """Verbs that list runs, and hand one to others."""
     verb(measuring.runs, "kb")
+    added = verb(sharing.parity, "kb", "run")
+    added.add_argument("other", metavar="other", help="the run to compare with")
+    added.add_argument("--k", type=int, default=10, help="ranks to compare (default 10)")
+    added.add_argument(
+        "--min", type=float, metavar="SHARE", help="exit 1 if the mean overlap is below this share"
+    )
     added = verb(sharing.export_run, "kb", "run")
     added.add_argument("-o", "--output", type=Path, required=True, help="the run file")
     added.add_argument("--qrels", type=Path, help="also write the matching judgements")

@@ -1,4 +1,4 @@
-"""Verbs that hand a run to others: rankings, report, bundle."""
+"""Verbs that compare a run with another, or hand it to others: rankings, report, bundle."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from rag import Reproduction
+from rag import ParityData, Reproduction
 from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
-_SHOWN = 20  # figures that differ, printed one by one
+_SHOWN = 20  # figures or questions that differ, printed one by one
 
 
 def export_run(args: argparse.Namespace) -> Output:
@@ -20,6 +20,28 @@ def export_run(args: argparse.Namespace) -> Output:
     if args.qrels:
         inputs.write(args.qrels, exchange.export_run_qrels(args.run).encode("utf-8", "replace"))
     return _written(args.output, run=args.run)
+
+
+def parity(args: argparse.Namespace) -> Output:
+    """Compare what two runs returned, without labels."""
+    found = inputs.workspace(args).base(args.kb).parity.between(args.run, args.other, args.k)
+    lines = [
+        f"overlap@{found.k} {found.overlap:.4f}, "
+        f"rank-biased overlap {found.rank_biased_overlap:.4f}, "
+        f"{found.equal:,} of {len(found.questions):,} questions equal"
+    ]
+    if found.left_out:
+        lines.append(f"left out, since only one run asked them: {found.left_out:,}")
+    differing = [row for row in found.questions if row.first_difference is not None]
+    lines += [
+        f"  {row.overlap:.4f}  from rank {row.first_difference}  {row.text}"
+        for row in differing[:_SHOWN]
+    ]
+    lines += [f"  {len(differing) - _SHOWN:,} more"] if len(differing) > _SHOWN else []
+    passed = args.min is None or found.overlap >= args.min
+    if not passed:
+        lines.append(f"FAILED overlap@{found.k} {found.overlap:.4f}, at least {args.min}")
+    return Output(ParityData.of(found).dump(), "\n".join(lines), passed)
 
 
 def report(args: argparse.Namespace) -> Output:

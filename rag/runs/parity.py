@@ -1,0 +1,130 @@
+"""Parity of two runs without labels: agreement of their rankings of the same questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from rag.errors import InvalidInput
+from rag.evaluation.rank_overlap import rank_biased_overlap
+from rag.operation import operation
+from rag.results import QuestionResult, Run
+from rag.runs.rankings import DEPTH, RankedSpan, ranked_span, renamed
+from rag.storage import Connection, Database, passages, runs
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionParity:
+    """Agreement of the first k of two rankings of one question.
+
+    ``overlap`` is the share of common passages, by the longer of the two. Two empty rankings agree.
+    ``first_difference`` counts from 1 and is None where the rankings are equal.
+    """
+
+    question_id: str
+    text: str
+    overlap: float
+    rank_biased_overlap: float
+    first_difference: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunParity:
+    """Agreement of two runs at k, question by question, worst first.
+
+    ``left_out`` counts the questions that only one of them asked in these words.
+    """
+
+    run: str
+    other: str
+    k: int
+    questions: tuple[QuestionParity, ...]
+    left_out: int
+
+    @property
+    def overlap(self) -> float:
+        """The mean overlap at k."""
+        return fmean(row.overlap for row in self.questions)
+
+    @property
+    def rank_biased_overlap(self) -> float:
+        """The mean rank-biased overlap of the first k."""
+        return fmean(row.rank_biased_overlap for row in self.questions)
+
+    @property
+    def equal(self) -> int:
+        """The number of questions with equal rankings."""
+        return sum(row.first_difference is None for row in self.questions)
+
+
+class Parity:
+    """Compares the stored rankings of runs of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    @operation("guest")
+    def between(self, run_id: str, other_id: str, k: int = DEPTH) -> RunParity:
+        """Compare the first k passages of all questions that both runs asked in the same words.
+
+        Passages of different cuts are the same where they share at least half of the shorter.
+        Raises NotFound for a run that is not there, and InvalidInput for runs without a common
+        question.
+        """
+        if k < 1:
+            raise InvalidInput(f"k is {k}, and has to be at least 1.")
+        with self._database.read() as connection:
+            run, other = (runs.get(connection, self._base_id, name) for name in (run_id, other_id))
+            asked = [_asked(runs.results(connection, one.id, k)) for one in (run, other)]
+            common = [key for key in asked[0] if key in asked[1]]
+            rankings = [
+                self._rankings(connection, one, [by_question[key] for key in common])
+                for one, by_question in zip((run, other), asked, strict=True)
+            ]
+        if not common:
+            raise InvalidInput(
+                f"The runs {run.id} and {other.id} have no question in common.",
+                "Evaluate both recipes on one question set.",
+            )
+        same_cut = run.recipe.index.cut == other.recipe.index.cut
+        rows = [
+            _agreement(key, before, after, same_cut)
+            for key, before, after in zip(common, *rankings, strict=True)
+        ]
+        rows.sort(key=lambda row: (row.overlap, row.rank_biased_overlap))
+        left_out = len(asked[0].keys() ^ asked[1].keys())
+        return RunParity(run.id, other.id, k, tuple(rows), left_out)
+
+    def _rankings(
+        self, connection: Connection, run: Run, results: Sequence[QuestionResult]
+    ) -> list[list[RankedSpan]]:
+        ids = {entry[0] for result in results for entry in result.ranking}
+        chunks = passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
+        return [[ranked_span(entry[0], chunks) for entry in result.ranking] for result in results]
+
+
+def _asked(results: Sequence[QuestionResult]) -> dict[tuple[str, str], QuestionResult]:
+    return {(result.question_id, result.text): result for result in results}
+
+
+def _agreement(
+    key: tuple[str, str], one: Sequence[RankedSpan], other: Sequence[RankedSpan], same_cut: bool
+) -> QuestionParity:
+    names = [place.id for place in one]
+    others = [place.id for place in other] if same_cut else renamed(other, one)
+    longer = max(len(names), len(others))
+    return QuestionParity(
+        *key,
+        len(set(names) & set(others)) / longer if longer else 1.0,
+        rank_biased_overlap(names, others),
+        _first_difference(names, others),
+    )
+
+
+def _first_difference(one: Sequence[str], other: Sequence[str]) -> int | None:
+    shorter = min(len(one), len(other))
+    ranks = (rank for rank in range(shorter) if one[rank] != other[rank])
+    first = next(ranks, shorter)
+    return None if first == len(one) == len(other) else first + 1
