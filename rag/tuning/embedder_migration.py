@@ -102,7 +102,7 @@ class EmbedderMigration:
         self._services = services
         self._base_id = base_id
 
-    @operation("viewer", models="none")
+    @operation("editor", models="none")
     def target(self, embedder: str) -> Recipe:
         """Return the saved recipe with another embedder and the weight that suits it.
 

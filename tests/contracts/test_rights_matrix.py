@@ -160,6 +160,8 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
         asked["files"] = {"file": (f"{role}.jsonl", '{"id": "q1", "text": "why?"}')}
     elif path.endswith("/parity"):
         asked["params"] = {"other": filled.ids["run"]}
+    elif path.endswith("/embedder-migration"):
+        asked["params"] = {"embedder": "wordllama"}
     elif path.endswith("/comparison"):
         asked["params"] = {"baseline": filled.ids["run"]}
     return asked
