@@ -53,7 +53,7 @@ def test_two_people_and_a_link(
             expect(ann.get_by_role("button", name="Remove", exact=True)).to_be_visible()
             shoot(ann, "members")
             ben.goto(f"{address}/settings?kb=handbook")
-            expect(ben.get_by_text("You may look and ask here, as viewer.")).to_be_visible()
+            expect(ben.get_by_text("You can view and ask here, as viewer.")).to_be_visible()
             expect(ben.get_by_role("heading", name="Sharing by link")).to_be_hidden()
 
             workspace = workspace_at(warm_home)

@@ -55,7 +55,7 @@ def test_no_form_clears_what_is_refused() -> None:
     "module",
     [
         *("labels/question_editor", "labels/evidence_dialog", "chat/collect_dialog"),
-        *("runs/actions", "memory/interactions"),
+        *("runs/actions", "memory/overview"),
     ],
 )
 def test_a_click_beside_a_dialog_that_is_typed_into_does_not_close_it(module: str) -> None:

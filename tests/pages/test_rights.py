@@ -65,7 +65,7 @@ def test_members_see_what_their_role_lets_them(
     assert {"HTTP tools", "People", "Data locations"}.isdisjoint(headers)
     keys = {each.key for each in app.text_input}
     assert ("members_email_0" in keys) == (role == "owner")
-    told = "You may look" in said(app)
+    told = "You can view" in said(app)
     assert told == (role in ("viewer", "labeller"))
 
 

@@ -119,5 +119,5 @@ def role_note(base_id: int) -> None:
     principal = workspace().principal
     role = None if principal.local or principal.link else workspace().role_in(base_id)
     if role in ("viewer", "labeller"):
-        allowed_actions = {"viewer": "look and ask", "labeller": "view, ask and label"}[role]
-        st.caption(f":material/visibility: You may {allowed_actions} here, as {role}.")
+        allowed_actions = {"viewer": "view and ask", "labeller": "view, ask and label"}[role]
+        st.caption(f":material/visibility: You can {allowed_actions} here, as {role}.")
