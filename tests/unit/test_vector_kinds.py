@@ -183,5 +183,5 @@ def test_only_a_build_that_is_deleted_meanwhile_is_let_go_with_its_new_graph(
     monkeypatch.setattr(kinds, "MOST_SCANNED", 1 * DIMENSION)
     moved = workspace._services.indexes.settled(base.id, other.index)
     assert (moved.kind, len(moved.dense)) == ("hnsw", LIMIT)
-    kept = workspace._services.indexes._known((base.id, other.index.hash))
+    kept = workspace._services.indexes._cached((base.id, other.index.hash))
     assert kept is (None if deleted else moved)

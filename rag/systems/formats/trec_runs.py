@@ -12,7 +12,7 @@ from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import ReadingNotes, check_storable, lines
 from rag.systems.returned import Returned, ReturnedText
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _LINE = re.compile(rf"\s*(\S+)\s+\S+\s+(\S+)\s+(-?\d+)\s+({_NUMBER})\s+\S+\s*")
 _LOOKED_AT = 4096  # bytes
 
