@@ -107,7 +107,9 @@ def _filled(content: Any, question: str) -> Any:
 def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
     headers = {}
     for name, value in tool.headers.items():
-        scheme, variable = SECRET.fullmatch(value).groups()  # type: ignore[union-attr]
+        match = SECRET.fullmatch(value)
+        assert match is not None  # HttpTool has checked its headers
+        scheme, variable = match.groups()
         secret = variables.get(variable, "")
         if not secret:
             raise ProviderRejected(

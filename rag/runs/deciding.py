@@ -148,7 +148,7 @@ class Decisions:
         if not 0.0 < margin < 1.0:
             raise InvalidInput(f"The margin {margin:g} is not between 0 and 1.", "Write 0.05.")
         with self._database.read() as connection:
-            found, hits = self._stored(connection, run_id, other_id, metric)
+            stored, hits = self._stored(connection, run_id, other_id, metric)
             pair = [runs.get(connection, self._base_id, name) for name in (run_id, other_id)]
             questions = self._questions(connection, pair[0].question_set, answerable=False)
             grades = self._grades(connection, pair, questions, hits)
@@ -161,7 +161,7 @@ class Decisions:
                 other_id,
                 metric,
                 pair[0].question_set,
-                found.questions,
+                stored.questions,
                 len(before),
                 state,
                 tuple(self._to_judge(connection, hit, questions) for hit in shown),
@@ -202,14 +202,14 @@ class Decisions:
         self, connection: Connection, run_id: str, other_id: str, metric: str
     ) -> tuple[StoredDecision, list[StoredHit]]:
         """The decision and its hits, seen from ``run_id``."""
-        found = decisions.of_runs(connection, self._base_id, (run_id, other_id), metric)
-        if found is None:
+        stored = decisions.of_runs(connection, self._base_id, (run_id, other_id), metric)
+        if stored is None:
             raise NotFound(
                 f"There is no decision between runs {run_id} and {other_id} in {metric}.",
                 "`python -m rag decide KB RUN --against RUN` starts one.",
             )
-        hits = decisions.hits(connection, found.id)
-        return found, hits if found.run_id == run_id else [_turned(hit) for hit in hits]
+        hits = decisions.hits(connection, stored.id)
+        return stored, hits if stored.run_id == run_id else [_turned(hit) for hit in hits]
 
     def _pair(
         self, connection: Connection, run_id: str, other_id: str, k: int
@@ -252,7 +252,7 @@ class Decisions:
             cut = loaded.run.recipe.index.cut
             chunks = passages.passages_by_id(connection, self._base_id, cut, ids)
             spans |= {
-                name: (each.document_id, each.start, each.end) for name, each in chunks.items()
+                name: (chunk.document_id, chunk.start, chunk.end) for name, chunk in chunks.items()
             }
             spans |= {name: (name, 0, None) for name in ids & present}
             if ids - spans.keys():
@@ -287,8 +287,8 @@ class Decisions:
         spans: dict[str, set[tuple[int, int, int]]] = {}
         for cut in {run.recipe.index.cut for run in pair}:
             cut_id = builds.cut_id(connection, self._base_id, cut)
-            found = passages.spans(connection, self._base_id, cut_id, labelled)
-            for name, triples in found.items():
+            spans_of_cut = passages.spans(connection, self._base_id, cut_id, labelled)
+            for name, triples in spans_of_cut.items():
                 spans.setdefault(name, set()).update(triples)
         return {
             name: _graded(questions[name], mine, spans)
@@ -349,8 +349,10 @@ def _verdicts(connection: Connection, *run_ids: str) -> dict[tuple[str, str], bo
     """The majority of the grades that models gave to hits, by question and id."""
     votes: dict[tuple[str, str], list[bool]] = {}
     for run_id in run_ids:
-        for each in judgements.of_run(connection, run_id):
-            votes.setdefault((each.question_id, each.item), []).append(each.grade > 0)
+        for judgement in judgements.of_run(connection, run_id):
+            votes.setdefault((judgement.question_id, judgement.item), []).append(
+                judgement.grade > 0
+            )
     return {hit: 2 * sum(given) > len(given) for hit, given in votes.items()}
 
 

@@ -77,11 +77,11 @@ class Parity:
             raise InvalidInput(f"k is {k}, and has to be at least 1.")
         with self._database.read() as connection:
             run, other = (runs.get(connection, self._base_id, name) for name in (run_id, other_id))
-            asked = [_asked(runs.results(connection, one.id, k)) for one in (run, other)]
-            common = [key for key in asked[0] if key in asked[1]]
+            results = [_by_question(runs.results(connection, one.id, k)) for one in (run, other)]
+            common = [key for key in results[0] if key in results[1]]
             rankings = [
                 self._rankings(connection, one, [by_question[key] for key in common])
-                for one, by_question in zip((run, other), asked, strict=True)
+                for one, by_question in zip((run, other), results, strict=True)
             ]
         if not common:
             raise InvalidInput(
@@ -94,7 +94,7 @@ class Parity:
             for key, before, after in zip(common, *rankings, strict=True)
         ]
         rows.sort(key=lambda row: (row.overlap, row.rank_biased_overlap))
-        left_out = len(asked[0].keys() ^ asked[1].keys())
+        left_out = len(results[0].keys() ^ results[1].keys())
         return RunParity(run.id, other.id, k, tuple(rows), left_out)
 
     def _rankings(
@@ -105,7 +105,7 @@ class Parity:
         return [[ranked_span(entry[0], chunks) for entry in result.ranking] for result in results]
 
 
-def _asked(results: Sequence[QuestionResult]) -> dict[tuple[str, str], QuestionResult]:
+def _by_question(results: Sequence[QuestionResult]) -> dict[tuple[str, str], QuestionResult]:
     return {(result.question_id, result.text): result for result in results}
 
 

@@ -41,17 +41,18 @@ def retriever(name: str) -> Callable[[str], Any]:
     if not module or not attribute:
         raise InvalidInput(f"{name!r} names no function.", hint)
     try:
-        found: Any = importlib.import_module(module)
+        target: Any = importlib.import_module(module)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except Exception as error:
         raise InvalidInput(f"{name!r} cannot be imported: {error!r}.", hint) from error
     for method in _METHODS:
-        if callable(getattr(found, method, None)):
-            return _of_method(getattr(found, method), method)
-    if not callable(found):
+        if callable(getattr(target, method, None)):
+            return _of_method(getattr(target, method), method)
+    if not callable(target):
         raise InvalidInput(f"{name!r} is neither a function nor a retriever.", hint)
-    return found  # type: ignore[no-any-return]
+    call: Callable[[str], Any] = target
+    return call
 
 
 def _of_method(call: Callable[..., Any], method: str) -> Callable[[str], Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -13,11 +12,9 @@ from rag.errors import InvalidInput, ProviderMisbehaved
 from rag.http_tools import HttpTool, Path, answer_of
 from rag.http_tools.expressions import compiled
 from rag.input_rules import storable
+from rag.systems.formats.shapes import LONGEST_TEXT, MOST_TEXTS, number_of
 from rag.systems.returned import Returned, ReturnedText
 
-MOST_TEXTS = 1000
-"""Results of a question that are read."""
-_LONGEST_TEXT = 1_000_000
 _LONGEST_NAME = 500
 
 
@@ -74,8 +71,8 @@ def _reader(system: HttpSystem) -> Callable[[Any], ReturnedText]:
     def read(item: Any) -> ReturnedText:
         url = _words(link(item))[:2000]
         return ReturnedText(
-            text=_words(text(item))[:_LONGEST_TEXT],
-            score=_number(score(item)),
+            text=_words(text(item))[:LONGEST_TEXT],
+            score=number_of(score(item)),
             id=_words(name(item))[:_LONGEST_NAME],
             title=_words(title(item))[:_LONGEST_NAME],
             metadata={"url": url} if url.lower().startswith(("http://", "https://")) else {},
@@ -91,15 +88,6 @@ def _words(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return storable(str(value)).strip()
-
-
-def _number(value: Any) -> float | None:
-    """Return a finite number, also from its text; else None."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) and not isinstance(value, bool) else None
 
 
 _Form = Callable[[str, str, int], dict[str, Any]]

@@ -75,16 +75,16 @@ class SystemMeasurements:
         """
         questions = self.questions(set_name)
         matched = match_questions(retrievals, questions)
-        asked = [item for item in questions if item.id in matched.by_question]
-        if not asked:
+        measured_questions = [item for item in questions if item.id in matched.by_question]
+        if not measured_questions:
             raise InvalidInput(
                 f"None of the retrievals is for a question of {set_name!r}.",
                 "Ask the system the questions of the set, word for word or with their ids.",
             )
         locator = _Locator(self._services, self._base_id)
         ranked, methods = [], Counter[Method]()
-        for place, question in enumerate(asked):
-            on_progress(place, len(asked))
+        for place, question in enumerate(measured_questions):
+            on_progress(place, len(measured_questions))
             texts = [text for hop in matched.by_question[question.id] for text in hop.texts]
             aligned = [locator.locate(text) for text in texts]
             methods.update(item.method for item in aligned)
@@ -111,7 +111,7 @@ class _Locator:
         self._ids = {row.name: row.id for row in rows} | {row.id: row.id for row in rows}
         sources = [Source(row.id, row.name, row.characters) for row in rows]
         self._aligner = Aligner(sources, self._text)
-        self._aligned: dict[tuple[str, str], AlignedText] = {}
+        self._aligned: dict[tuple[str, ...], AlignedText] = {}
 
     def _text(self, document_id: str) -> str:
         with self._database.read() as connection:
@@ -120,12 +120,10 @@ class _Locator:
     def locate(self, returned: ReturnedText) -> AlignedText:
         if not returned.text.strip():
             return self._by_id(returned.id or returned.title)
-        key = returned.text, returned.title
+        names = [returned.id, *map(str, returned.metadata.values())]
+        key = returned.text, returned.title, *names
         if key not in self._aligned:
-            names = [str(value) for value in returned.metadata.values()]
-            self._aligned[key] = self._aligner.align(
-                returned.text, returned.title, [returned.id, *names]
-            )
+            self._aligned[key] = self._aligner.align(returned.text, returned.title, names)
         return self._aligned[key]
 
     def _by_id(self, name: str) -> AlignedText:

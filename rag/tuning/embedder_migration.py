@@ -22,7 +22,7 @@ from rag.runs.history import LEADING, RunComparison, RunHistory
 from rag.search.embedder_defaults import with_embedder_weight
 from rag.search.snapshot import take_snapshot
 from rag.services import Services
-from rag.storage import bases, builds, documents, passages
+from rag.storage import bases, builds, documents, passages, runs
 from rag.types import Cost, ProgressCallback
 
 SAMPLE = 100
@@ -122,29 +122,31 @@ class EmbedderMigration:
     def plan(self, recipe: Recipe, sample: int = SAMPLE) -> MigrationPlan:
         """Estimate the costs of a recipe from ``target``, and check the vectors that answer now.
 
-        The check embeds ``sample`` texts again. Raises InvalidRecipe, ProviderError.
+        The check embeds ``sample`` texts again. A vector with a cosine below ``SAME_MODEL`` is of
+        another model, another version of the model, or another text. Raises InvalidInput for a
+        sample below 1, InvalidRecipe, ProviderError.
         """
         with self._services.database.read() as connection:
             saved = bases.by_id(connection, self._base_id).recipe
             lacking = builds.missing(connection, self._base_id, recipe.index.hash)
+            measured = [
+                {
+                    run.question_set
+                    for run in runs.list_runs(connection, self._base_id)
+                    if run.recipe == one
+                }
+                for one in (saved, recipe)
+            ]
         return MigrationPlan(
             saved,
             recipe,
             self._cost(saved.index, recipe.index),
             self._check(saved, sample),
-            _steps(built=not lacking, recipe=recipe),
+            _steps(recipe, built=not lacking, measured=not measured[0].isdisjoint(measured[1])),
         )
 
-    @operation("editor", audit="evaluation")
-    def check_vectors(self, recipe: Recipe, sample: int = SAMPLE) -> VectorCheck:
-        """Embed a random sample of the texts of an index again and compare the vectors.
-
-        A vector with a cosine below ``SAME_MODEL`` is of another model, another version of the
-        model, or another text. Raises InvalidInput for a sample below 1, ProviderError.
-        """
-        return self._check(recipe, sample)
-
     def _check(self, recipe: Recipe, sample: int) -> VectorCheck:
+        """Embed a random sample of the texts of an index again and compare the vectors."""
         if sample < 1:
             raise InvalidInput("A check needs at least one vector.", "Use 100, for example.")
         index = take_snapshot(self._services, self._base_id, recipe).index
@@ -190,15 +192,15 @@ class EmbedderMigration:
         """
         with self._services.database.read() as connection:
             saved = bases.by_id(connection, self._base_id).recipe
-        evaluator, runs = Evaluator(self._services, self._base_id), []
+        evaluator, ids = Evaluator(self._services, self._base_id), []
         for number, measured in enumerate((saved, recipe)):
 
             def both(done: int, total: int, number: int = number) -> None:
                 on_progress(number * total + done, 2 * total)
 
-            runs.append(evaluator.evaluate(set_name, measured, on_progress=both).run.id)
+            ids.append(evaluator.evaluate(set_name, measured, on_progress=both).run.id)
         history = RunHistory(self._services.database, self._base_id)
-        return history.compare([runs[1]], runs[0], metric)[0]
+        return history.compare([ids[1]], ids[0], metric)[0]
 
     def _cost(self, before: IndexRecipe, after: IndexRecipe) -> MigrationCost:
         models = self._services.models
@@ -226,16 +228,16 @@ class EmbedderMigration:
         )
 
 
-def _steps(*, built: bool, recipe: Recipe) -> tuple[MigrationStep, ...]:
+def _steps(recipe: Recipe, *, built: bool, measured: bool) -> tuple[MigrationStep, ...]:
     titles = (
         f"Build the index for {recipe.index.embedder}. The present index continues to answer.",
         "Measure both indexes on the same questions and read what is lost.",
         "Save the new recipe. Both indexes are complete, so answers switch at once.",
-        "Compare the rankings of the saved recipe with the measured run.",
+        "Compare the rankings of the saved recipe with those of the measured run.",
         "Delete the old index when you no longer need a way back.",
     )
-    first = 1 if built else 0
+    done = 0 if not built else 1 if not measured else 2
     return tuple(
-        MigrationStep(title, "done" if place < first else "next" if place == first else "later")
+        MigrationStep(title, "done" if place < done else "next" if place == done else "later")
         for place, title in enumerate(titles)
     )

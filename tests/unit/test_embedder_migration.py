@@ -52,9 +52,9 @@ def test_costs_count_what_is_not_embedded_yet(target: Target) -> None:
 def test_vectors_of_another_model_are_found(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, base, _ = target
+    _, base, recipe = target
     migration, passages = base.tuning.migration, base.documents.builds()[0].passages
-    sound = migration.check_vectors(base.recipe())
+    sound = migration.plan(recipe).check
     assert (sound.sampled, sound.foreign, sound.share[0]) == (passages, (), 0.0)
 
     embed = HashingEmbedder.embed
@@ -66,13 +66,13 @@ def test_vectors_of_another_model_are_found(
         return np.where(np.array(pumps)[:, None], np.roll(vectors, 1, axis=1), vectors)
 
     monkeypatch.setattr(HashingEmbedder, "embed", renewed)
-    check = migration.check_vectors(base.recipe())
+    check = migration.plan(recipe).check
     assert {item.document for item in check.foreign} == {"pump.txt"}
     assert all(item.cosine < 0.98 for item in check.foreign)
     assert check.share[0] > 0
     assert main(["migrate-embedder", "handbook", "wordllama", "--json"]) == 1
     with pytest.raises(InvalidInput, match="at least one vector"):
-        migration.check_vectors(base.recipe(), 0)
+        migration.plan(recipe, 0)
 
 
 def test_both_embedders_are_measured_and_compared(
@@ -88,6 +88,7 @@ def test_both_embedders_are_measured_and_compared(
     assert result["effect"]["difference"] == pytest.approx(gain)
     assert len(result["effect"]["questions"]) == 4
     assert result["recipe"] == recipe.model_dump(mode="json")
+    assert [step["state"] for step in result["steps"]][:3] == ["done", "done", "next"]
 
 
 def test_the_price_of_a_listed_model_is_stated(target: Target) -> None:

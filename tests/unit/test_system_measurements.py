@@ -15,7 +15,8 @@ from rag.systems.callables import FailedRetrieval, ask_callable, retriever
 from rag.systems.measuring import judged_texts
 from rag.systems.returned import Returned, ReturnedText
 from rag.types import Evidence, Question
-from tests.runs import SET, WORDS, handbook
+from tests.runs import DOCUMENTS, SET, WORDS, handbook
+from tests.workspaces import add
 
 NOISE = "Why is there a grinding noise?"
 GRINDING = "The Hollin pump makes a grinding noise when its bearing is dry."
@@ -77,6 +78,17 @@ def test_a_file_is_measured_on_the_command_line(
     assert base.runs.list_all() == []
     assert main([*arguments, "--callable", "json:loads"]) == 2
     assert "Give one of them" in capsys.readouterr().err
+
+
+def test_a_text_of_two_documents_is_located_by_the_file_that_its_metadata_names(
+    home: Path,
+) -> None:
+    workspace, base = handbook(home)
+    add(workspace, base, {"old-leave.md": f"{DOCUMENTS['leave.md']}\n\nUntil 2024."})
+    text = "Unused leave may be carried over until 30 June."
+    texts = tuple(ReturnedText(text, metadata={"source": n}) for n in ("old-leave.md", "leave.md"))
+    returned = [Returned("How long may unused leave be carried over?", texts)]
+    assert base.systems.measure(SET, returned, (1, 2)).metrics["mrr@2"] == 0.5
 
 
 def test_ids_of_documents_stand_for_texts(base: KnowledgeBase) -> None:

@@ -45,28 +45,28 @@ def _grade(path: Path, number: int, line: str) -> tuple[str, str, int]:
     return row["question"], row["passage"], row["grade"]
 
 
-def _shown(found: RunDecision) -> Output:
-    state = found.state
+def _shown(decision: RunDecision) -> Output:
+    state = decision.state
     data: dict[str, Any] = {
-        "run": found.run,
-        "other": found.other,
-        "metric": found.metric,
-        "set": found.question_set,
-        "questions": found.questions,
+        "run": decision.run,
+        "other": decision.other,
+        "metric": decision.metric,
+        "set": decision.question_set,
+        "questions": decision.questions,
         "verdict": state.verdict,
         "difference": state.difference,
         "interval": list(state.interval),
         "margin": state.margin,
         "labels": state.labels,
         "pool": state.pool,
-        "before": found.before,
+        "before": decision.before,
         "more": state.more,
         "steps": [[step.labels, step.difference, step.low, step.high] for step in state.steps],
-        "sentence": found.sentence,
-        "next": [_hit(hit) for hit in found.next_hits],
+        "sentence": decision.sentence,
+        "next": [_hit(hit) for hit in decision.next_hits],
     }
-    lines = [found.sentence]
-    for hit in found.next_hits:
+    lines = [decision.sentence]
+    for hit in decision.next_hits:
         page = "" if hit.page is None else f", page {hit.page}"
         lines += [
             "",

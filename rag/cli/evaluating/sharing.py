@@ -24,24 +24,24 @@ def export_run(args: argparse.Namespace) -> Output:
 
 def parity(args: argparse.Namespace) -> Output:
     """Compare what two runs returned, without labels."""
-    found = inputs.workspace(args).base(args.kb).parity.between(args.run, args.other, args.k)
+    parity = inputs.workspace(args).base(args.kb).parity.between(args.run, args.other, args.k)
     lines = [
-        f"overlap@{found.k} {found.overlap:.4f}, "
-        f"rank-biased overlap {found.rank_biased_overlap:.4f}, "
-        f"{found.equal:,} of {len(found.questions):,} questions equal"
+        f"overlap@{parity.k} {parity.overlap:.4f}, "
+        f"rank-biased overlap {parity.rank_biased_overlap:.4f}, "
+        f"{parity.equal:,} of {len(parity.questions):,} questions equal"
     ]
-    if found.left_out:
-        lines.append(f"left out, since only one run asked them: {found.left_out:,}")
-    differing = [row for row in found.questions if row.first_difference is not None]
+    if parity.left_out:
+        lines.append(f"left out, since only one run asked them: {parity.left_out:,}")
+    differing = [row for row in parity.questions if row.first_difference is not None]
     lines += [
         f"  {row.overlap:.4f}  from rank {row.first_difference}  {row.text}"
         for row in differing[:_SHOWN]
     ]
     lines += [f"  {len(differing) - _SHOWN:,} more"] if len(differing) > _SHOWN else []
-    passed = args.min is None or found.overlap >= args.min
+    passed = args.min is None or parity.overlap >= args.min
     if not passed:
-        lines.append(f"FAILED overlap@{found.k} {found.overlap:.4f}, at least {args.min}")
-    return Output(ParityData.of(found).dump(), "\n".join(lines), passed)
+        lines.append(f"FAILED overlap@{parity.k} {parity.overlap:.4f}, at least {args.min}")
+    return Output(ParityData.of(parity).dump(), "\n".join(lines), passed)
 
 
 def report(args: argparse.Namespace) -> Output:

@@ -40,10 +40,10 @@ def evaluated(base: KnowledgeBase, cutoffs: Sequence[int], args: argparse.Namesp
         retrievals, notes = file.retrievals, (*file.warnings, *file.skipped)
     else:
         sys.path.insert(0, str(Path.cwd()))
-        asked = ask_callable(
+        answers = ask_callable(
             retriever(args.callable), base.systems.questions(args.set_name), printing.progress
         )
-        retrievals, errors = asked.retrievals, asked.errors
+        retrievals, errors = answers.retrievals, answers.errors
     measurement = base.systems.measure(args.set_name, retrievals, cutoffs, printing.progress)
     return _output(
         args.returned.name if args.returned else args.callable, measurement, errors, notes

@@ -114,10 +114,10 @@ def add(
     }
     if not insert_missing(connection, decision, row):
         return
-    found = of_runs(connection, base, run_ids, metric)
-    assert found is not None
+    stored = of_runs(connection, base, run_ids, metric)
+    assert stored is not None
     rows = [
-        values(decision_hit, hit, decision_id=found.id, position=at) for at, hit in enumerate(hits)
+        values(decision_hit, hit, decision_id=stored.id, position=at) for at, hit in enumerate(hits)
     ]
     if rows:
         connection.execute(insert(decision_hit), rows)

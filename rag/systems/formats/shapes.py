@@ -20,7 +20,7 @@ Shape = Callable[[Row], tuple[str, Returned] | None]
 
 MOST_TEXTS = 1000
 """Results of a question that are read."""
-_LONGEST_TEXT = 1_000_000
+LONGEST_TEXT = 1_000_000
 _LONGEST_VALUE, _MOST_VALUES = 500, 20
 _TEXTS = ("page_content", "content", "text", "document.content", "context", "chunk", "snippet")
 _LISTS = ("documents", "results", "records", "data", "hits", "chunks", "nodes", "contexts")
@@ -222,7 +222,7 @@ def result_of(item: Any) -> ReturnedText:
     name = item.get("id") or item.get("document.id") or item.get("document_id") or item.get("id_")
     return ReturnedText(
         _words(text),
-        _number(item.get("score", item.get("document.score"))),
+        number_of(item.get("score", item.get("document.score"))),
         _words(name)[:_LONGEST_VALUE],
         _words(named[0])[:_LONGEST_VALUE] if named else "",
         {
@@ -251,10 +251,11 @@ def _list(value: Any) -> list[Any]:
 def _words(value: Any) -> str:
     if value is None or isinstance(value, bool | Mapping | list):
         return ""
-    return storable(str(value)[:_LONGEST_TEXT])
+    return storable(str(value)[:LONGEST_TEXT])
 
 
-def _number(value: Any) -> float | None:
+def number_of(value: Any) -> float | None:
+    """Return a finite number, also from its text; else None."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
