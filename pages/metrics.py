@@ -182,7 +182,9 @@ def _what_answers_cost(chosen: QuestionSet, recipe: Recipe) -> str:
 
 
 def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
-    runs = [run for run in base.runs.list_all() if run.question_set == chosen.name]
+    all_runs = base.runs.list_all(chosen.name)
+    # Systems are compared on the Runs page; here one stands only where no recipe was measured.
+    runs = [run for run in all_runs if run.recipe] or all_runs
     last = runs[0].created if runs else None
     failure(base.evaluations.latest(chosen.name, recipe), after=last)
     failure(base.answer_evaluations.latest(chosen.name, recipe), after=last)
@@ -232,9 +234,15 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
 
 def _about(base: KnowledgeBase, run: Run) -> str:
     return (
-        f"Run {ago(run.created)}: {counted(run.questions, 'question')}, recipe "
-        f"*{plain(base.recipe_names.of(run.recipe))}*, took {duration(run.seconds)}."
+        f"Run {ago(run.created)}: {counted(run.questions, 'question')}, {_source(base, run)}, "
+        f"took {duration(run.seconds)}."
     )
+
+
+def _source(base: KnowledgeBase, run: Run) -> str:
+    if run.system:
+        return f"system *{plain(run.system.label)}*"
+    return f"recipe *{plain(base.recipe_names.of(run.recipe))}*" if run.recipe else ""
 
 
 def _ranges(
@@ -264,19 +272,19 @@ def _open_judgements(unjudged: UnjudgedShare | None) -> None:
         )
 
 
-def _same_search(one: Recipe, other: Recipe) -> bool:
+def _same_search(one: Recipe | None, other: Recipe) -> bool:
     """Whether two recipes retrieve alike; how they answer makes no difference here."""
-    return (one.index, one.search) == (other.index, other.search)
+    return one is not None and (one.index, one.search) == (other.index, other.search)
 
 
 def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -> None:
     """Says what changed since the figures were made."""
     reasons = []
-    if not _same_search(run.recipe, recipe):
+    if run.recipe and not _same_search(run.recipe, recipe):
         reasons.append("the recipe")
     if documents_changed(base, run):
         reasons.append("the documents")
-    elif run.filter_digest != base.filter_digest(run.recipe):
+    elif run.recipe and run.filter_digest != base.filter_digest(run.recipe):
         reasons.append("the tags that the recipe filters by")
     if run.set_version != chosen.version:
         reasons.append("the questions")

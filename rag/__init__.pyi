@@ -153,6 +153,7 @@ from .recipe import Recipe as Recipe
 from .recipe import SearchRecipe as SearchRecipe
 from .results import QuestionResult as QuestionResult
 from .results import Run as Run
+from .results import SystemSource as SystemSource
 from .retrieval import ScoreContribution as ScoreContribution
 from .retrieval import StageRow as StageRow
 from .retrieval import stage_row as stage_row
@@ -237,9 +238,10 @@ from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
 from .storage.runs import Trial as Trial
 from .systems.callables import ask_callable as ask_callable
+from .systems.callables import callable_source as callable_source
 from .systems.callables import retriever as retriever
 from .systems.formats import read_returned as read_returned
-from .systems.measuring import SystemMeasurement as SystemMeasurement
+from .systems.measuring import SystemEvaluation as SystemEvaluation
 from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning

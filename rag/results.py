@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from rag.recipe import Recipe
 
@@ -14,12 +15,42 @@ PROMPTS = "prompts"
 """What it calls the versions of the prompts that its answers were asked with."""
 
 
+FOREIGN = "foreign:"
+"""The beginning of the id of a result that no document of the knowledge base contains."""
+
+SystemKind = Literal["file", "callable", "http"]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSource:
+    """A system that a run measured, in the place of a recipe.
+
+    ``hash`` is the SHA-256 of its definition, or of the file that has its results. ``version``
+    counts the definitions of a stored system from 1; 0 for others. ``located`` counts the returned
+    texts by the way in which they were located in the documents, and ``errors`` has the reason by
+    the id of each question that failed.
+    """
+
+    kind: SystemKind
+    name: str
+    hash: str
+    version: int = 0
+    located: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Its name and version: ``production, version 2``."""
+        return f"{self.name}, version {self.version}" if self.version else self.name
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
     """One question of a run.
 
     ``ranking`` is what was retrieved, best first: (id, score, grade), where the id is a passage's
-    or, for questions that are judged by document, a document's. ``first_relevant`` counts from 1.
+    or, for questions that are judged by document, a document's; what a system returned and no
+    document contains has an id that begins with ``FOREIGN``. ``first_relevant`` counts from 1.
     Where the threshold cut all relevant ones, ``cut_rank`` is the rank that the first of them would
     have without it; runs of earlier versions do not have it.
     """
@@ -38,7 +69,9 @@ class QuestionResult:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An evaluation of one recipe on one question set. ``metrics`` are means over questions.
+    """An evaluation of a recipe, or of another system, on one question set.
+
+    Either ``recipe`` or ``system`` is set. ``metrics`` are means over questions.
 
     ``base_version`` counts changes of the documents; ``documents_hash`` is the same wherever the
     same documents are held: the SHA-256 of their sorted ids. ``environment`` names the code and
@@ -49,7 +82,7 @@ class Run:
     base_id: int
     question_set: str
     set_version: int
-    recipe: Recipe
+    recipe: Recipe | None
     base_version: int
     documents: int
     documents_hash: str
@@ -60,11 +93,38 @@ class Run:
     created: datetime
     note: str = ""
     tags: tuple[str, ...] = ()
+    system: SystemSource | None = None
+
+    @property
+    def recipe_hash(self) -> str | None:
+        """The hash of its recipe; None for a system."""
+        return self.recipe.hash if self.recipe else None
+
+    @property
+    def source(self) -> str:
+        """Its recipe or system in words: ``recipe 1a2b3c4d5e6f``, ``system production``."""
+        return f"recipe {self.recipe.hash}" if self.recipe else f"system {self._system.label}"
+
+    @property
+    def source_hash(self) -> str:
+        """The first 12 digits of the hash of its recipe or system."""
+        return self.recipe.hash if self.recipe else self._system.hash[:12]
 
     @property
     def build_hash(self) -> str:
-        """Names the build that was searched."""
-        return self.recipe.index.hash
+        """Names the build that was searched; "" for a system."""
+        return self.recipe.index.hash if self.recipe else ""
+
+    @property
+    def cut(self) -> str:
+        """Names the passages of its rankings. Those of a system are the texts that it returned."""
+        return self.recipe.index.cut if self.recipe else f"run {self.id}"
+
+    @property
+    def _system(self) -> SystemSource:
+        if self.system is None:
+            raise ValueError(f"run {self.id} has neither a recipe nor a system")
+        return self.system
 
     @property
     def code_version(self) -> str:

@@ -11,6 +11,7 @@ from rag.bundles.contents import DocumentEntry, Documents, Edits, Environment, L
 from rag.errors import InvalidInput
 from rag.evaluation.formats import question_files as question_files
 from rag.questions.sets import QuestionSets
+from rag.recipe import Recipe, SearchRecipe
 from rag.results import Run
 from rag.runs.evaluator import USERS, documents_hash
 from rag.search.corpus import filter_digest
@@ -42,16 +43,21 @@ class Packer:
     def pack(self, run_id: str, target: Path, *, with_documents: bool) -> None:
         """Writes the bundle of a run, whole or not at all.
 
-        Raises NotFound, InvalidInput where documents or questions changed since the run, or where
-        the file cannot be written.
+        Raises NotFound, InvalidInput where documents or questions changed since the run, where it
+        measured a system, or where the file cannot be written.
         """
         with self._services.database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
-        self._check(run)
+        if run.recipe is None:
+            raise InvalidInput(
+                f"Run {run.id} measured a system, which a bundle cannot repeat.",
+                "Export its rankings with `export-run`.",
+            )
+        self._check(run, run.recipe.search)
         draft = target.with_name(f".{target.name}.part")
         try:
             with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, content in self._parts(run, target.name, with_documents):
+                for name, content in self._parts(run, run.recipe, target.name, with_documents):
                     archive.writestr(_member(name), content)
             draft.replace(target)
         except OSError as error:
@@ -59,7 +65,7 @@ class Packer:
         finally:
             draft.unlink(missing_ok=True)
 
-    def _check(self, run: Run) -> None:
+    def _check(self, run: Run, search: SearchRecipe) -> None:
         with self._services.database.read() as connection:
             version = questions.get_question_set(
                 connection, self._base_id, run.question_set
@@ -68,11 +74,11 @@ class Packer:
             edits = passage_edits.digest(connection, self._base_id)
             same = documents_hash(ids, edits) == run.documents_hash
             learned = calibrations.of_build(connection, self._base_id, run.build_hash)
-            passing = filter_digest(connection, self._base_id, run.recipe.search)
+            passing = filter_digest(connection, self._base_id, search)
         changed = "documents" if not same else "questions" if version != run.set_version else ""
         if passing != run.filter_digest:
             changed = changed or "tags or dates that its recipe filters by"
-        if run.recipe.search.relevance == "probability":
+        if search.relevance == "probability":
             digest = as_fitted(learned).digest if learned else ""
             changed = changed or (
                 "calibration" if digest != run.environment.get("calibration") else ""
@@ -83,7 +89,9 @@ class Packer:
                 "Evaluate again, and bundle the new run.",
             )
 
-    def _parts(self, run: Run, name: str, with_documents: bool) -> Iterator[tuple[str, bytes]]:
+    def _parts(
+        self, run: Run, recipe: Recipe, name: str, with_documents: bool
+    ) -> Iterator[tuple[str, bytes]]:
         with self._services.database.read() as connection:
             base = bases.by_id(connection, self._base_id).name
             results = runs.results(connection, run.id)
@@ -95,13 +103,13 @@ class Packer:
         environment = Environment(format=contents.FORMAT, made_with=run.environment)
         folder = "" if with_documents else " --documents FOLDER"
         yield contents.README, _README.format(name=name, folder=folder).encode()
-        yield contents.RECIPE, run.recipe.model_dump_json(indent=2).encode()
+        yield contents.RECIPE, recipe.model_dump_json(indent=2).encode()
         yield contents.QUESTIONS, question_files.to_jsonl(labelled).encode()
         yield contents.RESULTS, _json(contents.results(run, base, results))
         yield contents.ENVIRONMENT, _json(environment)
         if edits:
             yield contents.EDITS, _json(Edits(edits=tuple(edits)))
-        if run.recipe.search.relevance == "probability":
+        if recipe.search.relevance == "probability":
             yield from self._calibration(run)
         listed: list[DocumentEntry] = []
         for row, document in self._documents():

@@ -297,7 +297,7 @@ def evaluation(
 
 def headline(run: Run) -> str:
     """Return a one-line summary that identifies a run."""
-    return f"run {run.id}, recipe {run.recipe.hash}, {counted(run.questions, 'question')}"
+    return f"run {run.id}, {run.source}, {counted(run.questions, 'question')}"
 
 
 def _tagged(tag_figures: TagFigures) -> str:

@@ -65,6 +65,15 @@ def relevant_chunks(
     return grades
 
 
+def uncovered_labels(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> list[int]:
+    """Grades of the relevant labels that none of some passages covers."""
+    return [
+        item.grade
+        for item in evidence
+        if item.grade > 0 and not relevant_chunks([item], chunks, all_passages=False)
+    ]
+
+
 def _by_document(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> dict[str, _Offsets]:
     """Rows (start, end, key) by document, sorted."""
     rows: dict[str, list[tuple[int, int, int]]] = {item.document_id: [] for item in evidence}

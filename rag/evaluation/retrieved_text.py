@@ -35,20 +35,19 @@ def ranked_keys(ranked: Sequence[Judged]) -> list[int]:
 
 def span_figures(
     ranked: Sequence[Judged],
-    places: Mapping[int, Span],
+    places: Mapping[str, Span],
     cutoffs: Sequence[int],
     tokens: Ruler | None = None,
 ) -> dict[str, dict[str, float]]:
     """Span metrics by question id, of the questions whose labels are spans.
 
-    ``places`` has the spans of ``ranked_keys``; a passage that is gone counts as no text. In
+    ``places`` has the spans of ranked passages by id; one that is gone counts as no text. In
     characters, and with a ruler for ``tokens`` in these too.
     """
     rulers = {_CHARACTERS: by_characters} | ({_TOKENS: tokens} if tokens else {})
     figures: dict[str, dict[str, float]] = {}
     for item in filter(_by_span, ranked):
-        keys = (int(name, 16) for name in item.ids)
-        spans = [places.get(key, _GONE) for key in keys]
+        spans = [places.get(name, _GONE) for name in item.ids]
         figures[item.question.id] = {
             f"{prefix}{name.removeprefix(_CHARACTERS)}": value
             for prefix, ruler in rulers.items()

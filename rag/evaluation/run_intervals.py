@@ -12,9 +12,14 @@ from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.evaluation.judging import Spans
 from rag.evaluation.pooling.bounds import DifferenceBounds, OpenPair, difference_bounds
-from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
+from rag.evaluation.relevance import (
+    best_grades,
+    judged_by_document,
+    relevant_chunks,
+    uncovered_labels,
+)
 from rag.evaluation.unjudged import judged_passages
-from rag.results import QuestionResult
+from rag.results import FOREIGN, QuestionResult
 from rag.types import Floats, Question
 
 _REFUSALS = {"correct_refusal": False, "false_refusal": True}
@@ -152,12 +157,18 @@ def unjudged_share(
     spans: Spans,
     k: int,
     current: bool = True,
+    *,
+    of_system: bool = False,
 ) -> UnjudgedShare | None:
     """From the ids that came back, best first, by question id; None without labelled questions.
 
-    ``spans`` has the passages of all labelled documents, as the run cut them.
+    ``spans`` has the passages of all labelled documents, as the run cut them. The passages
+    ``of_system`` are only those that it returned.
     """
-    graded_questions = [(question.id, *graded(question, spans)) for question in questions]
+    returned = rankings if of_system else {}
+    graded_questions = [
+        (question.id, *graded(question, spans, returned.get(question.id))) for question in questions
+    ]
     rows = [row for row in graded_questions if row[0] in rankings and any(row[1].values())]
     if not rows:
         return None
@@ -208,16 +219,33 @@ def highest_grade(questions: Sequence[Question]) -> int:
     return max([1, *(item.grade for question in questions for item in question.evidence)])
 
 
-def graded(question: Question, spans: Spans) -> tuple[dict[str, int], set[str]]:
-    """Grades by id, and the ids that labels cover, of passages or documents."""
+def graded(
+    question: Question, spans: Spans, returned: Collection[str] | None = None
+) -> tuple[dict[str, int], set[str]]:
+    """Grades by id, and the ids that labels cover, of passages or documents.
+
+    ``returned`` has the ids that a system returned, whose other passages are unknown: a label that
+    none of them covers counts as a passage of its own, and texts of no document are not relevant.
+    """
+    foreign = {name for name in returned or () if name.startswith(FOREIGN)}
     if judged_by_document(question):
         grades = best_grades(question)
-        return grades, set(grades)
+        return grades, grades.keys() | foreign
     names = dict.fromkeys(item.document_id for item in question.evidence)
     rows = [(key, name, start, end) for name in names for key, start, end in spans.get(name, ())]
-    grades_by_key = relevant_chunks(question.evidence, rows)
-    judged = {f"{key:016x}" for key in judged_passages(question, rows)}
-    return {f"{key:016x}": grade for key, grade in grades_by_key.items()}, judged
+    if returned is None:
+        grades_by_key = relevant_chunks(question.evidence, rows)
+        judged = {f"{key:016x}" for key in judged_passages(question, rows)}
+        return {f"{key:016x}": grade for key, grade in grades_by_key.items()}, judged
+    rows = [row for row in rows if f"{row[0]:016x}" in returned]
+    grades_by_key = relevant_chunks(question.evidence, rows, all_passages=False)
+    judged_keys = judged_passages(question, rows, all_passages=False)
+    uncovered = {
+        f"label {number}": grade
+        for number, grade in enumerate(uncovered_labels(question.evidence, rows))
+    }
+    judged = {f"{key:016x}" for key in judged_keys} | foreign | uncovered.keys()
+    return {f"{key:016x}": grade for key, grade in grades_by_key.items()} | uncovered, judged
 
 
 def with_zeros(grades: Mapping[str, int], judged: Collection[str]) -> dict[str, int]:

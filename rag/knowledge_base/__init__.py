@@ -82,7 +82,7 @@ from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passage_edits
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
-from rag.systems.measuring import SystemMeasurements
+from rag.systems.measuring import SystemRuns
 from rag.tours import Tours
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
@@ -139,7 +139,7 @@ class KnowledgeBase:
         self.reports = Reports(services, base.id)
         self.gate = Gate(services, base.id)
         self.tuning = Tuning(services, jobs, base.id)
-        self.systems = SystemMeasurements(services, base.id)
+        self.system_runs = SystemRuns(services, base.id)
         self.maps = BaseMaps(maps, jobs, base.id)
         self.members = Members(services.database, base.id)
         self.links = Links(services.database, base.id)

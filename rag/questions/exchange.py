@@ -162,7 +162,7 @@ class Exchange:
             item.question_id: [(names.get(key, key), score) for key, score, _ in item.ranking]
             for item in results
         }
-        return trec.write_run(rankings, f"touchstone-{run.recipe.hash}")
+        return trec.write_run(rankings, f"touchstone-{run.source_hash}")
 
     @operation("viewer", audit="export", audited_arguments=ALL)
     def export_run_qrels(self, run_id: str) -> str:
@@ -178,7 +178,7 @@ class Exchange:
             questions = [item for item in usable if item.id in ranked]
             judged = {evidence.document_id for item in questions for evidence in item.evidence}
             names = documents.names(connection, self._base_id, sorted(judged))
-            cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
+            cut_id = builds.cut_id(connection, self._base_id, run.cut)
             spans = passages.spans(connection, self._base_id, cut_id, sorted(judged))
         return trec.write_qrels({item.id: _grades(item, names, spans) for item in questions})
 

@@ -122,7 +122,7 @@ class JudgingQueue:
     ) -> list[Spans]:
         """The passages of all labelled documents, as each run cuts them."""
         ids = sorted({evidence.document_id for item in questions for evidence in item.evidence})
-        cuts = {builds.cut_id(connection, self._base_id, run.recipe.index.cut) for run in pair}
+        cuts = {builds.cut_id(connection, self._base_id, run.cut) for run in pair}
         return [passages.spans(connection, self._base_id, cut_id, ids) for cut_id in cuts]
 
     def _chunks(
@@ -132,7 +132,7 @@ class JudgingQueue:
         chunks: dict[str, Chunk] = {}
         for number, run in enumerate(pair):
             ids = {item for both in rankings.values() for item in both[number]}
-            chunks |= passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
+            chunks |= passages.passages_by_id(connection, self._base_id, run.cut, ids)
         return chunks
 
     def _shown(

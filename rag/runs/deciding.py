@@ -17,7 +17,7 @@ from rag.operation import operation
 from rag.questions.judging_queue import origin_of
 from rag.questions.label_edits import label_span, store_label
 from rag.questions.sets import counted_edit
-from rag.results import Run
+from rag.results import FOREIGN, Run
 from rag.runs.loaded import Loaded
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
@@ -249,7 +249,13 @@ class Decisions:
         spans: dict[str, tuple[str, int, int | None]] = {}
         for number, loaded in enumerate(pair):
             ids = {item for both in rankings.values() for item in both[number]}
-            cut = loaded.run.recipe.index.cut
+            if any(item.startswith(FOREIGN) for item in ids):
+                raise InvalidInput(
+                    f"Run {loaded.run.id} has texts that are in no document, so they cannot be "
+                    "labelled.",
+                    "Add the documents that the system searches, and evaluate it again.",
+                )
+            cut = loaded.run.cut
             chunks = passages.passages_by_id(connection, self._base_id, cut, ids)
             spans |= {
                 name: (chunk.document_id, chunk.start, chunk.end) for name, chunk in chunks.items()
@@ -285,7 +291,7 @@ class Decisions:
             }
         )
         spans: dict[str, set[tuple[int, int, int]]] = {}
-        for cut in {run.recipe.index.cut for run in pair}:
+        for cut in {run.cut for run in pair}:
             cut_id = builds.cut_id(connection, self._base_id, cut)
             spans_of_cut = passages.spans(connection, self._base_id, cut_id, labelled)
             for name, triples in spans_of_cut.items():

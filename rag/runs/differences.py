@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from rag.evaluation.report.words import counted, setting
 from rag.recipe import Recipe
@@ -21,14 +22,15 @@ _DISTINGUISHED = frozenset({"answers", "filtered", "touchstone", EDITS, PROMPTS}
 class RunDifferences:
     """The differences of a run from an earlier run or its baseline.
 
-    ``recipe`` has a phrase for each field of retrieval. ``data`` names the differing inputs of the
-    measurement: ``questions``, ``labels``, ``documents``, ``filtered documents``. ``sentences``
-    describe all differences except those of the recipe.
+    ``recipe`` has a phrase for each field of retrieval, or one for another system. ``data`` names
+    the differing inputs of the measurement: ``questions``, ``labels``, ``documents``, ``filtered
+    documents``. ``sentences`` describe all differences except those of the recipe.
     """
 
     recipe: tuple[str, ...]
     data: tuple[str, ...]
     sentences: tuple[str, ...]
+    source: Literal["recipe", "system"] = "recipe"
 
     @property
     def comparable(self) -> bool:
@@ -47,9 +49,9 @@ class RunDifferences:
     def phrase(self) -> str:
         """Everything in one line, for people."""
         besides = " ".join(self.sentences)
-        changed = f"{', '.join(self.recipe)}." if self.recipe else "the same recipe."
+        changed = f"{', '.join(self.recipe)}." if self.recipe else f"the same {self.source}."
         if not self.sentences and not self.recipe:
-            return "the same recipe, questions, labels, documents and code."
+            return f"the same {self.source}, questions, labels, documents and code."
         return f"{changed} {besides}".strip()
 
 
@@ -59,7 +61,8 @@ def differences(
     """Return the differences of ``run`` from ``before``, given the questions of each."""
     data = dict(_data(run, before, questions, questions_before))
     besides = (*data.values(), *_surroundings(run, before))
-    return RunDifferences(recipe_chips(before.recipe, run.recipe), tuple(data), besides)
+    source: Literal["recipe", "system"] = "recipe" if run.recipe else "system"
+    return RunDifferences(source_chips(before, run), tuple(data), besides, source)
 
 
 def _data(
@@ -106,6 +109,15 @@ def _surroundings(run: Run, before: Run) -> list[str]:
     return sentences
 
 
+def source_chips(before: Run, run: Run) -> tuple[str, ...]:
+    """Return the retrieval changes of a run, or one phrase if a system is among the two."""
+    if before.recipe and run.recipe:
+        return recipe_chips(before.recipe, run.recipe)
+    if before.source_hash == run.source_hash:
+        return ()
+    return (f"{before.source} → {run.source}",)
+
+
 def recipe_chips(before: Recipe, recipe: Recipe) -> tuple[str, ...]:
     """Return the retrieval changes of ``recipe``, one per field: ``"dense weight 0.6 → 0.8"``."""
     return tuple(
@@ -117,8 +129,8 @@ def recipe_chips(before: Recipe, recipe: Recipe) -> tuple[str, ...]:
 
 def _filters_moved(run: Run, before: Run) -> bool:
     """Whether tags or dates changed below two runs that filter alike."""
-    alike = all(
-        getattr(run.recipe.search, name) == getattr(before.recipe.search, name)
-        for name in OF_DOCUMENTS
-    )
+    if run.recipe is None or before.recipe is None:
+        return False
+    now, then = run.recipe.search, before.recipe.search
+    alike = all(getattr(now, name) == getattr(then, name) for name in OF_DOCUMENTS)
     return alike and run.filter_digest != before.filter_digest

@@ -6,7 +6,7 @@ import hashlib
 import platform
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -32,7 +32,7 @@ from rag.runs.doubts import correct_doubts
 from rag.runs.version import code_version
 from rag.search.snapshot import SearchSnapshot, take_complete_snapshot
 from rag.services import Services
-from rag.storage import bases, documents, passage_edits, passages, runs
+from rag.storage import Connection, Database, bases, documents, passage_edits, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
 from rag.types import Keys, ProgressCallback, Question, Vectors
@@ -142,14 +142,7 @@ class Evaluator:
             seconds=spent + time.perf_counter() - started,
             created=datetime.now(UTC),
         )
-        with self._services.database.write() as connection:
-            bases.hold(connection, self._base_id)
-            sets = question_rows.list_question_sets(connection, self._base_id)
-            names = {row.id: row.name for row in sets}  # the set may have been renamed meanwhile
-            run = replace(run, question_set=names.get(question_set.id, set_name))
-            if not runs.run_exists(connection, run.id):
-                runs.insert_run(connection, run, results)
-        return Evaluation(run, tuple(results))
+        return store_run(self._services.database, run, question_set, results)
 
     def _identical(self, questions: Sequence[Question], index: Index) -> dict[str, Keys]:
         """The passages of the document whose name is a question's id, by that id."""
@@ -168,7 +161,7 @@ class Evaluator:
             "fallbacks": fallbacks.described(),
             EDITS: edits,
         }
-        return _environment() | {name: value for name, value in more.items() if value}
+        return code_and_machine() | {name: value for name, value in more.items() if value}
 
     @operation("guest")
     def questions(
@@ -274,7 +267,8 @@ class Evaluator:
         self, ranked: Sequence[Judged], cutoffs: Sequence[int], index: Index, in_tokens: bool
     ) -> dict[str, dict[str, float]]:
         with self._services.database.read() as connection:
-            places = passages.places(connection, index.cut_id, ranked_keys(ranked))
+            by_key = passages.places(connection, index.cut_id, ranked_keys(ranked))
+            places = {f"{key:016x}": place for key, place in by_key.items()}
             if not in_tokens:
                 return span_figures(ranked, places, cutoffs)
             tokenizer = self._services.models.embedder(IndexRecipe().embedder).tokenizer
@@ -310,6 +304,28 @@ def _merged(
 ) -> dict[str, Mapping[str, float]]:
     names = dict.fromkeys((*doubts, *beside))
     return {name: {**doubts.get(name, {}), **beside.get(name, {})} for name in names}
+
+
+def store_run(
+    database: Database,
+    run: Run,
+    question_set: QuestionSet,
+    results: Sequence[QuestionResult],
+    beside: Callable[[Connection, Run], None] = lambda _connection, _run: None,
+) -> Evaluation:
+    """Store a run, unless there is one with its id, and what is stored ``beside`` it.
+
+    Raises NotFound where the base was deleted.
+    """
+    with database.write() as connection:
+        bases.hold(connection, run.base_id)
+        sets = question_rows.list_question_sets(connection, run.base_id)
+        names = {row.id: row.name for row in sets}  # the set may have been renamed meanwhile
+        run = replace(run, question_set=names.get(question_set.id, run.question_set))
+        if not runs.run_exists(connection, run.id):
+            runs.insert_run(connection, run, results)
+            beside(connection, run)
+    return Evaluation(run, tuple(results))
 
 
 def new_run_id() -> str:
@@ -355,8 +371,8 @@ def _select(
     )
 
 
-def _environment() -> dict[str, str]:
-    """The code and the machine."""
+def code_and_machine() -> dict[str, str]:
+    """Return the versions that decide metrics, and the machine, as the environment of a run."""
     return {
         "touchstone": code_version(),
         "python": platform.python_version(),

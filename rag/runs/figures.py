@@ -60,13 +60,14 @@ class RunFigures:
             run = loaded.run
             question_set, questions = questions_of_set(connection, self._base_id, run.question_set)
             ids = sorted({item.document_id for question in questions for item in question.evidence})
-            cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
+            cut_id = builds.cut_id(connection, self._base_id, run.cut)
             spans = passages.spans(connection, self._base_id, cut_id, ids)
         rankings = {
             name: [key for key, *_ in item.ranking] for name, item in loaded.results.items()
         }
         current = question_set.version == run.set_version
-        return unjudged_share(questions, rankings, spans, k, current)
+        of_system = run.system is not None
+        return unjudged_share(questions, rankings, spans, k, current, of_system=of_system)
 
     @operation("guest")
     def plan(self, set_name: str, metric: str = LEADING) -> Plan:

@@ -139,7 +139,7 @@ class RunHistory:
     def remove(self, run_id: str) -> None:
         """Deletes a run. Raises NotFound."""
         with self._database.write() as connection:
-            runs.remove(connection, runs.get(connection, self._base_id, run_id).id)
+            runs.remove(connection, runs.get(connection, self._base_id, run_id))
 
     @operation("editor", audit="evaluation")
     def describe(
@@ -335,7 +335,8 @@ class RunHistory:
         figures = same_questions(run.figures(metric, None), run, before.texts)
         comparison = compare(metric, figures, before.figures(metric, None), groups=groups)
         data = [part for part in between.data if part != "questions"]
-        if run.run.build_hash == before.run.build_hash and labels_moved(run, before, figures):
+        same_build = run.run.recipe and run.run.build_hash == before.run.build_hash
+        if same_build and labels_moved(run, before, figures):
             data = list(dict.fromkeys([*data, "labels"]))
         obstacle = replace(between, data=tuple(data)).obstacle
         by_labels = {metric: replace(comparison, obstacle=obstacle)}

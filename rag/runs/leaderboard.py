@@ -10,7 +10,7 @@ import numpy as np
 from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.results import Run
-from rag.runs.differences import QuestionTexts, differences, recipe_chips
+from rag.runs.differences import QuestionTexts, differences, source_chips
 from rag.runs.recipe_names import run_name
 
 Figures = Mapping[str, Mapping[str, float]]
@@ -22,8 +22,8 @@ class LeaderboardRow:
     """A run in one metric, with what people call it.
 
     ``chips`` say how its recipe differs from the baseline's, or, without a baseline, from that of
-    the first run. ``value`` is the mean over questions and ``interval`` its 95% interval; both
-    None where the run did not measure the metric.
+    the first run, or that another system was measured. ``value`` is the mean over questions and
+    ``interval`` its 95% interval; both None where the run did not measure the metric.
 
     ``differs`` names what was measured on and is not that of the reference: the baseline, or,
     without one, the newest run. ``place`` counts from 1 among the runs that are comparable with
@@ -66,7 +66,7 @@ def leaderboard(
             name=run_name(run, names),
             value=run.metrics.get(metric),
             interval=_interval(run, metric, figures[run.id], groups),
-            chips=recipe_chips(first.recipe, run.recipe),
+            chips=source_chips(first, run),
             is_baseline=baseline is not None and run.id == baseline.id,
             differs=differences(run, reference, questions[run.id], questions[reference.id]).data,
             place=None,

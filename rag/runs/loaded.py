@@ -31,8 +31,12 @@ class Loaded:
     def read(
         cls, connection: Connection, base_id: int, run_id: str, depth: int | None = None
     ) -> Loaded:
-        """With at least the first ``depth`` of each ranking, None for all. Raises NotFound."""
+        """With at least the first ``depth`` of each ranking, None for all. Raises NotFound.
+
+        The passages of a system are known from its rankings alone, which are read whole.
+        """
         run = runs.get(connection, base_id, run_id)
+        depth = None if run.system else depth
         if depth is not None and depth <= DEPTH:
             key = str(connection.engine.url), run.id
             return cls(run, _kept.get(key, lambda: _results(connection, run.id, DEPTH)))

@@ -88,7 +88,7 @@ class Parity:
                 f"The runs {run.id} and {other.id} have no question in common.",
                 "Evaluate both recipes on one question set.",
             )
-        same_cut = run.recipe.index.cut == other.recipe.index.cut
+        same_cut = run.cut == other.cut
         rows = [
             _agreement(key, before, after, same_cut)
             for key, before, after in zip(common, *rankings, strict=True)
@@ -101,7 +101,7 @@ class Parity:
         self, connection: Connection, run: Run, results: Sequence[QuestionResult]
     ) -> list[list[RankedSpan]]:
         ids = {entry[0] for result in results for entry in result.ranking}
-        chunks = passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
+        chunks = passages.passages_by_id(connection, self._base_id, run.cut, ids)
         return [[ranked_span(entry[0], chunks) for entry in result.ranking] for result in results]
 
 

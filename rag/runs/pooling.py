@@ -85,12 +85,12 @@ def _questions(
 
 
 def _same_cut(run: Run, other: Run) -> bool:
-    return run.recipe.index.cut == other.recipe.index.cut
+    return run.cut == other.cut
 
 
 def _spans(connection: Connection, base_id: int, run: Run, questions: Sequence[Question]) -> Spans:
     ids = sorted({item.document_id for question in questions for item in question.evidence})
-    cut_id = builds.cut_id(connection, base_id, run.recipe.index.cut)
+    cut_id = builds.cut_id(connection, base_id, run.cut)
     return passages.spans(connection, base_id, cut_id, ids)
 
 
@@ -110,11 +110,17 @@ def _judged(
         name = question.id
         if name not in run.results or name not in other.results:
             continue
-        grades = with_zeros(*graded(question, mine))
-        others = grades if same_cut else with_zeros(*graded(question, theirs))
+        grades = others = with_zeros(*graded(question, mine, _returned(run, name)))
+        if not same_cut:
+            others = with_zeros(*graded(question, theirs, _returned(other, name)))
         if any(grade > 0 for grade in grades.values()):
             judged[name] = JudgedRankings(_ids(run, name), _ids(other, name), grades, others)
     return judged
+
+
+def _returned(run: Loaded, question_id: str) -> list[str] | None:
+    """All that is known of the passages of a system; None for a recipe."""
+    return _ids(run, question_id) if run.run.system else None
 
 
 def _ids(run: Loaded, question_id: str) -> list[str]:

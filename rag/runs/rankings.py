@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag.errors import NotFound
 from rag.operation import operation
-from rag.results import QuestionResult, Run
+from rag.results import FOREIGN, QuestionResult, Run
 from rag.storage import Connection, Database, documents, passages, runs
 from rag.types import Chunk
 
@@ -20,7 +20,8 @@ class RankedPassage:
 
     ``chunk`` is None for a whole document and for a passage that is not stored any more;
     ``document`` is "" where the document is gone. ``other`` is the rank of the same passage in the
-    ranking that this one is compared with, None where it has none.
+    ranking that this one is compared with, None where it has none. ``foreign`` is what a system
+    returned and no document contains; None for passages and documents.
     """
 
     rank: int
@@ -29,6 +30,7 @@ class RankedPassage:
     document: str
     chunk: Chunk | None
     other: int | None = None
+    foreign: str | None = None
 
     @property
     def chunk_id(self) -> str | None:
@@ -76,19 +78,20 @@ class Rankings:
             before = self._read(connection, baseline_id, question_id)
             chunks = [self._chunks(connection, run, result) for run, result in (before, after)]
             names = self._names(connection, chunks, (before[1], after[1]))
+            foreign = [_foreign(connection, *side) for side in (before, after)]
         first, second = (
             [ranked_span(entry[0], by_key) for entry in result.ranking]
             for (_, result), by_key in zip((before, after), chunks, strict=True)
         )
-        find = same if before[0].recipe.index.cut == after[0].recipe.index.cut else similar
+        find = same if before[0].cut == after[0].cut else similar
         others = [
             [find(place, second) for place in first],
             [find(place, first) for place in second],
         ]
         return SideBySide(
             after[1].text,
-            _ranked(before[1], others[0], chunks[0], names, depth),
-            _ranked(after[1], others[1], chunks[1], names, depth),
+            _ranked(before[1], others[0], chunks[0], names, foreign[0])[:depth],
+            _ranked(after[1], others[1], chunks[1], names, foreign[1])[:depth],
         )
 
     def _read(
@@ -102,7 +105,7 @@ class Rankings:
 
     def _chunks(self, connection: Connection, run: Run, result: QuestionResult) -> dict[str, Chunk]:
         ids = [entry[0] for entry in result.ranking]
-        return passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
+        return passages.passages_by_id(connection, self._base_id, run.cut, ids)
 
     def _names(
         self,
@@ -115,18 +118,27 @@ class Rankings:
         return documents.names(connection, self._base_id, sorted(ids))
 
 
+def _foreign(connection: Connection, run: Run, result: QuestionResult) -> dict[str, str]:
+    """Texts of the results that no document contains, by id; "" where none is stored."""
+    ids = [name for name, *_ in result.ranking if name.startswith(FOREIGN)]
+    return dict.fromkeys(ids, "") | runs.foreign_texts(connection, run.id, ids)
+
+
 def _ranked(
     result: QuestionResult,
     others: Sequence[int | None],
     chunks: dict[str, Chunk],
     names: dict[str, str],
-    depth: int,
+    foreign: dict[str, str],
 ) -> tuple[RankedPassage, ...]:
     passages = []
-    for index, (name, score, grade) in enumerate(result.ranking[:depth]):
+    for index, (name, score, grade) in enumerate(result.ranking):
         chunk = chunks.get(name)
         document = names.get(chunk.document_id if chunk else name, "")
-        passages.append(RankedPassage(index + 1, score, grade, document, chunk, others[index]))
+        text = foreign.get(name)
+        passages.append(
+            RankedPassage(index + 1, score, grade, document, chunk, others[index], text)
+        )
     return tuple(passages)
 
 

@@ -52,8 +52,9 @@ def recipe_name(recipe: Recipe, names: Mapping[str, str]) -> str:
 
 
 def run_name(run: Run, names: Mapping[str, str]) -> str:
-    """The first line of a run's note, else the name of its recipe."""
-    return run.note.partition("\n")[0] or recipe_name(run.recipe, names)
+    """The first line of a run's note, else the name of its recipe or system."""
+    source = recipe_name(run.recipe, names) if run.recipe else run.source
+    return run.note.partition("\n")[0] or source
 
 
 def described(recipe: Recipe) -> str:

@@ -19,7 +19,7 @@ from rag.evaluation.report import (
 from rag.evaluation.run_intervals import UnjudgedShare
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
-from rag.results import QuestionResult, Run
+from rag.results import FOREIGN, QuestionResult, Run
 from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.groups import groups_of_set
@@ -29,7 +29,16 @@ from rag.runs.trials import looked
 from rag.search.corpus import filter_digest
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
-from rag.storage import Connection, bases, builds, documents, passage_edits, passages, questions
+from rag.storage import (
+    Connection,
+    bases,
+    builds,
+    documents,
+    passage_edits,
+    passages,
+    questions,
+    runs,
+)
 from rag.storage.questions import LabelledQuestion
 
 _MISSES = 6
@@ -65,7 +74,7 @@ class Reports:
         metric = _metric(run)
         with self._services.database.read() as connection:
             misses = self._misses(connection, run, results, metric)
-            built = builds.passages_of(connection, self._base_id, run.recipe.index.cut)
+            built = builds.passages_of(connection, self._base_id, run.cut)
             notes = self._notes(connection, run)
             groups = groups_of_set(connection, self._base_id, run.question_set)
             name = bases.by_id(connection, self._base_id).name
@@ -74,13 +83,13 @@ class Reports:
             run=run,
             results=results,
             passages=built,
-            threshold=self._threshold(run.recipe),
+            threshold=self._threshold(run.recipe) if run.recipe else None,
             metric=metric,
             misses=misses,
             baseline=self._baseline(run, baseline_id, metric) if baseline_id else None,
             notes=notes,
             unjudged=self._unjudged(run, metric),
-            calibrated=self._calibrated(run.recipe),
+            calibrated=self._calibrated(run.recipe) if run.recipe else None,
             groups=groups,
         )
 
@@ -145,7 +154,9 @@ class Reports:
         edits = passage_edits.digest(connection, self._base_id)
         if documents_hash(ids, edits) != run.documents_hash:
             notes.append("The documents have changed since this run.")
-        elif run.filter_digest != filter_digest(connection, self._base_id, run.recipe.search):
+        elif run.recipe and run.filter_digest != filter_digest(
+            connection, self._base_id, run.recipe.search
+        ):
             notes.append("Tags or dates that its recipe filters by have changed since this run.")
         return tuple(notes)
 
@@ -177,12 +188,16 @@ class Reports:
     ) -> dict[str, tuple[str, str]]:
         """(document name, text) of what came first, by the id of a passage or document."""
         ids = {entry[0] for item in results for entry in item.ranking[:_SHOWN]}
-        chunks = passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
+        chunks = passages.passages_by_id(connection, self._base_id, run.cut, ids)
         document_ids = ids | {chunk.document_id for chunk in chunks.values()}
         names = documents.names(connection, self._base_id, sorted(document_ids))
-        return {name: (title, "") for name, title in names.items()} | {
-            chunk.id: (names[chunk.document_id], chunk.text) for chunk in chunks.values()
-        }
+        foreign = [name for name in ids if name.startswith(FOREIGN)]
+        foreign_texts = runs.foreign_texts(connection, run.id, foreign)
+        return (
+            {name: (title, "") for name, title in names.items()}
+            | {chunk.id: (names[chunk.document_id], chunk.text) for chunk in chunks.values()}
+            | {name: ("in no document", foreign_texts.get(name, "")) for name in foreign}
+        )
 
 
 def _metric(run: Run) -> str:

@@ -77,7 +77,7 @@ def compared(
         kind="comparison",
         metric=metric,
         alternatives=alternatives,
-        recipes=(baseline.recipe.hash,),
+        recipes=(baseline.source_hash,),
         split_seed=seed,
         split_share=share,
     )
@@ -92,6 +92,6 @@ def looked(database: Database, kind: str, run: Run, baseline: Run, metric: str) 
         kind=kind,
         metric=metric,
         alternatives=1,
-        recipes=(run.recipe.hash, baseline.recipe.hash),
+        recipes=(run.source_hash, baseline.source_hash),
     )
     TrialLog(database, baseline.base_id).note(run.question_set, look)

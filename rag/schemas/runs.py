@@ -12,11 +12,23 @@ from rag.storage.quality.answers import RunAnswer
 from rag.types import Cost
 
 
+class SystemSourceData(Schema):
+    """The system that a run measured, and what came of the texts and questions."""
+
+    kind: str
+    name: str
+    version: int = Field(description="counts the definitions of a stored system; 0 for others")
+    hash: str = Field(description="SHA-256 of its definition, or of the file with its results")
+    located: dict[str, int] = Field(description="returned texts by how they were located")
+    errors: dict[str, str] = Field(description="the reason by id of each question that failed")
+
+
 class MeasuredData(Schema):
-    """The metrics of a run."""
+    """The metrics of a run, which measured a recipe or a system."""
 
     run: str = attribute("id")
-    recipe: str = attribute("recipe", "hash")
+    recipe: str | None = attribute("recipe_hash", description="its hash; null for a system")
+    system: SystemSourceData | None
     set: str = attribute("question_set")
     questions: int
     metrics: dict[str, float]

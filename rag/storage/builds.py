@@ -28,7 +28,7 @@ class BuildRow:
 
 def ensure(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
     """Registers a build where it is not known yet; returns the id of its cut."""
-    cut_id = _ensure_cut(connection, base_id, recipe.cut)
+    cut_id = ensure_cut(connection, base_id, recipe.cut)
     values = {
         "base_id": base_id,
         "hash": recipe.hash,
@@ -40,7 +40,8 @@ def ensure(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
     return cut_id
 
 
-def _ensure_cut(connection: Connection, base_id: int, name: str) -> int:
+def ensure_cut(connection: Connection, base_id: int, name: str) -> int:
+    """Registers a cut where there is none of this name; returns its id."""
     insert_missing(connection, cut, {"base_id": base_id, "name": name})
     statement = select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
     return int(connection.execute(statement).scalar_one())

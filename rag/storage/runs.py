@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy import (
@@ -26,10 +26,10 @@ from sqlalchemy import (
 
 from rag.errors import NotFound
 from rag.recipe import Recipe
-from rag.results import QuestionResult, Run
-from rag.storage.rows import insert_for, insert_or_replace, read, values
+from rag.results import QuestionResult, Run, SystemSource
+from rag.storage.rows import insert_for, insert_or_replace, listable, read, values
 from rag.storage.tables import base_id as owned
-from rag.storage.tables import baseline, metadata, run, run_question
+from rag.storage.tables import baseline, cut, foreign_text, metadata, run, run_question
 
 # What was tried on a question set, once each: ``look`` names what makes it the same as before, and
 # those of one ``family`` share the risk of a false winner in the order of their ids.
@@ -75,8 +75,9 @@ def insert_run(connection: Connection, value: Run, results: Sequence[QuestionRes
     new = values(
         run,
         value,
-        recipe=value.recipe.model_dump(mode="json"),
-        recipe_hash=value.recipe.hash,
+        recipe=value.recipe.model_dump(mode="json") if value.recipe else None,
+        recipe_hash=value.recipe_hash or "",
+        system=asdict(value.system) if value.system else None,
         build_hash=value.build_hash,
         metrics=dict(value.metrics),
         environment=dict(value.environment),
@@ -229,9 +230,35 @@ def looks(connection: Connection, base_id: int, question_set: str) -> list[Trial
     return [read(Trial, row, recipes=tuple(row.recipes)) for row in rows]
 
 
-def remove(connection: Connection, run_id: str) -> None:
-    """Deletes a run; a question set that it was the baseline of is left without one."""
-    connection.execute(delete(run).where(run.c.id == run_id))
+def insert_foreign_texts(
+    connection: Connection, run_id: str, texts: Iterable[tuple[str, str]]
+) -> None:
+    """Stores ids and texts of results that no document contains."""
+    rows = [{"run_id": run_id, "id": name, "text": text} for name, text in texts]
+    if rows:
+        connection.execute(insert(foreign_text), rows)
+
+
+def foreign_texts(connection: Connection, run_id: str, ids: Sequence[str]) -> dict[str, str]:
+    """Texts of results that no document contains, by their id; those without text are absent."""
+    by_id: dict[str, str] = {}
+    for part in listable(ids):
+        statement = select(foreign_text.c.id, foreign_text.c.text).where(
+            foreign_text.c.run_id == run_id, foreign_text.c.id.in_(part)
+        )
+        by_id.update({row.id: row.text for row in connection.execute(statement)})
+    return by_id
+
+
+def remove(connection: Connection, value: Run) -> None:
+    """Deletes a run; a question set that it was the baseline of is left without one.
+
+    The passages of a system go with its run.
+    """
+    connection.execute(delete(run).where(run.c.id == value.id))
+    if value.system is not None:
+        mine = (cut.c.base_id == value.base_id) & (cut.c.name == value.cut)
+        connection.execute(delete(cut).where(mine))
 
 
 def _unknown(run_id: str) -> NotFound:
@@ -239,4 +266,10 @@ def _unknown(run_id: str) -> NotFound:
 
 
 def _run(row: Row[tuple[object, ...]]) -> Run:
-    return read(Run, row, recipe=Recipe.restore(row.recipe), tags=tuple(row.tags))
+    return read(
+        Run,
+        row,
+        recipe=Recipe.restore(row.recipe) if row.recipe else None,
+        system=SystemSource(**row.system) if row.system else None,
+        tags=tuple(row.tags),
+    )

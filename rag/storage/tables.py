@@ -254,9 +254,12 @@ run = Table(
     base_id(),
     Column("question_set", String, nullable=False),
     Column("set_version", Integer, nullable=False),
+    # Of a system: "", null in JSON and "".
     Column("recipe_hash", String(12), nullable=False),
     Column("recipe", JSON, nullable=False),
     Column("build_hash", String(12), nullable=False),
+    # In the place of a recipe: the system that was measured.
+    Column("system", JSON(none_as_null=True)),
     Column("base_version", Integer, nullable=False),
     Column("documents", Integer, nullable=False),
     Column("documents_hash", String(64), nullable=False),
@@ -294,6 +297,15 @@ run_question = Table(
     Column("found", Integer, nullable=False),
     Column("relevant", Integer, nullable=False),
     Column("cut_rank", Integer),
+)
+
+# Texts that a system returned and no document contains, by their id in the rankings of the run.
+foreign_text = Table(
+    "foreign_text",
+    metadata,
+    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", String(24), primary_key=True),
+    Column("text", Text, nullable=False),
 )
 
 # How relevance reads as a probability in a build, learned from the labels of a question set.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
@@ -134,20 +134,21 @@ class Aligner:
         """Return the places where all letters of a text stand in their order."""
         length = len(wanted.text)
         if length < self._fingerprints.guaranteed:
-            return self._scanned(wanted.text, named)
+            everything = range(len(self._sources)) if self._characters <= _CACHED else ()
+            return self._scanned(wanted.text, list(dict.fromkeys([*sorted(named), *everything])))
         texts, places, mine = self._fingerprints.shared(shingle_hashes(wanted.text), _MOST_PLACES)
+        # Of a text that many documents have alike, the named ones might not be among the compared.
         candidates = _most_frequent(texts, places - mine)
-        return [
+        return self._scanned(wanted.text, sorted(named)) or [
             _Place(document, start, start + length)
             for document, start in sorted(candidates)
             if self._document(document)[1].text.startswith(wanted.text, start)
         ]
 
-    def _scanned(self, letters: str, named: set[int]) -> list[_Place]:
-        """Return the places of a short text, which may have no fingerprint."""
-        everything = range(len(self._sources)) if self._characters <= _CACHED else ()
+    def _scanned(self, letters: str, numbers: Sequence[int]) -> list[_Place]:
+        """Return the places of a text in some documents, without its fingerprints."""
         places = list[_Place]()
-        for number in dict.fromkeys([*sorted(named), *everything]) if letters else ():
+        for number in numbers if letters else ():
             text = self._document(number)[1].text
             start = text.find(letters)
             while start >= 0 and len(places) < _MOST_EQUAL:

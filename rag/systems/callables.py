@@ -5,12 +5,16 @@ Retrievers are recognised by their methods and results. None of these packages i
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rag.errors import InvalidInput, TouchstoneError
+from rag.results import SystemSource
 from rag.systems.formats.shapes import result_of, results_of
 from rag.systems.returned import Returned
 from rag.types import ProgressCallback, Question
@@ -53,6 +57,14 @@ def retriever(name: str) -> Callable[[str], Any]:
         raise InvalidInput(f"{name!r} is neither a function nor a retriever.", hint)
     call: Callable[[str], Any] = target
     return call
+
+
+def callable_source(name: str) -> SystemSource:
+    """The source of a run that ``name`` was measured in: the hash is of it and of its module."""
+    module = sys.modules.get(name.partition(":")[0])
+    file = getattr(module, "__file__", None)
+    code = Path(file).read_bytes() if file and Path(file).is_file() else b""
+    return SystemSource("callable", name, hashlib.sha256(name.encode() + code).hexdigest())
 
 
 def _of_method(call: Callable[..., Any], method: str) -> Callable[[str], Any]:

@@ -1,48 +1,73 @@
-"""Metrics of what another system returned, by the labels of a question set."""
+"""Runs of what another system returned, measured by the labels of a question set."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
 from rag.errors import InvalidInput
 from rag.evaluation.judging import Judged
 from rag.evaluation.measuring import measured
-from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
+from rag.evaluation.relevance import (
+    best_grades,
+    judged_by_document,
+    relevant_chunks,
+    uncovered_labels,
+)
+from rag.evaluation.retrieved_text import span_figures
 from rag.operation import operation
-from rag.results import QuestionResult
-from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator
+from rag.results import EDITS, FOREIGN, Run, SystemSource
+from rag.runs.evaluator import (
+    DEFAULT_CUTOFFS,
+    Evaluation,
+    Evaluator,
+    code_and_machine,
+    documents_hash,
+    new_run_id,
+    store_run,
+)
 from rag.services import Services
-from rag.storage import documents, passages
+from rag.storage import Connection, bases, builds, documents, passage_edits, passages, runs
 from rag.systems.alignment import AlignedText, Aligner, Method, Source
 from rag.systems.matching import match_questions
 from rag.systems.returned import Returned, ReturnedText
-from rag.types import ProgressCallback, Question, chunk_key
+from rag.types import Chunk, ProgressCallback, Question, chunk_key
 
-FOREIGN = "foreign:"
-"""The beginning of the id of a result that no document of the knowledge base contains."""
+_LONGEST_FOREIGN = 4000  # characters that are stored of a text that no document contains
 
 
 @dataclass(frozen=True, slots=True)
-class SystemMeasurement:
-    """The metrics of a system on a question set.
+class SystemEvaluation:
+    """A stored run of a system with what happened to every question.
 
-    ``methods`` counts the returned texts by the way in which they were located. ``unasked`` names
-    the questions of the set that the system returned nothing for because it was not asked, and
-    that are left out; ``unmatched`` are the questions of the system that the set does not have.
+    ``unasked`` names the questions of the set that the system returned nothing for because it was
+    not asked, and that are left out; ``unmatched`` are the questions of the system that the set
+    does not have.
     """
 
-    question_set: str
-    metrics: Mapping[str, float]
-    results: tuple[QuestionResult, ...]
-    methods: Mapping[Method, int]
+    evaluation: Evaluation
     unasked: tuple[str, ...]
     unmatched: tuple[str, ...]
 
 
-class SystemMeasurements:
+@dataclass(frozen=True, slots=True)
+class RankedTexts:
+    """The graded results of a question, and the place and text of each by its id."""
+
+    judged: Judged
+    places: Mapping[str, AlignedText]
+    texts: Mapping[str, str]
+
+    def ranked(self) -> Iterable[tuple[str, AlignedText]]:
+        """Generate id and place of the results that are ranked."""
+        return ((name, self.places[name]) for name in self.judged.ids)
+
+
+class SystemRuns:
     """Measures what other systems return for the questions of one knowledge base."""
 
     def __init__(self, services: Services, base_id: int) -> None:
@@ -53,60 +78,134 @@ class SystemMeasurements:
     @operation("viewer")
     def questions(self, set_name: str) -> list[Question]:
         """Return the questions to ask a system. Raises NotFound, InvalidInput without labels."""
-        return self._evaluator.questions(set_name)[1]
+        return self._evaluator.questions(set_name, refusals_alone=True)[1]
 
-    @operation("viewer")
-    def measure(
+    @operation("editor", audit="evaluation")
+    def evaluate(
         self,
         set_name: str,
         retrievals: Iterable[Returned],
+        source: SystemSource,
         cutoffs: Sequence[int] = DEFAULT_CUTOFFS,
         on_progress: ProgressCallback = lambda _done, _total: None,
-    ) -> SystemMeasurement:
-        """Locate returned texts in the documents and grade them. No run is stored.
+        *,
+        run_id: str | None = None,
+        spent: float = 0.0,
+    ) -> SystemEvaluation:
+        """Locate returned texts in the documents, grade them and store the run.
 
         A returned text covers a label by the rule that passages obey: they share at least half of
         the shorter. The passages of the other system are unknown, so each label that no returned
         text covers counts as one more relevant passage. A text that is in no document keeps its
         rank with grade 0. Several retrievals for one question are one ranking, in their order.
+        ``spent`` are the seconds that the retrievals took.
 
         Raises NotFound for an unknown set, InvalidInput without labels or where no question is of
         the set.
         """
-        questions = self.questions(set_name)
+        started = time.perf_counter()
+        question_set, questions = self._evaluator.questions(set_name, refusals_alone=True)
         matched = match_questions(retrievals, questions)
-        measured_questions = [item for item in questions if item.id in matched.by_question]
-        if not measured_questions:
+        asked = [item for item in questions if item.id in matched.by_question]
+        if not asked:
             raise InvalidInput(
                 f"None of the retrievals is for a question of {set_name!r}.",
                 "Ask the system the questions of the set, word for word or with their ids.",
             )
-        locator = _Locator(self._services, self._base_id)
+        locator = Locator(self._services, self._base_id)
         ranked, methods = [], Counter[Method]()
-        for place, question in enumerate(measured_questions):
-            on_progress(place, len(measured_questions))
+        for number, question in enumerate(asked):
+            on_progress(number, len(asked))
             texts = [text for hop in matched.by_question[question.id] for text in hop.texts]
             aligned = [locator.locate(text) for text in texts]
             methods.update(item.method for item in aligned)
             ranked.append(judged_texts(question, texts, aligned, max(cutoffs)))
-        results, means = measured(ranked, cutoffs)
-        return SystemMeasurement(
-            set_name,
-            means,
-            tuple(results),
-            dict(methods),
+        judged = [item.judged for item in ranked]
+        spans = {
+            name: _span(place, item.texts[name]) for item in ranked for name, place in item.ranked()
+        }
+        results, means = measured(judged, cutoffs, span_figures(judged, spans, cutoffs))
+        with self._services.database.read() as connection:
+            ids = documents.ids_by_name(connection, self._base_id).values()
+            edits = passage_edits.digest(connection, self._base_id)
+        run = Run(
+            id=run_id or new_run_id(),
+            base_id=self._base_id,
+            question_set=set_name,
+            set_version=question_set.version,
+            recipe=None,
+            base_version=locator.base_version,
+            documents=len(ids),
+            documents_hash=documents_hash(ids, edits),
+            questions=len(asked),
+            metrics=means,
+            environment=code_and_machine() | ({EDITS: edits} if edits else {}),
+            seconds=spent + time.perf_counter() - started,
+            created=datetime.now(UTC),
+            system=replace(source, located=dict(methods.items())),
+        )
+        keep = partial(_store_texts, ranked=ranked)
+        return SystemEvaluation(
+            store_run(self._services.database, run, question_set, results, keep),
             tuple(item.id for item in questions if item.id not in matched.by_question),
             tuple(item.question for item in matched.unmatched),
         )
 
 
-class _Locator:
+def _span(place: AlignedText, text: str) -> tuple[str, int, int]:
+    """The span of a result; a text of no document counts as text that no label covers."""
+    if place.document_id:
+        return place.document_id, place.start, place.end
+    return FOREIGN, 0, len(text)
+
+
+def _store_texts(connection: Connection, run: Run, ranked: Sequence[RankedTexts]) -> None:
+    """Store the located texts as the passages of a run, and those that no document contains."""
+    places = {name: place for item in ranked for name, place in item.ranked()}
+    texts = {name: text for item in ranked for name, text in item.texts.items()}
+    foreign = [
+        (name, texts[name][:_LONGEST_FOREIGN])
+        for name, place in places.items()
+        if not place.document_id and texts[name]
+    ]
+    runs.insert_foreign_texts(connection, run.id, foreign)
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for name, place in places.items():
+        if place.document_id and name != place.document_id:
+            spans.setdefault(place.document_id, []).append((place.start, place.end))
+    if not spans:
+        return
+    cut_id = builds.ensure_cut(connection, run.base_id, run.cut)
+    for document_id, offsets in spans.items():
+        chunks = _chunks(connection, run.base_id, document_id, offsets)
+        passages.insert_all(connection, run.base_id, cut_id, chunks)
+
+
+def _chunks(
+    connection: Connection, base_id: int, document_id: str, places: Sequence[tuple[int, int]]
+) -> Iterable[Chunk]:
+    document = documents.get(connection, base_id, document_id)
+    for order, (start, end) in enumerate(sorted(places)):
+        yield Chunk(
+            key=chunk_key(document_id, start, end),
+            document_id=document_id,
+            start=start,
+            end=end,
+            text=document.text[start:end],
+            order=order,
+            heading=document.heading_at(start),
+            page=document.page_at(start),
+        )
+
+
+class Locator:
     """Locates results: by their text, or by an id of ours where a system sent no text."""
 
     def __init__(self, services: Services, base_id: int) -> None:
         self._database, self._base_id = services.database, base_id
         with self._database.read() as connection:
             rows = documents.list_documents(connection, base_id)
+            self.base_version = bases.version(connection, base_id)
         self._lengths = {row.id: row.characters for row in rows}
         self._ids = {row.name: row.id for row in rows} | {row.id: row.id for row in rows}
         sources = [Source(row.id, row.name, row.characters) for row in rows]
@@ -118,6 +217,7 @@ class _Locator:
             return documents.text(connection, self._base_id, document_id)
 
     def locate(self, returned: ReturnedText) -> AlignedText:
+        """Return the place of a result."""
         if not returned.text.strip():
             return self._by_id(returned.id or returned.title)
         names = [returned.id, *map(str, returned.metadata.values())]
@@ -139,35 +239,40 @@ def judged_texts(
     texts: Sequence[ReturnedText],
     aligned: Sequence[AlignedText],
     depth: int,
-) -> Judged:
+) -> RankedTexts:
     """Grade the located results of a question, best first.
 
     Scores are those of the system, or 1 / rank where it sent none.
     """
     by_document = judged_by_document(question)
     scores: dict[str, float] = {}
-    rows = []
+    places, texts_by_id = dict[str, AlignedText](), dict[str, str]()
     for rank, (text, place) in enumerate(zip(texts, aligned, strict=True), start=1):
         name = _name(text, place, by_document=by_document)
         if name not in scores:
             scores[name] = 1 / rank if text.score is None else text.score
-            if place.document_id and not by_document:
-                rows.append((int(name, 16), place.document_id, place.start, place.end))
+            places[name], texts_by_id[name] = place, text.text
     ids = tuple(scores)[:depth]
     if by_document:
         grades = {name: grade for name, grade in best_grades(question).items() if grade > 0}
         ideal = list(grades.values())
     else:
+        rows = [
+            (int(name, 16), place.document_id, place.start, place.end)
+            for name, place in places.items()
+            if place.document_id
+        ]
         by_key = relevant_chunks(question.evidence, rows, all_passages=False)
         grades = {f"{key:016x}": grade for key, grade in by_key.items()}
-        ideal = [*grades.values(), *_uncovered(question, rows)]
-    return Judged(
+        ideal = [*grades.values(), *uncovered_labels(question.evidence, rows)]
+    judged = Judged(
         question=question,
         ids=ids,
         scores=tuple(scores[name] for name in ids),
         grades=tuple(grades.get(name, 0) for name in ids),
         ideal=tuple(sorted(ideal, reverse=True)),
     )
+    return RankedTexts(judged, places, texts_by_id)
 
 
 def _name(text: ReturnedText, place: AlignedText, *, by_document: bool) -> str:
@@ -176,9 +281,3 @@ def _name(text: ReturnedText, place: AlignedText, *, by_document: bool) -> str:
     if by_document:
         return place.document_id
     return f"{chunk_key(place.document_id, place.start, place.end):016x}"
-
-
-def _uncovered(question: Question, rows: Sequence[tuple[int, str, int, int]]) -> list[int]:
-    """Grades of the labels that no returned text covers."""
-    cover = partial(relevant_chunks, chunks=rows, all_passages=False)
-    return [item.grade for item in question.evidence if item.grade > 0 and not cover([item])]

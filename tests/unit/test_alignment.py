@@ -124,3 +124,9 @@ def test_a_place_is_always_in_its_document(text: str, noise: str, start: int, en
             assert 0 <= place.start < place.end <= len(documents[place.document_id])
         if place.method == "exact":
             assert documents[place.document_id][place.start : place.end] == returned.strip()
+
+
+def test_a_name_decides_between_more_documents_than_are_compared() -> None:
+    texts = {f"{number:02}": f"Manual {number} of a pump. {POLICY}" for number in range(40)}
+    place = aligner(texts).align(POLICY, title="39.md")
+    assert (place.document_id, place.method) == ("39", "exact")

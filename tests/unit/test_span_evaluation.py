@@ -24,7 +24,9 @@ def test_by_hand() -> None:
     question = Question("q", "?", (Evidence("a", 10, 30),))
     ranked = [_judged(question, 7, 9)]
     assert ranked_keys(ranked) == [7, 9]
-    figures = span_figures(ranked, {7: ("b", 0, 20), 9: ("a", 5, 25)}, [1, 2, 5])
+    figures = span_figures(
+        ranked, {f"{7:016x}": ("b", 0, 20), f"{9:016x}": ("a", 5, 25)}, [1, 2, 5]
+    )
     assert figures == {
         "q": {
             "span_recall@1": 0.0,

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase
+from rag import InvalidInput, KnowledgeBase, SystemEvaluation, SystemSource
 from rag.__main__ import main
 from rag.systems.alignment import AlignedText
 from rag.systems.callables import FailedRetrieval, ask_callable, retriever
@@ -23,6 +23,12 @@ GRINDING = "The Hollin pump makes a grinding noise when its bearing is dry."
 FOREIGN = "Bread is baked at 220 degrees for three quarters of an hour, then left to cool."
 
 
+def measure(
+    base: KnowledgeBase, returned: list[Returned], cutoffs: tuple[int, ...] = (1, 2)
+) -> SystemEvaluation:
+    return base.system_runs.evaluate(SET, returned, SystemSource("file", "f", "0" * 64), cutoffs)
+
+
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
     return handbook(home)[1]
@@ -30,18 +36,22 @@ def base(home: Path) -> KnowledgeBase:
 
 def test_a_foreign_text_keeps_its_rank(base: KnowledgeBase) -> None:
     texts = (ReturnedText(FOREIGN), ReturnedText(f"**{GRINDING}**"))
-    measured = base.systems.measure(SET, [Returned(NOISE, texts)], (1, 2))
-    assert measured.metrics["mrr@2"] == 0.5
-    assert measured.metrics["recall@2"] == 1.0
-    assert measured.methods["foreign"] == 1
+    measured = measure(base, [Returned(NOISE, texts)])
+    run, results = measured.evaluation.run, measured.evaluation.results
+    assert run.metrics["mrr@2"] == 0.5
+    assert run.metrics["recall@2"] == 1.0
+    assert run.system
+    assert run.system.located["foreign"] == 1
     assert measured.unasked == ("q1", "q3", "q4", "q5")
-    assert measured.results[0].ranking[0][0].startswith("foreign:")
+    assert results[0].ranking[0][0].startswith("foreign:")
+    length = len(GRINDING) + len(FOREIGN)
+    assert run.metrics["span_precision@2"] == pytest.approx(len("when its bearing is dry") / length)
 
 
 def test_own_rankings_have_the_metrics_of_the_run(base: KnowledgeBase) -> None:
     run = base.evaluator.evaluate(SET, WORDS, (1, 3)).run
     deep = WORDS.with_fields({"search.top_k": 3})
-    questions = base.systems.questions(SET)
+    questions = base.system_runs.questions(SET)
     returned = [
         Returned(
             item.text,
@@ -49,19 +59,25 @@ def test_own_rankings_have_the_metrics_of_the_run(base: KnowledgeBase) -> None:
         )
         for item in questions
     ]
-    metrics = base.systems.measure(SET, returned, (1, 3)).metrics
-    assert metrics["ndcg@3"] == pytest.approx(run.metrics["ndcg@3"], abs=1e-12)
-    assert metrics["mrr@3"] == pytest.approx(run.metrics["mrr@3"], abs=1e-12)
+    other = measure(base, returned, (1, 3)).evaluation.run
+    shared = run.metrics.keys() & other.metrics.keys()
+    assert {"ndcg@3", "mrr@3", "span_iou@3", "correct_refusal"} <= shared
+    assert {name: other.metrics[name] for name in shared} == pytest.approx(
+        {name: run.metrics[name] for name in shared}, abs=1e-12
+    )
+    parity = base.parity.between(other.id, run.id, 3)
+    assert (parity.overlap, parity.equal) == (1.0, 5)
+    assert base.runs.get(other.id).system == other.system
 
 
 def test_a_text_that_merely_touches_a_label_is_not_relevant() -> None:
     question = Question("q", "?", evidence=(Evidence("d", 100, 200, quote="x"),))
     texts = [ReturnedText("a"), ReturnedText("b")]
     places = [AlignedText("d", 0, 110, "exact", 1.0), AlignedText("d", 150, 400, "exact", 1.0)]
-    judged = judged_texts(question, texts, places, 10)
+    judged = judged_texts(question, texts, places, 10).judged
     assert judged.grades == (0, 1)
     assert judged.ideal == (1,)
-    apart = judged_texts(question, texts[:1], places[:1], 10)
+    apart = judged_texts(question, texts[:1], places[:1], 10).judged
     assert (apart.grades, apart.ideal) == ((0,), (1,))
 
 
@@ -74,8 +90,11 @@ def test_a_file_is_measured_on_the_command_line(
     assert main([*arguments, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["questions"], result["metrics"]["hit@1"]) == (1, 1.0)
-    assert result["located"] == {"exact": 1}
-    assert base.runs.list_all() == []
+    assert result["system"]["located"] == {"exact": 1}
+    (run,) = base.runs.list_all()
+    assert (run.id, run.recipe, result["recipe"]) == (result["run"], None, None)
+    assert run.system
+    assert (run.system.name, run.system.kind, len(run.system.hash)) == ("file.jsonl", "file", 64)
     assert main([*arguments, "--callable", "json:loads"]) == 2
     assert "Give one of them" in capsys.readouterr().err
 
@@ -88,14 +107,14 @@ def test_a_text_of_two_documents_is_located_by_the_file_that_its_metadata_names(
     text = "Unused leave may be carried over until 30 June."
     texts = tuple(ReturnedText(text, metadata={"source": n}) for n in ("old-leave.md", "leave.md"))
     returned = [Returned("How long may unused leave be carried over?", texts)]
-    assert base.systems.measure(SET, returned, (1, 2)).metrics["mrr@2"] == 0.5
+    assert measure(base, returned).evaluation.run.metrics["mrr@2"] == 0.5
 
 
 def test_ids_of_documents_stand_for_texts(base: KnowledgeBase) -> None:
     returned = [Returned(NOISE, (ReturnedText("", id="leave.md"), ReturnedText("", id="pump.txt")))]
-    assert base.systems.measure(SET, returned, (2,)).metrics["mrr@2"] == 0.5
+    assert measure(base, returned, (2,)).evaluation.run.metrics["mrr@2"] == 0.5
     with pytest.raises(InvalidInput, match="None of the retrievals"):
-        base.systems.measure(SET, [Returned("Something else?", ())])
+        measure(base, [Returned("Something else?", ())])
 
 
 LANGCHAIN = SimpleNamespace(

@@ -81,7 +81,7 @@ def _other(base: KnowledgeBase, recipe: Recipe) -> Recipe | None:
 
 
 def _of_run(base: KnowledgeBase) -> Recipe | None:
-    runs = {run.id: run for run in base.runs.list_all()}
+    runs = {run.id: run for run in base.runs.list_all() if run.recipe}
     if not runs:
         st.caption("No run yet: evaluate a question set on Metrics.")
         return None

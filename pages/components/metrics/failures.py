@@ -116,6 +116,8 @@ def address(base: KnowledgeBase, run: Run, result: QuestionResult) -> dict[str, 
 
     If the run missed a labelled passage, they open the what-if view of this passage.
     """
+    if run.recipe is None:
+        return {"q": result.text}
     labels = base.passage_labels.of(run.question_set, result.text, run.recipe.index)
     results = base.runs.results(run.id)
     ranking = next(other.ranking for other in results if other.question_id == result.question_id)

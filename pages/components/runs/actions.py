@@ -24,6 +24,7 @@ from pages.components.tours.add_dialog import tour_button
 from rag import (
     KnowledgeBase,
     LeaderboardRow,
+    Recipe,
     Run,
     ScopedWorkspace,
     TourStop,
@@ -51,19 +52,23 @@ def _stops(base: KnowledgeBase, row: LeaderboardRow) -> list[TourStop]:
 
 
 def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
-    """Makes the run's recipe the one that every page works with."""
+    """Makes the run's recipe the one that every page works with; a system has none."""
+    if run.recipe is None:
+        return
     explained = "All pages use it until you reset it in the sidebar."
     costs = workspace().costs(base, run.recipe)
     options = {"type": "primary" if primary else "secondary"}
     options |= {"disabled": bool(costs), "help": costs or explained}
-    action_button("Use this recipe", f"runs_use_{run.id}", "check", _use, base, run, **options)
+    action_button(
+        "Use this recipe", f"runs_use_{run.id}", "check", _use, base, run.recipe, **options
+    )
 
 
-def _use(base: KnowledgeBase, run: Run) -> None:
-    working_recipe.replace(base, run.recipe)
+def _use(base: KnowledgeBase, recipe: Recipe) -> None:
+    working_recipe.replace(base, recipe)
     message = "All pages use this recipe now. To save it, open *Recipe* in the sidebar."
     icon = "check"
-    if missing := base.documents.missing(run.recipe.index):
+    if missing := base.documents.missing(recipe.index):
         lacking = counted(missing, "document")
         message = (
             f"In use, but its index lacks {lacking}: build it in the recipe panel, under Advanced."
@@ -123,7 +128,8 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
             help="One file that opens without a network.",
             width="stretch",
         )
-        recipe_download("Recipe (JSON)", run.recipe, "runs_recipe", width="stretch")
+        if run.recipe:
+            recipe_download("Recipe (JSON)", run.recipe, "runs_recipe", width="stretch")
         download_button(
             "Experiment (ZIP)",
             partial(_bundle, workspace(), run.id),
@@ -153,6 +159,8 @@ def _bundled(base: KnowledgeBase, run: Run) -> dict[str, Any]:
         "the metrics."
     )
     options = offered(base, "bundle", help=explained)
+    if run.recipe is None:
+        return {"disabled": True, "help": "This run measured a system, which cannot be repeated."}
     if not options.get("disabled") and _changed(base, run):
         changed = "Questions, documents or tags changed since this run, so it cannot be repeated"
         options = {"disabled": True, "help": f"{changed}: evaluate again."}
@@ -162,7 +170,8 @@ def _bundled(base: KnowledgeBase, run: Run) -> dict[str, Any]:
 def _changed(base: KnowledgeBase, run: Run) -> bool:
     """Whether questions, documents or tags are others than when a run was made."""
     versions = {item.name: item.version for item in base.questions.list_all()}
-    now = (versions.get(run.question_set), base.filter_digest(run.recipe))
+    filtered = base.filter_digest(run.recipe) if run.recipe else run.filter_digest
+    now = (versions.get(run.question_set), filtered)
     return documents_changed(base, run) or now != (run.set_version, run.filter_digest)
 
 

@@ -114,7 +114,8 @@ def _more_labels(chosen: QuestionSet, labels: int, runs: Sequence[Run]) -> Step:
 
 
 def _retrieves_alike(run: Run, index: object, search: object) -> bool:
-    return run.recipe.index == index and run.recipe.search == search
+    recipe = run.recipe
+    return recipe is not None and recipe.index == index and recipe.search == search
 
 
 @shared_cache(16)
@@ -152,16 +153,20 @@ def _failure(base: KnowledgeBase, chosen: QuestionSet, run: Run) -> Step | None:
 def _better(base: KnowledgeBase, chosen: QuestionSet, own: Run, runs: Sequence[Run]) -> Step | None:
     """The best run that is ahead of the saved recipe; the Runs page corrects for all runs."""
     value = own.metrics.get(_METRIC)
-    ahead = [run for run in runs if value is not None and run.metrics.get(_METRIC, 0.0) > value]
+    ahead = [
+        (run, run.recipe)
+        for run in runs
+        if run.recipe and value is not None and run.metrics.get(_METRIC, 0.0) > value
+    ]
     if not ahead:
         return None
-    best = max(ahead, key=lambda run: run.metrics[_METRIC])
+    best, recipe = max(ahead, key=lambda pair: pair[0].metrics[_METRIC])
     version = readings.version_of(chosen)
     change = readings.changes(base, best.id, own.id, (_METRIC,), version).get(_METRIC)
     if change is None or change.verdict_by_labels != "better":
         return None
     text = (
-        f"*{plain(base.recipe_names.of(best.recipe))}* is ahead of the saved recipe on "
+        f"*{plain(base.recipe_names.of(recipe))}* is ahead of the saved recipe on "
         f"*{plain(chosen.name)}*. Compare the two before you save it."
     )
     marks = {SELECTED: f"{best.id},{own.id}"}

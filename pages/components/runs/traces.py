@@ -40,7 +40,7 @@ def _side(
 ) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{plain(names[run.id])}**", width="stretch")
-        if st.button(
+        if run.recipe and st.button(
             "Inspect",
             key=f"runs_inspect_{run.id}",
             icon=":material/troubleshoot:",
@@ -69,11 +69,13 @@ def card(passage: RankedPassage, *, is_after: bool) -> str:
     """A passage of a ranking as markdown: rank, document, what moved, whether it is relevant."""
     chunk = passage.chunk
     page = f" · page {chunk.page}" if chunk and chunk.page is not None else ""
-    document = plain(passage.document) if passage.document else ":gray[a deleted document]"
+    gone = "a deleted document" if passage.foreign is None else "in no document"
+    document = plain(passage.document) if passage.document else f":gray[{gone}]"
     mark = moved_to(passage) if is_after else moved_from(passage)
     grade = f" :green-badge[relevant {passage.grade}]" if passage.grade else ""
     head = f"**{passage.rank}** · {document}{page} {mark}{grade}"
-    return f"{head}  \n:small[:gray[{snippet(chunk.text, (), _LENGTH)}]]" if chunk else head
+    text = chunk.text if chunk else passage.foreign
+    return f"{head}  \n:small[:gray[{snippet(text, (), _LENGTH)}]]" if text else head
 
 
 def moved_to(passage: RankedPassage) -> str:

@@ -33,9 +33,10 @@ from rag.api.resources.jobs import JobData
 from rag.api.resources.question_sets import SetName, set_called
 from rag.api.threads import dear
 
-EXAMPLE = {
+EXAMPLE: dict[str, Any] = {
     "run": "3f9a1c2b7d10",
     "recipe": Recipe().hash,
+    "system": None,
     "set": "policies",
     "questions": 36,
     "metrics": {"ndcg@10": 0.81, "recall@10": 0.92},
@@ -60,7 +61,7 @@ runs = Resource("runs")
 class RunDetailData(RunData):
     """A run with its recipe, the 95% interval of every mean, and the costs of its answers."""
 
-    recipe_fields: Recipe
+    recipe_fields: Recipe | None = Field(description="null for a system")
     intervals: dict[str, list[float]]
     answers_spent: AnswersSpentData | None
 

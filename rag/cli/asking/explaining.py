@@ -37,7 +37,7 @@ def explain(
 ) -> Output:
     """One passage, those that hold a text or a document, or the recipe against a changed one."""
     if args.against or args.against_run:
-        start = base.runs.get(args.against_run).recipe if args.against_run else recipe
+        start = _recipe_of(base, args.against_run) if args.against_run else recipe
         return _beside(base, args.question, recipe, start.with_fields(changes))
     explainer = base.explain(args.question, recipe)
     if args.chunk:
@@ -52,6 +52,16 @@ def explain(
             "Use --chunk ID, --find TEXT, --document NAME or --against F=V.",
         )
     return _with_vectors(output, base.documents.vector_index(recipe.index))
+
+
+def _recipe_of(base: KnowledgeBase, run_id: str) -> Recipe:
+    run = base.runs.get(run_id)
+    if run.recipe is None:
+        raise InvalidInput(
+            f"Run {run.id} measured a system, which has no recipe.",
+            "`compare` shows the rankings of two runs side by side.",
+        )
+    return run.recipe
 
 
 def _with_vectors(output: Output, choice: VectorChoice) -> Output:

@@ -37,7 +37,8 @@ def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
             "run": run.id,
             "name": boards[run.id].name,
             "set": run.question_set,
-            "recipe": run.recipe.hash,
+            "recipe": run.recipe_hash,
+            "system": run.system.label if run.system else None,
             "place": boards[run.id].place,
             "differs": list(boards[run.id].differs),
             "questions": run.questions,
@@ -49,7 +50,7 @@ def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
         for run in runs
     ]
     lines = [
-        f"{run.id}  {run.created:%Y-%m-%d %H:%M}  {run.question_set:20} recipe {run.recipe.hash}"
+        f"{run.id}  {run.created:%Y-%m-%d %H:%M}  {run.question_set:20} {run.source}"
         f"  {_leading(run)}  {boards[run.id].name}"
         + (f"  (other {' and '.join(boards[run.id].differs)})" if boards[run.id].differs else "")
         + (f"  prompts {run.prompts}" if run.prompts else "")
@@ -150,6 +151,19 @@ def _regression(row: QuestionDifference) -> dict[str, Any]:
         "first_before": row.first_before,
         "first_after": row.first_after,
     }
+
+
+def evaluated(base: KnowledgeBase, evaluation: Evaluation, cutoffs: Sequence[int]) -> Output:
+    """A run with its uncertainty."""
+    run, leading = evaluation.run, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
+    return printing.evaluation(
+        evaluation,
+        base.run_figures.intervals(run.id),
+        base.run_figures.unjudged(run.id),
+        base.run_figures.by_tag(run.id, [leading, "correct_refusal"]),
+        base.questions.lost_labels(run.question_set),
+        base.run_figures.plan(run.question_set, leading),
+    )
 
 
 def answered(

@@ -29,16 +29,7 @@ def evaluate(args: argparse.Namespace) -> Output:
         ignore_identical=args.ignore_identical_ids,
         without_users=args.without_users,
     )
-    run, leading = evaluation.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
-    tags = base.run_figures.by_tag(run, [leading, "correct_refusal"])
-    return printing.evaluation(
-        evaluation,
-        base.run_figures.intervals(run),
-        base.run_figures.unjudged(run),
-        tags,
-        base.questions.lost_labels(args.set_name),
-        base.run_figures.plan(args.set_name, leading),
-    )
+    return kept_runs.evaluated(base, evaluation, cutoffs)
 
 
 def judge(args: argparse.Namespace) -> Output:

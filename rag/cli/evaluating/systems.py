@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from rag import (
     InvalidInput,
     KnowledgeBase,
-    ResultData,
-    SystemMeasurement,
+    SystemEvaluation,
+    SystemSource,
     ask_callable,
+    callable_source,
     counted,
     read_returned,
     retriever,
 )
 from rag.cli import inputs, printing
+from rag.cli.evaluating import kept_runs
 from rag.cli.printing import Output
 
 _METHODS = {
@@ -30,52 +36,63 @@ _METHODS = {
 
 
 def evaluated(base: KnowledgeBase, cutoffs: Sequence[int], args: argparse.Namespace) -> Output:
-    """Measure what another system returned, in the place of a recipe. No run is stored."""
+    """Measure what another system returned, in the place of a recipe, and keep the run."""
     if args.returned and args.callable:
         raise InvalidInput("Both --returned and --callable are given.", "Give one of them.")
-    errors: Mapping[str, str] = {}
     notes: tuple[str, ...] = ()
+    started = time.perf_counter()
     if args.returned:
-        file = read_returned(args.returned.name, inputs.bytes_in(args.returned), args.form)
+        content = inputs.bytes_in(args.returned)
+        file = read_returned(args.returned.name, content, args.form)
         retrievals, notes = file.retrievals, (*file.warnings, *file.skipped)
+        source = SystemSource("file", args.returned.name, hashlib.sha256(content).hexdigest())
     else:
         sys.path.insert(0, str(Path.cwd()))
-        answers = ask_callable(
-            retriever(args.callable), base.systems.questions(args.set_name), printing.progress
-        )
-        retrievals, errors = answers.retrievals, answers.errors
-    measurement = base.systems.measure(args.set_name, retrievals, cutoffs, printing.progress)
-    return _output(
-        args.returned.name if args.returned else args.callable, measurement, errors, notes
+        call = retriever(args.callable)
+        questions = base.system_runs.questions(args.set_name)
+        answers = ask_callable(call, questions, printing.progress)
+        retrievals = answers.retrievals
+        source = replace(callable_source(args.callable), errors=dict(answers.errors))
+    measured = base.system_runs.evaluate(
+        args.set_name,
+        retrievals,
+        source,
+        cutoffs,
+        printing.progress,
+        spent=time.perf_counter() - started,
     )
+    return measured_output(base, measured, cutoffs, notes)
 
 
-def _output(
-    name: str, measurement: SystemMeasurement, errors: Mapping[str, str], notes: Sequence[str]
+def measured_output(
+    base: KnowledgeBase,
+    measured: SystemEvaluation,
+    cutoffs: Sequence[int],
+    notes: Sequence[str] = (),
 ) -> Output:
-    data = {
-        "system": name,
-        "set": measurement.question_set,
-        "questions": len(measurement.results),
-        "metrics": dict(measurement.metrics),
-        "located": dict(measurement.methods),
-        "unasked": list(measurement.unasked),
-        "unmatched": list(measurement.unmatched),
-        "errors": dict(errors),
+    """A run of a system: what ``evaluate`` prints, and how its texts were located."""
+    output = kept_runs.evaluated(base, measured.evaluation, cutoffs)
+    data: dict[str, Any] = {
+        **output.data,
+        "unasked": list(measured.unasked),
+        "unmatched": list(measured.unmatched),
         "notes": list(notes),
-        "per_question": [ResultData.of(result).dump() for result in measurement.results],
     }
-    texts = sum(measurement.methods.values())
-    lines = [
-        f"{name}, {counted(len(measurement.results), 'question')}. No run is stored.",
-        *printing.metric_table(measurement.metrics),
-        f"{counted(texts, 'returned text')}: "
-        + ", ".join(f"{count} {_METHODS[method]}" for method, count in measurement.methods.items()),
-    ]
-    for count, what in (
-        (len(measurement.unasked), "of the set without a ranking, left out"),
-        (len(measurement.unmatched), "of the system that the set does not have"),
+    source = measured.evaluation.run.system
+    lines = [output.text, *(_located(source) if source else ())]
+    for count, which in (
+        (len(measured.unasked), "of the set without a ranking, left out"),
+        (len(measured.unmatched), "of the system that the set does not have"),
     ):
-        lines += [f"{counted(count, 'question')} {what}."] if count else []
-    lines += [f"failed: {question}: {error}" for question, error in list(errors.items())[:10]]
+        lines += [f"{counted(count, 'question')} {which}."] if count else []
     return Output(data, "\n".join([*lines, *notes]))
+
+
+def _located(source: SystemSource) -> list[str]:
+    counts = [f"{count} {_METHODS[method]}" for method, count in source.located.items()]
+    texts = counted(sum(source.located.values()), "returned text")
+    errors = list(source.errors.items())[:10]
+    return [
+        f"{texts}: {', '.join(counts)}" if counts else texts,
+        *(f"failed: {question}: {error}" for question, error in errors),
+    ]

@@ -8,6 +8,7 @@ from rag.evaluation.report.content import Expected, Miss, Retrieved, RunReport
 from rag.evaluation.report.markup import Markup, columns, definitions, element, heading, section
 from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
 from rag.evaluation.report.words import setting
+from rag.recipe import Recipe
 from rag.results import PROMPTS
 
 
@@ -124,7 +125,8 @@ def reproducing(report: RunReport) -> Markup:
     run = report.run
     facts = {
         "Run": f"{run.id}, {run.created:%Y-%m-%d %H:%M} UTC, {run.seconds:.1f} s",
-        "Recipe": run.recipe.hash,
+        "Recipe": run.recipe_hash or "",
+        "System": f"{run.system.label}, SHA-256 {run.system.hash}" if run.system else "",
         "Index build": run.build_hash,
         "Questions": f"{run.question_set}, version {run.set_version}",
         "Documents": f"{run.documents:,}, SHA-256 of their ids {run.documents_hash}",
@@ -140,13 +142,15 @@ def reproducing(report: RunReport) -> Markup:
         ),
     }
     terms = {name: element("code", value, class_="user") for name, value in facts.items() if value}
+    if run.recipe is None:
+        return section("What was measured, exactly", definitions(terms))
     return section(
         "Repeat it",
         element("p", "With the recipe below saved as recipe.json:"),
         element("pre", command(report)),
         definitions(terms),
         heading("Recipe"),
-        _fields(report),
+        _fields(run.recipe),
         element(
             "details",
             element("summary", "recipe.json"),
@@ -162,10 +166,10 @@ def command(report: RunReport) -> str:
     return shlex.join([*parts, "--recipe", "recipe.json", "--k", cutoffs])
 
 
-def _fields(report: RunReport) -> Markup:
+def _fields(recipe: Recipe) -> Markup:
     fields = (
         element("div", element("dt", element("code", name)), element("dd", setting(value)))
-        for name, value in report.run.recipe.fields().items()
+        for name, value in recipe.fields().items()
     )
     return element("dl", *fields, class_="fields")
 

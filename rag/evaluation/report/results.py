@@ -130,6 +130,24 @@ def _change(metric: str, value: float, before: float | None, report: RunReport) 
     return element("div", f"{amount} vs. baseline", class_=name)
 
 
+def _steps(report: RunReport) -> list[str]:
+    """Return the steps of the recipe, or how the texts of a system were placed."""
+    run = report.run
+    if run.recipe:
+        return recipe_sentences(run.recipe, report.threshold)
+    if run.system is None:
+        return []
+    failed = f"{counted(len(run.system.errors), 'question')} failed and are left out."
+    return [
+        f"“{run.system.label}” returned the texts.",
+        "They were located in the documents by their words. A text that is in no document keeps "
+        "its rank and is not relevant.",
+        "The other passages of the system are unknown, so each label that no returned text covers "
+        "counts as one more relevant passage.",
+        *([failed] if run.system.errors else []),
+    ]
+
+
 def setting(report: RunReport) -> Markup:
     """Return the section on the questions, the documents and the retrieval steps."""
     run = report.run
@@ -139,11 +157,12 @@ def setting(report: RunReport) -> Markup:
         f"{run.set_version}. For {len(report.judged):,} of them the relevant {report.unit}s are "
         f"known" + (f"; {unanswerable:,} have no answer in the documents." if unanswerable else ".")
     )
+    texts = "passage" if run.recipe else "returned text"
     data_note = (
         f"{counted(run.documents, 'document')} of the knowledge base “{report.base}”, "
-        f"split into {counted(report.passages, 'passage')}."
+        f"{'split into' if run.recipe else 'with'} {counted(report.passages, texts)}."
     )
-    steps = (element("li", sentence) for sentence in recipe_sentences(run.recipe, report.threshold))
+    steps = (element("li", sentence) for sentence in _steps(report))
     return section(
         "What was measured",
         columns(
@@ -155,7 +174,11 @@ def setting(report: RunReport) -> Markup:
                 element("p", data_note, class_="user"),
                 *(element("p", note, class_="note") for note in report.notes),
             ),
-            element("div", element("h3", "Recipe"), element("ol", *steps, class_="steps")),
+            element(
+                "div",
+                element("h3", "Recipe" if run.recipe else "System"),
+                element("ol", *steps, class_="steps"),
+            ),
         ),
     )
 

@@ -155,7 +155,7 @@ class Estimates:
         for run_id in run_ids:
             run = runs.get(connection, self._base_id, run_id)
             ids = {key for item in runs.results(connection, run_id) for key, *_ in item.ranking}
-            chunks = passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
+            chunks = passages.passages_by_id(connection, self._base_id, run.cut, ids)
             for key, chunk in chunks.items():
                 places[chunk.document_id, chunk.start, chunk.end] = key
         return places

@@ -126,7 +126,7 @@ def _todo(
             for judgement in rows.of_run(connection, run_id, judge, rubric)
         }
         ids = {key for result in results for key, *_ in result.ranking[:CUTOFF]}
-        chunks = passages.passages_by_id(connection, job.base_id, run.recipe.index.cut, ids)
+        chunks = passages.passages_by_id(connection, job.base_id, run.cut, ids)
         texts = {key: chunk.text for key, chunk in chunks.items()}
         present = set(documents.ids_by_name(connection, job.base_id).values())
         for key in sorted(ids & present):

@@ -247,7 +247,7 @@ def _passages(connection: Connection, base_id: int, pair: _Pair) -> dict[str, st
     texts: dict[str, str] = {}
     for run in (pair.run, pair.other):
         ids = {item for items in items_by_question.values() for item in items}
-        chunks = passages.passages_by_id(connection, base_id, run.recipe.index.cut, ids)
+        chunks = passages.passages_by_id(connection, base_id, run.cut, ids)
         texts |= {key: chunk.text for key, chunk in chunks.items()}
     return {
         key: "\n\n".join(dict.fromkeys(texts[item] for item in items if item in texts)) or "(none)"

@@ -51,7 +51,7 @@ def documents(connection: Connection, source: int, target: int, ids: Sequence[st
     _copy(connection, document, _of(document, source, "id", ids), base_id=target, recut=0)
     for table in (document_part, passage_edit):
         _copy(connection, table, _of(table, source, "document_id", ids), base_id=target)
-    passages = _of(chunk, source, "document_id", ids)
+    passages = _of(chunk, source, "document_id", ids) & chunk.c.cut_id.in_(select(build.c.cut_id))
     _copy(connection, chunk, passages, base_id=target, cut_id=_cut_of(chunk, target))
     whole = _of(indexed, source, "document_id", ids) & ~indexed.c.waits
     _copy(connection, indexed, whole, base_id=target)
@@ -87,7 +87,8 @@ def all_else(connection: Connection, source: int, target: int) -> None:
 
 
 def _builds(connection: Connection, source: int, target: int) -> None:
-    _copy(connection, cut, _new(cut, "name", source, target), base_id=target)
+    built = cut.c.id.in_(select(build.c.cut_id))  # other cuts go with runs, which are not copied
+    _copy(connection, cut, _new(cut, "name", source, target) & built, base_id=target)
     new = _new(build, "hash", source, target)
     _copy(connection, build, new, base_id=target, cut_id=_cut_of(build, target))
 

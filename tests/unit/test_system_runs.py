@@ -1,0 +1,143 @@
+"""Runs of systems beside runs of recipes: everything that reads runs knows both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from rag import InvalidInput, KnowledgeBase, Run, SystemSource
+from rag.__main__ import main
+from rag.storage.tables import chunk, cut, foreign_text
+from rag.systems.returned import Returned, ReturnedText
+from tests.runs import SET, WORDS, handbook
+from tests.workspaces import database_at
+
+ELSEWHERE = "Bread is baked at 220 degrees for three quarters of an hour, then left to cool."
+CUTOFFS = (1, 3, 10)
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    return handbook(home)[1]
+
+
+def run_of_system(base: KnowledgeBase, *, foreign: bool = False, name: str = "mine") -> Run:
+    """A system that returns what the recipe does, or one text of elsewhere before it."""
+    deep = WORDS.with_fields({"search.top_k": 10})
+    first = (ReturnedText(ELSEWHERE),) if foreign else ()
+    returned = [
+        Returned(
+            item.text,
+            first
+            + tuple(ReturnedText(hit.chunk.text) for hit in base.search(item.text, deep).hits),
+        )
+        for item in base.system_runs.questions(SET)
+    ]
+    source = SystemSource("callable", name, "ab" * 32, errors={"q9": "TimeoutError: slow"})
+    return base.system_runs.evaluate(SET, returned, source, CUTOFFS).evaluation.run
+
+
+def test_a_run_of_a_system_is_compared_with_one_of_a_recipe(base: KnowledgeBase) -> None:
+    own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
+    other = run_of_system(base, foreign=True)
+    (compared,) = base.runs.compare([other.id], own.id, "mrr@10")
+    assert compared.figures.obstacle == ""
+    assert compared.figures.difference == pytest.approx(-0.5)
+    assert compared.chips == (f"recipe {WORDS.hash} → system mine",)
+    assert compared.differences.data == ()
+    board = {row.run.id: row for row in base.runs.leaderboard(SET)}
+    assert board[other.id].name == "system mine"
+    assert board[other.id].place == 2
+    both = base.rankings.side_by_side(other.id, own.id, "q2")
+    assert [passage.foreign for passage in both.after[:2]] == [ELSEWHERE, None]
+    assert [passage.other for passage in both.after[:2]] == [None, 1]
+    assert base.parity.between(other.id, own.id).questions[0].first_difference == 1
+    assert base.runs.differences(other.id, other.id).phrase.startswith("the same system, questions")
+
+
+def test_bounds_of_unjudged_hits_are_those_of_the_labels_that_the_run_was_measured_with(
+    base: KnowledgeBase,
+) -> None:
+    """The first hit of all four questions is of no document, and no label can make it relevant."""
+    run = run_of_system(base, foreign=True)
+    share = base.run_figures.unjudged(run.id, 1)
+    assert share is not None
+    assert (share.hits, share.unjudged) == (4, 0)
+    assert share.precision == (0.0, 0.0)
+    whole = base.run_figures.unjudged(run.id, 10)
+    assert whole is not None
+    assert whole.ndcg.low <= run.metrics["ndcg@10"] <= whole.ndcg.high
+
+
+def test_a_report_names_the_system(base: KnowledgeBase) -> None:
+    own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
+    run = run_of_system(base, foreign=True)
+    page = base.reports.html(run.id, own.id)
+    assert "“mine” returned the texts." in page
+    assert "1 question failed" in page
+    assert ELSEWHERE in page
+    assert "recipe.json" not in page
+
+
+def test_a_bundle_says_that_a_system_cannot_be_repeated(home: Path, tmp_path: Path) -> None:
+    workspace, base = handbook(home)
+    run = run_of_system(base)
+    with pytest.raises(InvalidInput, match="measured a system"):
+        workspace.bundle(run.id, tmp_path / "run.zip")
+    assert base.exchange.export_run(run.id).splitlines()[0].endswith("touchstone-abababababab")
+
+
+def test_texts_go_with_their_run_and_are_not_copied(home: Path) -> None:
+    workspace, base = handbook(home)
+    run = run_of_system(base, foreign=True)
+
+    def counts() -> list[int]:
+        mine = select(cut.c.id).where(cut.c.name == run.cut)
+        statements = (
+            select(func.count()).select_from(chunk).where(chunk.c.cut_id.in_(mine)),
+            select(func.count()).select_from(foreign_text),
+        )
+        with database_at(home).read() as connection:
+            return [connection.execute(one).scalar_one() for one in statements]
+
+    before = counts()
+    assert before[0] > 0
+    assert before[1] == 1
+    copy, job = workspace.duplicate(base.name, "copy")
+    workspace.jobs.run(job)
+    assert counts() == before
+    assert copy.recipe() == base.recipe()
+    base.runs.remove(run.id)
+    assert counts() == [0, 0]
+
+
+def test_a_gate_measures_against_a_run_of_a_system(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = run_of_system(base, foreign=True)
+    arguments = ["gate", "handbook", SET, "--baseline", run.id, "--json"]
+    assert main(arguments) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["outcome"] == "passed"
+    assert result["paired"]["ndcg@10"]["difference"] > 0
+
+
+def test_runs_lists_the_system(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_of_system(base)
+    assert main(["runs", "handbook"]) == 0
+    assert f"{run.id}" in (line := capsys.readouterr().out)
+    assert "system mine" in line
+    assert main(["runs", "handbook", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (row["recipe"], row["system"]) == (None, "mine")
+    assert main(["explain", "handbook", "grinding", "--against-run", run.id]) == 2
+    assert "measured a system" in capsys.readouterr().err
+
+
+def test_foreign_texts_cannot_be_decided_on(base: KnowledgeBase) -> None:
+    first, second = run_of_system(base), run_of_system(base, foreign=True, name="other")
+    with pytest.raises(InvalidInput, match="in no document"):
+        base.decisions.start(first.id, second.id, "dcg@10")
