@@ -97,7 +97,7 @@ def _question(base: KnowledgeBase) -> str:
         "Question",
         key=QUESTION,
         on_change=_typed,
-        placeholder="How long may unused leave be carried over?",
+        placeholder="Ask a question about your documents",
         icon=":material/search:",
     )
     suggested = retrieval.suggestions(base)

@@ -10,7 +10,11 @@ import streamlit as st
 from pages.components.documents.add import sample_button
 from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
-from pages.components.labels.question_sets_view import question_count, question_sets_view
+from pages.components.labels.question_sets_view import (
+    make_button,
+    question_count,
+    question_sets_view,
+)
 from pages.components.metrics import readings
 from pages.components.metrics.answers import ANSWER_CARDS, answer_cards
 from pages.components.metrics.cards import (
@@ -27,6 +31,7 @@ from pages.components.metrics.failures import failures_table
 from pages.components.metrics.model_judge import model_judge
 from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
+from pages.components.recipe.working_recipe import saved
 from pages.components.runs.actions import documents_changed, downloads
 from pages.components.shell.buttons import action_button, tabs
 from pages.components.shell.guard import guard
@@ -95,20 +100,23 @@ def _no_questions(base: KnowledgeBase) -> None:
     st.markdown(
         "Metrics need questions with known relevant passages. You can get them in three ways:"
     )
-    sample, file, labels = st.columns(3)
-    with sample.container(border=True, height="stretch"):
-        st.markdown("**Try the sample**")
-        st.caption("Documents of a made-up company with labelled questions.")
-        sample_button()
+    file, text, labels = st.columns(3)
     with file.container(border=True, height="stretch"):
         st.markdown("**Bring your own**")
-        st.caption("Import a JSONL or CSV file. The dialog has an example of each.")
+        st.caption("Import an Excel, CSV or JSONL file. The dialog has an example.")
         if question_sets.import_button(base):
             question_sets.import_dialog(base)
+    with text.container(border=True, height="stretch"):
+        st.markdown("**Make them from the documents**")
+        st.caption("You see the source of every question before you accept it.")
+        make_button(base, "", saved(base))
     with labels.container(border=True, height="stretch"):
         st.markdown("**Label as you read**")
         st.caption("Ask a question in the inspector and grade the results.")
         st.page_link("inspector.py", label="Open the inspector", icon=":material/troubleshoot:")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Or look at the metrics of the sample first.", width="content")
+        sample_button()
 
 
 def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:

@@ -97,7 +97,7 @@ def _below(
     if not chosen:
         st.caption(
             "Click a run to use, describe or download it; tick two or more to compare them."
-            + ("" if has_baseline else " Pin the one that the others should be measured against.")
+            + ("" if has_baseline else " Pin the run that you want to compare the others with.")
         )
         return
     if len(chosen) == 1:

@@ -268,17 +268,28 @@ def test_an_empty_base_teaches(filled: Workspace, open_page: OpenPage) -> None:
     assert order.index("documents_files_0") < order.index("documents_sample")
 
 
+def test_a_sample_that_is_there_is_opened_and_not_loaded_again(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    filled.rename("notes", "sample")
+    filled.create("blank")
+    app = open_page("upload.py", kb="blank")
+    assert app.button(key="documents_sample").label == "Open the sample"
+    app.button(key="documents_sample").click().run()
+    assert app.selectbox(key="kb").value == "sample"
+    assert not filled.jobs.active(filled.base("sample").id)
+
+
 def test_the_first_files_are_previewed_with_cost_cut_and_embedder(
     filled: Workspace, open_page: OpenPage
 ) -> None:
     base = filled.create("blank", RECIPE)
     app = open_page("upload.py", kb="blank")
-    assert _bases_list(app).proto.expanded
+    assert not _bases_list(app).proto.expanded  # the way to the files is short
     app.file_uploader(key="documents_files_0").upload("pump.txt", DOCUMENTS["pump.txt"].encode())
     app.run()
     assert not filled.jobs.recent(base.id)  # nothing is added yet
-    # The list of knowledge bases is folded, and the button stands above the preview.
-    assert not _bases_list(app).proto.expanded
+    # The button stands above the preview.
     order = [(each.type, each.key) for each in app.main]
     assert order.index(("button", "documents_add_now")) < order.index(
         ("selectbox", "documents_first_file")

@@ -24,7 +24,7 @@ _SCOPE = re.compile(r"\*\*([^*]+?):\*\*")
 _SHARE = re.compile(r"(?<!still )(answers|rightly refuses|refuses) (\d+%)")
 _COUNT = re.compile(r"(\d[\d,]*) (?:different )?(recipe|combination)s?\b")
 _RUNS = re.compile(r"\*\*(.+)\*\* against \*\*(.+)\*\*$")
-_CARDS = {"Refusals": "rightly refuses"}
+_CARDS = {"Refused by the search": "rightly refuses"}
 
 
 def _numbers(app: AppTest) -> Numbers:

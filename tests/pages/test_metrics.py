@@ -112,6 +112,7 @@ def test_hits_that_nobody_judged_leave_the_figures_open(
     captions = [caption.value for caption in open_page("metrics.py").caption]
     assert f"unjudged: {found.ndcg.low:.2f} to {found.ndcg.high:.2f}" in captions
     assert "of at most 0.20" in captions  # a question of this set has one relevant passage
+    assert any(line.startswith("sampling: ") and line.endswith(" to 0.20") for line in captions)
     said = next(text for text in captions if "not judged" in text)
     assert said.startswith(f"{found.share:.0%} of the passages in the first 10 are not judged")
     assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in said
@@ -182,6 +183,7 @@ def test_without_questions_there_are_three_ways(filled: Workspace, open_page: Op
     app = open_page("metrics.py")
     assert app.button(key="documents_sample").label == "Load the sample"
     assert app.button(key="metrics_import").label == "Import questions"
+    assert app.button(key="questions_make").label == "Make questions"
     assert [link.value for link in app.get("page_link")] == ["Open the inspector"]
 
 
@@ -210,7 +212,12 @@ def test_columns_of_an_imported_table_are_picked_below_its_first_rows() -> None:
     assert app.dataframe[0].value.to_dict("records") == [
         {"Frage": "What may a hotel cost?", "Document": "travel.txt"}
     ]
-    assert [each.value for each in app.selectbox] == ["(none)", "Document", *["(none)"] * 4]
+    assert [each.value for each in app.selectbox] == [
+        "(none)",
+        "(none)",
+        "Document",
+        *["(none)"] * 4,
+    ]
     app.selectbox[0].set_value("Frage").run()
     assert json.loads(app.json[0].value) == {"question": "Frage"}
 
@@ -330,7 +337,7 @@ def test_a_set_is_deleted_only_after_a_second_look(
     _press_both(app, "set_manage", "set_delete")
     assert not app.exception
     assert labelled.base("notes").questions.list_all() == []
-    assert "Try the sample" in "\n".join(each.value for each in app.markdown)
+    assert "in three ways" in "\n".join(each.value for each in app.markdown)
 
 
 def test_a_set_is_chosen_in_the_table(labelled: Workspace, open_page: OpenPage) -> None:

@@ -13,7 +13,7 @@ from pages.components.shell import base_picker, job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import allowed, offered
-from pages.components.shell.session import draft_key, draft_stored, workspace
+from pages.components.shell.session import bases, draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
 from rag import SAMPLE, SUPPORTED, KnowledgeBase, Upload, counted
 
@@ -47,8 +47,10 @@ def add_area(base: KnowledgeBase) -> None:
 
 
 def sample_button() -> None:
-    """Loads the sample documents with their questions, and goes there."""
-    if st.button(
+    """Open the sample, or load its documents and questions first."""
+    if any(info.name == SAMPLE and info.documents for info in bases()):
+        action_button("Open the sample", "documents_sample", "dataset", base_picker.choose, SAMPLE)
+    elif st.button(
         "Load the sample",
         key="documents_sample",
         icon=":material/dataset:",
@@ -75,11 +77,6 @@ def _files(base: KnowledgeBase) -> None:
         uploads = [Upload(_name(file.name), file) for file in files]
         if decided(base, uploads):
             _follow(base.id, base.documents.add_files(uploads))
-
-
-def files_chosen() -> bool:
-    """Whether files are chosen that are not added yet."""
-    return bool(st.session_state.get(_named(_FILES)))
 
 
 def _name(sent: str) -> str:

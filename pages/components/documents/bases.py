@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.documents.add import files_chosen
 from pages.components.shell.base_picker import choose, new_base_button
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
@@ -27,14 +26,10 @@ def bases_view() -> None:
         return
     overviews, chosen = workspace().overview(), base().name
     number = next((at for at, overview in enumerate(overviews) if overview.name == chosen), 0)
-    # The list makes room for the files that an empty knowledge base is to get.
-    first_files = not overviews[number].documents and files_chosen()
     with st.expander(
         f"{counted(len(overviews), 'knowledge base')}: {plain(chosen)} is open",
         icon=":material/database:",
-        expanded=len(overviews) > 1 and not first_files,
-        # Under one key, the browser would leave the list as it was.
-        key="documents_bases_folded" if first_files else "documents_bases",
+        key="documents_bases",
     ):
         picked = _table(overviews) if len(overviews) > 1 else None
         overview = overviews[number if picked is None else picked]
@@ -80,6 +75,7 @@ def _table(overviews: Sequence[BaseOverview]) -> int | None:
         height=_TALLEST if len(overviews) > 7 else "auto",
         column_config={
             "Name": st.column_config.TextColumn(width="medium"),
+            "Passages": st.column_config.NumberColumn(format="localized"),
             "Last run": st.column_config.DatetimeColumn(format="distance"),
         },
         alt="Knowledge bases with documents, passages, questions and the last run.",

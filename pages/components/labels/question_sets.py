@@ -143,7 +143,7 @@ def column_pickers(table: QuestionTable | None) -> dict[str, str]:
     return picked
 
 
-_PICKED = ("question", "document", "quote", "page", "grade", "tags")
+_PICKED = ("question", "answer", "document", "quote", "page", "grade", "tags")
 
 
 def ignored_columns(table: QuestionTable | None, picked: dict[str, str]) -> list[str]:

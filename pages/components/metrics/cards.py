@@ -124,12 +124,14 @@ def _card(
 
 
 def _ranges(card: Card, ranges: Ranges) -> Iterator[str]:
-    if card.metric in ranges.ceilings:
-        yield f"of at most {ranges.ceilings[card.metric]:.2f}"
+    ceiling = ranges.ceilings.get(card.metric, 1.0)
+    if ceiling < 1.0:
+        yield f"of at most {ceiling:.2f}"
     form = ".0%" if card.percent else ".2f"
     for name, intervals in (("sampling", ranges.sampling), ("unjudged", ranges.unjudged)):
         if interval := intervals.get(card.metric):
-            yield f"{name}: {interval.low:{form}} to {interval.high:{form}}"
+            # Questions like these cannot have a higher mean.
+            yield f"{name}: {interval.low:{form}} to {min(interval.high, ceiling):{form}}"
 
 
 def shown(value: float, card: Card) -> str:

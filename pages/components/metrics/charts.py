@@ -33,6 +33,10 @@ def depth_takeaway(run: Run) -> str:
     five, ten = run.metrics.get("recall@5"), run.metrics.get("recall@10")
     if five is None or ten is None:
         return "Metrics by the number of results."
+    if f"{five:.0%}" == f"{ten:.0%}":
+        return (
+            f"The first 5 results have {five:.0%} of the relevant passages, and so do the first 10."
+        )
     return (
         f"The first 5 results have {five:.0%} of the relevant passages, the first 10 have "
         f"{ten:.0%}."

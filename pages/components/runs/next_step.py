@@ -106,10 +106,11 @@ def _label_count(base: KnowledgeBase, set_name: str, _version: readings.Version)
 def _more_labels(chosen: QuestionSet, labels: int, runs: Sequence[Run]) -> Step:
     text = (
         f"*{plain(chosen.name)}* has {counted(labels, 'label')}. "
-        f"From about {ENOUGH_LABELS} on, metrics tell recipes apart."
+        f"With {ENOUGH_LABELS} or more, metrics show smaller differences between recipes."
     )
     if runs:
-        return Step(text, "metrics.py", "Judge next", lambda: {SET: chosen.name})
+        hint = "*Judge next* on this page suggests the passages to label."
+        return Step(text, "metrics.py", "Judge next", lambda: {SET: chosen.name}, hint=hint)
     return Step(text, "inspector.py", "Label passages", lambda: {SET: chosen.name})
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import CARDS, UNCHANGED, Card, shown, style
+from pages.components.metrics.cards import CARDS, REFUSED, UNCHANGED, Card, shown, style
 from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
-from rag import Comparison, Interval, QuestionFigures, Recipe, as_percent, signed
+from rag import METRIC_TITLES, Comparison, Interval, QuestionFigures, Recipe, as_percent, signed
 
-_CARDS = (*CARDS[:-1], replace(CARDS[-1], label="Refusals"))  # what fits beside the sliders
+_CARDS = (*CARDS[:-1], replace(CARDS[-1], label=METRIC_TITLES[REFUSED]))
 
 
 @dataclass(frozen=True)

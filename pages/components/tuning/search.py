@@ -52,9 +52,9 @@ def search_all(bench: Bench) -> None:
     result = searches.result(bench.set_name)
     if result is None or result.state != bench.state:
         st.caption(
-            f"Measures every combination on all {bench.tuner.questions:,} questions and holds the "
-            "best against the saved one: with one test of all of them, and with what the choice "
-            "gains on questions that had no part in it."
+            f"Measures every combination on all {bench.tuner.questions:,} questions. Compares the "
+            "best one with the saved recipe on questions that were not used to choose it, and "
+            "corrects the test for the number of combinations."
         )
         return
     _report(bench, result)

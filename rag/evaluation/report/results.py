@@ -71,7 +71,8 @@ def on_cards(run: Run) -> list[str]:
 
 
 def _card(report: RunReport, metric: str) -> Markup:
-    value, interval = report.run.metrics[metric], report.interval(metric)
+    value, (low, high) = report.run.metrics[metric], report.interval(metric)
+    interval = Interval(low, min(high, _ceiling(metric, report)))
     before = report.baseline.run.metrics.get(metric) if report.baseline else None
     percent = metric.endswith("refusal")
     return element(
@@ -94,11 +95,9 @@ def _card(report: RunReport, metric: str) -> Markup:
 
 def _unjudged(metric: str, report: RunReport) -> Markup | None:
     """Return the ceiling of precision, or the range of nDCG that unjudged hits allow."""
-    share, (measure, _, k) = report.unjudged, metric.partition("@")
-    if measure == "precision":
-        ceiling = precision_ceiling(report.results, int(k))
-        if ceiling is not None and ceiling < 0.995:
-            return element("div", f"of at most {ceiling:.2f}", class_="small")
+    share, ceiling = report.unjudged, _ceiling(metric, report)
+    if ceiling < 1.0:
+        return element("div", f"of at most {ceiling:.2f}", class_="small")
     if share is None or not share.unjudged or metric != f"ndcg@{share.k}":
         return None
     return element(
@@ -107,6 +106,13 @@ def _unjudged(metric: str, report: RunReport) -> Markup | None:
         element("span", _range(share.ndcg, False), class_="whole"),
         class_="small",
     )
+
+
+def _ceiling(metric: str, report: RunReport) -> float:
+    """Return the highest mean that the labels allow: below 1 for precision alone."""
+    measure, _, k = metric.partition("@")
+    ceiling = precision_ceiling(report.results, int(k)) if measure == "precision" else None
+    return ceiling if ceiling is not None and ceiling < 0.995 else 1.0
 
 
 def _range(interval: Interval, percent: bool) -> str:
