@@ -180,6 +180,11 @@ from .runs.quality.spending import money as money
 from .runs.rankings import RankedPassage as RankedPassage
 from .runs.rankings import SideBySide as SideBySide
 from .runs.version import VERSION as VERSION
+from .schemas.diagnoses import CauseData as CauseData
+from .schemas.diagnoses import DiagnosisData as DiagnosisData
+from .schemas.diagnoses import FailedQuestionData as FailedQuestionData
+from .schemas.diagnoses import FixData as FixData
+from .schemas.diagnoses import diagnosis_data as diagnosis_data
 from .schemas.explanations import ComparedData as ComparedData
 from .schemas.explanations import FindingsData as FindingsData
 from .schemas.explanations import PassageData as PassageData

@@ -20,7 +20,7 @@ from rag.explanation.counterfactuals import (
     unavailable,
 )
 from rag.explanation.locating import Located, Match, locate_passages
-from rag.explanation.standing import FullRankings, Gap, Standing, figures, gap, standing
+from rag.explanation.standing import Gap, Standing, figures, gap, standing
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import (
     Candidates,
@@ -32,6 +32,7 @@ from rag.retrieval import (
     retrieve,
 )
 from rag.retrieval.candidates import IncompleteVectors, Ranking, bm25_options, join
+from rag.retrieval.full_rankings import FullRankings
 from rag.retrieval.selection import resolved_threshold
 from rag.types import Chunk, Trace
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from rag.recipe import Mode, SearchRecipe
-from rag.retrieval import Corpus, SearchQuery, StageRow, stage_row, stage_title
-from rag.retrieval.candidates import Ranking, bm25_options, fetched_cosines
+from rag.retrieval import StageRow, stage_row, stage_title
+from rag.retrieval.full_rankings import FullRankings, true_rank
 from rag.retrieval.fusion import BY_WORDS
 from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
 
@@ -23,33 +21,6 @@ _RETRIEVERS: Mapping[Mode, tuple[StageName, ...]] = {
     "lexical": ("lexical",),
     "hybrid": ("dense", "lexical"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class FullRankings:
-    """Both complete rankings, best first, ties by key; ``words`` has those with a BM25 above 0.
-
-    Exact also where the vector index is approximate.
-    """
-
-    near: Ranking
-    words: Ranking
-
-    @classmethod
-    def of(cls, search_query: SearchQuery, corpus: Corpus, search: SearchRecipe) -> FullRankings:
-        """Ranks every passage that the corpus allows."""
-        keys = corpus.keys
-        if corpus.allowed is not None:
-            keys = np.intersect1d(keys, corpus.allowed)
-        words = corpus.lexical.scores(search_query.words, keys, **bm25_options(search))
-        near = fetched_cosines(search_query.vector, keys, corpus.dense)
-        return cls(Ranking.best(keys, near), Ranking.best(keys[words > 0], words[words > 0]))
-
-
-def _true_rank(ranked: Ranking, key: int) -> int | None:
-    """From 1; None where the ranking lacks the passage."""
-    at = np.flatnonzero(ranked.keys == key)
-    return int(at[0]) + 1 if len(at) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +117,7 @@ def figures(
     deep: FullRankings, key: int, bm25: float, dense: float, lacking: tuple[str, ...]
 ) -> Figures:
     """Figures of a passage with its true ranks."""
-    near, words = _true_rank(deep.near, key), _true_rank(deep.words, key)
+    near, words = true_rank(deep.near, key), true_rank(deep.words, key)
     return Figures(dense, near, bm25, words, lacking)
 
 

@@ -84,6 +84,7 @@ from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
 from rag.systems.measuring import SystemRuns
 from rag.tours import Tours
+from rag.tuning.diagnosis.job import Diagnoses
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
 
@@ -140,6 +141,7 @@ class KnowledgeBase:
         self.gate = Gate(services, base.id)
         self.tuning = Tuning(services, jobs, base.id)
         self.system_runs = SystemRuns(services, base.id)
+        self.diagnoses = Diagnoses(services, jobs, base.id)
         self.maps = BaseMaps(maps, jobs, base.id)
         self.members = Members(services.database, base.id)
         self.links = Links(services.database, base.id)

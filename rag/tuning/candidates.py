@@ -108,12 +108,13 @@ class CandidateSource:
             candidates = self._candidates(gathering, on_progress)
             while len(self._found) >= _KEPT:
                 self._found.pop(next(iter(self._found)))
-            near = [
-                Nearness(question_candidates.keys, self._dense.vectors)
-                for question_candidates in candidates
-            ]
+            near = [self.nearness(question_candidates.keys) for question_candidates in candidates]
             self._found[gathering] = Gathered(candidates, near)
         return self._found[gathering]
+
+    def nearness(self, keys: Keys) -> Nearness:
+        """How near some passages are to each other."""
+        return Nearness(keys, self._dense.vectors)
 
     def by_question(
         self, search: SearchRecipe, on_progress: ProgressCallback

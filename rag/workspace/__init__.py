@@ -50,6 +50,7 @@ from rag.storage import Connection, bases, builds, documents, jobs, runs
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
+from rag.tuning.diagnosis.job import diagnose
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import search_all
 from rag.tuning.table_job import build_table
@@ -102,6 +103,7 @@ class Workspace:
             "search-all": partial(search_all, services),
             "build-table": partial(build_table, services),
             "calibrate": partial(calibrate, services),
+            "diagnose": partial(diagnose, services),
             "map": partial(draw_map, services, self._maps.files),
         }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag.cli.evaluating import deciding, measuring, migrating, sharing
+from rag.cli.evaluating import deciding, diagnosing, measuring, migrating, sharing
 from rag.cli.options import Verb, budget, repeatable, switch
 
 
@@ -78,6 +78,7 @@ def comparing_verbs(verb: Verb) -> None:
     added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
+    verb(diagnosing.diagnose, "kb", "set_name", recipe=True)
     added = verb(deciding.decide, "kb", "run")
     added.add_argument("--against", metavar="RUN", required=True, help="the other run")
     added.add_argument("--metric", default="precision@10", help="precision@K or dcg@K")

@@ -1,0 +1,56 @@
+"""Diagnoses: why questions of a set fail, and what fixes are worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+from pydantic import ConfigDict
+
+from rag import DiagnosisData, Schema, diagnosis_data
+from rag.api.resource import Base, Maker, Resource, Shared, needs
+from rag.api.resources.documents import queued
+from rag.api.resources.jobs import EXAMPLE as JOB
+from rag.api.resources.jobs import JobData
+from rag.api.resources.question_sets import SetName, set_called
+from rag.api.resources.runs import MeasureRequest
+from rag.api.threads import dear
+
+_QUEUED = needs("write", 400, 404, 409, 415, response_model=JobData, example=JOB, status_code=202)
+
+diagnoses = Resource("diagnoses")
+
+
+class DiagnoseRequest(MeasureRequest):
+    """A recipe and the question set whose failures are to be explained."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"set": "policies", "fields": {"search.top_k": 5}}]}
+    )
+
+
+class LastDiagnosisData(Schema):
+    """The last diagnosis of a question set."""
+
+    result: DiagnosisData | None
+
+
+@diagnoses.post("/knowledge-bases/{kb}/diagnoses", **_QUEUED)
+@dear
+def start_diagnosis(
+    request: Request, workspace: Shared, base: Base, body: DiagnoseRequest, once: Maker
+) -> Response:
+    """Queues a diagnosis: the first cause of each failed question, and fixes that were tried."""
+
+    def make() -> Any:
+        name, recipe = set_called(base, body.set).name, body.recipe_of(base)
+        return queued(request, workspace, base.diagnoses.start(name, recipe))
+
+    return once(body.model_dump(), make)
+
+
+@diagnoses.get("/knowledge-bases/{kb}/diagnoses/{questions}", **needs("read", 404))
+def get_diagnosis(base: Base, questions: SetName) -> LastDiagnosisData:
+    """Return the last diagnosis of a question set; ``result`` is null if there is none."""
+    diagnosis = base.diagnoses.result(set_called(base, questions).name)
+    return LastDiagnosisData(result=None if diagnosis is None else diagnosis_data(diagnosis))

@@ -1,0 +1,38 @@
+"""The verb that tells why questions fail, and what fixes are worth."""
+
+from __future__ import annotations
+
+import argparse
+
+from rag import DiagnosisData, FixData, counted, diagnosis_data
+from rag.cli import targets
+from rag.cli.printing import Output
+
+_SHOWN = 20  # questions that are printed; JSON has all
+
+
+def diagnose(args: argparse.Namespace) -> Output:
+    """Find out why questions fail, and what fixes gain on questions that did not choose them."""
+    base, recipe = targets.ready(args)
+    diagnosis = base.diagnoses.diagnose(args.set_name, recipe)
+    data = diagnosis_data(diagnosis)
+    return Output(data.dump(), "\n".join([diagnosis.headline, *_lines(data)]))
+
+
+def _lines(data: DiagnosisData) -> list[str]:
+    lines = [f"{row.questions:5}  {row.title}. {row.advice}" for row in data.causes]
+    for question in data.questions[:_SHOWN]:
+        place = question.document + (f", page {question.page}" if question.page else "")
+        lines += [f"{question.cause}: {question.question}", f"    {question.evidence} {place}"]
+    if len(data.questions) > _SHOWN:
+        lines.append(f"{len(data.questions) - _SHOWN:,} more: see --json.")
+    lines += [line for fix in data.fixes for line in _fix(fix)]
+    if data.without_gain:
+        lines.append(f"Nothing that was tried helps against: {', '.join(data.without_gain)}.")
+    return [*lines, data.note] if data.note else lines
+
+
+def _fix(fix: FixData) -> list[str]:
+    changes = ", ".join(f"{name}={value}" for name, value in fix.changes.items())
+    tally = f"{counted(fix.won, 'question')} gain, {fix.lost:,} lose"
+    return [f"{changes} (against {', '.join(fix.causes)}): {tally}.", f"    {fix.sentence}"]

@@ -1,0 +1,66 @@
+"""The causes of failed questions, in the order of the way from a document to a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Cause = (
+    Literal["missing", "excluded", "filter", "misread", "cut", "language", "misspelt"]
+    | Literal["rerank", "refused", "threshold", "duplicates", "mmr", "budget"]
+    | Literal["superseded", "doubtful", "table_row"]
+    | Literal["not_found", "words_only", "meaning_only", "top_k", "ranked_low", "answered"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CauseRow:
+    """The words for a cause: its title, and what people can do about it."""
+
+    title: str
+    advice: str
+
+
+CAUSES: Mapping[Cause, CauseRow] = {
+    "missing": CauseRow(
+        "Not in the documents", "Add the document, or mark the question as unanswerable."
+    ),
+    "excluded": CauseRow(
+        "Left out of the index", "Include the passage again on the Documents page, or build again."
+    ),
+    "filter": CauseRow("Outside the filter", "Widen or remove the filter of the recipe."),
+    "misread": CauseRow(
+        "Read wrongly", "Read the document again, with text recognition if it is a scan."
+    ),
+    "cut": CauseRow("Cut apart", "Use larger passages, an overlap, or join the two by hand."),
+    "language": CauseRow(
+        "Another language", "Choose a multilingual embedder, or ask in the documents' language."
+    ),
+    "misspelt": CauseRow("Misspelt", "Turn on spelling correction."),
+    "rerank": CauseRow("Lost to the reranker", "Rerank more passages, or use another reranker."),
+    "refused": CauseRow("Refused", "Lower the limit of the refusal."),
+    "threshold": CauseRow("Lost to the threshold", "Lower the threshold."),
+    "duplicates": CauseRow("Dropped as a duplicate", "Drop nearer copies only."),
+    "mmr": CauseRow("Lost to MMR", "Give the score more weight against diversity."),
+    "budget": CauseRow("Beyond the token budget", "Allow more tokens, or use shorter passages."),
+    "superseded": CauseRow(
+        "An older edition ranks higher", "Exclude or tag the superseded edition."
+    ),
+    "doubtful": CauseRow(
+        "Doubtful label", "Judge the passage that says the same: it may be relevant too."
+    ),
+    "table_row": CauseRow(
+        "Table row without its labels", "Index the labels of tables with their rows."
+    ),
+    "not_found": CauseRow(
+        "Found by nobody", "Add words to the passage that people use in questions."
+    ),
+    "words_only": CauseRow("Found by words only", "Give lexical search more weight."),
+    "meaning_only": CauseRow("Found by meaning only", "Give dense search more weight."),
+    "top_k": CauseRow("Below top-k", "Return more passages, or add a reranker."),
+    "ranked_low": CauseRow("Returned, but low", "Add a reranker, or change the fusion."),
+    "answered": CauseRow(
+        "Not refused", "Turn on refusals, or raise the threshold: no document answers it."
+    ),
+}

@@ -1,0 +1,328 @@
+"""Checks of one failed question, in order: the first that finds something names the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rag.answering.assessing.editions import are_editions, order_of
+from rag.lexical.languages import language_name, likeliest
+from rag.retrieval.filters import describe_filters
+from rag.tuning.diagnosis.case import Case
+from rag.tuning.diagnosis.finding import Finding
+from rag.tuning.diagnosis.garbled import broken_characters, unknown_words
+from rag.tuning.diagnosis.sameness import on_one_matter, says_the_same
+
+Check = Callable[[Case], Finding | None]
+
+_UNSURE = 60.0  # percent: what the recognition of text calls itself sure of
+_LANGUAGE = 0.5  # probability of a guess
+_WHOLE = 0.75  # share of a label in one passage
+_GAIN = 0.02  # of the cosine
+
+
+def outside_filter(case: Case) -> Finding | None:
+    """The recipe's filter excludes the passage."""
+    allowed = case.corpus.allowed
+    if allowed is None or np.isin(case.chunk.key, allowed):
+        return None
+    filters = describe_filters(case.search)
+    message = (
+        f"The filter leaves {len(allowed):,} of {case.corpus.passages:,} passages, "
+        f"without this one: {filters}."
+    )
+    return Finding("filter", message, {"allowed": float(len(allowed))})
+
+
+def misread(case: Case) -> Finding | None:
+    """The text of the label is unreadable."""
+    sign = broken_characters(case.labelled_text)
+    page = next((p for p in case.document.pages if p.number == case.chunk.page), None)
+    if not sign and page is not None and page.confidence is not None and page.confidence < _UNSURE:
+        sign = f"text recognition is {page.confidence:.0f} % sure of the page"
+    lacking, asked = case.figures.lacking, case.corpus.lexical.terms(case.question.text)
+    if not sign and 2 * len(lacking) > len(asked) and not _language_differs(case):
+        sign = unknown_words(case.labelled_text, case.corpus.lexical)
+    return Finding("misread", f"The labelled text is unreadable: {sign}.") if sign else None
+
+
+def cut_apart(case: Case) -> Finding | None:
+    """The label is in two passages, and a passage with both parts is nearer to the question."""
+    if case.label.end is None:
+        return None
+    start, end = case.span
+    parts = [
+        (key, min(end, stop) - max(start, begin), stop - begin)
+        for key, begin, stop in case.setting.spans.get(case.chunk.document_id, ())
+        if begin < end and stop > start
+    ]
+    longest = max((size for *_, size in parts), default=0)
+    most = max((shared for _, shared, _ in parts), default=0)
+    if len(parts) < 2 or most >= _WHOLE * (end - start) or end - start > longest:
+        return None
+    around = max(0, longest - (end - start)) // 2
+    whole = case.document.text[max(0, start - around) : end + around]
+    vector = case.corpus.embedder.embed([whole], "document")[0]
+    together = float(vector @ case.rankings.search_query.vector)
+    keys = np.array([key for key, *_ in parts], np.int64)
+    vectors = case.corpus.dense.vectors(keys)
+    apart = float((vectors @ case.rankings.search_query.vector).max())
+    terms = _terms(case, case.question.text)
+    more = len(terms & _terms(case, whole)) - max(
+        len(terms & _terms(case, chunk.text))
+        for chunk, _ in case.corpus.lookup(keys.tolist()).values()
+    )
+    if together < apart + _GAIN and more < 1:
+        return None
+    message = (
+        f"The label is split over {len(parts)} passages, with at most "
+        f"{most / (end - start):.0%} in one. In one passage its cosine is {together:.3f} instead "
+        f"of {apart:.3f}, with {more:+d} words of the question."
+    )
+    return Finding("cut", message, {"together": together, "apart": apart, "words": float(more)})
+
+
+def other_language(case: Case) -> Finding | None:
+    """Question and passage are in different languages."""
+    if not _language_differs(case):
+        return None
+    asked, written = (likeliest(text)[0] for text in (case.question.text, case.chunk.text))
+    message = (
+        f"The question is in {language_name(asked)}, the passage in {language_name(written)}: "
+        f"cosine {case.figures.dense:.3f}, {len(case.figures.lacking)} words of the question "
+        "are not in it."
+    )
+    return Finding("language", message, {"cosine": case.figures.dense})
+
+
+def misspelt(case: Case) -> Finding | None:
+    """The search finds the passage when mistyped words are corrected."""
+    if case.search.spelling == "question":
+        return None
+    corrections = case.corpus.lexical.corrections(case.question.text)
+    if not corrections:
+        return None
+    rank = case.found_by(spelling="question")
+    if rank is None or (case.shown_rank is not None and rank >= case.shown_rank):
+        return None
+    read = ", ".join(
+        f"“{case.question.text[fix.start : fix.end]}” ({fix.term} in {fix.passages} passages)"
+        for fix in corrections
+    )
+    return Finding(
+        "misspelt", f"No passage has {read}. Corrected, the rank is {rank}.", {"rank": float(rank)}
+    )
+
+
+def reranked_away(case: Case) -> Finding | None:
+    """Without the reranker, the passage is among the results."""
+    if case.searched.candidates.rerank is None or case.shown_rank is not None:
+        return None
+    if not case.enters_without_rerank():
+        return None
+    return Finding("rerank", f"The reranker moved it to rank {case.rank}, below top-k.")
+
+
+def refused(case: Case) -> Finding | None:
+    """The question was refused, and the passage would be among the results."""
+    topic = case.searched.candidates.topic
+    if not len(case.searched.selection.refused) or topic is None:
+        return None
+    if not case.enters(refuse="off", threshold=None):
+        return None
+    limit = topic.limit(case.search.refuse) or 0.0
+    message = (
+        f"The question was refused as off-topic: probability {topic.probability:.3f}, the limit "
+        f"is {limit:.3f}. Without refusals it is among the results."
+    )
+    return Finding("refused", message, {"probability": topic.probability, "limit": limit})
+
+
+def below_threshold(case: Case) -> Finding | None:
+    """Without the threshold, the passage is among the results."""
+    if case.place is None or case.place not in case.searched.selection.below:
+        return None
+    if not case.enters(threshold=None):
+        return None
+    relevance = float(case.searched.selection.relevance[case.place])
+    limit = case.setting.threshold or 0.0
+    message = (
+        f"Its relevance is {relevance:.3f}, below the threshold of {limit:.3f}. Without the "
+        f"threshold its rank is {case.rank}."
+    )
+    return Finding("threshold", message, {"relevance": relevance, "threshold": limit})
+
+
+def a_duplicate(case: Case) -> Finding | None:
+    """The passage was dropped as a copy of a better one."""
+    doubles = case.searched.selection.doubles
+    double = next((one for one in doubles if one.place == case.place), None)
+    if double is None or not case.enters(duplicates=None):
+        return None
+    key = int(case.searched.candidates.keys[double.of])
+    name = case.corpus.lookup([key])[key][1]
+    message = f"It was dropped as a copy of a passage of {name} (cosine {double.cosine:.3f})."
+    return Finding("duplicates", message, {"cosine": double.cosine})
+
+
+def diversified_away(case: Case) -> Finding | None:
+    """Without MMR, the passage is among the results."""
+    if case.search.mmr is None or case.shown_rank is not None or not case.enters(mmr=None):
+        return None
+    message = f"By score it is in the first {case.search.top_k}; MMR prefers less similar ones."
+    return Finding("mmr", message)
+
+
+def over_budget(case: Case) -> Finding | None:
+    """The passage is a result that does not fit into the prompt."""
+    kept = case.searched.selection.kept
+    if case.place is None or case.shown_rank is not None or case.place not in kept:
+        return None
+    rank = int(np.flatnonzero(kept == case.place)[0]) + 1
+    budget = case.setting.recipe.answer.context_tokens
+    message = (
+        f"It is result {rank}, but only the first {len(case.searched.shown)} fit into "
+        f"{budget:,} tokens."
+    )
+    return Finding("budget", message, {"rank": float(rank), "budget": float(budget)})
+
+
+def superseded_above(case: Case) -> Finding | None:
+    """Older editions of the document rank higher, and without them the passage ranks better."""
+    mine = case.corpus.lookup([case.chunk.key])[case.chunk.key][1]
+    older = [
+        hit
+        for hit in case.above
+        if are_editions(hit.document, mine)
+        and order_of(hit.document) < order_of(mine)
+        and on_one_matter(case.labelled_text, hit.chunk.text)
+    ]
+    if not older:
+        return None
+    rank = case.rank_without(np.array([hit.chunk.key for hit in older], np.int64))
+    if rank is None or rank > case.search.top_k:
+        return None
+    first = older[0]
+    message = (
+        f"{first.document}, an older edition of {mine}, is at rank {first.rank}. Without older "
+        f"editions its rank is {rank}."
+    )
+    return Finding("superseded", message, {"rank": float(rank), "above": float(first.rank)})
+
+
+def doubtful_label(case: Case) -> Finding | None:
+    """A result without a label says the same as the labelled passage."""
+    for hit in case.above:
+        chunk = hit.chunk
+        touches = chunk.document_id == case.chunk.document_id and (
+            chunk.start < case.chunk.end and chunk.end > case.chunk.start
+        )
+        if not touches and says_the_same(case.labelled_text, chunk.text):
+            page = "" if chunk.page is None else f", page {chunk.page}"
+            message = f"Rank {hit.rank} ({hit.document}{page}) says the same and has no label."
+            return Finding("doubtful", message, {"rank": float(hit.rank)})
+    return None
+
+
+def row_without_labels(case: Case) -> Finding | None:
+    """The passage is of a table whose labels have words of the question that it lacks."""
+    table = case.document.table_at(case.span[0])
+    if table is None:
+        return None
+    lacking = set(case.figures.lacking)
+    named = sorted(lacking & _terms(case, " ".join((table.caption, *table.labels))))
+    if not named:
+        return None
+    message = (
+        f"The row is in a table whose labels have {', '.join(named)} of the question; the indexed "
+        "passage does not."
+    )
+    return Finding("table_row", message, {"words": float(len(named))})
+
+
+def found_by_one(case: Case) -> Finding | None:
+    """No retriever has the passage near the top, or only one of them has."""
+    depth, top_k = case.search.candidates, case.search.top_k
+    near, words = case.figures.dense_rank, case.figures.bm25_rank
+    figures = {
+        name: float(value)
+        for name, value in (("dense_rank", near), ("bm25_rank", words), ("rank", case.rank))
+        if value is not None
+    }
+    by_meaning, by_words = near is not None and near <= depth, words is not None and words <= depth
+    ranks = f"by meaning {_rank(near)}, by words {_rank(words)}"
+    if not by_meaning and not by_words:
+        message = f"No retriever has it in the first {depth}: {ranks}{_lacking(case)}."
+        return Finding("not_found", message, figures)
+    fused = "not a candidate" if case.rank is None else f"together rank {case.rank}"
+    if case.shown_rank is not None or not _is_outweighed(near, words, top_k, depth):
+        return None
+    if _better(words, near):
+        return Finding("words_only", f"It is found by words: {ranks}, {fused}.", figures)
+    message = f"It is found by meaning: {ranks}, {fused}{_lacking(case)}."
+    return Finding("meaning_only", message, figures)
+
+
+def too_low(case: Case) -> Finding:
+    """The passage ranks too low, for no other reason."""
+    figures = {} if case.rank is None else {"rank": float(case.rank)}
+    ranks = f"by meaning {_rank(case.figures.dense_rank)}, by words {_rank(case.figures.bm25_rank)}"
+    if case.shown_rank is not None:
+        return Finding("ranked_low", f"It is result {case.shown_rank}: {ranks}.", figures)
+    rank = "no candidate" if case.rank is None else f"rank {case.rank}"
+    return Finding("top_k", f"It is {rank}, and top-k is {case.search.top_k}: {ranks}.", figures)
+
+
+CHECKS: Sequence[Check] = (
+    outside_filter,
+    misread,
+    cut_apart,
+    other_language,
+    misspelt,
+    reranked_away,
+    refused,
+    below_threshold,
+    a_duplicate,
+    diversified_away,
+    over_budget,
+    superseded_above,
+    doubtful_label,
+    row_without_labels,
+    found_by_one,
+)
+
+
+def cause_of(case: Case) -> Finding:
+    """The first cause that holds."""
+    return next(filter(None, (check(case) for check in CHECKS)), None) or too_low(case)
+
+
+def _language_differs(case: Case) -> bool:
+    asked, written = likeliest(case.question.text), likeliest(case.chunk.text)
+    sure = min(asked[1], written[1]) >= _LANGUAGE
+    return sure and asked[0] != written[0]
+
+
+def _terms(case: Case, text: str) -> set[str]:
+    analyzer = case.corpus.lexical.analyzer
+    return {term for term, _, _ in analyzer.spans(text)}
+
+
+def _is_outweighed(near: int | None, words: int | None, top_k: int, depth: int) -> bool:
+    """Whether one retriever alone would show the passage, or the other does not find it."""
+    ranks = [rank for rank in (near, words) if rank is not None and rank <= depth]
+    return len(ranks) == 1 or sum(rank <= top_k for rank in ranks) == 1
+
+
+def _better(rank: int | None, other: int | None) -> bool:
+    return rank is not None and (other is None or rank < other)
+
+
+def _rank(rank: int | None) -> str:
+    return "not at all" if rank is None else f"rank {rank:,}"
+
+
+def _lacking(case: Case) -> str:
+    lacking = case.figures.lacking
+    return f"; it lacks {', '.join(lacking[:4])}" if lacking else ""

@@ -1,0 +1,86 @@
+"""Diagnosis of one question set with one recipe."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from rag.errors import InvalidInput
+from rag.evaluation.splits import Split
+from rag.questions.groups import groups_of, split_questions
+from rag.recipe import Recipe
+from rag.services import Services
+from rag.storage import questions as question_rows
+from rag.tuning.diagnosis.causes import Cause
+from rag.tuning.diagnosis.examining import Examination
+from rag.tuning.diagnosis.finding import FailedQuestion
+from rag.tuning.diagnosis.fixes import Trials, metric_depth, try_fixes
+from rag.tuning.state import state
+from rag.tuning.sweeper import Sweeper
+from rag.types import ProgressCallback
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The failed questions of a set with their causes, and the fixes that were tried.
+
+    A question failed if nDCG at top-k of the passages in its prompt is below one half; one without
+    an answer, if anything came back. ``state`` names what it all rests on.
+    """
+
+    question_set: str
+    recipe: Recipe
+    state: str
+    asked: int
+    questions: tuple[FailedQuestion, ...]
+    trials: Trials
+
+    @property
+    def causes(self) -> dict[Cause, int]:
+        """The number of failed questions by cause, most frequent first."""
+        return dict(Counter(question.cause for question in self.questions).most_common())
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one sentence."""
+        if not self.questions:
+            return f"None of {self.asked:,} questions failed."
+        return f"{len(self.questions):,} of {self.asked:,} questions failed."
+
+
+def diagnosed(
+    services: Services,
+    base_id: int,
+    set_name: str,
+    recipe: Recipe,
+    on_progress: ProgressCallback = lambda _done, _total: None,
+) -> Diagnosis:
+    """Examine the failed questions of a set, and try fixes.
+
+    Raises NotFound for an unknown set, InvalidInput when no question is labelled.
+    """
+    rests_on = state(services, base_id, set_name, recipe)
+    sweeper = Sweeper(services, base_id, set_name)
+    examination = Examination(services, base_id, sweeper, recipe)
+    failed = examination.failed(on_progress)
+    trials = Trials(f"ndcg@{metric_depth(recipe)}")
+    parts, groups = _split(services, base_id, set_name)
+    if failed and parts is None:
+        note = "The set is too small to choose fixes on one half and measure them on the other."
+        trials = Trials(trials.metric, note=note)
+    elif failed and parts is not None:
+        trials = try_fixes(services, base_id, examination, failed, parts, groups, on_progress)
+    asked = len(examination.questions)
+    return Diagnosis(set_name, recipe, rests_on, asked, tuple(failed), trials)
+
+
+def _split(services: Services, base_id: int, set_name: str) -> tuple[Split | None, dict[str, str]]:
+    with services.database.read() as connection:
+        question_set = question_rows.get_question_set(connection, base_id, set_name)
+        questions = question_rows.usable(connection, base_id, question_set.id)
+    groups = groups_of(questions)
+    try:
+        parts = split_questions(questions, question_set.split_share, question_set.split_seed)
+    except InvalidInput:
+        return None, groups
+    return parts, groups

@@ -1,0 +1,197 @@
+"""Examination of the failed questions of a set: each gets its first cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, cached_property
+
+import numpy as np
+
+from rag.errors import NotFound
+from rag.evaluation.calibration import Calibration
+from rag.evaluation.relevance import judged_by_document
+from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval import Corpus
+from rag.retrieval.candidates import bm25_options
+from rag.search.corpus import corpus
+from rag.search.threshold import threshold_rule
+from rag.services import Services
+from rag.storage import documents
+from rag.tuning.diagnosis.case import Case, Rankings, Setting
+from rag.tuning.diagnosis.checks import cause_of
+from rag.tuning.diagnosis.document_checks import lost_label
+from rag.tuning.diagnosis.finding import FailedQuestion, Finding
+from rag.tuning.diagnosis.searched import Searched, scores, search_all
+from rag.tuning.sweeper import Sweeper
+from rag.types import LOST, Chunk, Document, Evidence, Floats, Keys, ProgressCallback, Question
+
+PASSING = 0.5
+"""Least nDCG at top-k of a question that does not count as failed."""
+_NEAR = 5  # passages that may have the words of a lost label
+_MOST_WORDS = 60  # of a lost label, that are searched
+
+
+class Examination:
+    """One recipe on one question set: every question searched, the failed ones examined."""
+
+    def __init__(self, services: Services, base_id: int, sweeper: Sweeper, recipe: Recipe) -> None:
+        self._services = services
+        self._base_id = base_id
+        self.recipe = recipe
+        self.source = sweeper.source(recipe.index)
+        self.questions: Sequence[Question] = sweeper.questions
+        self.threshold = threshold_rule(services, base_id, recipe.index, recipe.search)
+        corpus_of, document = cache(self._corpus), cache(self._document)
+        self._setting = Setting(
+            recipe, self.threshold.threshold, corpus_of, document, self.source.judge.spans
+        )
+
+    @cached_property
+    def searched(self) -> list[Searched]:
+        """All questions, searched."""
+        threshold = self.threshold.threshold
+        return search_all(
+            self.source, self.questions, self.recipe, threshold, lambda _done, _total: None
+        )
+
+    @cached_property
+    def scores(self) -> Floats:
+        """nDCG at top-k of all questions, shape (questions,)."""
+        return scores(self.searched, self.recipe.search.top_k)
+
+    def failed(self, on_progress: ProgressCallback) -> list[FailedQuestion]:
+        """The failed questions with their causes, in the order of the set."""
+        bad = np.flatnonzero(self.scores < PASSING).tolist()
+        failures = []
+        for done, number in enumerate(bad):
+            on_progress(done, len(bad))
+            failures.append(self._examined(number))
+        return failures
+
+    def _examined(self, number: int) -> FailedQuestion:
+        question, searched = self.questions[number], self.searched[number]
+        score = float(self.scores[number])
+        if not question.answerable:
+            return FailedQuestion(question.id, question.text, score, self._answered(searched))
+        keys = self._relevant(question)
+        if not len(keys):
+            finding = self._unindexed(question)
+            return FailedQuestion(question.id, question.text, score, finding)
+        rankings = Rankings.of(question, self.source.queries[number], self._setting)
+        key = self._nearest(question, searched, rankings, keys)
+        chunk, name = self._setting.corpus.lookup([key])[key]
+        case = Case(question, self._setting, searched, rankings, chunk, _label(question, chunk))
+        return FailedQuestion(
+            question.id, question.text, score, cause_of(case), chunk.id, name, chunk.page
+        )
+
+    def _answered(self, searched: Searched) -> Finding:
+        selection, candidates = searched.selection, searched.candidates
+        relevance = float(selection.relevance[searched.shown].max())
+        figures = {"relevance": relevance, "results": float(len(searched.shown))}
+        message = (
+            f"The documents do not answer it, and {len(searched.shown)} passages come back, the "
+            f"most relevant with {relevance:.3f}."
+        )
+        if candidates.topic is not None:
+            figures["probability"] = candidates.topic.probability
+            message += f" Probability of on-topic: {candidates.topic.probability:.3f}."
+        return Finding("answered", message, figures)
+
+    def _relevant(self, question: Question) -> Keys:
+        """The relevant passages of the index."""
+        names = {item.document_id for item in question.evidence if item.grade > 0}
+        index = self.source.index
+        parts = [index.keys[name] for name in sorted(names) if name in index.keys]
+        keys: Keys = np.concatenate([np.empty(0, np.int64), *parts])
+        if not len(keys):
+            return keys
+        relevant: Keys = keys[self.source.judge.graded(question, keys)[1] > 0]
+        return relevant
+
+    def _nearest(
+        self, question: Question, searched: Searched, rankings: Rankings, keys: Keys
+    ) -> int:
+        """The relevant passage that came nearest to the results without being there.
+
+        Where all are there, the first of them.
+        """
+        judge = self.source.judge
+        units = judge.graded(question, keys)[0]
+        shown = judge.graded(question, searched.keys)[0] if len(searched.keys) else searched.keys
+        absent = keys[~np.isin(units, shown)]
+        order = searched.candidates.keys[
+            np.concatenate([searched.selection.order, searched.selection.refused])
+        ]
+        ranks = {int(key): rank for rank, key in enumerate(order.tolist())}
+        full = [rankings.full.near.keys, rankings.full.words.keys]
+        places = [{int(key): at for at, key in enumerate(ranked.tolist())} for ranked in full]
+        last = len(self.source.index.passages)
+
+        def place(key: int) -> tuple[int, int, int]:
+            return ranks.get(key, last), min(part.get(key, last) for part in places), key
+
+        wanted: list[int] = (absent if len(absent) else keys).tolist()
+        return min(wanted, key=place)
+
+    def _unindexed(self, question: Question) -> Finding:
+        """The cause where no passage of the index is relevant."""
+        labels = [item for item in question.evidence if item.grade > 0]
+        lost = next((item for item in labels if item.lost), None)
+        if lost is not None:
+            return lost_label(lost, self._texts([lost]), self._similar(lost))
+        names = self._names([labels[0].document_id])
+        name = names.get(labels[0].document_id, "The document")
+        return Finding("excluded", f"{name} has the label, and the index has no passage of it.")
+
+    def _texts(self, labels: Sequence[Evidence]) -> dict[str, str]:
+        names = {item.document_id.removeprefix(LOST) for item in labels}
+        with self._services.database.read() as connection:
+            ids = documents.ids_by_name(connection, self._base_id)
+            return {
+                name: documents.text(connection, self._base_id, ids[name])
+                for name in names
+                if name in ids
+            }
+
+    def _similar(self, label: Evidence) -> list[tuple[str, str]]:
+        searched = self._setting.corpus
+        words = " ".join(label.quote.split()[:_MOST_WORDS])
+        keys, _ = searched.lexical.search(words, _NEAR, **bm25_options(SearchRecipe()))
+        return [(name, chunk.text) for chunk, name in searched.lookup(keys.tolist()).values()]
+
+    def _names(self, ids: Sequence[str]) -> dict[str, str]:
+        with self._services.database.read() as connection:
+            return documents.names(connection, self._base_id, ids)
+
+    def _corpus(self, search: SearchRecipe) -> Corpus:
+        recipe = self.recipe.model_copy(update={"search": search})
+        calibration: Calibration | None = self.threshold.calibration
+        index = self.source.index
+        return corpus(self._services, self._base_id, recipe, index, calibration)
+
+    def _document(self, document_id: str) -> Document:
+        with self._services.database.read() as connection:
+            return documents.get(connection, self._base_id, document_id)
+
+
+def _label(question: Question, chunk: Chunk) -> Evidence:
+    """The evidence that a passage answers: that with which it shares most.
+
+    Raises NotFound if its document has none.
+    """
+    labels = [
+        item
+        for item in question.evidence
+        if item.grade > 0 and item.document_id == chunk.document_id
+    ]
+    if not labels:
+        raise NotFound("The label of the question is gone.", "Run the diagnosis again.")
+    if judged_by_document(question):
+        return next((item for item in labels if item.end is None), labels[0])
+
+    def shared(item: Evidence) -> int:
+        end = item.end if item.end is not None else chunk.end
+        return min(end, chunk.end) - max(item.start, chunk.start)
+
+    return max(labels, key=shared)

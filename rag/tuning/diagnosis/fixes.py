@@ -1,0 +1,242 @@
+"""Fixes of causes: chosen on the tuning questions, and measured on the held-out ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rag.evaluation.comparison import Comparison, Figures, compare_table
+from rag.evaluation.splits import Split
+from rag.recipe import Recipe
+from rag.search.threshold import threshold_rule
+from rag.services import Services
+from rag.tuning.diagnosis.causes import Cause
+from rag.tuning.diagnosis.examining import Examination
+from rag.tuning.diagnosis.finding import FailedQuestion
+from rag.tuning.diagnosis.searched import scores, search_all
+from rag.types import Floats, ProgressCallback
+
+Changes = Mapping[str, Any]
+
+MOST_CANDIDATES = 400
+_LEAST_GAIN = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A change of the recipe that was chosen for some causes on the tuning questions.
+
+    ``tuning_gain`` is its net gain there, over all ``tuning`` questions. ``comparison`` is with
+    the recipe on all held-out questions: what it gains less what it loses. ``tried`` counts the
+    changes that it was chosen from. ``rescued`` and ``broken`` are the ids of held-out questions
+    that fail only without it, or only with it.
+    """
+
+    changes: Changes
+    causes: tuple[Cause, ...]
+    tried: int
+    tuning: int
+    tuning_gain: float
+    comparison: Comparison
+    rescued: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """The fixes that gain on the tuning questions, the largest gain there first.
+
+    ``without_gain`` are causes for which changes were tried, and none gains there.
+    """
+
+    metric: str
+    fixes: tuple[Fix, ...] = ()
+    without_gain: tuple[Cause, ...] = ()
+    note: str = ""
+    tried: int = field(default=0)
+
+
+def changes_for(cause: Cause, recipe: Recipe, threshold: float | None) -> list[Changes]:
+    """The changes of the recipe that may help against a cause and that change something."""
+    proposals = _proposals(cause, recipe, threshold)
+    return [change for change in proposals if recipe.with_fields(change) != recipe]
+
+
+def metric_depth(recipe: Recipe) -> int:
+    """The cutoff of nDCG by which fixes are compared: deep enough for twice the results."""
+    return max(10, 2 * recipe.search.top_k)
+
+
+def try_fixes(
+    services: Services,
+    base_id: int,
+    examination: Examination,
+    failed: Sequence[FailedQuestion],
+    parts: Split,
+    groups: Mapping[str, str],
+    on_progress: ProgressCallback,
+) -> Trials:
+    """Try the changes for all causes of ``failed``."""
+    recipe, threshold = examination.recipe, examination.threshold.threshold
+    causes = tuple(dict.fromkeys(failure.cause for failure in failed))
+    proposals = {cause: changes_for(cause, recipe, threshold) for cause in causes}
+    distinct = {_key(change): change for changes in proposals.values() for change in changes}
+    k = metric_depth(recipe)
+    base = scores(examination.searched, k)
+    measured = dict[str, Floats]()
+    for done, (key, change) in enumerate(distinct.items()):
+        on_progress(done, len(distinct))
+        measured[key] = _measured(services, base_id, examination, recipe.with_fields(change), k)
+    return chosen(examination, proposals, base, measured, parts, groups, k)
+
+
+def chosen(
+    examination: Examination,
+    proposals: Mapping[Cause, Sequence[Changes]],
+    base: Floats,
+    measured: Mapping[str, Floats],
+    parts: Split,
+    groups: Mapping[str, str],
+    k: int,
+) -> Trials:
+    """Choose the best change of each cause on tuning questions, and compare it on the others."""
+    ids = [question.id for question in examination.questions]
+    tuning, held_out = np.isin(ids, parts.tuning), np.isin(ids, parts.held_out)
+    best: dict[str, tuple[Changes, list[Cause], int]] = {}
+    without = []
+    for cause, changes in proposals.items():
+        gains = [float((measured[_key(one)] - base)[tuning].mean()) for one in changes]
+        if not gains or max(gains) <= _LEAST_GAIN:
+            without += [cause] if gains else []
+            continue
+        change = changes[int(np.argmax(gains))]
+        _, causes, tried = best.setdefault(_key(change), (change, [], 0))
+        best[_key(change)] = change, [*causes, cause], tried + len(changes)
+    names = np.array(ids)[held_out].tolist()
+    tables = {key: _figures(names, measured[key][held_out]) for key in best}
+    before = _figures(names, base[held_out])
+    compared = (
+        compare_table(f"ndcg@{k}", tables, before, kind="held-out", groups=groups) if best else {}
+    )
+    fixes = [
+        Fix(
+            change,
+            tuple(causes),
+            tried,
+            int(tuning.sum()),
+            float((measured[key] - base)[tuning].mean()),
+            compared[key],
+            tuple(name for name in names if before[name] == 0 < tables[key][name]),
+            tuple(name for name in names if tables[key][name] == 0 < before[name]),
+        )
+        for key, (change, causes, tried) in best.items()
+    ]
+    fixes.sort(key=lambda fix: -fix.tuning_gain)
+    return Trials(f"ndcg@{k}", tuple(fixes), tuple(without), tried=len(measured))
+
+
+def _figures(names: Sequence[str], values: Floats) -> Figures:
+    return dict(zip(names, values.tolist(), strict=True))
+
+
+def _measured(
+    services: Services, base_id: int, examination: Examination, recipe: Recipe, k: int
+) -> Floats:
+    rule = threshold_rule(services, base_id, recipe.index, recipe.search)
+    searched = search_all(
+        examination.source,
+        examination.questions,
+        recipe,
+        rule.threshold,
+        lambda _done, _total: None,
+    )
+    return scores(searched, k)
+
+
+def _key(change: Changes) -> str:
+    return repr(sorted(change.items()))
+
+
+def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterator[Changes]:
+    search = recipe.search
+    match cause:
+        case "filter":
+            yield _unfiltered()
+        case "language":
+            yield {"search.other_languages": "words"}
+            yield {"search.mode": "lexical", "search.threshold": None}
+            yield {"search.mode": "dense", "search.threshold": None}
+        case "misspelt":
+            yield {"search.spelling": "question"}
+            yield {"search.spelling": True}
+            yield {"search.fuzzy": True}
+        case "rerank":
+            yield {"search.rerank": None}
+            yield {"search.rerank_depth": min(200, 2 * search.rerank_depth)}
+        case "refused":
+            yield {"search.refuse": "off"}
+        case "answered":
+            yield {"search.refuse": "auto"}
+            least = threshold or 0.2
+            yield from ({"search.threshold": round(least + step, 3)} for step in (0.1, 0.2))
+        case "threshold":
+            yield {"search.threshold": None}
+            yield from _lower(threshold)
+        case "duplicates":
+            yield {"search.duplicates": None}
+            yield {"search.duplicates": 0.99}
+        case "mmr":
+            yield {"search.mmr": None}
+            yield {"search.mmr": round((1 + (search.mmr or 0)) / 2, 3)}
+        case "budget":
+            yield {"answer.context_tokens": 2 * recipe.answer.context_tokens}
+        case "words_only":
+            yield from _weights(recipe, (-0.1, -0.2, -0.3, -0.4))
+            yield {"search.mode": "lexical"}
+        case "meaning_only":
+            yield from _weights(recipe, (0.1, 0.2, 0.3))
+            yield {"search.mode": "dense"}
+        case "not_found":
+            yield {"search.candidates": min(MOST_CANDIDATES, 3 * search.candidates)}
+            yield {"search.prefix": True}
+            yield {"search.fuzzy": True}
+            yield {"search.feedback": 3, "search.feedback_terms": 10}
+        case "top_k" | "ranked_low" | "doubtful" | "superseded":
+            if cause != "ranked_low":
+                yield {"search.top_k": min(1000, 2 * search.top_k)}
+            yield from _weights(recipe, (-0.2, 0.2))
+        case _:
+            return
+
+
+def _unfiltered() -> Changes:
+    return {
+        "search.documents": (),
+        "search.types": (),
+        "search.tags": (),
+        "search.pages": "",
+        "search.after": "",
+        "search.before": "",
+        "search.heading": "",
+    }
+
+
+def _lower(threshold: float | None) -> Iterator[Changes]:
+    if threshold is not None and threshold > 0:
+        yield from ({"search.threshold": round(threshold * share, 3)} for share in (0.75, 0.5))
+
+
+def _weights(recipe: Recipe, steps: Sequence[float]) -> Iterator[Changes]:
+    search = recipe.search
+    if search.mode != "hybrid":
+        yield {"search.mode": "hybrid"}
+        return
+    for step in steps:
+        weight = round(search.dense_weight + step, 3)
+        if 0 <= weight <= 1:
+            yield {"search.dense_weight": weight}
+    yield {"search.fusion": "rrf"}
+    yield {"search.fusion": "saturation", "search.dense_weight": 0.5}

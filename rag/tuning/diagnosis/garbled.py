@@ -1,0 +1,46 @@
+"""Signs in a text that it was read wrongly: broken characters, letters apart, unknown words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from rag.lexical import LexicalIndex
+
+_FEWEST = 8  # words: of fewer, shares say nothing
+_BROKEN = 0.03  # share of characters
+_APART = 0.5  # share of words of one letter
+_UNKNOWN = 0.7  # share of words that no other passage has
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LONG = 4  # letters: shorter words are names, units ...
+
+
+def broken_characters(text: str) -> str:
+    """The sign in words; "" where the text looks right by itself."""
+    visible = [character for character in text if not character.isspace()]
+    broken = sum(_is_broken(character) for character in visible)
+    if broken > _BROKEN * max(len(visible), 1):
+        return f"{broken} of its {len(visible)} characters are no readable characters"
+    words = _LETTERS.findall(text)
+    single = sum(len(word) == 1 for word in words)
+    if len(words) >= _FEWEST and single > _APART * len(words):
+        return f"{single} of its {len(words)} words are single letters"
+    return ""
+
+
+def unknown_words(text: str, lexical: LexicalIndex) -> str:
+    """The sign in words; "" where other passages know most words of the text."""
+    words = {word.casefold() for word in _LETTERS.findall(text) if len(word) >= _LONG}
+    if len(words) < _FEWEST:
+        return ""
+    frequencies = {word: lexical.frequencies(word, fuzzy=False, prefix=False) for word in words}
+    unknown = [word for word, counts in frequencies.items() if max(counts.values(), default=0) <= 1]
+    known_terms = [word for word, counts in frequencies.items() if counts]
+    if len(known_terms) < _FEWEST or len(unknown) <= _UNKNOWN * len(words):
+        return ""
+    shown = ", ".join(sorted(unknown)[:3])
+    return f"no other passage has {len(unknown)} of its {len(words)} words, such as {shown}"
+
+
+def _is_broken(character: str) -> bool:
+    return character == "\ufffd" or unicodedata.category(character) in ("Co", "Cn", "Cc")

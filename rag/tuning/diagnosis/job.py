@@ -1,0 +1,76 @@
+"""Diagnoses of a knowledge base: made at once, or in the background and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from pydantic import TypeAdapter
+
+from rag.jobs import JobRow, Jobs, Reporter
+from rag.operation import operation
+from rag.recipe import Recipe
+from rag.services import Services
+from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
+from rag.tuning.state import state
+
+JOB = "diagnose"
+_STORED = TypeAdapter(Diagnosis)
+
+
+class Diagnoses:
+    """Diagnoses of question sets; the last of each set that ran as a job is kept."""
+
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+        self._services = services
+        self._jobs = jobs
+        self._base_id = base_id
+
+    @operation("editor", audit="evaluation")
+    def diagnose(self, set_name: str, recipe: Recipe) -> Diagnosis:
+        """Find the first cause of each failed question of a set, and try fixes.
+
+        Raises NotFound for an unknown set, InvalidInput when no question is labelled, or for a
+        recipe with tools.
+        """
+        return diagnosed(self._services, self._base_id, set_name, recipe)
+
+    @operation("editor", audit="evaluation")
+    def start(self, set_name: str, recipe: Recipe) -> int:
+        """Queue a diagnosis; return the job, also where it is queued already."""
+        payload = {"set": set_name, "recipe": recipe.model_dump(mode="json")}
+        digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
+        about = {"set": set_name, "work": digest}
+        title = f"Finding out why questions of {set_name} fail"
+        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+
+    @operation("viewer", models="none")
+    def latest(self, set_name: str) -> JobRow | None:
+        """Return the last diagnosis job of a set, at work or over."""
+        return self._jobs.latest(self._base_id, JOB, {"set": set_name})
+
+    @operation("viewer", models="none")
+    def result(self, set_name: str) -> Diagnosis | None:
+        """Return the result of the last finished diagnosis of a set."""
+        stored = self._jobs.result(self._base_id, JOB, {"set": set_name})
+        return None if stored is None else _STORED.validate_python(stored)
+
+    @operation("viewer", models="none")
+    def is_current(self, diagnosis: Diagnosis, recipe: Recipe) -> bool:
+        """Whether a diagnosis is of this recipe, and of the questions and documents of now."""
+        now = state(self._services, self._base_id, diagnosis.question_set, diagnosis.recipe)
+        same = (diagnosis.recipe.index, diagnosis.recipe.search) == (recipe.index, recipe.search)
+        return same and now == diagnosis.state
+
+
+def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "diagnose"; taken up again, it starts over."""
+    reporter.report(0, 0, "reading the index")
+    recipe = Recipe.parse(job.payload["recipe"])
+
+    def on_progress(done: int, total: int) -> None:
+        reporter.report(done, total, "examining questions and trying fixes")
+
+    outcome = diagnosed(services, job.base_id, str(job.payload["set"]), recipe, on_progress)
+    reporter.result = _STORED.dump_python(outcome, mode="json")
+    return f"{outcome.headline} {len(outcome.trials.fixes)} fixes gain on the tuning questions."

@@ -1,0 +1,115 @@
+"""Causes of failed questions, each planted, and fixes measured on questions that did not choose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.tuning.diagnosis.diagnosis import Diagnosis
+from tests.workspaces import QUICK, add, workspace_at
+
+WORDS = QUICK.with_fields(
+    {
+        "search.mode": "lexical",
+        "search.spelling": False,
+        "search.top_k": 1,
+        "index.chunk_size": 60,
+    }
+)
+FILES = {
+    "travel-policy-2024.md": "Travel by train needs approval when the fare exceeds 300 euros.",
+    "travel-policy-2025.md": "Travel by train needs approval when the fare exceeds 450 euros.",
+    "leave.md": "Unused holidays may be carried over until the end of March.",
+    "sterile.md": "The autoclave sterilises glassware at 121 degrees for twenty minutes.",
+    "garbled.md": "Th\ufffd c\ufffdntrif\ufffdge r\ufffdn\ufffds \ufffdt f\ufffdrty.",
+    "parking.md": "Parking permits are sold at the reception desk.",
+}
+
+
+def _line(name: str, text: str, document: str, quote: str) -> dict[str, Any]:
+    return {"id": name, "text": text, "evidence": [{"document": document, "quote": quote}]}
+
+
+LINES = [
+    _line("gone", "Who pays for lunch?", "lunch.md", "Lunch is paid by the firm."),
+    _line("typed", "autoclvae", "sterile.md", FILES["sterile.md"]),
+    _line("broken", "How fast is the spinner?", "garbled.md", FILES["garbled.md"]),
+    _line("good", "Where are parking permits sold?", "parking.md", FILES["parking.md"]),
+    _line(
+        "edition",
+        "When does travel by train need approval?",
+        "travel-policy-2025.md",
+        FILES["travel-policy-2025.md"],
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return workspace_at(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def base(workspace: Workspace) -> KnowledgeBase:
+    base = workspace.create("manuals", WORDS)
+    add(workspace, base, FILES)
+    base.exchange.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, LINES)))
+    return base
+
+
+def _causes(diagnosis: Diagnosis) -> Mapping[str, str]:
+    return {question.id: question.cause for question in diagnosis.questions}
+
+
+def test_each_failed_question_has_the_cause_that_was_planted(base: KnowledgeBase) -> None:
+    diagnosis = base.diagnoses.diagnose("checks", WORDS)
+    assert _causes(diagnosis) == {
+        "gone": "missing",
+        "typed": "misspelt",
+        "broken": "misread",
+        "edition": "superseded",
+    }
+    assert diagnosis.asked == 5
+    (edition,) = (one for one in diagnosis.questions if one.id == "edition")
+    assert edition.finding.evidence == (
+        "travel-policy-2024.md, an older edition of travel-policy-2025.md, is at rank 1. "
+        "Without older editions its rank is 1."
+    )
+
+
+def test_a_filter_and_a_threshold_are_causes(base: KnowledgeBase) -> None:
+    filtered = WORDS.with_fields({"search.documents": ["leave.md"]})
+    assert _causes(base.diagnoses.diagnose("checks", filtered))["good"] == "filter"
+    strict = WORDS.with_fields({"search.threshold": 1.0})
+    (good,) = (
+        one for one in base.diagnoses.diagnose("checks", strict).questions if one.id == "good"
+    )
+    assert good.cause == "threshold"
+    assert good.finding.figures["threshold"] == 1.0
+    assert (good.document, good.score) == ("parking.md", 0.0)
+
+
+def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    base = workspace.create("rooms", WORDS)
+    names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
+    add(workspace, base, {f"{name}.md": f"The room {name} has a projector." for name in names})
+    lines = [
+        _line(name, f"What does {name} have?", f"{name}.md", f"The room {name} has a projector.")
+        for name in names
+    ]
+    base.exchange.import_file("rooms", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    strict = WORDS.with_fields({"search.threshold": 1.0})
+    diagnosis = base.diagnoses.diagnose("rooms", strict)
+    assert diagnosis.causes == {"threshold": 16}
+    (fix,) = diagnosis.trials.fixes
+    assert fix.changes == {"search.threshold": None}
+    assert (fix.tuning, fix.tuning_gain, fix.comparison.difference) == (8, 1.0, 1.0)
+    assert (fix.comparison.won, fix.comparison.lost, len(fix.rescued)) == (8, 0, 8)
+    assert fix.comparison.verdict == "better"
