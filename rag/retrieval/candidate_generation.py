@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from rag.protocols import Embedder
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import (
     Candidates,
     IncompleteVectors,
+    Ranking,
     SearchQuery,
     best_by_words,
+    bm25_options,
+    fetched_cosines,
     join,
     nearest,
 )
@@ -125,3 +130,30 @@ def _how(recipe: SearchRecipe, lacking: str) -> str:
     if recipe.fusion == "saturation":
         return f"cosine and saturated BM25, pivot {recipe.bm25_pivot:g}, {weight:.2f} on dense"
     return f"weighted, {weight:.2f} on dense"
+
+
+@dataclass(frozen=True, slots=True)
+class FullRankings:
+    """Both complete rankings, best first, ties by key; ``words`` has those with a BM25 above 0.
+
+    Exact also where the vector index is approximate.
+    """
+
+    near: Ranking
+    words: Ranking
+
+    @classmethod
+    def of(cls, search_query: SearchQuery, corpus: Corpus, search: SearchRecipe) -> FullRankings:
+        """Ranks every passage that the corpus allows."""
+        keys = corpus.keys
+        if corpus.allowed is not None:
+            keys = np.intersect1d(keys, corpus.allowed)
+        words = corpus.lexical.scores(search_query.words, keys, **bm25_options(search))
+        near = fetched_cosines(search_query.vector, keys, corpus.dense)
+        return cls(Ranking.best(keys, near), Ranking.best(keys[words > 0], words[words > 0]))
+
+
+def true_rank(ranked: Ranking, key: int) -> int | None:
+    """The rank of a passage, from 1; None where the ranking lacks the passage."""
+    at = np.flatnonzero(ranked.keys == key)
+    return int(at[0]) + 1 if len(at) else None

@@ -113,7 +113,7 @@ class CandidateSource:
         return self._found[gathering]
 
     def nearness(self, keys: Keys) -> Nearness:
-        """How near some passages are to each other."""
+        """Return the cosines of some passages with each other, computed when asked for."""
         return Nearness(keys, self._dense.vectors)
 
     def by_question(
