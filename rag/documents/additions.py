@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag import readers
-from rag.documents.job_size import file_size
 from rag.documents.library import Library, Upload
 from rag.documents.remaining_time import CHARACTERS
 from rag.documents.throughput import Throughput
 from rag.operation import operation
-from rag.readers.formats import extension_of
 from rag.services import Services
 from rag.storage import files
 from rag.storage.files import LockedFile
@@ -45,9 +43,8 @@ class Additions:
     @operation("viewer")
     def amount(self, upload: Upload) -> Amount:
         """Estimate the content of a file, from its size or from the pages of a PDF."""
-        kind = extension_of(upload.name)
         with _file(upload) as path:
-            size = file_size(path, kind)
+            kind, size = readers.size_of(path, upload.name)
         return Amount(size if kind == "pdf" else 0.0, size * CHARACTERS.get(kind, 1.0))
 
     @operation("viewer")

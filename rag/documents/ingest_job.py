@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from typing import Any
 from rag import readers
 from rag.cluster import Cluster, ReadingAhead, StoredFile, is_sent, spread
 from rag.documents.ingestion import Ingestion, ProgressCallback, Stored
-from rag.documents.job_size import size_of
+from rag.documents.job_size import WaitingItem, list_items
 from rag.documents.job_vectors import JobVectors, refresh
 from rag.documents.remaining_time import RemainingTime
 from rag.documents.throughput import Throughput
@@ -70,34 +70,25 @@ def help_ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
         Cluster(services.settings.cluster, reporter.cancelled) as cluster,
     ):
         reader = _ItemReader(services, job, reporter, claims, cluster)
-        read = sum(map(reader.handle, reader.shortest_first(_waiting(_items(services, job)))))
+        read = sum(map(reader.handle, reader.shortest_first(list_items(services, job).waiting)))
         while reader.vectors.some():
             pass
     return f"{read} read"
 
 
-def _items(services: Services, job: JobRow) -> list[JobItem]:
-    with services.database.read() as connection:
-        return rows.items(connection, job.id)
-
-
-def _waiting(items: Iterable[JobItem]) -> list[JobItem]:
-    return [item for item in items if item.status == "waiting"]
-
-
 def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
-    while waiting := _waiting(outcome := _items(services, job)):
-        handled = sum(map(reader.handle, reader.shortest_first(waiting)))
+    while (items := list_items(services, job)).waiting:
+        handled = sum(map(reader.handle, reader.shortest_first(items.waiting)))
         if not handled and not reader.vectors.some():
             reader.wait_for_others()
-    if reader.vectors.rest() or any(item.status in ("added", "replaced") for item in outcome):
+    if reader.vectors.rest() or any(item.status in ("added", "replaced") for item in items.all):
         reader.refresh()
     if "questions" in job.payload:
         _import_questions(services, job)
-    failed = sum(item.status == "failed" for item in outcome)
+    failed = sum(item.status == "failed" for item in items.all)
     by_words = reader.vectors.note_what_lacks()
     return (
-        f"{len(outcome) - failed} of {len(outcome)} read"
+        f"{len(items.all) - failed} of {len(items.all)} read"
         + f", {failed} failed" * bool(failed)
         + f", {by_words} by lexical search only" * bool(by_words)
     )
@@ -107,8 +98,9 @@ def _import_questions(services: Services, job: JobRow) -> None:
     """Labels can only be anchored once the documents are there."""
     upload = job.payload["questions"]
     content = services.files.path(upload["file"]).read_text("utf-8")
-    questions = question_files.parse(upload["name"], content)
-    QuestionSets(services.database, job.base_id).save(upload["set"], questions)
+    QuestionSets(services.database, job.base_id).save(
+        upload["set"], question_files.parse(upload["name"], content)
+    )
 
 
 class _ItemReader:
@@ -135,16 +127,17 @@ class _ItemReader:
         )
         self._forecast.add(_INDEXING, "all", 0, {_INDEXING: _INDEXING})
 
-    def shortest_first(self, waiting: Sequence[JobItem]) -> list[JobItem]:
+    def shortest_first(self, waiting: Sequence[WaitingItem]) -> list[JobItem]:
         """Items in the order in which they are read: what is in early answers early."""
         steps = self._ingestion.work().items()
         work = {step: pace for step, pace in steps if not step.startswith("embedding")}
-        for item in waiting:
-            kind, size = size_of(self._services, item)
-            reading = "reading pdf" if kind == "pdf" else "reading"
-            first = {"fetching": "fetching"} if kind == "address" else {}
-            self._forecast.add(item.position, kind, size, {**first, "reading": reading, **work})
-        order = sorted(waiting, key=lambda item: self._forecast.seconds(item.position))
+        for it in waiting:
+            reading = "reading pdf" if it.kind == "pdf" else "reading"
+            first = {"fetching": "fetching"} if it.kind == "address" else {}
+            steps_of_item = {**first, "reading": reading, **work}
+            self._forecast.add(it.item.position, it.kind, it.size, steps_of_item)
+        items = (it.item for it in waiting)
+        order = sorted(items, key=lambda item: self._forecast.seconds(item.position))
         self._items = {item.position: item for item in order}
         self._ahead.expect(list(self._items))
         return order

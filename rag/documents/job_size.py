@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rag import readers
-from rag.errors import TouchstoneError
-from rag.readers.formats import extension_of
 from rag.services import Services
 from rag.storage import builds, documents
 from rag.storage import jobs as rows
@@ -16,9 +16,6 @@ from rag.storage.shared import file_parts
 LARGE = 1_000_000
 """Bytes; less is done before a process of its own would have started."""
 _WORTH_SHARING = 100_000  # characters; a worker starts while as many are embedded
-
-
-_BYTES_PER_PAGE = 100_000
 
 
 def is_large(services: Services, job: JobRow) -> bool:
@@ -43,26 +40,40 @@ def can_be_shared(services: Services, job: JobRow) -> bool:
     return sum(waiting.values()) > _WORTH_SHARING or is_large(services, job)
 
 
-def size_of(services: Services, item: JobItem) -> tuple[str, float]:
-    """The kind of an item and its size: pages of a PDF, else bytes; "address" has no size yet."""
-    if "url" in item.payload:
-        return "address", 0.0
-    kind = extension_of(item.name)
-    path = services.files.path(item.payload["file"]) if "file" in item.payload else None
-    if path is None or not path.exists():
-        return kind, 0.0
-    return kind, file_size(path, kind)
+@dataclass(frozen=True, slots=True)
+class WaitingItem:
+    """An item that waits, and what is to be read: pages of a PDF, else bytes of a file.
+
+    The kind "address" has no size yet.
+    """
+
+    item: JobItem
+    kind: str
+    size: float
 
 
-def file_size(path: Path, kind: str) -> float:
-    """Pages of a PDF, as far as they can be counted, else bytes."""
-    size = path.stat().st_size
-    if kind != "pdf":
-        return float(size)
-    try:
-        return float(readers.count_pages(path))
-    except TouchstoneError:
-        return size / _BYTES_PER_PAGE
+@dataclass(frozen=True, slots=True)
+class JobItems:
+    """All items of a job, and those of them that wait."""
+
+    all: Sequence[JobItem]
+    waiting: Sequence[WaitingItem]
+
+
+def list_items(services: Services, job: JobRow) -> JobItems:
+    """Return the items of a job as they are now."""
+    with services.database.read() as connection:
+        items = rows.items(connection, job.id)
+    waiting = list[WaitingItem]()
+    for item in items:
+        if item.status != "waiting":
+            continue
+        if "url" in item.payload:
+            waiting.append(WaitingItem(item, "address", 0.0))
+        else:
+            path = services.files.path(item.payload["file"]) if "file" in item.payload else None
+            waiting.append(WaitingItem(item, *readers.size_of(path, item.name)))
+    return JobItems(items, waiting)
 
 
 def _waiting_bytes(services: Services, job: JobRow) -> int:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rag.errors import UnreadableDocument
+from rag.errors import TouchstoneError, UnreadableDocument
 from rag.readers.characters import normalise
 from rag.readers.content import Content, Source, silent
-from rag.readers.formats import SUPPORTED, Format, format_of, reader_version
+from rag.readers.formats import SUPPORTED, Format, extension_of, format_of, reader_version
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
@@ -32,11 +32,13 @@ __all__ = [
     "format_of",
     "read",
     "read_text",
+    "size_of",
 ]
 
 _DEFAULT = Limits()
 _DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, while somebody waits
 _COUNTING = Limits(seconds_to_open=5, seconds=5, memory_mb=1024)
+_BYTES_PER_PAGE = 100_000  # of a PDF that cannot be opened
 _PAGES = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:count_pages", ("pdf",), True)
 _OPENED = Format(("pdf",), "application/pdf", "rag.readers.pdf.decryption:decrypt", ("pdf",), True)
 _PASTED = Format(("txt",), "text/plain", "rag.readers.text:read_pasted", ("text",), False)
@@ -91,6 +93,23 @@ def read_text(text: str, title: str, *, cancelled: Callable[[], bool] | None = N
 def count_pages(path: Path) -> int:
     """Return the number of pages of a PDF without reading them. Raises UnreadableDocument."""
     return int(shared_pool().read(_PAGES, Source(path.resolve(), _COUNTING)).text)
+
+
+def size_of(path: Path | None, name: str) -> tuple[str, float]:
+    """Return the kind of a file and its size: pages of a PDF, as far as they can be counted.
+
+    Other kinds, by their extension, have bytes, and a file that is not there has no size.
+    """
+    kind = extension_of(name)
+    if path is None or not path.exists():
+        return kind, 0.0
+    size = float(path.stat().st_size)
+    if kind != "pdf":
+        return kind, size
+    try:
+        return kind, float(count_pages(path))
+    except TouchstoneError:
+        return kind, size / _BYTES_PER_PAGE
 
 
 def decrypt(path: Path, target: Path, password: str, *, limits: Limits = _DEFAULT) -> None:

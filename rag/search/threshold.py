@@ -19,7 +19,7 @@ from rag.evaluation.calibration import Calibration
 from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import Quality, ReliabilityBin
 from rag.recipe import IndexRecipe, SearchRecipe
-from rag.services import Services
+from rag.services import Models, Services
 from rag.storage import Connection, calibrations
 from rag.storage.calibrations import CalibrationRow
 
@@ -74,12 +74,23 @@ def threshold_rule(
 ) -> ThresholdRule:
     """Return the relevance rule of a recipe, read in the transaction of ``connection``, if any.
 
+    Raises InvalidInput as ``rule_with``.
+    """
+    cosine = search.relevance == "cosine"
+    calibration = None if cosine else fitted(services, base_id, index, connection)
+    return rule_with(calibration, services.models, index, search)
+
+
+def rule_with(
+    calibration: FittedCalibration | None, models: Models, index: IndexRecipe, search: SearchRecipe
+) -> ThresholdRule:
+    """Return the relevance rule of a recipe with the calibration of its build.
+
     Raises InvalidInput for probabilities without a calibration, or with a calibration for other
     BM25 parameters than the recipe's.
     """
     if search.relevance == "cosine":
-        return ThresholdRule(services.models.threshold(index.embedder, search))
-    calibration = fitted(services, base_id, index, connection)
+        return ThresholdRule(models.threshold(index.embedder, search))
     if calibration is None:
         raise InvalidInput(
             "Probabilities of relevance need a calibration, and this index has none.",

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.errors import InvalidInput
-from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping import Bm25Grid, Deep, Field, Pair, Prepared, flattened
 from rag.indexing.index import Index
@@ -22,6 +21,7 @@ from rag.retrieval.candidates import blocks, cosines, holds_code, nearest, rare_
 from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
 from rag.search.corpus import corpus
+from rag.search.threshold import FittedCalibration
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import passages
@@ -56,7 +56,7 @@ class CandidateSource:
         index: Index,
         queries: Vectors,
         judge: Judge,
-        calibration: Calibration | None,
+        fitted: FittedCalibration | None,
     ) -> None:
         self.index = index
         self.queries = queries
@@ -67,12 +67,12 @@ class CandidateSource:
         self._recipe = recipe
         self._questions = questions
         self.judge = judge
-        self.calibration = calibration
+        self.fitted = fitted
+        self.calibration = fitted.model if fitted else None
         self._dense = Remembered(index.dense)
         self._deep: dict[Options, tuple[int, Prepared]] = {}
         self._reaches: dict[Options, tuple[int, Bm25Grid | None]] = {}
         self._found: dict[SearchRecipe, Gathered] = {}
-        self._count = services.models.embedder(recipe.embedder).tokenizer.count
         self._tokens: dict[int, int] = {}
 
     def has_candidates(self, search: SearchRecipe) -> bool:
@@ -101,8 +101,7 @@ class CandidateSource:
         return prepared
 
     def gathered(self, search: SearchRecipe, on_progress: ProgressCallback) -> Gathered:
-        """The candidates of just this recipe, whatever its steps. Raises InvalidInput for tools."""
-        refuse_tools(search)
+        """The candidates of just this recipe, whatever its steps; tools are not among them."""
         gathering = _before_cuts(search)
         if gathering not in self._found:
             candidates = self._candidates(gathering, on_progress)
@@ -120,7 +119,8 @@ class CandidateSource:
         self, search: SearchRecipe, on_progress: ProgressCallback
     ) -> list[tuple[Candidates, Nearness | None]]:
         """Return the candidates of a recipe for each question. Raises InvalidInput for tools."""
-        if is_arithmetic(search):
+        refuse_tools(search)
+        if not measured_by_pipeline(search):
             candidates = self.deep(search, on_progress).candidates(search.mode, search.candidates)
             return [(question_candidates, None) for question_candidates in candidates]
         gathered = self.gathered(search, on_progress)
@@ -229,9 +229,10 @@ class CandidateSource:
     def tokens(self, keys: Keys) -> npt.NDArray[np.int64]:
         """Length of passages in tokens of the embedder, shape (len(keys),)."""
         new = sorted(set(keys.tolist()).difference(self._tokens))
+        count = self._services.models.embedder(self._recipe.embedder).tokenizer.count
         with self._services.database.read() as connection:
             chunks = passages.by_key(connection, self.index.cut_id, new)
-        self._tokens.update({key: self._count(chunk.text) for key, chunk in chunks.items()})
+        self._tokens.update({key: count(chunk.text) for key, chunk in chunks.items()})
         return np.array([self._tokens.get(key, 0) for key in keys.tolist()], np.int64)
 
 
@@ -257,14 +258,6 @@ def _before_cuts(search: SearchRecipe) -> SearchRecipe:
     return search.model_copy(update=defaults)
 
 
-def is_arithmetic(search: SearchRecipe) -> bool:
-    """Whether the figures of a recipe follow from candidates that serve many others too.
-
-    The parameters of a step that is off do not matter.
-    """
-    return not measured_by_pipeline(search)
-
-
 def refuse_steps(search: SearchRecipe) -> None:
     """Raises InvalidInput for steps that arithmetic on candidates cannot follow."""
     rows = measured_by_pipeline(search)
@@ -278,14 +271,16 @@ def refuse_steps(search: SearchRecipe) -> None:
         )
 
 
-def alike(searches: Sequence[SearchRecipe], exact: bool) -> list[dict[Pair, list[int]]]:
+def alike(
+    searches: Sequence[SearchRecipe], by_pipeline: Collection[int], exact: bool
+) -> list[dict[Pair, list[int]]]:
     """Numbers of the recipes that share their postings, by k1 and b, which candidates depend on.
 
-    Those with other steps are left out.
+    Those ``by_pipeline`` are left out: arithmetic cannot follow their steps.
     """
     groups: dict[Options, dict[Pair, list[int]]] = {}
     for number, search in enumerate(searches):
-        if is_arithmetic(search):
+        if number not in by_pipeline:
             pairs = groups.setdefault(_options(search, exact)[2:], {})
             pairs.setdefault((search.k1, search.b), []).append(number)
     return list(groups.values())

@@ -12,13 +12,13 @@ from rag.evaluation.metrics import parse_metric
 from rag.evaluation.selection import Selection, select
 from rag.evaluation.splits import SplitSelection
 from rag.evaluation.sweeping import Grid
+from rag.evaluation.sweeping.sweep_metrics import ByQuestion
 from rag.questions.groups import groups_of, strata_of
 from rag.questions.trial_log import Attempt, TrialLog, name_of
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage import questions as question_rows
 from rag.storage.runs import Trial
-from rag.tuning.by_question import ByQuestion
 from rag.tuning.open_hits import OpenHitsReader
 from rag.tuning.sweeper import Sweep, Sweeper
 from rag.tuning.weighted_progress import WeightedProgress

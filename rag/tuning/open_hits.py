@@ -13,7 +13,7 @@ from rag.evaluation.run_intervals import graded, with_zeros
 from rag.evaluation.sweeping import Cut
 from rag.recipe import Recipe
 from rag.runs.evaluator import deepened
-from rag.search.threshold import threshold_rule
+from rag.search.threshold import rule_with
 from rag.services import Services
 from rag.tuning.pipeline_figures import ranked
 from rag.tuning.sweeper import Sweeper
@@ -75,9 +75,9 @@ class OpenHitsReader:
         self, recipe: Recipe, depth: int, on_progress: ProgressCallback
     ) -> list[tuple[str, ...]]:
         search = deepened(recipe.search, depth)
-        limit = threshold_rule(self.services, self.base_id, recipe.index, search).threshold
-        cut = Cut(limit, search.top_k, search.refuse)
         source = self.sweeper.source(recipe.index, on_progress)
+        limit = rule_with(source.fitted, self.services.models, recipe.index, search).threshold
+        cut = Cut(limit, search.top_k, search.refuse)
         rankings = ranked(source, search, cut, self.sweeper.questions, depth, on_progress)
         return [judged.ids for judged in rankings]
 

@@ -17,13 +17,15 @@ from rag.errors import InvalidInput
 from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, Arithmetic, By, Cut, Field, Grid, Pair, Prepared
 from rag.evaluation.sweeping.arithmetic import Cuts
+from rag.evaluation.sweeping.sweep_metrics import ByQuestion, SweepMetrics
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.retrieval.stages import measured_by_pipeline
 from rag.runs.evaluator import Evaluator, deepened
 from rag.search.snapshot import take_snapshot
-from rag.search.threshold import fitted, threshold_rule
-from rag.services import Services
-from rag.tuning.by_question import ByQuestion, SweepMetrics, can_be_judged, parted, refuse_many
-from rag.tuning.candidates import CandidateSource, alike, is_arithmetic
+from rag.search.threshold import FittedCalibration, fitted, rule_with
+from rag.search.tools import refuse_tools
+from rag.services import Models, Services
+from rag.tuning.candidates import CandidateSource, alike
 from rag.tuning.pipeline_figures import pipeline_figures
 from rag.tuning.weighted_progress import PER_RECIPE, WeightedProgress
 from rag.types import Floats, Keys, ProgressCallback, Question
@@ -32,6 +34,9 @@ Changes = Mapping[str, Any]
 
 SWEEP_CUTOFFS = (1, 3, 5, 10, 20)
 """Not as deep as an evaluation: candidates are never fewer than the deepest cutoff."""
+
+MOST_FIGURES = 40_000_000
+"""Recipes times questions whose figures are in memory at once."""
 
 _AT_ONCE = 1024  # rankings measured between two looks at whether to stop
 _BLOCK = 24  # pairs of k1 and b whose candidates stand in one table
@@ -101,6 +106,24 @@ class Mismatch:
     evaluated: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A grid with the search recipes of its rankings.
+
+    ``by_pipeline`` numbers those with steps that arithmetic cannot follow.
+    """
+
+    grid: Grid
+    searches: Sequence[SearchRecipe]
+    by_pipeline: frozenset[int]
+
+    def cost(self) -> float:
+        """Return the cost in searches of a question; arithmetic costs a part of one."""
+        groups, builds = alike(self.searches, self.by_pipeline, exact=True), self.grid.builds
+        fetches = len(builds) * (1 + len(groups) + len(self.by_pipeline))
+        return len(self.grid) * PER_RECIPE + fetches
+
+
 class Sweeper:
     """Sweeps one question set as it is now; candidates that were fetched serve later sweeps too.
 
@@ -125,6 +148,7 @@ class Sweeper:
         _, judged = self._evaluator.questions(set_name)
         self._questions = [item for item in judged if only is None or item.id in only]
         self._sources: dict[str, CandidateSource] = {}
+        self._calibrations: dict[str, FittedCalibration | None] = {}
 
     def sweep(
         self,
@@ -148,15 +172,15 @@ class Sweeper:
         """
         names = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
         if apart is not None:
-            refuse_many(len(grid), len(self._questions))
+            _refuse_many(len(grid), len(self._questions))
         extra = [CONTEXT] if with_context else []
-        alone = Grid.parse({}, grid.base)
-        effort = WeightedProgress(on_progress, self.searches(alone) + self.searches(grid))
+        alone, plan = self._plan(Grid.parse({}, grid.base)), self._plan(grid)
+        work = (alone.cost() + plan.cost()) * len(self._questions)
+        effort = WeightedProgress(on_progress, work)
         request = SweepMetrics(tuple(names), as_shown, with_context, apart)
         base, before = self._figures(alone, request, effort)
-        figures, seconds = self._figures(grid, request, effort)
+        figures, seconds = self._figures(plan, request, effort)
         figure_names = (*Arithmetic(self._questions, (), names).names, *extra)
-        by_question = parted(self._questions, base, figures, len(figure_names), apart)
         return Sweep(
             set_name=self._set_name,
             grid=grid,
@@ -166,7 +190,7 @@ class Sweeper:
             names=figure_names,
             figures=figures[:, : len(figure_names)].copy(),
             base=dict(zip(figure_names, base[0, : len(figure_names)].tolist(), strict=True)),
-            by_question=by_question,
+            by_question=request.by_question(self._questions, base, figures),
             seconds=seconds.arithmetic,
             fetch_seconds=before.fetching + seconds.fetching,
             processor_seconds=seconds.processor,
@@ -209,21 +233,37 @@ class Sweeper:
     def tellable(self, metric: str, cutoffs: Sequence[int], grid: Grid) -> str | None:
         """The metric, where a sweep can tell it question by question; else None."""
         metrics = {f"{name}@{k}" for name in MEASURES for k in cutoffs}
-        fits = can_be_judged(len(grid), len(self._questions))
+        fits = len(grid) * len(self._questions) <= MOST_FIGURES
         return metric if fits and metric in metrics else None
 
     def searches(self, grid: Grid) -> float:
-        """Return the cost of a grid in searches of a question; arithmetic costs a part of one."""
-        searches = _searches(grid.base.search, grid.rankings)
-        fetched = len(alike(searches, exact=True))
-        by_pipeline = sum(not is_arithmetic(search) for search in searches)
-        passes = len(grid) * PER_RECIPE + len(grid.builds) * (1 + fetched + by_pipeline)
-        return passes * len(self._questions)
+        """Return the cost of a grid for all questions. Raises InvalidInput for tools."""
+        return self._plan(grid).cost() * len(self._questions)
+
+    def _plan(self, grid: Grid) -> _Plan:
+        """Resolve the recipes of a grid before anything is fetched.
+
+        Raises InvalidInput for tools.
+        """
+        searches = [grid.base.search.model_copy(update=_plain(row)) for row in grid.rankings]
+        for search in searches:
+            refuse_tools(search)
+        for recipe in grid.indexes():
+            self._calibration(recipe.index)
+        by_pipeline = (bool(measured_by_pipeline(search)) for search in searches)
+        numbers = (number for number, measured in enumerate(by_pipeline) if measured)
+        return _Plan(grid, searches, frozenset(numbers))
+
+    def _calibration(self, index: IndexRecipe) -> FittedCalibration | None:
+        if index.hash not in self._calibrations:
+            self._calibrations[index.hash] = fitted(self._services, self._base_id, index)
+        return self._calibrations[index.hash]
 
     def _figures(
-        self, grid: Grid, request: SweepMetrics, effort: WeightedProgress
+        self, plan: _Plan, request: SweepMetrics, effort: WeightedProgress
     ) -> tuple[Floats, Seconds]:
         """Shape (recipes, names), and after these the questions whose figures are told apart."""
+        grid, plain = plan.grid, plan.searches
         as_shown, with_context = request.as_shown, request.with_context
         seconds, results = Seconds(), []
         for recipe in grid.indexes():
@@ -232,27 +272,25 @@ class Sweeper:
             arithmetic = Arithmetic(
                 self._questions, source.ideals, request.names, as_shown, request.apart
             )
-            plain = _searches(recipe.search, grid.rankings)
             # What is shown goes no deeper than a search does.
-            searches = (
-                plain if as_shown else [deepened(search, arithmetic.depth) for search in plain]
-            )
-            cuts = _Cuts(self._services, self._base_id, recipe, grid.selections)
+            depth = arithmetic.depth
+            searches = plain if as_shown else [deepened(search, depth) for search in plain]
+            cuts = _Cuts(self._services.models, source.fitted, recipe, grid.selections)
             for search in searches:
                 cuts(search)  # a probability without a calibration is refused here
             parts: dict[int, Floats] = {}
             swept = Swept(source, searches, plain, arithmetic, cuts, with_context, seconds, effort)
-            for pairs in alike(searches, source.exact):
+            for pairs in alike(searches, plan.by_pipeline, source.exact):
                 parts |= swept.figures(pairs)
-            for number, search in enumerate(searches):
-                if number not in parts:
-                    with seconds.work(), effort.part(len(self._questions)) as on_progress:
-                        displayed = plain[number] if with_context else None
-                        parts[number] = pipeline_figures(
-                            source, search, cuts(search), arithmetic, on_progress, displayed
-                        )
+            for number in sorted(plan.by_pipeline):
+                with seconds.work(), effort.part(len(self._questions)) as on_progress:
+                    displayed, search = plain[number] if with_context else None, searches[number]
+                    parts[number] = pipeline_figures(
+                        source, search, cuts(search), arithmetic, on_progress, displayed
+                    )
             results += [
-                request.spread(parts[number], arithmetic) for number in range(len(searches))
+                request.spread(parts[number], arithmetic.columns, len(self._questions))
+                for number in range(len(searches))
             ]
         return np.concatenate(results), seconds
 
@@ -282,9 +320,7 @@ class Sweeper:
                 index,
                 queries,
                 judge,
-                calibration.model
-                if (calibration := fitted(self._services, self._base_id, recipe))
-                else None,
+                self._calibration(recipe),
             )
         return self._sources[recipe.hash]
 
@@ -293,9 +329,13 @@ class _Cuts:
     """Cuts of a ranking for the selections of a grid; ``auto`` depends on mode and relevance."""
 
     def __init__(
-        self, services: Services, base_id: int, recipe: Recipe, selections: Sequence[Changes]
+        self,
+        models: Models,
+        calibration: FittedCalibration | None,
+        recipe: Recipe,
+        selections: Sequence[Changes],
     ) -> None:
-        self._services, self._base_id, self._index = services, base_id, recipe.index
+        self._models, self._calibration, self._index = models, calibration, recipe.index
         changed = (recipe.search.model_copy(update=_plain(changes)) for changes in selections)
         self._selected = [(search.threshold, search.top_k, search.refuse) for search in changed]
         self._known: dict[tuple[str, str], list[Cut]] = {}
@@ -304,7 +344,7 @@ class _Cuts:
         kind = search.mode, search.relevance
         if kind not in self._known:
             usual = search.model_copy(update={"threshold": "auto"})
-            auto = threshold_rule(self._services, self._base_id, self._index, usual).threshold
+            auto = rule_with(self._calibration, self._models, self._index, usual).threshold
             self._known[kind] = [
                 Cut(auto if threshold == "auto" else threshold, top_k, refuse)
                 for threshold, top_k, refuse in self._selected
@@ -312,9 +352,14 @@ class _Cuts:
         return self._known[kind]
 
 
-def _searches(base: SearchRecipe, rankings: Sequence[Changes]) -> list[SearchRecipe]:
-    """The search recipes of a grid's rankings."""
-    return [base.model_copy(update=_plain(changes)) for changes in rankings]
+def _refuse_many(recipes: int, questions: int) -> None:
+    """Raises InvalidInput for more recipes than can be judged at once."""
+    if recipes * questions > MOST_FIGURES:
+        raise InvalidInput(
+            f"{recipes:,} recipes on {questions:,} questions are too many for one search. "
+            f"The limit is {MOST_FIGURES // questions:,} recipes.",
+            "Give fewer values, or sweep some fields first and the others around the best.",
+        )
 
 
 def _plain(changes: Changes) -> dict[str, Any]:
