@@ -160,8 +160,10 @@ from .retrieval import stage_row as stage_row
 from .retrieval import stage_rows as stage_rows
 from .retrieval import stage_title as stage_title
 from .retrieval.caches import CacheFigures as CacheFigures
-from .runs.deciding import HitToJudge as HitToJudge
-from .runs.deciding import RunDecision as RunDecision
+from .runs.deciding.decisions import EQUAL_MARGIN as EQUAL_MARGIN
+from .runs.deciding.state import DecisionEntry as DecisionEntry
+from .runs.deciding.state import HitToJudge as HitToJudge
+from .runs.deciding.state import RunDecision as RunDecision
 from .runs.differences import RunDifferences as RunDifferences
 from .runs.evaluator import DEFAULT_CUTOFFS as DEFAULT_CUTOFFS
 from .runs.evaluator import Evaluation as Evaluation
@@ -180,6 +182,10 @@ from .runs.quality.spending import money as money
 from .runs.rankings import RankedPassage as RankedPassage
 from .runs.rankings import SideBySide as SideBySide
 from .runs.version import VERSION as VERSION
+from .schemas.decisions import DecisionData as DecisionData
+from .schemas.decisions import DecisionEntryData as DecisionEntryData
+from .schemas.decisions import decision_data as decision_data
+from .schemas.decisions import decision_entry_data as decision_entry_data
 from .schemas.diagnoses import CauseData as CauseData
 from .schemas.diagnoses import DiagnosisData as DiagnosisData
 from .schemas.diagnoses import FailedQuestionData as FailedQuestionData

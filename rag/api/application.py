@@ -18,6 +18,7 @@ from rag.api.resources.answers import answers
 from rag.api.resources.bases import bases
 from rag.api.resources.builds import builds
 from rag.api.resources.compatible import compatible
+from rag.api.resources.decisions import decisions
 from rag.api.resources.diagnoses import diagnoses
 from rag.api.resources.documents import documents, uploads
 from rag.api.resources.jobs import jobs
@@ -34,7 +35,7 @@ LARGEST_TEXT = 16 << 20  # the same with a text that becomes a document
 _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
-    *(builds, question_sets, labels, runs, diagnoses, tours, compatible),
+    *(builds, question_sets, labels, runs, decisions, diagnoses, tours, compatible),
 )
 
 

@@ -52,7 +52,7 @@ from rag.retrieval import (
     retrieve,
     score_contributions,
 )
-from rag.runs.deciding import Decisions
+from rag.runs.deciding.decisions import Decisions
 from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures

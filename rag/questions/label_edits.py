@@ -50,9 +50,17 @@ class LabelEdits:
             change_grade(connection, set_id, label_id, grade)
 
     @operation("labeller", audit="labels")
-    def remove_label(self, set_name: str, label_id: int) -> None:
-        """Deletes a label. Raises NotFound."""
+    def remove_label(self, set_name: str, label_id: int, grade: int | None = None) -> None:
+        """Deletes a label; with ``grade``, only while it has that grade.
+
+        Raises NotFound, and InvalidInput for a label whose grade somebody changed.
+        """
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            if grade is not None and labels.grade(connection, set_id, label_id) != grade:
+                raise InvalidInput(
+                    "Somebody changed this grade meanwhile, so it stays.",
+                    "Change it where the question is edited.",
+                )
             labels.remove(connection, set_id, label_id)
 
     @operation("labeller", audit="labels")

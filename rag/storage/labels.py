@@ -119,6 +119,15 @@ def set_grade(connection: Connection, set_id: int, label_id: int, grade: int) ->
     return str(question_id)
 
 
+def grade(connection: Connection, set_id: int, label_id: int) -> int:
+    """The grade of a label. Raises NotFound."""
+    mine = (evidence.c.set_id == set_id) & (evidence.c.id == label_id)
+    stored = connection.execute(select(evidence.c.grade).where(mine)).scalar()
+    if stored is None:
+        raise _gone()
+    return int(stored)
+
+
 def remove(connection: Connection, set_id: int, label_id: int) -> None:
     """Deletes a label. Raises NotFound."""
     mine = (evidence.c.set_id == set_id) & (evidence.c.id == label_id)

@@ -73,6 +73,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     job = base.evaluations.start("policies", QUICK)
     workspace.jobs.run(job)
     run = base.runs.list_all()[0].id
+    other = base.evaluator.evaluate("policies", QUICK.with_fields({"search.top_k": 3})).run.id
+    base.decisions.start(run, other, "precision@10")
     unused = QUICK.with_fields({"index.chunk_size": 12}).index
     base.documents.prepare_build(unused)
     ids = {
@@ -85,6 +87,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "questions": str(base.questions.named("policies").id),
         "label": str(label),
         "run": run,
+        "against": other,
         "number": str(number),
         "replaced": str(base.questions.named("replaced").id),
         "question": base.question_edits.add_question("policies", "Who pays lunch?"),
@@ -149,7 +152,7 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
         "set": filled.ids["questions"],
     }
     about |= {"document_id": filled.ids["document"], "question_id": filled.ids["question_id"]}
-    about |= {"start": 0, "end": 20}
+    about |= {"start": 0, "end": 20, "against": filled.ids["against"], "judgements": []}
     asked: dict[str, Any] = {"method": method, "url": address}
     if example is not None:
         asked["json"] = {name: about.get(name, value) for name, value in example.items()}
@@ -160,6 +163,8 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
         asked["files"] = {"file": (f"{role}.jsonl", '{"id": "q1", "text": "why?"}')}
     elif path.endswith("/parity"):
         asked["params"] = {"other": filled.ids["run"]}
+    elif path.endswith("/decision"):
+        asked["params"] = {"against": filled.ids["against"]}
     elif path.endswith("/embedder-migration"):
         asked["params"] = {"embedder": "wordllama"}
     elif path.endswith("/comparison"):

@@ -11,8 +11,8 @@ import pytest
 
 from rag import InvalidInput, KnowledgeBase, NotFound, Workspace
 from rag.__main__ import main
-from rag.runs import deciding
-from rag.runs.deciding import RunDecision
+from rag.runs.deciding import decisions
+from rag.runs.deciding.state import RunDecision
 from tests.workspaces import QUICK, add, workspace_at
 
 databases = pytest.mark.usefixtures("database")
@@ -35,7 +35,7 @@ def opened(
 
     The draw is the same for all run ids, which are random.
     """
-    monkeypatch.setattr(deciding, "_seed", lambda *_: 7)
+    monkeypatch.setattr(decisions, "_seed", lambda *_: 7)
     workspace = workspace_at(home)
     base = workspace.create("pumps", LEFT)
     text = "The alpha, beta, gamma, delta, omega and kappa pumps take oil in the {} wing."
@@ -137,6 +137,64 @@ def test_a_label_made_elsewhere_counts_when_its_turn_comes(
     assert base.decisions.state(run, other, P).state.labels == 3
     base.decisions.start(run, other, P)
     assert base.decisions.state(run, other, P).before == waiting.before
+
+
+@databases
+def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, run, other = opened
+    base.decisions.start(run, other, P)
+    first, second, *_ = base.decisions.state(run, other, P).next_hits
+    judge = base.decisions.judge
+    (label,) = judge(run, other, P, [(first.question_id, first.item, 2)], replace_labels=False)
+    assert label is not None
+    both = [(hit.question_id, hit.item, 0) for hit in (first, second)]
+    kept, new = judge(other, run, P, both, replace_labels=False)
+    assert kept is None
+    grades = {item.id: item.grade for each in base.questions.labelled(SET) for item in each.labels}
+    assert (grades[label], grades[new]) == (2, 0)
+    assert base.decisions.state(run, other, P).state.labels == 2
+    assert judge(run, other, P, [(first.question_id, first.item, 1)]) == [label]
+    with pytest.raises(InvalidInput, match="changed this grade meanwhile"):
+        base.labels.remove_label(SET, label, 2)
+    base.labels.remove_label(SET, label, 1)
+    assert base.decisions.state(run, other, P).next_hits[0] == first
+
+
+@databases
+def test_decisions_are_listed_with_their_verdicts(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, run, other = opened
+    third = base.evaluator.evaluate(SET, LEFT, (5,)).run.id
+    assert base.decisions.list_all() == []
+    base.decisions.start(run, other, P)
+    base.decisions.start(third, other, "dcg@3")
+    _judge_all(base, run, other, ["left"])
+    entries = base.decisions.list_all()
+    assert [(entry.run, entry.metric) for entry in entries] == [(third, "dcg@3"), (run, P)]
+    assert entries[1].finished
+    (turned,) = base.decisions.list_all(other, run)
+    assert (turned.run, turned.other) == (other, run)
+    assert turned.decision == base.decisions.state(other, run, P)
+    assert turned.decision.headline("B", "A").startswith("B is worse than A: −")
+    assert base.decisions.list_all(run, third) == []
+    label = base.questions.usable(SET)[0].evidence[1]
+    base.documents.delete_documents([label.document_id])
+    (lost,) = base.decisions.list_all(run, other)
+    assert (lost.decision, lost.finished) == (None, False)
+    assert "earlier label" in lost.obstacle
+
+
+def test_words_of_the_question_are_marked(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, run, other = opened
+    base.decisions.start(run, other, P)
+    (hit,) = base.decisions.state(run, other, P, most=1).next_hits
+    name = NAMES[int(hit.question_id[1:])]
+    assert [hit.text[slice(*span)] for span in hit.matches] == [name, "pumps", "take", "oil"]
 
 
 @databases

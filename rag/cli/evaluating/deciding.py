@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
-from rag import HitToJudge, InvalidFile, RunDecision, why_not_json
+from rag import InvalidFile, RunDecision, decision_data, why_not_json
 from rag.cli import inputs
 from rag.cli.printing import Output
 
@@ -46,25 +45,6 @@ def _grade(path: Path, number: int, line: str) -> tuple[str, str, int]:
 
 
 def _shown(decision: RunDecision) -> Output:
-    state = decision.state
-    data: dict[str, Any] = {
-        "run": decision.run,
-        "other": decision.other,
-        "metric": decision.metric,
-        "set": decision.question_set,
-        "questions": decision.questions,
-        "verdict": state.verdict,
-        "difference": state.difference,
-        "interval": list(state.interval),
-        "margin": state.margin,
-        "labels": state.labels,
-        "pool": state.pool,
-        "before": decision.before,
-        "more": state.more,
-        "steps": [[step.labels, step.difference, step.low, step.high] for step in state.steps],
-        "sentence": decision.sentence,
-        "next": [_hit(hit) for hit in decision.next_hits],
-    }
     lines = [decision.sentence]
     for hit in decision.next_hits:
         page = "" if hit.page is None else f", page {hit.page}"
@@ -74,20 +54,4 @@ def _shown(decision: RunDecision) -> Output:
             f"  {hit.item}  {hit.document}{page}",
             f"  {' '.join(hit.text.split())[:_SHOWN]}",
         ]
-    return Output(data, "\n".join(lines))
-
-
-def _hit(hit: HitToJudge) -> dict[str, Any]:
-    """A hit, with the names that a file of judgements has."""
-    return {
-        "question": hit.question_id,
-        "question_text": hit.question,
-        "passage": hit.item,
-        "document_id": hit.document_id,
-        "document": hit.document,
-        "page": hit.page,
-        "start": hit.start,
-        "end": hit.end,
-        "text": hit.text,
-        "ranks": list(hit.ranks),
-    }
+    return Output(decision_data(decision).dump(), "\n".join(lines))

@@ -137,6 +137,13 @@ def of_runs(
     return None if row is None else read(StoredDecision, row)
 
 
+def of_base(connection: Connection, base: int) -> list[StoredDecision]:
+    """The decisions of a knowledge base, newest first."""
+    mine = select(decision).where(decision.c.base_id == base)
+    rows = connection.execute(mine.order_by(decision.c.created.desc(), decision.c.id.desc()))
+    return [read(StoredDecision, row) for row in rows]
+
+
 def hits(connection: Connection, decision_id: int) -> list[StoredHit]:
     """The hits of a decision, in the order of judging."""
     mine = decision_hit.c.decision_id == decision_id

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from rag.errors import InvalidInput, NotFound
+from rag.errors import InvalidInput, NotFound, TouchstoneError
 from rag.evaluation.deciding.design import MEASURES, DrawnHit, drawn_hits
-from rag.evaluation.deciding.verdict import Decision, decide
-from rag.evaluation.intervals import signed
+from rag.evaluation.deciding.verdict import decide
 from rag.evaluation.judge_next import Pair
 from rag.evaluation.relevance import Passage, best_grades, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
+from rag.lexical.analyzers import Analyzer, analyzer
+from rag.lexical.explain import term_spans
 from rag.operation import operation
 from rag.questions.judging_queue import origin_of
 from rag.questions.label_edits import label_span, store_label
 from rag.questions.sets import counted_edit
+from rag.recipe import IndexRecipe
 from rag.results import FOREIGN, Run
+from rag.runs.deciding.state import DecisionEntry, HitToJudge, RunDecision
 from rag.runs.loaded import Loaded
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
@@ -25,78 +28,10 @@ from rag.storage.quality import decisions, judgements
 from rag.storage.quality.decisions import StoredDecision, StoredHit
 from rag.types import Question
 
-MARGIN = 0.05
+EQUAL_MARGIN = 0.05
 _SHOWN = 1500  # characters of a document that is judged whole
 _MOST_K = 100
 _AGAIN = "Measure both runs again, and decide between the new runs."
-
-
-@dataclass(frozen=True, slots=True)
-class HitToJudge:
-    """A hit of a decision without a label. ``item`` is the id of the passage or document.
-
-    ``end`` None is for a whole document; ``text`` is then its beginning. ``ranks`` (from 1) are
-    those in the two runs, None where a run does not have it among the first k.
-    """
-
-    question_id: str
-    question: str
-    item: str
-    document_id: str
-    document: str
-    page: int | None
-    start: int
-    end: int | None
-    text: str
-    ranks: tuple[int | None, int | None]
-
-
-@dataclass(frozen=True, slots=True)
-class RunDecision:
-    """The state of a decision of run ``run`` against run ``other``.
-
-    ``questions`` is the number of questions that both runs measured, and ``before`` the number of
-    hits that had a label before the draw. ``next_hits`` are the hits to judge, in order; there are
-    none once it is decided.
-    """
-
-    run: str
-    other: str
-    metric: str
-    question_set: str
-    questions: int
-    before: int
-    state: Decision
-    next_hits: tuple[HitToJudge, ...]
-
-    @property
-    def sentence(self) -> str:
-        """The verdict, its interval and the labels, in words."""
-        ends = self.state.interval
-        return (
-            f"{self._verdict()} The difference in {self.metric} is "
-            f"{signed(self.state.difference)} (95% interval {signed(ends.low)} to "
-            f"{signed(ends.high)}). {self._labels()} This holds for these {self.questions} "
-            "questions. It does not say that other questions would agree."
-        )
-
-    def _verdict(self) -> str:
-        match self.state.verdict:
-            case "equal":
-                return (
-                    f"Runs {self.run} and {self.other} are equal: the difference is within "
-                    f"{self.state.margin:g}."
-                )
-            case "open":
-                return f"Nothing is decided yet between runs {self.run} and {self.other}."
-            case verdict:
-                return f"Run {self.run} is {verdict} than run {self.other}."
-
-    def _labels(self) -> str:
-        judged = f"{self.state.labels} of {self.state.pool} hits are judged."
-        if self.state.more is None:
-            return judged
-        return f"{judged} About {self.state.more} more decide this."
 
 
 class Decisions:
@@ -137,7 +72,7 @@ class Decisions:
 
     @operation("viewer")
     def state(
-        self, run_id: str, other_id: str, metric: str, margin: float = MARGIN, most: int = 10
+        self, run_id: str, other_id: str, metric: str, margin: float = EQUAL_MARGIN, most: int = 10
     ) -> RunDecision:
         """Return the verdict by the labels of today, and at most ``most`` hits to judge next.
 
@@ -148,24 +83,64 @@ class Decisions:
         if not 0.0 < margin < 1.0:
             raise InvalidInput(f"The margin {margin:g} is not between 0 and 1.", "Write 0.05.")
         with self._database.read() as connection:
-            stored, hits = self._stored(connection, run_id, other_id, metric)
-            pair = [runs.get(connection, self._base_id, name) for name in (run_id, other_id)]
-            questions = self._questions(connection, pair[0].question_set, answerable=False)
-            grades = self._grades(connection, pair, questions, hits)
-            before, drawn, relevance = _judged(hits, grades)
-            state = decide(before, [_drawn(hit) for hit in drawn], relevance, margin)
-            left = [hit for hit in drawn if hit.item not in grades.get(hit.question_id, ())]
-            shown = left[:most] if state.verdict == "open" else []
-            return RunDecision(
-                run_id,
-                other_id,
-                metric,
-                pair[0].question_set,
-                stored.questions,
-                len(before),
-                state,
-                tuple(self._to_judge(connection, hit, questions) for hit in shown),
-            )
+            return self._state(connection, (run_id, other_id), metric, margin, most)
+
+    @operation("viewer")
+    def list_all(self, *run_ids: str, margin: float = EQUAL_MARGIN) -> list[DecisionEntry]:
+        """Decisions by the labels of today, newest first, without hits to judge.
+
+        With ``run_ids``, only those in which all of them take part, seen from the first of them.
+        """
+        with self._database.read() as connection:
+            return [
+                self._entry(connection, stored, run_ids, margin)
+                for stored in decisions.of_base(connection, self._base_id)
+                if {stored.run_id, stored.other_id}.issuperset(run_ids)
+            ]
+
+    def _entry(
+        self,
+        connection: Connection,
+        stored: StoredDecision,
+        run_ids: Sequence[str],
+        margin: float,
+    ) -> DecisionEntry:
+        pair = stored.run_id, stored.other_id
+        if run_ids and run_ids[0] == stored.other_id:
+            pair = pair[::-1]
+        try:
+            state, obstacle = self._state(connection, pair, stored.metric, margin, 0), ""
+        except TouchstoneError as error:  # what it was drawn from is gone
+            state, obstacle = None, str(error)
+        return DecisionEntry(*pair, stored.metric, stored.created, state, obstacle)
+
+    def _state(
+        self,
+        connection: Connection,
+        run_ids: tuple[str, str],
+        metric: str,
+        margin: float,
+        most: int,
+    ) -> RunDecision:
+        stored, hits = self._stored(connection, *run_ids, metric)
+        pair = [runs.get(connection, self._base_id, name) for name in run_ids]
+        questions = self._questions(connection, pair[0].question_set, answerable=False)
+        grades = self._grades(connection, pair, questions, hits)
+        before, drawn, relevance = _judged(hits, grades)
+        state = decide(before, [_drawn(hit) for hit in drawn], relevance, margin)
+        left = [hit for hit in drawn if hit.item not in grades.get(hit.question_id, ())]
+        shown = left[:most] if state.verdict == "open" else []
+        recipes = [run.recipe.index for run in pair if run.recipe] or [IndexRecipe()]
+        words = analyzer(recipes[0].analyzer)
+        return RunDecision(
+            *run_ids,
+            metric,
+            pair[0].question_set,
+            stored.questions,
+            len(before),
+            state,
+            tuple(self._to_judge(connection, hit, questions, words) for hit in shown),
+        )
 
     @operation("labeller", audit="labels")
     def judge(
@@ -174,15 +149,20 @@ class Decisions:
         other_id: str,
         metric: str,
         grades: Sequence[tuple[str, str, int]],
-    ) -> None:
+        *,
+        replace_labels: bool = True,
+    ) -> list[int | None]:
         """Label hits of a decision: question id, passage or document id, and grade of each.
 
-        All labels are stored, or none. Raises NotFound, and InvalidInput for a grade or a hit that
-        is not there.
+        Returns the id of the label of each. All labels are stored, or none. Without
+        ``replace_labels``, a hit that somebody judged meanwhile keeps its label, and its id is
+        None. Raises NotFound, and InvalidInput for a grade or a hit that is not there.
         """
         with self._database.read() as connection:
             _, hits = self._stored(connection, run_id, other_id, metric)
-            question_set = runs.get(connection, self._base_id, run_id).question_set
+            pair = [runs.get(connection, self._base_id, name) for name in (run_id, other_id)]
+        question_set = pair[0].question_set
+        stored: list[int | None] = []
         places = {(hit.question_id, hit.item): hit for hit in hits}
         origin = origin_of((run_id, other_id))
         with counted_edit(self._database, self._base_id, question_set) as (connection, set_id):
@@ -193,10 +173,20 @@ class Decisions:
                         f"Passage {item!r} of question {question_id!r} is no hit of this decision.",
                         "Use the ids of the hits to judge next.",
                     )
+                if not replace_labels and self._is_judged(connection, pair, hit):
+                    stored.append(None)
+                    continue
                 span = label_span(
                     connection, self._base_id, hit.document_id, hit.start, hit.end, grade
                 )
-                store_label(connection, set_id, question_id, replace(span, origin=origin))
+                label = replace(span, origin=origin)
+                stored.append(store_label(connection, set_id, question_id, label))
+        return stored
+
+    def _is_judged(self, connection: Connection, pair: Sequence[Run], hit: StoredHit) -> bool:
+        questions = self._questions(connection, pair[0].question_set, answerable=False)
+        grades = self._grades(connection, pair, questions, [hit])
+        return hit.item in grades.get(hit.question_id, ())
 
     def _stored(
         self, connection: Connection, run_id: str, other_id: str, metric: str
@@ -303,23 +293,30 @@ class Decisions:
         }
 
     def _to_judge(
-        self, connection: Connection, hit: StoredHit, questions: Mapping[str, Question]
+        self,
+        connection: Connection,
+        hit: StoredHit,
+        questions: Mapping[str, Question],
+        words: Analyzer,
     ) -> HitToJudge:
         if documents.exists(connection, self._base_id, hit.document_id) is None:
             raise InvalidInput("The document of a hit to judge no longer exists.", _AGAIN)
         outline = documents.outline(connection, self._base_id, hit.document_id)
         end = _SHOWN if hit.end is None else hit.end
+        text = documents.stretch(connection, self._base_id, hit.document_id, hit.start, end)
+        question = questions[hit.question_id].text
         return HitToJudge(
             question_id=hit.question_id,
-            question=questions[hit.question_id].text,
+            question=question,
             item=hit.item,
             document_id=hit.document_id,
             document=outline.name,
             page=outline.page_at(hit.start),
             start=hit.start,
             end=hit.end,
-            text=documents.stretch(connection, self._base_id, hit.document_id, hit.start, end),
+            text=text,
             ranks=(hit.rank, hit.other_rank),
+            matches=tuple(term_spans(words, text, set(words.query_tokens(question)))),
         )
 
 

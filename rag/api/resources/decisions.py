@@ -1,0 +1,152 @@
+"""Decisions between two runs by few labels: start, list, hits to judge, grades."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Request
+from pydantic import ConfigDict, Field
+
+from rag import (
+    EQUAL_MARGIN,
+    DecisionData,
+    DecisionEntryData,
+    KnowledgeBase,
+    decision_data,
+    decision_entry_data,
+)
+from rag.api.resource import Base, Body, Page, Part, Resource, needs
+from rag.api.threads import dear
+
+EXAMPLE = {
+    "run": "3f9a1c2b7d10",
+    "other": "81b7cc02ae55",
+    "metric": "precision@10",
+    "set": "policies",
+    "questions": 36,
+    "verdict": "open",
+    "difference": 0.04,
+    "interval": [-0.02, 0.11],
+    "margin": EQUAL_MARGIN,
+    "labels": 1,
+    "pool": 120,
+    "before": 14,
+    "more": None,
+    "steps": [[0, 0.05, -0.4, 0.5], [1, 0.04, -0.02, 0.11]],
+    "sentence": "Nothing is decided yet between runs 3f9a1c2b7d10 and 81b7cc02ae55.",
+    "next": [
+        {
+            "question": "q1",
+            "question_text": "How long may unused leave be carried over?",
+            "passage": "00c0ffee00c0ffee",
+            "document_id": "0" * 64,
+            "document": "leave.md",
+            "page": None,
+            "start": 0,
+            "end": 48,
+            "text": "Unused leave may be carried over until 30 June.",
+            "ranks": [1, None],
+        }
+    ],
+}
+_ENTRY = {
+    "run": "3f9a1c2b7d10",
+    "other": "81b7cc02ae55",
+    "metric": "precision@10",
+    "started": "2026-01-02T03:04:05+00:00",
+    "set": "policies",
+    "verdict": "open",
+    "difference": 0.04,
+    "interval": [-0.02, 0.11],
+    "labels": 1,
+    "pool": 120,
+    "more": None,
+    "obstacle": "",
+}
+_LIST = {"items": [_ENTRY], "total": 1, "next": None}
+_DECISION = "/knowledge-bases/{kb}/runs/{run}/decision"
+
+decisions = Resource("decisions")
+
+
+class NewDecision(Body):
+    """A decision to start, or to go on with."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"against": "81b7cc02ae55", "metric": "precision@10"}]}
+    )
+
+    against: str = Field(description="the other run")
+    metric: str = Field("precision@10", description="precision@K or dcg@K")
+
+
+class Judgement(Body):
+    """The grade of a hit; a grade above 0 means relevant."""
+
+    question: str
+    passage: str
+    grade: int = Field(ge=0, le=3)
+
+
+class Judgements(NewDecision):
+    """Grades of hits of a decision."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "against": "81b7cc02ae55",
+                    "metric": "precision@10",
+                    "judgements": [{"question": "q1", "passage": "00c0ffee00c0ffee", "grade": 1}],
+                }
+            ]
+        }
+    )
+
+    judgements: list[Judgement] = Field(max_length=1000)
+    replace: bool = Field(True, description="also grade hits that somebody judged meanwhile")
+
+
+@decisions.get("/knowledge-bases/{kb}/decisions", **needs("read", 404, example=_LIST))
+@dear
+def list_decisions(request: Request, base: Base, part: Part) -> Page[DecisionEntryData]:
+    """Open and finished decisions by the labels of today, newest first."""
+    return part.of(request, base.decisions.list_all(), decision_entry_data)
+
+
+@decisions.post(_DECISION, **needs("label", 400, 404, 415, example=EXAMPLE))
+@dear
+def start_decision(base: Base, run: str, body: NewDecision) -> DecisionData:
+    """Draws the hits to judge for two runs of a question set; goes on with it if it was started."""
+    base.decisions.start(run, body.against, body.metric)
+    return _state(base, run, body)
+
+
+@decisions.get(_DECISION, **needs("read", 400, 404, example=EXAMPLE))
+@dear
+def get_decision(
+    base: Base,
+    run: str,
+    against: Annotated[str, Query(description="the other run")],
+    metric: Annotated[str, Query(description="precision@K or dcg@K")] = "precision@10",
+    margin: Annotated[
+        float, Query(gt=0, lt=1, description="a smaller difference makes the runs equal")
+    ] = EQUAL_MARGIN,
+    limit: Annotated[int, Query(ge=0, le=200, description="hits to judge next")] = 10,
+) -> DecisionData:
+    """The verdict by the labels of today, and the hits to judge next."""
+    return decision_data(base.decisions.state(run, against, metric, margin, limit))
+
+
+@decisions.post(f"{_DECISION}/judgements", **needs("label", 400, 404, 415, example=EXAMPLE))
+@dear
+def judge_decision(base: Base, run: str, body: Judgements) -> DecisionData:
+    """Stores grades of hits, all or none; returns the state that they lead to."""
+    grades = [(item.question, item.passage, item.grade) for item in body.judgements]
+    judge = base.decisions.judge
+    judge(run, body.against, body.metric, grades, replace_labels=body.replace)
+    return _state(base, run, body)
+
+
+def _state(base: KnowledgeBase, run: str, body: NewDecision) -> DecisionData:
+    return decision_data(base.decisions.state(run, body.against, body.metric))

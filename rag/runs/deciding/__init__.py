@@ -1,0 +1,1 @@
+"""Decisions between two runs: their stored draw, their labels, and their verdicts."""
