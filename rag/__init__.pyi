@@ -214,6 +214,8 @@ from .schemas.runs import answers_spent_data as answers_spent_data
 from .schemas.schema import Schema as Schema
 from .schemas.schema import Timestamp as Timestamp
 from .schemas.schema import attribute as attribute
+from .schemas.systems import SystemData as SystemData
+from .schemas.systems import SystemTrialData as SystemTrialData
 from .search.embedder_defaults import with_embedder_weight as with_embedder_weight
 from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
@@ -251,8 +253,14 @@ from .storage.runs import Trial as Trial
 from .systems.callables import ask_callable as ask_callable
 from .systems.callables import callable_source as callable_source
 from .systems.callables import retriever as retriever
+from .systems.endpoints import SYSTEM_FORMS as SYSTEM_FORMS
+from .systems.endpoints import HttpSystem as HttpSystem
+from .systems.endpoints import system_of as system_of
 from .systems.formats import read_returned as read_returned
 from .systems.measuring import SystemEvaluation as SystemEvaluation
+from .systems.registry import StoredSystem as StoredSystem
+from .systems.registry import SystemTrial as SystemTrial
+from .systems.registry import TriedResult as TriedResult
 from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning

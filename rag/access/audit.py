@@ -25,7 +25,7 @@ AUDIT_KINDS = {
     "members": "members and people",
     "sharing": "links",
     "tokens": "tokens",
-    "tools": "HTTP tools",
+    "tools": "HTTP tools, systems",
     "jobs": "jobs stopped",
     "conversation": "conversations renamed, deleted",
     "search": "searches",

@@ -27,6 +27,7 @@ from rag.api.resources.question_sets import labels, question_files, question_set
 from rag.api.resources.recipes import recipes
 from rag.api.resources.runs import runs
 from rag.api.resources.search import search
+from rag.api.resources.systems import systems
 from rag.api.resources.tours import tours
 
 VERSION = "1"
@@ -35,7 +36,7 @@ LARGEST_TEXT = 16 << 20  # the same with a text that becomes a document
 _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
-    *(builds, question_sets, labels, runs, decisions, diagnoses, tours, compatible),
+    *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
 )
 
 

@@ -57,6 +57,7 @@ def parser(*mounted: Call) -> Parser:
     documents.build_verbs(verb)
     evaluating.measuring_verbs(verb)
     evaluating.comparing_verbs(verb)
+    evaluating.system_verbs(verb)
     evaluating.sharing_verbs(verb)
     administration.home_verbs(verb)
     verb(maintenance.schema)

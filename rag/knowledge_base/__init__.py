@@ -82,7 +82,9 @@ from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passage_edits
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
+from rag.systems.evaluate_job import SystemEvaluations
 from rag.systems.measuring import SystemRuns
+from rag.systems.registry import Systems
 from rag.tours import Tours
 from rag.tuning.diagnosis.job import Diagnoses
 from rag.tuning.tuning import Tuning
@@ -140,7 +142,9 @@ class KnowledgeBase:
         self.reports = Reports(services, base.id)
         self.gate = Gate(services, base.id)
         self.tuning = Tuning(services, jobs, base.id)
+        self.systems = Systems(services, base.id)
         self.system_runs = SystemRuns(services, base.id)
+        self.system_evaluations = SystemEvaluations(services, jobs, base.id)
         self.diagnoses = Diagnoses(services, jobs, base.id)
         self.maps = BaseMaps(maps, jobs, base.id)
         self.members = Members(services.database, base.id)

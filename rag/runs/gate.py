@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,6 +19,7 @@ from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, Evaluator
 from rag.runs.history import LEADING, QuestionDifference, RunHistory
 from rag.runs.trials import looked
 from rag.services import Services
+from rag.storage import Database
 from rag.types import ProgressCallback
 
 _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
@@ -166,7 +167,6 @@ class Gate:
     def __init__(self, services: Services, base_id: int) -> None:
         self._services = services
         self._base_id = base_id
-        self._history = RunHistory(services.database, base_id)
 
     @operation("viewer")
     def check(
@@ -186,40 +186,58 @@ class Gate:
         questions that only one has are left out and counted. Raises NotFound, InvalidInput for
         demands that cannot be checked.
         """
-        baseline = None if baseline_id is None else self._history.get(baseline_id)
-        _check(set_name, least, baseline, tolerance)
-        metrics = tuple(least) or (LEADING,)
-        named = [*metrics, *(baseline.metrics if baseline else ())]
         evaluator = Evaluator(self._services, self._base_id)
-        evaluation = evaluator.evaluate(set_name, recipe, _cutoffs(named), on_progress)
-        measured = evaluation.run.metrics
-        failures = [
-            Failure(name, measured[name], value, baseline=False)
-            for name, value in least.items()
-            if not _measured(name, measured) >= value - _ROUNDING
-        ]
-        run = evaluation.run
-        if baseline is None:
-            return GateResult(evaluation, tuple(failures), {})
-        for name in metrics:
-            looked(self._services.database, "gate", run, baseline, name)
-        compared = {name: self._history.paired(run.id, baseline.id, name) for name in metrics}
-        paired = {
-            name: PairedGate(compared_run.figures, tolerance)
-            for name, compared_run in compared.items()
-        }
-        failures += [
-            Failure(name, gate.comparison.mean, gate.comparison.baseline, baseline=True)
-            for name, gate in paired.items()
-            if gate.outcome == "failed"
-        ]
-        return GateResult(
-            evaluation,
-            tuple(failures),
-            {name: compared_run.regressions for name, compared_run in compared.items()},
-            self._history.differences(run.id, baseline.id),
-            paired,
-        )
+
+        def measure(cutoffs: Sequence[int]) -> Evaluation:
+            return evaluator.evaluate(set_name, recipe, cutoffs, on_progress)
+
+        demands = set_name, least, baseline_id, tolerance
+        return checked(self._services.database, self._base_id, *demands, measure)
+
+
+def checked(
+    database: Database,
+    base_id: int,
+    set_name: str,
+    least: Mapping[str, float],
+    baseline_id: str | None,
+    tolerance: float,
+    measure: Callable[[Sequence[int]], Evaluation],
+) -> GateResult:
+    """Compare what ``measure`` measures at the needed cutoffs with demands, as ``Gate.check``."""
+    history = RunHistory(database, base_id)
+    baseline = None if baseline_id is None else history.get(baseline_id)
+    _check(set_name, least, baseline, tolerance)
+    metrics = tuple(least) or (LEADING,)
+    named = [*metrics, *(baseline.metrics if baseline else ())]
+    evaluation = measure(_cutoffs(named))
+    measured = evaluation.run.metrics
+    failures = [
+        Failure(name, measured[name], value, baseline=False)
+        for name, value in least.items()
+        if not _measured(name, measured) >= value - _ROUNDING
+    ]
+    run = evaluation.run
+    if baseline is None:
+        return GateResult(evaluation, tuple(failures), {})
+    for name in metrics:
+        looked(database, "gate", run, baseline, name)
+    compared = {name: history.paired(run.id, baseline.id, name) for name in metrics}
+    paired = {
+        name: PairedGate(compared_run.figures, tolerance) for name, compared_run in compared.items()
+    }
+    failures += [
+        Failure(name, gate.comparison.mean, gate.comparison.baseline, baseline=True)
+        for name, gate in paired.items()
+        if gate.outcome == "failed"
+    ]
+    return GateResult(
+        evaluation,
+        tuple(failures),
+        {name: compared_run.regressions for name, compared_run in compared.items()},
+        history.differences(run.id, baseline.id),
+        paired,
+    )
 
 
 def _check(

@@ -27,6 +27,7 @@ class HttpSystem(HttpTool):
 
     noun: ClassVar[str] = "system"
 
+    form: str = Field("", max_length=40, description="the product whose form it has")
     id: Path = ""
     most: int = Field(100, ge=1, le=MOST_TEXTS, description="results of a question that are read")
 
@@ -55,6 +56,7 @@ def _results(system: HttpSystem, data: bytes) -> list[ReturnedText]:
         fields = (
             f" It has: {', '.join(map(str, answer))[:200]}." if isinstance(answer, dict) else ""
         )
+        fields += _reason(answer)
         where = f"at “{system.results}”" if system.results else "at its top"
         raise ProviderMisbehaved(
             f"The {system.label} answered without a list of results {where}.{fields}",
@@ -62,6 +64,15 @@ def _results(system: HttpSystem, data: bytes) -> list[ReturnedText]:
         )
     read = _reader(system)
     return [read(item) for item in items[: system.most]]
+
+
+def _reason(answer: Any) -> str:
+    """The reason of an answer that is an error: products answer some of these with status 200."""
+    if not isinstance(answer, dict):
+        return ""
+    error = answer.get("error")
+    message = answer.get("message") or (error.get("message") if isinstance(error, dict) else error)
+    return f" It says: {storable(message)[:200]}" if isinstance(message, str) else ""
 
 
 def _reader(system: HttpSystem) -> Callable[[Any], ReturnedText]:
@@ -127,7 +138,11 @@ def _openai(address: str, collection: str, depth: int) -> dict[str, Any]:
 def _ragflow(address: str, collection: str, depth: int) -> dict[str, Any]:
     return {
         "url": f"{address}/api/v1/retrieval",
-        "body": {"question": "{question}", "dataset_ids": [collection], "page_size": depth},
+        "body": {
+            "question": "{question}",
+            "dataset_ids": [collection],
+            "page_size": min(depth, 100),
+        },
         "results": "data.chunks",
         "text": "content",
         "score": "similarity",
@@ -136,16 +151,31 @@ def _ragflow(address: str, collection: str, depth: int) -> dict[str, Any]:
     }
 
 
-FORMS: Mapping[str, _Form] = {
+def _touchstone(address: str, collection: str, depth: int) -> dict[str, Any]:
+    return {
+        "url": f"{address}/api/v1/knowledge-bases/{collection}/search",
+        "body": {"question": "{question}", "fields": {"search.top_k": depth}},
+        "results": "hits",
+        "text": "text",
+        "score": "relevance",
+        "id": "chunk_id",
+        "title": "document",
+    }
+
+
+SYSTEM_FORMS: Mapping[str, _Form] = {
     "dify-external": _dify_external,
     "dify-dataset": _dify_dataset,
     "openai": _openai,
     "ragflow": _ragflow,
+    "touchstone": _touchstone,
 }
 """Requests and answers of known products: from address, collection and depth to fields.
 
-Another Touchstone answers in the forms ``dify-external`` and ``openai``, at ``/api/v1``. A dataset
-of Dify returns as many results as its own settings say.
+Another Touchstone answers in the form ``touchstone``, and in ``dify-external`` and ``openai`` at
+``/api/v1``. A dataset of Dify returns as many results as its own settings say. Sources: RAGFlow,
+https://ragflow.io/docs/http_api_reference; Dify, https://docs.dify.ai; OpenAI,
+https://platform.openai.com/docs/api-reference/vector-stores.
 """
 
 
@@ -157,9 +187,11 @@ def system_of(
     ``collection`` is the id of its knowledge base, data set or vector store; ``key`` is the
     environment variable of its key, TOUCHSTONE_TOOL_NAME. Raises InvalidInput.
     """
-    if form not in FORMS:
-        raise InvalidInput(f"No form of systems is called {form!r}.", f"Use {', '.join(FORMS)}.")
-    fields = FORMS[form](address.rstrip("/"), collection, depth)
+    if form not in SYSTEM_FORMS:
+        raise InvalidInput(
+            f"No form of systems is called {form!r}.", f"Use {', '.join(SYSTEM_FORMS)}."
+        )
+    fields = SYSTEM_FORMS[form](address.rstrip("/"), collection, depth)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     definition = {**fields, "body": json.dumps(fields["body"]), "headers": headers, "most": depth}
-    return HttpSystem.parse({"name": name, "method": "POST", **definition})
+    return HttpSystem.parse({"name": name, "method": "POST", "form": form, **definition})

@@ -50,6 +50,7 @@ from rag.storage import Connection, bases, builds, documents, jobs, runs
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
+from rag.systems import evaluate_job
 from rag.tuning.diagnosis.job import diagnose
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import search_all
@@ -100,6 +101,7 @@ class Workspace:
             copy_job.KIND: partial(copy_job.duplicate, services),
             "generate": partial(generate, services),
             **measuring(services, self.base_with_id),
+            evaluate_job.JOB: partial(evaluate_job.evaluate_system, services),
             "search-all": partial(search_all, services),
             "build-table": partial(build_table, services),
             "calibrate": partial(calibrate, services),

@@ -141,6 +141,7 @@ class ScopedWorkspace:
         use = partial(self._check_use, role, base.recipe)
         guarded = guarded_copy(base, Authorization(this.id, role, note, use))
         guarded.permit_attribution = self._require_frugal
+        guarded.systems.may_name_keys = self.principal.administrator
         return guarded
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,10 @@ from mcp.client.streamable_http import streamable_http_client
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from rag import ROLES, SCOPES, Workspace
+from rag import ROLES, SCOPES, HttpSystem, Workspace
 from tests.api import client, served
 from tests.people import signed_in, view
+from tests.servers import Reply, scripted
 from tests.workspaces import QUICK, add, stored_bytes, workspace_at
 
 LEAVE = "Unused leave may be carried over until the end of March."
@@ -57,7 +58,9 @@ class Filled:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
-    workspace = workspace_at(tmp_path_factory.mktemp("home"))
+    started = workspace_at(tmp_path_factory.mktemp("home"))
+    started.close()
+    workspace = Workspace(replace(started.settings, allow_private_urls=True))
     base = workspace.create("manuals", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "cats.md": "Cats purr."})
     base.save_recipe(QUICK)
@@ -95,9 +98,12 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "member": "guest@example.org",
         "link": base.links.create("fair")[1].id,
         "tour": str(base.tours.create("For the board")),
+        "system": "rival",
     }
     base.members.add(ids["member"])
-    yield Filled(workspace, base.id, ids, _secrets(workspace))
+    with scripted(Reply(body="[]")) as server:
+        base.systems.add(HttpSystem.parse({"name": "rival", "url": f"{server.url}?q={{question}}"}))
+        yield Filled(workspace, base.id, ids, _secrets(workspace))
     workspace.close()
 
 
@@ -154,6 +160,8 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
     about |= {"document_id": filled.ids["document"], "question_id": filled.ids["question_id"]}
     about |= {"start": 0, "end": 20, "against": filled.ids["against"], "judgements": []}
     asked: dict[str, Any] = {"method": method, "url": address}
+    if path.endswith("/systems"):
+        about["name"] = role
     if example is not None:
         asked["json"] = {name: about.get(name, value) for name, value in example.items()}
     elif path.endswith("/documents"):

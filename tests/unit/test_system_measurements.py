@@ -96,7 +96,7 @@ def test_a_file_is_measured_on_the_command_line(
     assert run.system
     assert (run.system.name, run.system.kind, len(run.system.hash)) == ("file.jsonl", "file", 64)
     assert main([*arguments, "--callable", "json:loads"]) == 2
-    assert "Give one of them" in capsys.readouterr().err
+    assert "Give one" in capsys.readouterr().err
 
 
 def test_a_text_of_two_documents_is_located_by_the_file_that_its_metadata_names(

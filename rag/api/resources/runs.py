@@ -154,6 +154,9 @@ class EvaluateRequest(MeasureRequest):
         }
     )
 
+    system: str | None = Field(
+        None, max_length=40, description="a system to measure in the place of a recipe"
+    )
     answers: bool = Field(False, description="also answer every question; needs the scope `ask`")
     judge: str = Field(
         "",
@@ -169,6 +172,10 @@ class EvaluateRequest(MeasureRequest):
 
     def start(self, base: KnowledgeBase) -> int:
         """Queues the evaluation; returns the job. Raises as the evaluations do."""
+        if self.system is not None:
+            if self.recipe is not None or self.fields or self.answers:
+                raise InvalidInput("A system has neither a recipe nor answers.", "Send it alone.")
+            return base.system_evaluations.start(set_called(base, self.set).name, self.system)
         name, recipe = set_called(base, self.set).name, self.recipe_of(base)
         if not self.answers:
             return base.evaluations.start(name, recipe)

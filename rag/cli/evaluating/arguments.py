@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag.cli.evaluating import deciding, diagnosing, measuring, migrating, sharing
+from rag import SYSTEM_FORMS
+from rag.cli.evaluating import (
+    deciding,
+    diagnosing,
+    measuring,
+    migrating,
+    sharing,
+    stored_systems,
+)
 from rag.cli.options import Verb, budget, repeatable, switch
 
 
@@ -31,6 +39,7 @@ def measuring_verbs(verb: Verb) -> None:
     added.add_argument(
         "--callable", metavar="MODULE:NAME", help="measure a retriever in Python instead"
     )
+    added.add_argument("--system", metavar="NAME", help="measure a stored system instead")
     added = verb(measuring.judge, "kb", "set_name")
     added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a chat model")
     added.add_argument("--run", help="a run; the newest of the set if left out")
@@ -73,8 +82,12 @@ def comparing_verbs(verb: Verb) -> None:
     added = verb(measuring.gate, "kb", "set_name", recipe=True)
     repeatable(added, "--min", "METRIC=VALUE", "minimum mean, such as ndcg@10=0.7 (repeatable)")
     added.add_argument(
-        "--baseline", metavar="RUN", help="a run that the result must not fall below"
+        "--baseline",
+        "--against",
+        metavar="RUN",
+        help="a run that the result must not fall below",
     )
+    added.add_argument("--system", metavar="NAME", help="measure a stored system, not a recipe")
     added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
@@ -95,6 +108,23 @@ def comparing_verbs(verb: Verb) -> None:
     added.add_argument(
         "--sample", type=int, default=100, metavar="N", help="stored vectors to check (default 100)"
     )
+
+
+def system_verbs(verb: Verb) -> None:
+    """The verb for systems under test."""
+    added = verb(stored_systems.systems, "kb")
+    actions = ("list", "add", "test", "remove")
+    added.add_argument("action", nargs="?", choices=actions, default="list")
+    added.add_argument("name", nargs="?", help="the name of a system")
+    added.add_argument("--form", choices=tuple(SYSTEM_FORMS), help="the product that it is")
+    added.add_argument("--address", default="", metavar="URL", help="where the product runs")
+    added.add_argument("--collection", default="", metavar="ID", help="its knowledge base or store")
+    added.add_argument(
+        "--key", metavar="TOUCHSTONE_TOOL_NAME", help="the environment variable that has its key"
+    )
+    added.add_argument("--most", type=int, default=10, help="results to ask for (default 10)")
+    added.add_argument("--definition", metavar="FILE", help="JSON: the request of any other form")
+    added.add_argument("--question", metavar="TEXT", help="asks it, and shows the located results")
 
 
 def sharing_verbs(verb: Verb) -> None:

@@ -13,8 +13,8 @@ from rag.cli.printing import Output
 def evaluate(args: argparse.Namespace) -> Output:
     """Measure a recipe on a question set and keep the run."""
     cutoffs = inputs.cutoffs(args.k)
-    if args.returned or args.callable:
-        return systems.evaluated(inputs.workspace(args).base(args.kb), cutoffs, args)
+    if args.returned or args.callable or args.system:
+        return systems.evaluated(inputs.workspace(args), cutoffs, args)
     base, recipe = targets.ready(args)
     if args.memory:
         return kept_runs.memory(inputs.workspace(args), recipe, args)
@@ -98,8 +98,12 @@ def threshold(args: argparse.Namespace) -> Output:
 
 
 def gate(args: argparse.Namespace) -> Output:
-    """Exit 1 when a recipe falls short of demands or of a former run."""
+    """Exit 1 when a recipe or a system falls short of demands or of a former run."""
     least = dict(inputs.least(text) for text in args.min)
+    if args.system:
+        check = inputs.workspace(args).base(args.kb).system_evaluations.check
+        demands = least, args.baseline, args.tolerance
+        return kept_runs.gate(check(args.set_name, args.system, *demands, printing.progress))
     base, recipe = targets.ready(args)
     return kept_runs.gate(
         base.gate.check(

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from rag import (
+    Evaluation,
     InvalidInput,
+    Jobs,
     KnowledgeBase,
     SystemEvaluation,
     SystemSource,
+    Workspace,
     ask_callable,
     callable_source,
     counted,
@@ -35,10 +38,13 @@ _METHODS = {
 }
 
 
-def evaluated(base: KnowledgeBase, cutoffs: Sequence[int], args: argparse.Namespace) -> Output:
+def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Namespace) -> Output:
     """Measure what another system returned, in the place of a recipe, and keep the run."""
-    if args.returned and args.callable:
-        raise InvalidInput("Both --returned and --callable are given.", "Give one of them.")
+    if sum(map(bool, (args.returned, args.callable, args.system))) > 1:
+        raise InvalidInput("--returned, --callable and --system exclude each other.", "Give one.")
+    base = workspace.base(args.kb)
+    if args.system:
+        return _stored(workspace.jobs, base, cutoffs, args)
     notes: tuple[str, ...] = ()
     started = time.perf_counter()
     if args.returned:
@@ -62,6 +68,16 @@ def evaluated(base: KnowledgeBase, cutoffs: Sequence[int], args: argparse.Namesp
         spent=time.perf_counter() - started,
     )
     return measured_output(base, measured, cutoffs, notes)
+
+
+def _stored(
+    jobs: Jobs, base: KnowledgeBase, cutoffs: Sequence[int], args: argparse.Namespace
+) -> Output:
+    job = base.system_evaluations.start(args.set_name, args.system, cutoffs)
+    printing.follow(jobs, job)
+    run = base.runs.get(str(jobs.get(job).payload["run"]))
+    evaluation = Evaluation(run, tuple(base.runs.results(run.id)))
+    return measured_output(base, SystemEvaluation(evaluation, (), ()), cutoffs)
 
 
 def measured_output(

@@ -1,0 +1,203 @@
+"""Evaluations of stored systems in the background."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from rag.errors import Cancelled, ProviderUnavailable, TouchstoneError
+from rag.jobs import JobRow, Jobs, Reporter
+from rag.operation import ALL, operation
+from rag.results import SystemSource
+from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, new_run_id
+from rag.runs.gate import GateResult, checked
+from rag.services import Services
+from rag.storage import runs
+from rag.systems.callables import AskedSystem, FailedRetrieval
+from rag.systems.endpoints import HttpSystem
+from rag.systems.measuring import SystemRuns
+from rag.systems.registry import Systems, ask_once
+from rag.systems.returned import Returned
+from rag.types import ProgressCallback, Question
+
+JOB = "evaluate-system"
+
+MOST_FAILURES = 5
+"""Failures of the first questions that end an evaluation: the system doesn't work at all."""
+_TRIES = 4
+_LONGEST_WAIT = 60.0
+_SLICE = 0.5  # seconds of a wait between two looks at whether the job was cancelled
+
+Sleep = Callable[[float], None]
+
+
+class SystemEvaluations:
+    """The evaluations of the systems of one knowledge base."""
+
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+        self._services = services
+        self._jobs = jobs
+        self._base_id = base_id
+        self._runs = SystemRuns(services, base_id)
+        self._systems = Systems(services, base_id)
+
+    @operation("editor", audit="evaluation", audited_arguments=ALL)
+    def start(self, set_name: str, name: str, cutoffs: Sequence[int] = DEFAULT_CUTOFFS) -> int:
+        """Queue an evaluation; return the job, also where one is at the same already.
+
+        Raises NotFound for a set or a system that is not there, InvalidInput without labels.
+        """
+        stored = self._systems.get(name)
+        self._runs.questions(set_name)
+        # The run is named here: whoever does the job a second time finds the run of the first.
+        payload = {
+            "set": set_name,
+            "run": new_run_id(),
+            "system": {"name": name, "version": stored.version, "hash": stored.hash},
+            "definition": stored.definition.model_dump(mode="json"),
+            "cutoffs": list(cutoffs),
+        }
+        about = {"set": set_name, "system": name, "hash": stored.hash}
+        title = f"Evaluating {name} on {set_name}"
+        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+
+    @operation("viewer")
+    def latest(self, set_name: str, name: str) -> JobRow | None:
+        """The last evaluation of a system on a set, at work or over. Raises NotFound."""
+        about = {"set": set_name, "system": name, "hash": self._systems.get(name).hash}
+        return self._jobs.latest(self._base_id, JOB, about)
+
+    @operation("editor", audit="evaluation")
+    def check(
+        self,
+        set_name: str,
+        name: str,
+        least: Mapping[str, float],
+        baseline_id: str | None = None,
+        tolerance: float = 0.0,
+        on_progress: ProgressCallback = lambda _done, _total: None,
+    ) -> GateResult:
+        """Evaluate a system (the run is kept) and compare it with demands, as ``Gate.check`` does.
+
+        Raises NotFound, InvalidInput, FailedRetrieval.
+        """
+        stored = self._systems.get(name)
+
+        def measure(cutoffs: Sequence[int]) -> Evaluation:
+            return measured(
+                self._services,
+                self._base_id,
+                set_name,
+                stored.source,
+                stored.definition,
+                cutoffs,
+                on_progress,
+            )
+
+        demands = set_name, least, baseline_id, tolerance
+        return checked(self._services.database, self._base_id, *demands, measure)
+
+
+def evaluate_system(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "evaluate-system"; one whose run is stored already has only to end."""
+    payload = job.payload
+    run_id = str(payload["run"])
+    with services.database.read() as connection:
+        stored = runs.run_exists(connection, run_id)
+    if stored:
+        return f"Run {run_id} is stored."
+
+    def on_progress(done: int, total: int) -> None:
+        reporter.report(done, total, f"{done:,} of {total:,} questions")
+
+    named = payload["system"]
+    evaluation = measured(
+        services,
+        job.base_id,
+        str(payload["set"]),
+        SystemSource("http", str(named["name"]), str(named["hash"]), int(named["version"])),
+        HttpSystem.parse(payload["definition"]),
+        [int(k) for k in payload["cutoffs"]],
+        on_progress,
+        run_id,
+    )
+    system = evaluation.run.system
+    failed = len(system.errors) if system else 0
+    questions = "1 question" if failed == 1 else f"{failed:,} questions"
+    return f"Run {run_id} is stored." + (f" {questions} failed." if failed else "")
+
+
+def measured(
+    services: Services,
+    base_id: int,
+    set_name: str,
+    source: SystemSource,
+    system: HttpSystem,
+    cutoffs: Sequence[int],
+    on_progress: ProgressCallback,
+    run_id: str | None = None,
+) -> Evaluation:
+    """Ask a system the questions of a set, and store the run. Raises FailedRetrieval."""
+    started, system_runs = time.perf_counter(), SystemRuns(services, base_id)
+
+    def asking(question: str) -> Returned:
+        return ask_once(services, system, question)
+
+    asked = ask_all(asking, system_runs.questions(set_name), on_progress)
+    return system_runs.evaluate(
+        set_name,
+        asked.retrievals,
+        replace(source, errors=dict(asked.errors)),
+        cutoffs,
+        run_id=run_id,
+        spent=time.perf_counter() - started,
+    ).evaluation
+
+
+def ask_all(
+    ask: Callable[[str], Returned],
+    questions: Sequence[Question],
+    on_progress: ProgressCallback,
+    sleep: Sleep = time.sleep,
+) -> AskedSystem:
+    """Ask all questions; one that fails doesn't end the others.
+
+    Waits that the system asks for are kept, up to a minute each. Raises FailedRetrieval if all of
+    the first ``MOST_FAILURES`` fail, and what ``on_progress`` raises.
+    """
+    retrievals, errors = list[Returned](), dict[str, str]()
+    for place, question in enumerate(questions):
+        on_progress(place, len(questions))
+
+        def wait(seconds: float, place: int = place) -> None:
+            while seconds > 0:
+                on_progress(place, len(questions))
+                sleep(min(seconds, _SLICE))
+                seconds -= _SLICE
+
+        try:
+            returned = _patiently(ask, question.text, wait)
+        except Cancelled:
+            raise
+        except TouchstoneError as error:
+            errors[question.id] = error.message
+            if not retrievals and len(errors) >= min(MOST_FAILURES, len(questions)):
+                raise FailedRetrieval(
+                    f"The first {len(errors)} questions failed. {error.message}", error.hint
+                ) from error
+        else:
+            retrievals.append(replace(returned, question_id=question.id))
+    return AskedSystem(tuple(retrievals), errors)
+
+
+def _patiently(ask: Callable[[str], Returned], question: str, wait: Sleep) -> Returned:
+    """Ask again after the wait that a busy system names. Raises what ``ask`` raises."""
+    for _ in range(_TRIES - 1):
+        try:
+            return ask(question)
+        except ProviderUnavailable as error:
+            if error.retry_after is None or error.retry_after > _LONGEST_WAIT:
+                raise
+            wait(error.retry_after)
+    return ask(question)

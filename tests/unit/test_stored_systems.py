@@ -1,0 +1,209 @@
+"""Systems of a knowledge base: versions, trials, evaluations as jobs, and who may name keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rag import HttpSystem, InvalidInput, NotAllowed, NotFound, Settings, Workspace, system_of
+from rag.__main__ import main
+from rag.errors import Cancelled, ProviderRejected, ProviderUnavailable
+from rag.systems.callables import FailedRetrieval
+from rag.systems.evaluate_job import MOST_FAILURES, ask_all
+from rag.systems.returned import Returned, ReturnedText
+from rag.types import Question
+from tests.people import signed_in, view
+from tests.runs import DOCUMENTS, SET, WORDS, handbook
+from tests.servers import Reply, scripted
+
+NOISE = "Why is there a grinding noise?"
+GRINDING = "The Hollin pump makes a grinding noise when its bearing is dry."
+ASKED = [Question(f"q{number}", f"Question {number}?") for number in range(7)]
+
+
+def defined(url: str, **fields: object) -> HttpSystem:
+    return HttpSystem.parse({"name": "rival", "url": f"{url}?q={{question}}", **fields})
+
+
+def opened(home: Path) -> Workspace:
+    """The workspace of the handbook, which may ask this machine."""
+    handbook(home)[0].close()
+    return Workspace(Settings.from_env({"TOUCHSTONE_ALLOW_PRIVATE_URLS": "1"}, home=home))
+
+
+@contextmanager
+def answering(*texts: str) -> Iterator[str]:
+    with scripted(Reply(body=json.dumps([{"text": text} for text in texts]))) as server:
+        yield server.url
+
+
+def test_another_definition_is_another_version(home: Path) -> None:
+    systems = handbook(home)[1].systems
+    first = systems.add(defined("https://one.example"))
+    assert systems.add(defined("https://one.example")).version == 1
+    second = systems.add(defined("https://two.example"))
+    assert (first.version, second.version) == (1, 2)
+    assert first.hash != second.hash
+    assert [item.version for item in systems.list_all()] == [2]
+    systems.remove("rival")
+    with pytest.raises(NotFound, match="no system named 'rival'"):
+        systems.get("rival")
+
+
+def test_a_trial_locates_the_results(home: Path) -> None:
+    base = opened(home).base("handbook")
+    with answering(f"**{GRINDING}**", "Bread is baked at 220 degrees for hours.") as url:
+        trial = base.systems.test_definition(defined(url), NOISE)
+    assert (trial.located, len(trial.results)) == (1, 2)
+    first, second = trial.results
+    start = DOCUMENTS["pump.txt"].index(GRINDING)
+    assert (first.document, first.place) == ("pump.txt", (start, start + len(GRINDING)))
+    assert (second.method, second.document, second.place) == ("foreign", "", None)
+    assert base.systems.list_all() == []
+
+
+def test_private_addresses_are_refused_in_trials_and_jobs(home: Path) -> None:
+    workspace, base = handbook(home)
+    with answering(GRINDING) as url:
+        base.systems.add(defined(url))
+        job = base.system_evaluations.start(SET, "rival")
+        workspace.jobs.run(job)
+        row = workspace.jobs.get(job)
+    assert row.status == "failed"
+    assert "The first 5 questions failed" in row.message
+    assert "inside this computer" in row.message
+    assert base.runs.list_all() == []
+
+
+def test_a_job_stores_one_run(home: Path) -> None:
+    workspace = opened(home)
+    base = workspace.base("handbook")
+    with answering(GRINDING) as url:
+        stored = base.systems.add(defined(url))
+        job = base.system_evaluations.start(SET, "rival", (1, 3))
+        assert base.system_evaluations.start(SET, "rival", (1, 3)) == job
+        workspace.jobs.run(job)
+    (run,) = base.runs.list_all()
+    assert run.id == workspace.jobs.get(job).payload["run"]
+    assert run.system is not None
+    assert (run.system.version, run.system.hash) == (1, stored.hash)
+    assert run.metrics["hit@1"] == 0.25
+    assert base.system_evaluations.latest(SET, "rival") == workspace.jobs.get(job)
+    own = base.evaluator.evaluate(SET, WORDS, (1, 3)).run
+    with answering(GRINDING) as url:
+        base.systems.add(defined(url))
+        gate = base.system_evaluations.check(SET, "rival", {"hit@1": 0.9}, own.id)
+    assert gate.outcome == "failed"
+    assert gate.evaluation.run.system is not None
+
+
+def test_a_busy_system_is_asked_again_after_the_wait_that_it_names() -> None:
+    waits, tries = list[float](), iter([1.25, 0.0])
+
+    def ask(question: str) -> Returned:
+        if (seconds := next(tries, None)) is not None:
+            raise ProviderUnavailable("429", "Later.", seconds)
+        return Returned(question, (ReturnedText("x"),))
+
+    asked = ask_all(ask, ASKED, lambda _done, _total: None, waits.append)
+    assert (len(asked.retrievals), asked.errors) == (7, {})
+    assert waits == [0.5, 0.5, 0.25]
+
+
+def test_questions_that_fail_are_listed_and_the_others_go_on() -> None:
+    def ask(question: str) -> Returned:
+        if question.startswith(("Question 0", "Question 5")):
+            raise ProviderUnavailable("Refused.", "", 3600.0)
+        return Returned(question, ())
+
+    asked = ask_all(ask, ASKED, lambda _done, _total: None)
+    assert asked.errors == {"q0": "Refused.", "q5": "Refused."}
+    assert [item.question_id for item in asked.retrievals] == ["q1", "q2", "q3", "q4", "q6"]
+
+
+def test_a_system_that_never_works_is_left_alone() -> None:
+    questions: list[str] = []
+
+    def ask(question: str) -> Returned:
+        questions.append(question)
+        raise ProviderRejected("It answers 401.", "Check its key.")
+
+    with pytest.raises(FailedRetrieval, match="401") as caught:
+        ask_all(ask, ASKED, lambda _done, _total: None)
+    assert caught.value.hint == "Check its key."
+    assert len(questions) == MOST_FAILURES
+
+
+def test_a_wait_ends_when_the_job_is_cancelled() -> None:
+    looks, asked = iter([None, None]), list[str]()
+
+    def on_progress(_done: int, _total: int) -> None:
+        if next(looks, "over") == "over":
+            raise Cancelled("Stopped.")
+
+    def ask(question: str) -> Returned:
+        asked.append(question)
+        raise ProviderUnavailable("429", "", 50.0)
+
+    with pytest.raises(Cancelled):
+        ask_all(ask, ASKED[:1], on_progress, lambda _seconds: None)
+    assert asked == ["Question 0?"]
+
+
+def test_only_administrators_name_keys_of_the_server(home: Path) -> None:
+    workspace, base = handbook(home)
+    signed_in(workspace, "boss")
+    editor = signed_in(workspace, "ed")
+    base.members.add(editor.email, "editor")
+    systems = view(workspace, editor).base("handbook").systems
+    keyed = system_of("openai", "rival", "https://x.example", "s", key="TOUCHSTONE_TOOL_KEY")
+    for call in (systems.add, lambda system: systems.test_definition(system, NOISE)):
+        with pytest.raises(NotAllowed, match="TOUCHSTONE_TOOL_KEY"):
+            call(keyed)
+    assert systems.add(defined("https://x.example")).unset == ()
+    assert base.systems.add(keyed).unset == ("TOUCHSTONE_TOOL_KEY",)
+
+
+def test_systems_on_the_command_line(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handbook(home)[0].close()
+    monkeypatch.setenv("TOUCHSTONE_ALLOW_PRIVATE_URLS", "1")
+    with answering(GRINDING) as url:
+        file = home.parent / "rival.json"
+        file.write_text(json.dumps({"url": f"{url}?q={{question}}"}))
+        add = ["systems", "handbook", "add", "rival", "--definition", str(file)]
+        assert main([*add, "--question", NOISE]) == 0
+        assert "pump.txt (exact)" in capsys.readouterr().out
+        assert main(["evaluate", "handbook", SET, "--system", "rival", "--k", "1", "--json"]) == 0
+        result = json.loads(capsys.readouterr().out)
+        assert (result["system"]["version"], result["metrics"]["hit@1"]) == (1, 0.25)
+        gate = ["gate", "handbook", SET, "--system", "rival", "--against", result["run"]]
+        gate += ["--min", "hit@1=0.2"]
+        assert main(gate) == 0
+        capsys.readouterr()
+    assert main(["systems", "handbook", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["systems"]
+    assert (row["name"], row["unset"]) == ("rival", [])
+    assert main(["systems", "handbook", "remove", "rival"]) == 0
+    assert main(["systems", "handbook", "add", "rival"]) == 2
+    assert "--form and --address" in capsys.readouterr().err
+
+
+def test_an_error_with_status_200_says_why(home: Path) -> None:
+    base = opened(home).base("handbook")
+    reply = Reply(body=json.dumps({"code": 102, "message": "`dataset_ids` is required."}))
+    with scripted(reply) as server:
+        system = system_of("ragflow", "rival", server.url, "kb")
+        with pytest.raises(Exception, match="It says: `dataset_ids` is required"):
+            base.systems.test_definition(system, NOISE)
+
+
+def test_a_definition_has_to_ask(home: Path) -> None:
+    with pytest.raises(InvalidInput, match="would not be sent"):
+        HttpSystem.parse({"name": "rival", "url": "https://x.example"})
+    assert handbook(home)[1].systems.list_all() == []
