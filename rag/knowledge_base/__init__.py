@@ -445,14 +445,13 @@ class KnowledgeBase:
         With ``context`` spans of the hit's context, which is indexed and not part of its text.
         """
         words = self._services.indexes.current(self.id, recipe.index).lexical
-        search = recipe.search
 
         def spans(hit: Hit) -> list[tuple[int, int]]:
             return words.matched_spans(
                 trace.words or trace.question,
                 hit.chunk.context if context else hit.chunk.text,
-                fuzzy=search.fuzzy,
-                prefix=search.prefix,
+                fuzzy=recipe.search.fuzzy,
+                prefix=recipe.search.prefix,
             )
 
         return spans
