@@ -33,6 +33,7 @@ from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import saved
 from pages.components.runs.actions import documents_changed, downloads
+from pages.components.runs.diagnosis import diagnosis_view
 from pages.components.shell.buttons import action_button, tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
@@ -76,6 +77,7 @@ def main() -> None:
     )
     views = {
         "Results": partial(_measured, base, by_name[name], recipe),
+        "Failures": partial(diagnosis_view, base, by_name[name], recipe),
         "Question sets": partial(_sets, base, sets, by_name[name], recipe),
     }
     tabs(views, TAB)

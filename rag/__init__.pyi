@@ -272,6 +272,10 @@ from .tours import TourValue as TourValue
 from .tours import tour_html as tour_html
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
+from .tuning.diagnosis.causes import CAUSES as CAUSES
+from .tuning.diagnosis.diagnosis import Diagnosis as Diagnosis
+from .tuning.diagnosis.finding import FailedQuestion as FailedQuestion
+from .tuning.diagnosis.fixes import Fix as Fix
 from .tuning.embedder_migration import MigrationPlan as MigrationPlan
 from .tuning.grid_search import Best as Best
 from .tuning.pareto import CostPoint as CostPoint

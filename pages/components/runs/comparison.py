@@ -16,7 +16,7 @@ from pages.components.runs.traces import traces
 from pages.components.shell.buttons import switch
 from pages.components.shell.session import cache_data, show, to_url
 from pages.components.shell.text import plain
-from pages.components.shell.wording import difference
+from pages.components.shell.wording import VERDICT_BADGES, difference
 from pages.components.tours.add_dialog import tour_button
 from rag import (
     EQUIVALENT,
@@ -42,12 +42,6 @@ LEANING = (
     "These questions alone lean to one side, but the test does not decide: it also allows for "
     "questions that are not in the set and for every other comparison. So no probability is shown."
 )
-BADGES = {
-    "better": ("Better", "green", ":material/trending_up:"),
-    "worse": ("Worse", "red", ":material/trending_down:"),
-    "undecided": ("Not decided", "gray", ":material/drag_handle:"),
-    "incomparable": ("Not comparable", "gray", ":material/difference:"),
-}
 
 
 def comparison(
@@ -172,7 +166,7 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         "Tied": figures.tied,
         "p": None if figures.obstacle else figures.p,
         "p alone": None if figures.obstacle else figures.raw_p,
-        "Verdict": BADGES[figures.verdict][0].lower(),
+        "Verdict": VERDICT_BADGES[figures.verdict][0].lower(),
     }
 
 
@@ -223,7 +217,7 @@ def _pooled(
 
 
 def _verdict(compared: RunComparison, names: Mapping[str, str]) -> None:
-    label, colour, icon = BADGES[compared.figures.verdict]
+    label, colour, icon = VERDICT_BADGES[compared.figures.verdict]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if compared.figures.verdict != "incomparable":

@@ -32,6 +32,14 @@ CONTEXT_HELP = (
     "document, its headings, the labels of its table."
 )
 
+VERDICT_BADGES = {
+    "better": ("Better", "green", ":material/trending_up:"),
+    "worse": ("Worse", "red", ":material/trending_down:"),
+    "undecided": ("Not decided", "gray", ":material/drag_handle:"),
+    "incomparable": ("Not comparable", "gray", ":material/difference:"),
+}
+"""Label, colour and icon of the badge of a comparison's verdict."""
+
 
 def difference(number: float) -> float:
     """A difference to three places, as tables show it: -0.0002 would read "-0.000"."""

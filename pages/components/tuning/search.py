@@ -11,11 +11,11 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_download
-from pages.components.runs.comparison import BADGES
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
+from pages.components.shell.wording import VERDICT_BADGES
 from pages.components.tuning.bench import METRICS, Bench
 from rag import (
     LEADERS,
@@ -133,7 +133,7 @@ def _report(bench: Bench, best: SearchResult) -> None:
         selection.tuning_questions if isinstance(selection, SplitSelection) else selection.questions
     )
     changed = best.baseline.differences(best.recipe)
-    label, colour, icon = BADGES[comparison.verdict]
+    label, colour, icon = VERDICT_BADGES[comparison.verdict]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(label if changed else "Nothing better", color=colour, icon=icon)

@@ -181,7 +181,7 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
         case "answered":
             yield {"search.refuse": "auto"}
             least = threshold or 0.2
-            yield from ({"search.threshold": round(least + step, 3)} for step in (0.1, 0.2))
+            yield from ({"search.threshold": round(least + step, 2)} for step in (0.1, 0.2))
         case "threshold":
             yield {"search.threshold": None}
             yield from _lower(threshold)
@@ -226,7 +226,7 @@ def _unfiltered() -> Changes:
 
 def _lower(threshold: float | None) -> Iterator[Changes]:
     if threshold is not None and threshold > 0:
-        yield from ({"search.threshold": round(threshold * share, 3)} for share in (0.75, 0.5))
+        yield from ({"search.threshold": round(threshold * share, 2)} for share in (0.75, 0.5))
 
 
 def _weights(recipe: Recipe, steps: Sequence[float]) -> Iterator[Changes]:

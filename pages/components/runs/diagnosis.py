@@ -1,0 +1,236 @@
+"""Failures of a question set: their causes, and fixes with their net gain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from pages.components.recipe import working_recipe
+from pages.components.shell import job_progress
+from pages.components.shell.buttons import action_button
+from pages.components.shell.permission import offered
+from pages.components.shell.tables import picked_rows
+from pages.components.shell.text import plain
+from pages.components.shell.wording import VERDICT_BADGES
+from rag import (
+    CAUSES,
+    Diagnosis,
+    FailedQuestion,
+    Fix,
+    KnowledgeBase,
+    QuestionSet,
+    Recipe,
+    counted,
+    metric_title,
+    signed,
+)
+
+_CLICKED = "metrics_failure_clicked"
+_ALL = "All causes"
+
+
+def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
+    """The tab: a button or its job, then fixes, causes and failed questions."""
+    job = base.diagnoses.latest(chosen.name)
+    if job is not None and job.active:
+        job_progress.follow(job.id, "diagnose")
+    else:
+        _start(base, chosen, recipe)
+        job_progress.failure(job)
+    diagnosis = base.diagnoses.result(chosen.name)
+    if diagnosis is None:
+        return
+    if not base.diagnoses.is_current(diagnosis, recipe):
+        st.warning(
+            "The recipe, the questions or the documents changed since this diagnosis. Find the "
+            "causes again to update it.",
+            icon=":material/update:",
+        )
+    st.markdown(f"**{diagnosis.headline}**{_most_frequent(diagnosis)}")
+    if diagnosis.questions:
+        _causes(diagnosis)
+        _fixes(base, chosen, diagnosis)
+        _questions(diagnosis)
+
+
+def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        start = partial(base.diagnoses.start, chosen.name, recipe)
+        options = offered(base, "diagnoses.start", type="primary")
+        action_button("Find causes", "metrics_diagnose", "stethoscope", start, **options)
+        st.caption(
+            "Finds the first cause of each failed question, and tries changes of the recipe on "
+            "questions that did not choose them.",
+            help="A question fails if nDCG at top-k is below 0.5, or if it has no answer in the "
+            "documents and anything comes back.",
+        )
+
+
+def _most_frequent(diagnosis: Diagnosis) -> str:
+    if not diagnosis.questions:
+        return ""
+    cause, count = next(iter(diagnosis.causes.items()))
+    return f" The most frequent cause is *{CAUSES[cause].title.lower()}* ({count:,})."
+
+
+def _causes(diagnosis: Diagnosis) -> None:
+    most = max(diagnosis.causes.values())
+    st.dataframe(
+        [
+            {"Cause": CAUSES[cause].title, "Questions": count, "What helps": CAUSES[cause].advice}
+            for cause, count in diagnosis.causes.items()
+        ],
+        key="metrics_causes",
+        hide_index=True,
+        column_config={
+            "Questions": st.column_config.ProgressColumn(
+                format="%d", min_value=0, max_value=most, width="small"
+            ),
+            "What helps": st.column_config.TextColumn(width="large"),
+        },
+        alt="Causes with the number of questions that failed by them, and advice.",
+    )
+
+
+def _fixes(base: KnowledgeBase, chosen: QuestionSet, diagnosis: Diagnosis) -> None:
+    trials = diagnosis.trials
+    st.header("Fixes", divider="gray")
+    if trials.note or not trials.fixes:
+        st.caption(trials.note or "No change of the recipe gains on the tuning questions.")
+        return
+    st.caption(
+        f"Each was chosen on {counted(trials.fixes[0].tuning, 'tuning question')} and compared on "
+        "the held-out questions. The gain is net: it includes the questions that lose."
+    )
+    for number, fix in enumerate(trials.fixes):
+        _fix(base, chosen, diagnosis, fix, number)
+    if trials.without_gain:
+        titles = ", ".join(CAUSES[cause].title.lower() for cause in trials.without_gain)
+        st.caption(f"No change that was tried gains against: {titles}.")
+
+
+def _fix(
+    base: KnowledgeBase, chosen: QuestionSet, diagnosis: Diagnosis, fix: Fix, number: int
+) -> None:
+    comparison = fix.comparison
+    label, colour, icon = VERDICT_BADGES[comparison.verdict]
+    recipe = diagnosis.recipe.with_fields(fix.changes)
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.badge(label, color=colour, icon=icon)
+            st.markdown(f"**{_changes(diagnosis.recipe, fix.changes)}**")
+        causes = ", ".join(CAUSES[cause].title.lower() for cause in fix.causes)
+        gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
+        st.markdown(
+            f"{gain} on held-out questions: {counted(comparison.won, 'question')} better, "
+            f"{comparison.lost:,} worse, {comparison.tied:,} the same. Against: {causes}."
+        )
+        with st.container(horizontal=True, gap="small"):
+            apply = partial(working_recipe.replace, base, recipe)
+            help_text = working_recipe.UNTIL_SAVED
+            action_button("Apply", f"metrics_fix_{number}", "check", apply, help=help_text)
+            run = partial(base.evaluations.start, chosen.name, recipe)
+            options = offered(
+                base, "evaluations.start", help="Evaluates the changed recipe and keeps the run."
+            )
+            action_button("Evaluate", f"metrics_fix_run_{number}", "play_arrow", run, **options)
+        with st.expander("How it was tested", icon=":material/science:"):
+            st.markdown(
+                plain(
+                    f"{comparison.sentence} On the tuning questions, the best of "
+                    f"{counted(fix.tried, 'change')} gained {signed(fix.tuning_gain)}."
+                )
+            )
+            _moved(diagnosis, fix)
+
+
+def _moved(diagnosis: Diagnosis, fix: Fix) -> None:
+    """The questions that gain and lose, as far as they failed before; else their ids."""
+    texts = {question.id: question.text for question in diagnosis.questions}
+    rows = [
+        {"Question": texts.get(name, name), "Difference": value}
+        for name, value in sorted(fix.comparison.differences.items(), key=lambda item: item[1])
+        if value
+    ]
+    if rows:
+        st.dataframe(
+            rows,
+            hide_index=True,
+            column_config={"Difference": st.column_config.NumberColumn(format="%+.3f")},
+            alt="Held-out questions whose score changes, those that lose first.",
+        )
+
+
+def _changes(recipe: Recipe, changes: Mapping[str, Any]) -> str:
+    changed = recipe.differences(recipe.with_fields(changes))
+    parts = [
+        f"{plain(name.partition('.')[2].replace('_', ' '))} {plain(_written(before))} → "
+        f"{plain(_written(after))}"
+        for name, (before, after) in changed.items()
+    ]
+    return ", ".join(parts)
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return "off"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _questions(diagnosis: Diagnosis) -> None:
+    st.header("Failed questions", divider="gray")
+    titles = {CAUSES[cause].title: cause for cause in diagnosis.causes}
+    title = st.selectbox("Cause", [_ALL, *titles], key="metrics_cause", width=320)
+    questions = [
+        question
+        for question in diagnosis.questions
+        if title == _ALL or question.cause == titles[str(title)]
+    ]
+    st.caption("Click a question to open it in the inspector.")
+    event = st.dataframe(
+        [_row(question) for question in questions],
+        key="metrics_failed",
+        height=460 if len(questions) > 10 else "auto",
+        hide_index=True,
+        on_select=_click,
+        selection_mode=("single-row", "single-cell"),
+        column_config={
+            "Question": st.column_config.TextColumn(width="medium"),
+            "Evidence": st.column_config.TextColumn(width="large"),
+            "Page": st.column_config.NumberColumn(width="small"),
+            "nDCG": st.column_config.NumberColumn(format="%.2f", width="small"),
+        },
+        placeholder="–",
+        alt="Failed questions with cause, evidence, document and page.",
+    )
+    clicked = st.session_state.pop(_CLICKED, False)
+    for row in picked_rows(event)[:1] if clicked else ():
+        st.switch_page("inspector.py", query_params=_address(questions, row))
+
+
+def _row(question: FailedQuestion) -> dict[str, object]:
+    return {
+        "Question": question.text,
+        "Cause": CAUSES[question.cause].title,
+        "Evidence": question.finding.evidence,
+        "Document": question.document or None,
+        "Page": question.page,
+        "nDCG": question.score,
+    }
+
+
+def _address(questions: Sequence[FailedQuestion], row: int) -> dict[str, str]:
+    """The query parameters that open a question, and its passage, in the inspector."""
+    question = questions[row]
+    parameters = {"q": question.text}
+    if not question.passage:
+        return parameters
+    return {**parameters, "view": "What if", "passage": question.passage}
+
+
+def _click() -> None:
+    st.session_state[_CLICKED] = True
