@@ -14,6 +14,7 @@ from pages.components.shell.base_picker import base_picker, close_sidebar, gone_
 from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
+from pages.components.shell.palette import DARK, palette
 from pages.components.shell.permission import guest
 from pages.components.shell.render_queue import DRAWING
 from pages.components.shell.run_cache import run_cache
@@ -173,7 +174,9 @@ st.set_page_config(
     layout="wide",
     initial_sidebar_state="auto",
 )
-st.html(ASSETS / "focus.css")
+st.html(ASSETS / "contrast.css")
+if palette() is DARK:
+    st.html(ASSETS / "dark.css")
 st.logo(str(ASSETS / "touchstone.svg"), size="large", icon_image=str(ASSETS / "mark.svg"))
 PAGES = [DOCUMENTS, CHAT, INSPECTOR, METRICS, TUNING, RUNS, USAGE, SETTINGS, HIDDEN_TOURS]
 bound_address()

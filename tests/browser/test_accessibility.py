@@ -86,10 +86,41 @@ def test_no_page_has_a_serious_violation_of_ours(
                     ours += [
                         {"page": f"{place}, {scheme}"} | each for each in found if not each["known"]
                     ]
+                if name == "settings":
+                    assert _focused(page) == "solid", scheme
+                    assert min(page.evaluate(_CONTRASTS)) >= 4.5, scheme
             context.close()
     assert [(each["page"], each["rule"], each["html"]) for each in ours] == []
     assert seen == STREAMLIT.keys()
 
+
+def _focused(page: Page) -> str:
+    """The outline of the primary button, which the keyboard is on."""
+    page.get_by_role("button", name="Make a token").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    idle(page)
+    return str(page.evaluate("getComputedStyle(document.activeElement).outlineStyle"))
+
+
+_CONTRASTS = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const light = (colour, under) => {
+    canvas.clearRect(0, 0, 1, 1);
+    for (const fill of [under, colour]) { canvas.fillStyle = fill; canvas.fillRect(0, 0, 1, 1); }
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3)
+      .map((value) => value / 255)
+      .map((value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, value, at) => sum + value * [0.2126, 0.7152, 0.0722][at], 0);
+  };
+  const under = getComputedStyle(document.querySelector("[data-testid=stApp]")).backgroundColor;
+  return [document.activeElement, document.querySelector("[data-tag]")].map((element) => {
+    const style = getComputedStyle(element);
+    const [one, other] = [light(style.color, under), light(style.backgroundColor, under)];
+    return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+  });
+}"""
+"""Of what axe cannot judge: the focused primary button, and the chip of a choice."""
 
 Found = list[dict[str, Any]]
 

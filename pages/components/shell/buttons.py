@@ -9,16 +9,10 @@ import streamlit as st
 
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
-from pages.components.shell.palette import DARK, palette
 
 
 def filled_button(label: str, *, draw: Callable[..., bool] = st.button, **options: Any) -> bool:
-    """The one primary button of a page or dialog; returns whether it was pressed.
-
-    Streamlit writes white on it. In the dark, an accent that serves for text is too light for that.
-    """
-    if palette() is DARK and not options.get("disabled"):
-        label = f':color[{label}]{{foreground="{DARK.page}"}}'
+    """The one primary button of a page or dialog; returns whether it was pressed."""
     return draw(label, type="primary", **options)
 
 
