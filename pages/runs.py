@@ -95,6 +95,9 @@ def _below(
     """Draw the actions and the comparison for the selected runs."""
     has_baseline = any(row.is_baseline for row in leaderboard)
     if not chosen:
+        if guest():
+            st.caption("Click a run to download it; tick two or more to compare them.")
+            return
         st.caption(
             "Click a run to use, describe or download it; tick two or more to compare them."
             + ("" if has_baseline else " Pin the run that you want to compare the others with.")

@@ -6,6 +6,7 @@ runs change, and guests need no further rights to read it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from rag.evaluation.intervals import Interval, signed
@@ -22,6 +23,7 @@ from rag.types import STATE_TITLES
 
 SURROUNDINGS = 600
 """Characters of a document before and after a cited passage."""
+_SPACE = re.compile(r"\s+")
 
 
 def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
@@ -46,11 +48,29 @@ def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
         page = TourQuote(
             _place(first),
             text[first.start : first.end],
-            text[max(first.start - SURROUNDINGS, 0) : first.start],
-            text[first.end : first.end + SURROUNDINGS],
+            _before(text, first.start),
+            _after(text, first.end),
         )
         stops.append(TourStop("page", f"Where it says so: {_place(first)}", quotes=(page,)))
     return stops
+
+
+def _before(text: str, start: int) -> str:
+    """Return the text before a passage, from the beginning of a word."""
+    before = text[max(start - SURROUNDINGS, 0) : start]
+    if start <= SURROUNDINGS:
+        return before
+    first, *rest = _SPACE.split(before, maxsplit=1)
+    return f"… {rest[0] if rest else first}"
+
+
+def _after(text: str, end: int) -> str:
+    """Return the text after a passage, to the end of a word."""
+    after = text[end : end + SURROUNDINGS]
+    if end + SURROUNDINGS >= len(text):
+        return after
+    cut = max((match.start() for match in _SPACE.finditer(after)), default=len(after))
+    return f"{after[:cut]} …"
 
 
 def explanation_stop(question: str, standing: Standing) -> TourStop:

@@ -54,7 +54,7 @@ def _bob_sees_nothing_of_ann(bob: Page, ann: Page, address: str) -> None:
     assert keys[0]["value"] != keys[1]["value"]
     assert [(key["httpOnly"], key["sameSite"]) for key in keys] == [(True, "Lax")] * 2
     bob.get_by_role("button", name="Conversations").click()
-    bob.get_by_text("No other yet.").wait_for()
+    bob.get_by_text("No other conversations yet.").wait_for()
     bob.goto(f"{address}/chat?kb=handbook&{_talk(ann)}")
     bob.get_by_text("The conversation of this link is not in this knowledge base.").wait_for()
     bob.get_by_text("Every answer cites its passages").wait_for()

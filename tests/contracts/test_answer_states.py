@@ -57,7 +57,7 @@ def test_a_code_that_no_passage_has_is_doubtful_and_named(base: KnowledgeBase) -
     answer = base.ask(UNKNOWN, RECIPE).answer
     assert answer.state == "doubtful"
     assert answer.assessment is not None
-    assert answer.assessment.reason == "No passage has CV-155. Nearest: CV-115."
+    assert answer.assessment.reason == "No passage has CV-155. Most similar: CV-115."
     assert answer.assessment.missing == ("CV-155",)
     assert answer.assessment.probability is not None
     assert answer.assessment.probability <= 0.02
@@ -102,10 +102,10 @@ def test_command_line_and_rest_tell_the_same(
     assert rest.status_code == 200
     assert rest.json()["state"] == told["state"] == "doubtful"
     assert rest.json()["assessment"] == told["assessment"]
-    assert told["assessment"]["reason"] == "No passage has CV-155. Nearest: CV-115."
+    assert told["assessment"]["reason"] == "No passage has CV-155. Most similar: CV-115."
     assert main(["ask", "manuals", UNKNOWN, "--home", str(tmp_path)]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == "Probably not answered here. No passage has CV-155. Nearest: CV-115."
+    assert first == "Probably not answered here. No passage has CV-155. Most similar: CV-115."
 
 
 def test_turns_keep_their_state_and_old_ones_open_without(

@@ -67,7 +67,7 @@ def test_deleting_asks_for_the_name(two: Workspace, open_page: OpenPage) -> None
     app.button(key="documents_delete_base").click().run()
     said = "".join(each.value for each in app.markdown)
     assert (
-        "everything in it: :gray[3 documents · 1 build · 1 question set · 1 run], all labels"
+        "everything in it: :gray[3 documents · 1 index · 1 question set · 1 run], all labels"
         in said
     )
     assert app.button(key="documents_delete_really").disabled

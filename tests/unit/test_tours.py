@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,28 @@ def test_a_tour_keeps_its_stops_in_order(base: KnowledgeBase) -> None:
     ]
     base.tours.delete(tour_id)
     assert base.tours.list_tours() == []
+
+
+def test_the_text_around_a_page_is_cut_between_words(base: KnowledgeBase) -> None:
+    recipe = base.recipe()
+    turn_id = base.conversations.ask(base.conversations.open(None), QUESTION, recipe)
+    base.conversations.conclude(turn_id, base.ask(QUESTION, recipe).answer)
+    turn = base.conversations.turns(base.conversations.recent()[0].id)[0]
+    first = turn.citations[0]
+    length = first.end - first.start
+    text = "earlier words " * 200 + "x" * length + " later words" * 200
+    cited = replace(first, start=14 * 200, end=14 * 200 + length)
+    turn = replace(turn, citations=(cited,))
+    (_, page) = answer_stops(turn, {first.document_id: text})
+    quote = page.quotes[0]
+    assert quote.text == "x" * length
+    assert quote.before.split()[:2] in (["…", "earlier"], ["…", "words"])
+    assert quote.after.split()[-2:] in (["later", "…"], ["words", "…"])
+    (_, page) = answer_stops(
+        replace(turn, citations=(replace(first, start=6, end=10),)),
+        {first.document_id: "Short text here."},
+    )
+    assert (page.quotes[0].before, page.quotes[0].after) == ("Short ", " here.")
 
 
 def test_an_edit_of_a_tour_that_changed_meanwhile_loses_nothing(base: KnowledgeBase) -> None:

@@ -19,7 +19,6 @@ BADGES: Mapping[AnswerState, str] = {
     "refused": ":orange-badge[:material/block: refused]",
     "conflicting": ":violet-badge[:material/compare_arrows: conflicting]",
 }
-_NEAREST = ":gray[Nearest passages, not the answer:]"
 
 
 def state_heading(turn: Turn) -> str:
@@ -40,6 +39,10 @@ def state_heading(turn: Turn) -> str:
                 for edition in assessment.editions
             )
         ]
-    if assessment.state == "doubtful" and turn.mode == "quotes":
-        lines.append(_NEAREST)
     return "\n\n".join(filter(None, lines))
+
+
+def is_doubtful_quote(turn: Turn) -> bool:
+    """Whether the quotes of an answer are only the nearest passages."""
+    assessment = turn.details.assessment
+    return assessment is not None and assessment.state == "doubtful" and turn.mode == "quotes"

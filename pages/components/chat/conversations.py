@@ -124,7 +124,11 @@ def _others(base: KnowledgeBase, talk: Conversation | None) -> None:
     recent = base.conversations.recent(_LISTED + 1, words)
     others = [conversation for conversation in recent if talk is None or conversation.id != talk.id]
     if not others:
-        st.caption("No other conversation contains these words." if words else "No other yet.")
+        st.caption(
+            "No other conversation contains these words."
+            if words
+            else "No other conversations yet."
+        )
     for conversation in others[:_LISTED]:
         short = clipped(conversation.title, _LONGEST)
         size = f"{counted(conversation.turns, 'question')} · " if conversation.turns > 1 else ""

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from pages.components.chat import branches, feedback, follow_up, session_settings
-from pages.components.chat.answer_state import state_heading
+from pages.components.chat.answer_state import is_doubtful_quote, state_heading
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.chat.how_answered import how_answered, quotes_beside
@@ -110,6 +110,8 @@ def _above(turn: Turn) -> None:
         st.markdown(heading)
     if turn.passages:
         st.caption(_looked_at(turn))
+    if is_doubtful_quote(turn):
+        st.markdown(":gray[Nearest passages, not the answer:]")
 
 
 def _looked_at(turn: Turn) -> str:
@@ -215,7 +217,7 @@ def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
     with st.expander("Why?", icon=":material/help:"):
         st.caption(plain(stage.note.partition(": ")[2]))
     key, text = f"chat_insist_{turn.id}", turn.complete
-    action_button("Search all the same", key, "search", _insist, base, text, help=_THIS_ONE)
+    action_button("Search anyway", key, "search", _insist, base, text, help=_THIS_ONE)
 
 
 def _place(drop: Dropped) -> str:
@@ -332,10 +334,12 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
         if turn.status in ("failed", "asked", "interrupted"):
             again = partial(st.session_state.update, {follow_up.RETRY: turn.question})
             action_button("Try again", f"chat_retry_{turn.id}", "refresh", again)
-        inspect_button(base, turn)
+        if not guest():
+            inspect_button(base, turn)
         if turn.status in ("complete", "interrupted", "refused"):
             branches.again_button(base, turn)
-            collect_button(base, turn, lambda: retrieved(base, turn))
+            if not guest():
+                collect_button(base, turn, lambda: retrieved(base, turn))
             tour_button(base, f"turn_{turn.id}", partial(_stops, base, turn))
             feedback.thumbs(base, turn)
 

@@ -140,9 +140,10 @@ def _confirm_delete(overview: BaseOverview) -> None:
 
 
 def _contents(base: KnowledgeBase) -> str:
+    indexes = len(base.documents.builds())
     sizes = (
         counted(len(base.documents.documents(base.recipe().index)), "document"),
-        counted(len(base.documents.builds()), "build"),
+        "1 index" if indexes == 1 else f"{indexes} indexes",
         counted(len(base.questions.list_all()), "question set"),
         counted(len(base.runs.list_all()), "run"),
     )

@@ -98,10 +98,10 @@ def _borne_out(evidence: QuoteEvidence) -> str:
 def _doubt(evidence: QuoteEvidence, trace: Trace) -> str:
     unknown = [term for term in evidence.missing if not term.indexed]
     if evidence.apart:
-        return f"No single row has {_named(evidence.apart)}."
+        return f"No single row has {_named(evidence.apart, 'and')}."
     if unknown:
         near = _nearest(unknown, trace)
-        return f"No passage has {_named(unknown)}." + (f" Nearest: {near}." if near else "")
+        return f"No passage has {_named(unknown)}." + (f" Most similar: {near}." if near else "")
     if evidence.missing:
         return f"No quoted passage has {_named(evidence.missing)}."
     return "The quotes have the words of the question, but hardly answer it."
@@ -118,9 +118,9 @@ def _nearest(unknown: Iterable[KeyTerm], trace: Trace) -> str:
     return ""
 
 
-def _named(terms: Sequence[KeyTerm]) -> str:
+def _named(terms: Sequence[KeyTerm], last: str = "or") -> str:
     names = [f"“{term.text}”" if term.kind == "word" else term.text for term in terms[:NAMED]]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def _sentence(note: str) -> str:

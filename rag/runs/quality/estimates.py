@@ -76,8 +76,8 @@ class OpenHits:
     def sentences(self) -> tuple[str, ...]:
         """The estimates in plain English, one statement each."""
         parts = [
-            f"{counted(self.pool, 'hit')} among the first ten had no label; people judged "
-            f"{self.sampled:,} of them at random."
+            f"{counted(self.pool, 'hit')} among the first ten had no label. People "
+            f"judged {self.sampled:,} of them in a random sample."
         ]
         if self.relevant is not None:
             mean, (low, high) = self.relevant.mean, self.relevant.interval
