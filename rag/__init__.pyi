@@ -172,6 +172,7 @@ from .runs.gate import PairedGate as PairedGate
 from .runs.history import QuestionDifference as QuestionDifference
 from .runs.history import RunComparison as RunComparison
 from .runs.leaderboard import LeaderboardRow as LeaderboardRow
+from .runs.parity import QuestionParity as QuestionParity
 from .runs.parity import RunParity as RunParity
 from .runs.quality.estimates import OpenHits as OpenHits
 from .runs.quality.memory_effect import MemoryEffect as MemoryEffect

@@ -8,12 +8,15 @@ import streamlit as st
 
 from pages.components.labels.judging import judge_button
 from pages.components.runs.actions import downloads, use_button
+from pages.components.runs.agreement import agreement
+from pages.components.runs.deciding import decided, deciding
 from pages.components.runs.difference_chart import difference_chart
 from pages.components.runs.preferred import preferred
 from pages.components.runs.questions import questions_table, select
 from pages.components.runs.table import run_names
 from pages.components.runs.traces import traces
 from pages.components.shell.buttons import switch
+from pages.components.shell.permission import guest
 from pages.components.shell.session import cache_data, show, to_url
 from pages.components.shell.text import plain
 from pages.components.shell.wording import VERDICT_BADGES, difference
@@ -38,6 +41,8 @@ from rag import (
 AGAINST, SHOWN = "against", "run"  # the URL's parameters: the reference, and the run in detail
 MATTERS = "equal"  # the URL's parameter: how close two means are that nobody would tell apart
 HELD_OUT = "Held-out only"
+BY_QUESTION, SAME, BETTER = "Gains and losses", "Same results?", "Which is better?"
+VIEW = "pair"  # the URL's parameter
 LEANING = (
     "These questions alone lean to one side, but the test does not decide: it also allows for "
     "questions that are not in the set and for every other comparison. So no probability is shown."
@@ -61,20 +66,30 @@ def comparison(
     if len(table) > 1:
         _table(table, names)
     compared = _one(table, names)
-    _verdict(compared, names)
+    _verdict(base, compared, names)
     _open_hits(base, compared, only)
-    with st.container(horizontal=True, gap="small"):
+    row = st.container(horizontal=True, gap="small")
+    views = [BY_QUESTION, SAME] if guest() else [BY_QUESTION, SAME, BETTER]
+    view = switch("Two runs", views, VIEW, label_visibility="collapsed")
+    with row:
         if len(chosen) > 1:  # for a single run they stand above
             use_button(base, compared.run)
             downloads(base, compared.run, compared.baseline)
-        judge_button(base, compared.run, compared.baseline)
+        if view != BETTER:  # where hits are judged in place, by the same keys
+            judge_button(base, compared.run, compared.baseline)
         preferred(base, compared)
         stops = [comparison_stop(compared, names)]
         key = f"{compared.run.id}_{compared.baseline.id}"
         tour_button(base, f"compared_{key}", lambda: stops)
     scope = f"{compared.run.id}_{against}_{metric}_{only is not None}"
-    difference_chart(compared, select, f"runs_chart_{scope}")
-    picked = questions_table(compared, scope)
+    if view == BETTER:
+        deciding(base, compared, names, metric)
+        return
+    if view == SAME:
+        picked = agreement(base, compared, metric, select)
+    else:
+        difference_chart(compared, select, f"runs_chart_{scope}")
+        picked = questions_table(compared, scope)
     if picked:
         traces(base, compared, names, picked)
 
@@ -216,7 +231,7 @@ def _pooled(
     return base.pooling.difference(run, other, metric, only)
 
 
-def _verdict(compared: RunComparison, names: Mapping[str, str]) -> None:
+def _verdict(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, str]) -> None:
     label, colour, icon = VERDICT_BADGES[compared.figures.verdict]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -228,6 +243,7 @@ def _verdict(compared: RunComparison, names: Mapping[str, str]) -> None:
             )
         figures = compared.figures
         st.markdown(f"**{plain(figures.headline)}** {figures.recommendation}")
+        decided(base, compared, names)
         changed = ", ".join(compared.chips) or "nothing, both search alike"
         st.caption(f"What the recipe changes: {plain(changed)}.")
         for caveat in compared.caveats:

@@ -1,0 +1,203 @@
+"""The parity strip: a cell for each question, by the passages that two runs have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+
+from pages.components.shell.buttons import switch
+from pages.components.shell.charts import (
+    Figure,
+    chart_text,
+    clicked_point,
+    draw_chart,
+    empty_figure,
+)
+from pages.components.shell.palette import Palette, palette
+from pages.components.shell.session import cache_data
+from pages.components.shell.tables import pick_rows, picked_rows
+from pages.components.shell.wording import clipped
+from rag import KnowledgeBase, QuestionParity, RunComparison, RunParity, counted
+
+_LONGEST = 70
+_CELL = 24  # pixels
+_NARROW, _WIDE = 24, 48  # cells in a row
+_MANY = 240  # questions that take wide rows
+_TALLEST = 320
+_SCALE = 0.6  # the width of the colour scale, of the chart
+_COLOURED = {"Overlap": "overlap", "Rank-biased overlap": "rank_biased_overlap"}
+
+
+def agreement(
+    base: KnowledgeBase, compared: RunComparison, metric: str, select: Callable[[str], None]
+) -> str | None:
+    """Draw the strip and its table; a click selects a question. Returns the selected one."""
+    parity = _parity(base, compared.run.id, compared.baseline.id, cutoff(metric))
+    st.markdown(f"**{takeaway(parity)}**")
+    name = switch("Colour by", list(_COLOURED), "colour", label_visibility="collapsed")
+    key = f"runs_strip_{compared.run.id}_{compared.baseline.id}_{parity.k}_{name}"
+    draw_chart(
+        figure(parity, _COLOURED[name], palette()),
+        key,
+        f"A cell for each question, the least agreement first. {takeaway(parity)}",
+        on_select=lambda: _clicked(key, select),
+        selection_mode="points",
+    )
+    return _table(parity, select)
+
+
+def cutoff(metric: str) -> int:
+    """The ranks that a metric looks at, 10 for a metric without a cutoff."""
+    _, _, after = metric.partition("@")
+    return int(after) if after.isdigit() else 10
+
+
+@cache_data(32)
+def _parity(base: KnowledgeBase, run: str, other: str, k: int) -> RunParity:
+    return base.parity.between(run, other, k)
+
+
+def takeaway(parity: RunParity) -> str:
+    """The strip in one sentence, or two where questions are left out."""
+    total = len(parity.questions)
+    if parity.equal == total:
+        sentence = f"Both runs returned the same {parity.k} passages on {_all(total)}."
+    else:
+        sentence = (
+            f"The runs share {parity.overlap:.0%} of the first {parity.k} passages, and "
+            f"rank {parity.equal:,} of {counted(total, 'question')} alike."
+        )
+    if not parity.left_out:
+        return sentence
+    verb = "was" if parity.left_out == 1 else "were"
+    return f"{sentence} {counted(parity.left_out, 'question')} {verb} asked by one run only."
+
+
+def _all(total: int) -> str:
+    return "the only question" if total == 1 else f"all {total:,} questions"
+
+
+def figure(parity: RunParity, field: str, colours: Palette) -> Figure:
+    """The strip as a plotly figure, in rows of cells."""
+    across = _WIDE if len(parity.questions) > _MANY else _NARROW
+    questions = sorted(parity.questions, key=lambda row: getattr(row, field))
+    down = -(-len(questions) // across)
+    chart = empty_figure(
+        colours, height=down * _CELL + 90, dragmode=False, clickmode="event+select", bargap=0.08
+    )
+    chart.add_bar(
+        x=[number % across for number in range(len(questions))],
+        y=[0.92] * len(questions),
+        base=[-(number // across) - 1 for number in range(len(questions))],
+        customdata=[
+            [row.question_id, chart_text(clipped(row.text, _LONGEST)), getattr(row, field)]
+            for row in questions
+        ],
+        marker={
+            "color": [getattr(row, field) for row in questions],
+            "coloraxis": "coloraxis",
+            "line": {"width": 0},
+        },
+        hovertemplate="%{customdata[1]}<br>%{customdata[2]:.2f}<extra></extra>",
+        unselected={"marker": {"opacity": 0.7}},
+    )
+    chart.update_layout(
+        showlegend=False,
+        coloraxis={
+            "cmin": 0,
+            "cmax": 1,
+            "colorscale": [[0, colours.lexical], [1, colours.grid]],
+            "colorbar": {
+                "orientation": "h",
+                "thickness": 8,
+                "len": _SCALE,
+                "x": 0,
+                "xanchor": "left",
+                "y": 0,
+                "yanchor": "top",
+                "showticklabels": False,
+                "outlinewidth": 0,
+            },
+        },
+        xaxis={"visible": False, "range": [-0.55, across - 0.45], "fixedrange": True},
+        yaxis={"visible": False, "range": [-down, 0], "fixedrange": True},
+        margin={"l": 8, "r": 8, "t": 8, "b": 60},
+        annotations=[
+            _end(0.0, "left", "nothing in common", colours),
+            _end(_SCALE, "right", "the same", colours),
+        ],
+    )
+    return chart
+
+
+def _end(x: float, anchor: str, text: str, colours: Palette) -> Mapping[str, object]:
+    """The words under an end of the colour scale."""
+    return {
+        "x": x,
+        "y": 0,
+        "xref": "paper",
+        "yref": "paper",
+        "xanchor": anchor,
+        "yanchor": "top",
+        "yshift": -26,
+        "showarrow": False,
+        "text": text,
+        "font": {"size": 12, "color": colours.muted},
+    }
+
+
+def _clicked(key: str, select: Callable[[str], None]) -> None:
+    if point := clicked_point(key):
+        select(str(point["customdata"][0]))
+
+
+def _table(parity: RunParity, select: Callable[[str], None]) -> str | None:
+    picked = st.query_params.get("question", "")
+    rows = parity.questions
+    key = f"runs_parity_{parity.run}_{parity.other}_{parity.k}_{picked}"
+    pick_rows(
+        [_row(row) for row in rows],
+        key,
+        [number for number, row in enumerate(rows) if row.question_id == picked],
+        "single-row",
+        lambda: _picked(key, rows, select),
+        height=_TALLEST if len(rows) > 8 else "auto",
+        column_config=_columns(parity.k),
+        alt=f"Agreement of the first {parity.k} passages of both runs, the least first.",
+    )
+    if any(row.question_id == picked for row in rows):
+        return picked
+    st.caption("Click a cell, or a question, to see what both runs retrieved.")
+    return None
+
+
+def _picked(key: str, rows: Sequence[QuestionParity], select: Callable[[str], None]) -> None:
+    chosen = [rows[number] for number in picked_rows(st.session_state[key]) if number < len(rows)]
+    select(chosen[0].question_id if chosen else "")
+
+
+def _row(row: QuestionParity) -> Mapping[str, object]:
+    return {
+        "Question": row.text,
+        "Overlap": row.overlap,
+        "Rank-biased overlap": row.rank_biased_overlap,
+        "First difference": row.first_difference,
+    }
+
+
+def _columns(k: int) -> dict[str, object]:
+    return {
+        "Question": st.column_config.TextColumn(width="large"),
+        "Overlap": st.column_config.NumberColumn(
+            format="%.2f", width="small", help=f"The common share of the first {k} passages."
+        ),
+        "Rank-biased overlap": st.column_config.NumberColumn(
+            format="%.2f",
+            width="small",
+            help="The same with more weight on the first ranks: 1 where both rankings are equal.",
+        ),
+        "First difference": st.column_config.NumberColumn(
+            width="small", help="The first rank at which the two runs differ."
+        ),
+    }

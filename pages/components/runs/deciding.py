@@ -1,0 +1,256 @@
+"""The better of two runs by few labels: the verdict meter, and the hits to judge in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from pages.components.labels.grading import GRADES, grade_name
+from pages.components.runs.agreement import cutoff
+from pages.components.runs.verdict_meter import verdict_line, verdict_meter
+from pages.components.shell.buttons import action_button, switch
+from pages.components.shell.guard import guard
+from pages.components.shell.notices import later, notices
+from pages.components.shell.permission import offered, refusal
+from pages.components.shell.session import cache_data
+from pages.components.shell.text import marked, plain
+from rag import (
+    EQUAL_MARGIN,
+    DecisionEntry,
+    HitToJudge,
+    KnowledgeBase,
+    NotFound,
+    RunComparison,
+    RunDecision,
+    counted,
+    without_markup,
+)
+
+_MOST_K = 100
+_RANKED = ("ndcg", "mrr", "map")
+_LONGEST = 3000  # characters of a hit
+_KEPT = "Somebody graded this passage meanwhile. That grade stays."
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two runs with their names, and the metric that decides between them."""
+
+    base: KnowledgeBase
+    run: str
+    other: str
+    names: tuple[str, str]
+    question_set: str
+    metric: str
+    margin: float
+
+    @property
+    def key(self) -> str:
+        """The beginning of keys of this pair's widgets and state."""
+        return f"deciding_{self.run}_{self.other}_{self.metric}"
+
+
+def deciding(
+    base: KnowledgeBase, compared: RunComparison, names: Mapping[str, str], metric: str
+) -> None:
+    """Draw the decision between two runs, or the offer to start it."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = _metric(metric)
+        margin = st.number_input(
+            "Equal within",
+            min_value=0.001,
+            max_value=0.9,
+            value=EQUAL_MARGIN,
+            step=0.01,
+            format="%.3f",
+            key="decide_margin",
+            width=140,
+            help="The runs are equal if the whole interval of the difference is within this.",
+        )
+    ids = compared.run.id, compared.baseline.id
+    both = names[ids[0]], names[ids[1]]
+    pair = Pair(base, *ids, both, compared.run.question_set, chosen, margin)
+    try:
+        base.decisions.state(*ids, chosen, margin, most=0)
+    except NotFound:
+        _offer(pair)
+        return
+    _decision(pair)
+
+
+def decided(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, str]) -> None:
+    """Draw a line for each finished decision between two runs."""
+    if refusal(base, "decisions.list_all"):
+        return
+    try:
+        version = base.questions.named(compared.run.question_set).version
+    except NotFound:  # the question set is gone
+        return
+    for entry in _entries(base, version, compared.run.id, compared.baseline.id):
+        if entry.decision is not None and entry.finished:
+            sentence = entry.decision.headline(names[entry.run], names[entry.other])
+            st.markdown(f":material/task_alt: {plain(f'By few labels: {sentence}')}")
+
+
+@cache_data(32)
+def _entries(base: KnowledgeBase, version: int, run: str, other: str) -> list[DecisionEntry]:
+    return base.decisions.list_all(run, other)
+
+
+def _metric(metric: str) -> str:
+    k = min(cutoff(metric), _MOST_K)
+    choices = {f"DCG@{k}": f"dcg@{k}", f"Precision@{k}": f"precision@{k}"}
+    first = list(choices)[0 if metric.partition("@")[0] in _RANKED else 1]
+    chosen = switch(
+        "Decide by",
+        list(choices),
+        "decide",
+        default=first,
+        help="DCG counts a relevant passage more the higher it stands, precision at every rank "
+        "alike.",
+    )
+    return choices.get(chosen, choices[first])
+
+
+def _offer(pair: Pair) -> None:
+    st.markdown(
+        "Judge only passages that the two runs rank differently. After each grade you see "
+        "whether the difference is decided, and you stop when it is."
+    )
+    action_button(
+        "Start judging",
+        f"{pair.key}_start",
+        "balance",
+        pair.base.decisions.start,
+        pair.run,
+        pair.other,
+        pair.metric,
+        **offered(pair.base, "decisions.start"),
+    )
+
+
+@st.fragment
+def _decision(pair: Pair) -> None:
+    """Draw the meter and the hit to judge, and after a grade only these again."""
+    notices()
+    with guard():
+        skipped = st.session_state.setdefault(f"{pair.key}_skipped", [])
+        state = pair.base.decisions.state(
+            pair.run, pair.other, pair.metric, pair.margin, most=len(skipped) + 1
+        )
+        _page_again(pair, state)
+        verdict_line(state, *pair.names)
+        if not state.next_hits:
+            _finished(pair, state)
+            verdict_meter(state, *pair.names, pair.key)
+            return
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            _hit(pair, state, next_hit(state.next_hits, skipped))
+        with right:
+            verdict_meter(state, *pair.names, pair.key)
+
+
+def next_hit(hits: tuple[HitToJudge, ...], skipped: list[tuple[str, str]]) -> HitToJudge:
+    """The first hit that was not skipped. Once all were, the first: the verdict needs it."""
+    return next((hit for hit in hits if (hit.question_id, hit.item) not in skipped), hits[0])
+
+
+def _page_again(pair: Pair, state: RunDecision) -> None:
+    """Draw the whole page when there is a verdict or none any more: its top shows verdicts."""
+    key, verdict = f"{pair.key}_verdict", state.state.verdict
+    if st.session_state.get(key, verdict) != verdict:
+        st.session_state[key] = verdict
+        st.rerun()
+    st.session_state[key] = verdict
+
+
+def _hit(pair: Pair, state: RunDecision, hit: HitToJudge) -> None:
+    st.markdown(f"### {plain(hit.question)}")
+    page = "" if hit.page is None else f" · page {hit.page}"
+    st.caption(f"{plain(hit.document)}{page}")
+    with st.container(border=True, height=300):
+        text, spans = without_markup(hit.text, hit.matches)
+        st.markdown(marked(text[:_LONGEST], [span for span in spans if span[1] <= _LONGEST]))
+    with st.container(horizontal=True, gap="small"):
+        for grade in GRADES:
+            st.button(
+                grade_name(grade),
+                key=f"{pair.key}_grade_{grade}",
+                shortcut=grade,
+                on_click=_grade,
+                args=(pair, hit, int(grade)),
+                **offered(pair.base, "decisions.judge"),
+            )
+        st.button(
+            "Skip",
+            key=f"{pair.key}_skip",
+            type="tertiary",
+            shortcut="S",
+            help="Shows another passage. The verdict waits for this one.",
+            on_click=_skip,
+            args=(pair, hit),
+        )
+        _undo_button(pair)
+        if st.session_state[f"{pair.key}_skipped"]:
+            st.button(
+                "Show skipped",
+                key=f"{pair.key}_skipped_again",
+                type="tertiary",
+                help="Grades count in the order of the draw: later ones wait for skipped ones.",
+                on_click=st.session_state[f"{pair.key}_skipped"].clear,
+            )
+    st.caption(
+        f"{state.state.labels:,} of {state.state.pool:,} passages judged. The keys 0 to 3 grade, "
+        "S skips, U undoes. Other people can judge at the same time."
+    )
+
+
+def _finished(pair: Pair, state: RunDecision) -> None:
+    st.caption(
+        f"You can stop judging. This holds for these {counted(state.questions, 'question')}. It "
+        "does not say that other questions would agree."
+    )
+    _undo_button(pair)
+
+
+def _undo_button(pair: Pair) -> None:
+    if st.session_state.get(f"{pair.key}_done"):
+        st.button(
+            "Undo",
+            key=f"{pair.key}_undo",
+            icon=":material/undo:",
+            type="tertiary",
+            shortcut="U",
+            help="Removes your last grade and shows its passage again.",
+            on_click=_undo,
+            args=(pair,),
+        )
+
+
+def _grade(pair: Pair, hit: HitToJudge, grade: int) -> None:
+    with guard(in_dialog=True):
+        (label,) = pair.base.decisions.judge(
+            pair.run,
+            pair.other,
+            pair.metric,
+            [(hit.question_id, hit.item, grade)],
+            replace_labels=False,
+        )
+        if label is None:
+            later(partial(st.toast, _KEPT, icon=":material/group:"))
+        else:
+            st.session_state.setdefault(f"{pair.key}_done", []).append((label, grade))
+
+
+def _skip(pair: Pair, hit: HitToJudge) -> None:
+    st.session_state.setdefault(f"{pair.key}_skipped", []).append((hit.question_id, hit.item))
+
+
+def _undo(pair: Pair) -> None:
+    label, grade = st.session_state[f"{pair.key}_done"].pop()
+    with guard(in_dialog=True):
+        pair.base.labels.remove_label(pair.question_set, label, grade)
