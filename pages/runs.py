@@ -11,6 +11,7 @@ from pages.components.labels import question_sets
 from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.comparison import comparison
 from pages.components.runs.ledger import ledger
+from pages.components.runs.systems import systems_view
 from pages.components.runs.table import SELECTED, metric_names, rows, table
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
@@ -27,7 +28,12 @@ def main() -> None:
     if guest():
         leaderboard(base)
     else:
-        tabs({"Runs": partial(leaderboard, base), "Arena": partial(arena, base)}, TAB)
+        views = {
+            "Runs": partial(leaderboard, base),
+            "Systems": partial(systems_view, base, TAB),
+            "Arena": partial(arena, base),
+        }
+        tabs(views, TAB)
 
 
 def leaderboard(base: KnowledgeBase) -> None:

@@ -245,7 +245,9 @@ def _verdict(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, s
         st.markdown(f"**{plain(figures.headline)}** {figures.recommendation}")
         decided(base, compared, names)
         changed = ", ".join(compared.chips) or "nothing, both search alike"
-        st.caption(f"What the recipe changes: {plain(changed)}.")
+        recipes = compared.run.recipe and compared.baseline.recipe
+        what = "What the recipe changes" if recipes else "What was measured"
+        st.caption(f"{what}: {plain(changed)}.")
         for caveat in compared.caveats:
             st.caption(f":material/warning: {plain(caveat)}")
         with st.expander("How it was tested", icon=":material/science:"):

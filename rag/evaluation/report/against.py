@@ -8,6 +8,7 @@ from rag.evaluation.report.content import Baseline, RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, section
 from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
+from rag.results import Run
 
 _SHOWN = 6
 
@@ -24,13 +25,20 @@ def against_baseline(report: RunReport) -> Markup | None:
         element(
             "p",
             f"The baseline is run {baseline.run.id} of {baseline.run.created:%Y-%m-%d}. "
-            + ("What the recipe changes:" if chips else "Both runs retrieve with the same recipe."),
+            + _changes(report.run, baseline),
             class_="lead",
         ),
         element("ul", *chips, class_="chips") if chips else None,
         *(element("p", caveat, class_="note") for caveat in baseline.caveats),
         *(() if figures.obstacle else _evidence(baseline)),
     )
+
+
+def _changes(run: Run, baseline: Baseline) -> str:
+    of_recipes = run.recipe and baseline.run.recipe
+    if baseline.chips:
+        return "What the recipe changes:" if of_recipes else "What was measured:"
+    return f"Both runs retrieve with the same {'recipe' if of_recipes else 'system'}."
 
 
 def _evidence(baseline: Baseline) -> tuple[Markup | None, ...]:

@@ -1,0 +1,72 @@
+"""The tab Systems of the page Runs: added, tried with a real call, evaluated, held beside a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag import HttpSystem, KnowledgeBase, Workspace
+from rag.systems.returned import Returned, ReturnedText
+from tests.servers import Reply, scripted
+
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture
+def base(labelled: Workspace) -> KnowledgeBase:
+    return labelled.base("notes")
+
+
+def _said(app: AppTest) -> str:
+    return "\n".join(each.value for each in [*app.main.markdown, *app.main.caption])
+
+
+def test_a_system_is_tried_and_added(
+    base: KnowledgeBase, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.network.addresses.is_public", lambda _address: True)
+    app = open_page("runs.py", compare="Systems")
+    assert "No systems yet. Add one, test it with a question" in _said(app)
+    text = next(iter(base.documents.documents(base.recipe().index))).name
+    with scripted(Reply(body=json.dumps({"hits": [{"text": "Nobody wrote this."}]}))) as server:
+        app.text_input(key="systems_name").set_value("rival")
+        app.text_input(key="systems_address").set_value(server.url)
+        app.text_input(key="systems_question").set_value(f"What is in {text}?").run()
+        app.button(key="systems_try").click().run()
+        assert "1 result in" in _said(app)
+        assert "in no document" in _said(app)
+        app.button(key="systems_save").click().run()
+    assert not app.exception
+    (stored,) = base.systems.list_all()
+    assert (stored.name, stored.definition.form) == ("rival", "touchstone")
+    assert "Not evaluated on" in _said(app)
+    app.button(key="systems_delete_rival").click().run()
+    app.button(key="systems_delete_really").click().run()
+    assert base.systems.list_all() == []
+
+
+def test_the_run_of_a_system_stands_beside_that_of_the_recipe(
+    base: KnowledgeBase, open_page: OpenPage
+) -> None:
+    own = base.evaluator.evaluate("checks", base.recipe()).run
+    fields = {"name": "rival", "url": "https://x.example?q={question}"}
+    stored = base.systems.add(HttpSystem.parse(fields))
+    questions = base.system_runs.questions("checks")
+    deep = base.recipe().with_fields({"search.top_k": 10})
+    returned = [
+        Returned(
+            item.text,
+            tuple(ReturnedText(hit.chunk.text) for hit in base.search(item.text, deep).hits),
+        )
+        for item in questions
+    ]
+    run = base.system_runs.evaluate("checks", returned, stored.source).evaluation.run
+    app = open_page("runs.py", compare="Systems")
+    said = _said(app)
+    assert f"{len(questions)} of {len(questions)} questions have the same first 10" in said
+    assert "the saved recipe; overlap 100%" in said
+    app.button(key="systems_compare_rival").click().run()
+    assert app.query_params["runs"] == f"{run.id},{own.id}"
