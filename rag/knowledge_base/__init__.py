@@ -86,7 +86,7 @@ from rag.systems.evaluate_job import SystemEvaluations
 from rag.systems.measuring import SystemRuns
 from rag.systems.registry import Systems
 from rag.tours import Tours
-from rag.tuning.diagnosis.job import Diagnoses
+from rag.tuning.diagnosis.job import Diagnoses, failure_note
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
 
@@ -139,13 +139,13 @@ class KnowledgeBase:
         self.run_figures = RunFigures(services.database, base.id)
         self.rankings = Rankings(services.database, base.id)
         self.parity = Parity(services.database, base.id)
-        self.reports = Reports(services, base.id)
         self.gate = Gate(services, base.id)
         self.tuning = Tuning(services, jobs, base.id)
         self.systems = Systems(services, base.id)
         self.system_runs = SystemRuns(services, base.id)
         self.system_evaluations = SystemEvaluations(services, jobs, base.id)
         self.diagnoses = Diagnoses(services, jobs, base.id)
+        self.reports = Reports(services, base.id, partial(failure_note, self.diagnoses))
         self.maps = BaseMaps(maps, jobs, base.id)
         self.members = Members(services.database, base.id)
         self.links = Links(services.database, base.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.comparison import Comparison
@@ -10,6 +10,7 @@ from rag.evaluation.report import (
     Baseline,
     CalibrationNote,
     Expected,
+    FailureNote,
     Miss,
     Retrieved,
     RunReport,
@@ -52,7 +53,14 @@ _PREFERRED = "ndcg@10"
 class Reports:
     """Writes reports on the runs of one knowledge base."""
 
-    def __init__(self, services: Services, base_id: int) -> None:
+    def __init__(
+        self,
+        services: Services,
+        base_id: int,
+        failures: Callable[[Run], FailureNote | None] = lambda _run: None,
+    ) -> None:
+        """``failures`` gives the diagnosis of a run, if there is one."""
+        self._failures = failures
         self._services = services
         self._base_id = base_id
         self._history = RunHistory(services.database, base_id)
@@ -91,6 +99,7 @@ class Reports:
             unjudged=self._unjudged(run, metric),
             calibrated=self._calibrated(run.recipe) if run.recipe else None,
             groups=groups,
+            failures=self._failures(run),
         )
 
     def _unjudged(self, run: Run, metric: str) -> UnjudgedShare | None:

@@ -94,6 +94,16 @@ def test_a_filter_and_a_threshold_are_causes(base: KnowledgeBase) -> None:
     assert (good.document, good.score) == ("parking.md", 0.0)
 
 
+def test_a_report_has_the_diagnosis_of_its_run(workspace: Workspace, base: KnowledgeBase) -> None:
+    run = base.evaluator.evaluate("checks", WORDS, (1, 3, 10)).run.id
+    workspace.jobs.run(base.diagnoses.start("checks", WORDS))
+    page = base.reports.html(run)
+    assert "4 of 5 questions failed. Each counts under its first cause." in page
+    assert "<td>Misspelt</td>" in page
+    other = base.evaluator.evaluate("checks", WORDS.with_fields({"search.k1": 2}), (1, 3, 10)).run
+    assert "Why questions failed" not in base.reports.html(other.id)
+
+
 def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(
     workspace: Workspace, tmp_path: Path
 ) -> None:

@@ -6,11 +6,12 @@ import html
 from importlib import resources
 from string import Template
 
-from rag.evaluation.report import against, evidence, results, trust
+from rag.evaluation.report import against, evidence, failures, results, trust
 from rag.evaluation.report.content import (
     Baseline,
     CalibrationNote,
     Expected,
+    FailureNote,
     Miss,
     Retrieved,
     RunReport,
@@ -22,6 +23,7 @@ __all__ = [
     "Baseline",
     "CalibrationNote",
     "Expected",
+    "FailureNote",
     "Miss",
     "Retrieved",
     "RunReport",
@@ -40,6 +42,7 @@ def render(report: RunReport) -> str:
         results.pictures(report),
         against.against_baseline(report),
         evidence.misses(report),
+        failures.causes(report),
         trust.trust(report),
         results.figures(report),
         evidence.method(report),

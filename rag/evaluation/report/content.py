@@ -68,6 +68,15 @@ class CalibrationNote:
     used: bool
 
 
+@dataclass(frozen=True, slots=True)
+class FailureNote:
+    """The diagnosis of the run: causes as (title, questions, advice), fixes as (change, result)."""
+
+    headline: str
+    causes: tuple[tuple[str, int, str], ...]
+    fixes: tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True)
 class RunReport:
     """Everything that a report shows. ``threshold`` is the relevance that was asked for."""
@@ -84,6 +93,7 @@ class RunReport:
     unjudged: UnjudgedShare | None = None
     calibrated: CalibrationNote | None = None
     groups: Groups = field(default_factory=dict)
+    failures: FailureNote | None = None
 
     @cached_property
     def judged(self) -> list[QuestionResult]:

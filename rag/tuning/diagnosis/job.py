@@ -7,11 +7,17 @@ import json
 
 from pydantic import TypeAdapter
 
+from rag.errors import NotFound
+from rag.evaluation.report import FailureNote
+from rag.evaluation.report.words import setting
 from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
-from rag.recipe import Recipe
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.results import Run
 from rag.services import Services
+from rag.tuning.diagnosis.causes import CAUSES
 from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
+from rag.tuning.diagnosis.fixes import Fix
 from rag.tuning.state import state
 
 JOB = "diagnose"
@@ -58,9 +64,42 @@ class Diagnoses:
     @operation("viewer", models="none")
     def is_current(self, diagnosis: Diagnosis, recipe: Recipe) -> bool:
         """Whether a diagnosis is of this recipe, and of the questions and documents of now."""
-        now = state(self._services, self._base_id, diagnosis.question_set, diagnosis.recipe)
-        same = (diagnosis.recipe.index, diagnosis.recipe.search) == (recipe.index, recipe.search)
-        return same and now == diagnosis.state
+        try:
+            now = state(self._services, self._base_id, diagnosis.question_set, diagnosis.recipe)
+        except NotFound:  # the question set is gone
+            return False
+        return _retrieval(diagnosis.recipe) == _retrieval(recipe) and now == diagnosis.state
+
+
+def _retrieval(recipe: Recipe) -> tuple[IndexRecipe, SearchRecipe, int]:
+    """The parts of a recipe that a diagnosis depends on."""
+    return recipe.index, recipe.search, recipe.answer.context_tokens
+
+
+def failure_note(diagnoses: Diagnoses, run: Run) -> FailureNote | None:
+    """The last diagnosis of a run's set for its report; None if it is of something else."""
+    diagnosis = diagnoses.result(run.question_set)
+    if diagnosis is None or run.recipe is None or not diagnoses.is_current(diagnosis, run.recipe):
+        return None
+    return FailureNote(
+        diagnosis.headline,
+        tuple(
+            (CAUSES[cause].title, count, CAUSES[cause].advice)
+            for cause, count in diagnosis.causes.items()
+        ),
+        tuple(
+            (_changes(diagnosis.recipe, fix), fix.comparison.sentence)
+            for fix in diagnosis.trials.fixes
+        ),
+    )
+
+
+def _changes(recipe: Recipe, fix: Fix) -> str:
+    changed = recipe.differences(recipe.with_fields(fix.changes))
+    return ", ".join(
+        f"{name.partition('.')[2].replace('_', ' ')} {setting(before)} → {setting(after)}"
+        for name, (before, after) in changed.items()
+    )
 
 
 def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
