@@ -25,7 +25,7 @@ from rag.tuning.diagnosis.examining import PASSING, Examination
 from rag.tuning.sweeper import Sweeper
 from tests.typos import mistyped
 
-ASKED = 600
+ASKED = 1190
 """Questions of the collection that are used."""
 TIMED = 300
 SEED = 7
@@ -42,8 +42,11 @@ BY_RECIPE: Mapping[str, Mapping[str, Any]] = {
     "threshold": {"search.threshold": 0.7},
     "mmr": {"search.mmr": 0.0},
     "budget": {"answer.context_tokens": 1},
-    "words_only": {"search.dense_weight": 1.0},
-    "meaning_only": {"search.dense_weight": 0.0},
+}
+FIRST: Mapping[str, Any] = {"search.top_k": 1}
+OUTWEIGHED: Mapping[str, Mapping[str, Any]] = {
+    "words_only": {**FIRST, "search.dense_weight": 1.0},
+    "meaning_only": {**FIRST, "search.dense_weight": 0.0},
 }
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+(?=\s|$)|$)")
 
@@ -141,13 +144,16 @@ def _by_recipe(
         cause: bench.causes(bench.examined(base, "asked", plain.with_fields(fields)), passing)
         for cause, fields in BY_RECIPE.items()
     }
-    first = {"search.top_k": 1}
+    alone = _passing(bench.examined(base, "asked", plain.with_fields(FIRST)))
+    for cause, fields in OUTWEIGHED.items():
+        outweighed = bench.examined(base, "asked", plain.with_fields(fields))
+        named[cause] = bench.causes(outweighed, alone)
     by_one = [
-        _passing(bench.examined(base, "asked", plain.with_fields({**first, "search.mode": mode})))
+        _passing(bench.examined(base, "asked", plain.with_fields({**FIRST, "search.mode": mode})))
         for mode in ("dense", "lexical")
     ]
     low = passing - by_one[0] - by_one[1]
-    named["top_k"] = bench.causes(bench.examined(base, "asked", plain.with_fields(first)), low)
+    named["top_k"] = bench.causes(bench.examined(base, "asked", plain.with_fields(FIRST)), low)
     cut = bench.examined(base, "asked", plain.with_fields(FIXED))
     named["cut"] = bench.causes(cut, passing & _straddling(cut))
     return named
@@ -218,10 +224,8 @@ def _by_document(
     plain = Recipe().with_fields(PLAIN)
     of = {name: {one.id for one in asked if kind[one.document] == name} for name in kinds}
     usual = bench.examined(base, "planted", plain)
-    first = bench.examined(base, "planted", plain.with_fields({"search.top_k": 1}))
-    apart = bench.examined(
-        base, "planted", plain.with_fields({"search.top_k": 1, "search.duplicates": 0.9})
-    )
+    first = bench.examined(base, "planted", plain.with_fields(FIRST))
+    apart = bench.examined(base, "planted", plain.with_fields({"search.duplicates": 0.9}))
     named = {name: bench.causes(usual, of[name]) for name in ("missing", "misread", "excluded")}
     within = _passing(usual)
     named["superseded"] = bench.causes(first, of["superseded"] & within)

@@ -85,7 +85,8 @@ def cut_apart(case: Case) -> Finding | None:
 
 def other_language(case: Case) -> Finding | None:
     """Question and passage are in different languages."""
-    if not _language_differs(case):
+    terms = case.corpus.lexical.terms(case.question.text)
+    if not _language_differs(case) or 2 * len(case.figures.lacking) < len(terms):
         return None
     asked, written = (likeliest(text)[0] for text in (case.question.text, case.chunk.text))
     message = (
