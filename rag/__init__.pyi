@@ -258,6 +258,7 @@ from .systems.endpoints import SYSTEM_FORMS as SYSTEM_FORMS
 from .systems.endpoints import HttpSystem as HttpSystem
 from .systems.endpoints import system_of as system_of
 from .systems.formats import read_returned as read_returned
+from .systems.hops import HopSummary as HopSummary
 from .systems.measuring import SystemEvaluation as SystemEvaluation
 from .systems.registry import StoredSystem as StoredSystem
 from .systems.registry import SystemTrial as SystemTrial

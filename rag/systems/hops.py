@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,38 @@ class HopFigures:
     evidence: tuple[float, ...]
     first_useful: int | None
     redundant: int
+
+
+@dataclass(frozen=True, slots=True)
+class HopSummary:
+    """Means over the questions with several hops; ``redundant`` is the number of all such hops.
+
+    ``first_evidence`` is the share of the relevant items after the first hop and
+    ``last_evidence`` that after the last. ``first_useful`` is over questions with a useful hop,
+    None without any.
+    """
+
+    questions: int
+    hops: float
+    first_evidence: float
+    last_evidence: float
+    first_useful: float | None
+    redundant: int
+
+    @classmethod
+    def of(cls, figures: Sequence[HopFigures]) -> HopSummary | None:
+        """Summarise the figures of some questions; None without any."""
+        if not figures:
+            return None
+        useful = [item.first_useful for item in figures if item.first_useful is not None]
+        return cls(
+            len(figures),
+            fmean(len(item.evidence) for item in figures),
+            fmean(item.evidence[0] for item in figures),
+            fmean(item.evidence[-1] for item in figures),
+            fmean(useful) if useful else None,
+            sum(item.redundant for item in figures),
+        )
 
 
 def hop_figures(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable]) -> HopFigures:

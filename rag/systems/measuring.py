@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 
 from rag.errors import InvalidInput
 from rag.evaluation.judging import Judged
@@ -33,6 +34,7 @@ from rag.runs.evaluator import (
 from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passage_edits, passages, runs
 from rag.systems.alignment import AlignedText, Aligner, Method, Source
+from rag.systems.hops import HopFigures, HopSummary, hop_figures
 from rag.systems.matching import match_questions
 from rag.systems.returned import Returned, ReturnedText
 from rag.types import Chunk, ProgressCallback, Question, chunk_key
@@ -46,19 +48,24 @@ class SystemEvaluation:
 
     ``unasked`` names the questions of the set that the system returned nothing for because it was
     not asked, and that are left out; ``unmatched`` are the questions of the system that the set
-    does not have.
+    does not have. ``hops`` summarises the questions with several retrievals; None without any.
     """
 
     evaluation: Evaluation
-    unasked: tuple[str, ...]
-    unmatched: tuple[str, ...]
+    unasked: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
+    hops: HopSummary | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RankedTexts:
-    """The graded results of a question, and the place and text of each by its id."""
+    """The graded results of a question, and the place and text of each by its id.
+
+    ``names`` has the ids of all results in their order, repeated ones too.
+    """
 
     judged: Judged
+    names: Sequence[str]
     places: Mapping[str, AlignedText]
     texts: Mapping[str, str]
 
@@ -113,13 +120,16 @@ class SystemRuns:
                 "Ask the system the questions of the set, word for word or with their ids.",
             )
         locator = Locator(self._services, self._base_id)
-        ranked, methods = [], Counter[Method]()
+        ranked, methods, by_hop = [], Counter[Method](), list[HopFigures]()
         for number, question in enumerate(asked):
             on_progress(number, len(asked))
-            texts = [text for hop in matched.by_question[question.id] for text in hop.texts]
+            hops = matched.by_question[question.id]
+            texts = [text for hop in hops for text in hop.texts]
             aligned = [locator.locate(text) for text in texts]
             methods.update(item.method for item in aligned)
             ranked.append(judged_texts(question, texts, aligned, max(cutoffs)))
+            if len(hops) > 1 and ranked[-1].judged.ideal:
+                by_hop.append(_hop_figures(ranked[-1], [len(hop.texts) for hop in hops]))
         judged = [item.judged for item in ranked]
         spans = {
             name: _span(place, item.texts[name]) for item in ranked for name, place in item.ranked()
@@ -149,7 +159,19 @@ class SystemRuns:
             store_run(self._services.database, run, question_set, results, keep),
             tuple(item.id for item in questions if item.id not in matched.by_question),
             tuple(item.question for item in matched.unmatched),
+            HopSummary.of(by_hop),
         )
+
+
+def _hop_figures(ranked: RankedTexts, sizes: Sequence[int]) -> HopFigures:
+    """The figures of a question with hops of these sizes; labels without a text never come back."""
+    names, hops = iter(ranked.names), list[list[str]]()
+    for size in sizes:
+        hops.append(list(islice(names, size)))
+    judged = ranked.judged
+    relevant = {name for name, grade in zip(judged.ids, judged.grades, strict=True) if grade > 0}
+    missing = {f"label {number}" for number in range(len(judged.ideal) - len(relevant))}
+    return hop_figures(hops, relevant | missing)
 
 
 def _span(place: AlignedText, text: str) -> tuple[str, int, int]:
@@ -247,8 +269,11 @@ def judged_texts(
     by_document = judged_by_document(question)
     scores: dict[str, float] = {}
     places, texts_by_id = dict[str, AlignedText](), dict[str, str]()
-    for rank, (text, place) in enumerate(zip(texts, aligned, strict=True), start=1):
-        name = _name(text, place, by_document=by_document)
+    names = [
+        _name(text, place, by_document=by_document)
+        for text, place in zip(texts, aligned, strict=True)
+    ]
+    for rank, (name, text, place) in enumerate(zip(names, texts, aligned, strict=True), start=1):
         if name not in scores:
             scores[name] = 1 / rank if text.score is None else text.score
             places[name], texts_by_id[name] = place, text.text
@@ -272,7 +297,7 @@ def judged_texts(
         grades=tuple(grades.get(name, 0) for name in ids),
         ideal=tuple(sorted(ideal, reverse=True)),
     )
-    return RankedTexts(judged, places, texts_by_id)
+    return RankedTexts(judged, names, places, texts_by_id)
 
 
 def _name(text: ReturnedText, place: AlignedText, *, by_document: bool) -> str:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, SystemEvaluation, SystemSource
+from rag import HopSummary, InvalidInput, KnowledgeBase, SystemEvaluation, SystemSource
 from rag.__main__ import main
 from rag.systems.alignment import AlignedText
 from rag.systems.callables import FailedRetrieval, ask_callable, retriever
@@ -46,6 +46,17 @@ def test_a_foreign_text_keeps_its_rank(base: KnowledgeBase) -> None:
     assert results[0].ranking[0][0].startswith("foreign:")
     length = len(GRINDING) + len(FOREIGN)
     assert run.metrics["span_precision@2"] == pytest.approx(len("when its bearing is dry") / length)
+
+
+def test_hops_of_one_request_are_measured_one_by_one(base: KnowledgeBase) -> None:
+    returned = [
+        Returned(NOISE, (ReturnedText(FOREIGN),), hop=0),
+        Returned(NOISE, (ReturnedText(FOREIGN),), hop=1),
+        Returned(NOISE, (ReturnedText(FOREIGN), ReturnedText(GRINDING)), hop=2),
+        Returned("What may a hotel cost?", (ReturnedText(FOREIGN),)),
+    ]
+    assert measure(base, returned).hops == HopSummary(1, 3.0, 0.0, 1.0, 3.0, 1)
+    assert measure(base, returned[2:]).hops is None
 
 
 def test_own_rankings_have_the_metrics_of_the_run(base: KnowledgeBase) -> None:

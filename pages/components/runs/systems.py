@@ -79,9 +79,16 @@ def _card(base: KnowledgeBase, item: StoredSystem, set_name: str, tab: str) -> N
         st.markdown(
             f"**{plain(item.name)}** {_badges(item)}  \n:small[{plain(item.definition.url)}]"
         )
-        against = _measured(base, item, set_name) if set_name else None
+        job = base.system_evaluations.latest(set_name, item.name)
+        works = job is not None and job.active
+        against = None
+        if job is not None and works:
+            follow(job.id, f"system_{item.name}")
+        elif set_name:
+            failure(job)
+            against = _measured(base, item, set_name)
         with st.container(horizontal=True, gap="small"):
-            _buttons(base, item, set_name)
+            _buttons(base, item, "" if works else set_name)
             if against:
                 key = f"systems_compare_{item.name}"
                 action_button("Compare", key, "compare_arrows", _compare, tab, *against)
@@ -113,14 +120,9 @@ def _badges(item: StoredSystem) -> str:
 
 
 def _measured(base: KnowledgeBase, item: StoredSystem, set_name: str) -> tuple[str, str] | None:
-    """The job that evaluates a system, or its latest run; return that and a run to compare with."""
-    job = base.system_evaluations.latest(set_name, item.name)
-    if job is not None and job.active:
-        follow(job.id, f"system_{item.name}")
-        return None
+    """The latest run of a system; return its id and that of a run to compare it with."""
     runs = base.runs.list_all(set_name)
     mine = next((run for run in runs if _is_of(run, item)), None)
-    failure(job, after=mine.created if mine else None)
     if mine is None:
         st.caption(f"Not evaluated on *{plain(set_name)}* yet.")
         return None

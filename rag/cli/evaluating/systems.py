@@ -7,12 +7,13 @@ import hashlib
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from rag import (
     Evaluation,
+    HopSummary,
     InvalidInput,
     Jobs,
     KnowledgeBase,
@@ -77,7 +78,7 @@ def _stored(
     printing.follow(jobs, job)
     run = base.runs.get(str(jobs.get(job).payload["run"]))
     evaluation = Evaluation(run, tuple(base.runs.results(run.id)))
-    return measured_output(base, SystemEvaluation(evaluation, (), ()), cutoffs)
+    return measured_output(base, SystemEvaluation(evaluation), cutoffs)
 
 
 def measured_output(
@@ -92,6 +93,7 @@ def measured_output(
         **output.data,
         "unasked": list(measured.unasked),
         "unmatched": list(measured.unmatched),
+        "hops": asdict(measured.hops) if measured.hops else None,
         "notes": list(notes),
     }
     source = measured.evaluation.run.system
@@ -101,7 +103,17 @@ def measured_output(
         (len(measured.unmatched), "of the system that the set does not have"),
     ):
         lines += [f"{counted(count, 'question')} {which}."] if count else []
+    lines += [_hops(measured.hops)] if measured.hops else []
     return Output(data, "\n".join([*lines, *notes]))
+
+
+def _hops(hops: HopSummary) -> str:
+    useful = "" if hops.first_useful is None else f", first useful hop {hops.first_useful:.1f}"
+    return (
+        f"{counted(hops.questions, 'question')} with several retrievals, {hops.hops:.1f} on "
+        f"average: {hops.first_evidence:.0%} of the evidence after the first, "
+        f"{hops.last_evidence:.0%} after the last{useful}, {hops.redundant} without anything new"
+    )
 
 
 def _located(source: SystemSource) -> list[str]:
