@@ -14,6 +14,8 @@ from rag.evaluation.significance import LEVEL
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import Run
+from rag.runs.deciding.finished import finished_decisions
+from rag.runs.deciding.state import RunDecision
 from rag.runs.differences import RunDifferences
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, Evaluator
 from rag.runs.history import LEADING, QuestionDifference, RunHistory
@@ -138,7 +140,8 @@ class GateResult:
     """An evaluation with what it failed, and by metric the questions that got worse.
 
     ``paired`` has each metric against the baseline. ``differences`` tell what else than figures
-    differs from it; None without one.
+    differs from it; None without one. ``decisions`` are finished ones against it by few labels;
+    the outcome does not depend on them.
     """
 
     evaluation: Evaluation
@@ -146,6 +149,7 @@ class GateResult:
     regressions: Mapping[str, Sequence[QuestionDifference]]
     differences: RunDifferences | None = None
     paired: Mapping[str, PairedGate] = field(default_factory=dict)
+    decisions: tuple[RunDecision, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -237,6 +241,7 @@ def checked(
         {name: compared_run.regressions for name, compared_run in compared.items()},
         history.differences(run.id, baseline.id),
         paired,
+        finished_decisions(database, base_id, run.id, baseline.id),
     )
 
 

@@ -21,6 +21,7 @@ from rag.evaluation.run_intervals import UnjudgedShare
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.results import FOREIGN, QuestionResult, Run
+from rag.runs.deciding.finished import finished_decisions
 from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.groups import groups_of_set
@@ -139,6 +140,12 @@ class Reports:
             chips=comparison.chips,
             caveats=(*comparison.caveats, *self._pooled(run.id, baseline_id, comparison.figures)),
             cards=self._history.changes(run.id, baseline_id, on_cards(run)),
+            decisions=tuple(
+                decision.headline("this run", "the baseline")
+                for decision in finished_decisions(
+                    self._services.database, self._base_id, run.id, baseline_id
+                )
+            ),
         )
 
     def _pooled(self, run_id: str, baseline_id: str, figures: Comparison) -> tuple[str, ...]:

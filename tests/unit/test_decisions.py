@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -185,6 +186,23 @@ def test_decisions_are_listed_with_their_verdicts(
     (lost,) = base.decisions.list_all(run, other)
     assert (lost.decision, lost.finished) == (None, False)
     assert "earlier label" in lost.obstacle
+
+
+def test_gate_and_report_show_a_finished_decision(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, run, other = opened
+    base.decisions.start(run, other, P)
+    least = {"ndcg@5": 0.0}
+    assert base.gate.check(SET, LEFT, least, other).decisions == ()
+    decided = _judge_all(base, run, other, ["left"])
+    words = decided.headline("this run", "the baseline")
+    assert words.startswith("this run is better than the baseline: +")
+    (again,) = base.gate.check(SET, LEFT, least, other).decisions  # of the run that did the same
+    assert (again.run, again.state) == (run, decided.state)
+    assert base.gate.check(SET, RIGHT, least, other).decisions == ()
+    assert f"By few labels: {words}" in html.unescape(base.reports.html(run, other))
+    assert "By few labels" not in base.reports.html(run)
 
 
 def test_words_of_the_question_are_marked(

@@ -25,6 +25,7 @@ from rag import (
     Workspace,
     answers_spent_data,
     counted,
+    decision_data,
 )
 from rag.cli import printing
 from rag.cli.printing import Output
@@ -89,6 +90,7 @@ def gate(result: GateResult) -> Output:
         "differences": result.differences.phrase if result.differences else None,
         "outcome": result.outcome,
         "paired": {metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
+        "decisions": [decision_data(decision).dump() for decision in result.decisions],
     }
     lines = [printing.headline(run)]
     if result.differences:
@@ -98,6 +100,10 @@ def gate(result: GateResult) -> Output:
         if paired_gate.outcome == "incomparable":
             sentence = f"{sentence} Evaluate the baseline again."
         lines.append(sentence)
+    lines += [
+        f"by few labels: {decision.headline('this run', 'the baseline')}"
+        for decision in result.decisions
+    ]
     lines += [
         f"FAILED {failure.metric} {failure.value:.4f}, "
         + (

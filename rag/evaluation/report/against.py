@@ -29,6 +29,7 @@ def against_baseline(report: RunReport) -> Markup | None:
             class_="lead",
         ),
         element("ul", *chips, class_="chips") if chips else None,
+        *(element("p", f"By few labels: {verdict}") for verdict in baseline.decisions),
         *(element("p", caveat, class_="note") for caveat in baseline.caveats),
         *(() if figures.obstacle else _evidence(baseline)),
     )

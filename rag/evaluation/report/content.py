@@ -47,6 +47,7 @@ class Baseline:
     """The run that a report compares with. ``chips`` are the changes of the recipe.
 
     ``cards`` are the comparisons of the metrics on the cards, by metric, corrected together.
+    ``decisions`` are the verdicts of few labels, in words.
     """
 
     run: Run
@@ -55,6 +56,7 @@ class Baseline:
     chips: tuple[str, ...]
     caveats: tuple[str, ...]
     cards: Mapping[str, Comparison]
+    decisions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

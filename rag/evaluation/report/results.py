@@ -65,7 +65,7 @@ def on_cards(run: Run) -> list[str]:
     """The metrics of a run that have a card."""
     names = [name for name in _CARDS if name in run.metrics]
     if len(names) < 3:
-        depths = (int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@"))
+        depths = [int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")]
         names = [f"{name}@{max(depths, default=1)}" for name in _LINES]
     return names
 
