@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import warnings
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from playwright.sync_api import TimeoutError, expect
 from tests.browser.waiting import idle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -33,14 +34,27 @@ PATIENCE = 25_000.0  # milliseconds
 HOTEL, PUMP = "What may a hotel cost?", "Why does the pump make a noise?"
 
 
+@pytest.fixture(scope="module")
+def warm_address(
+    serve: Callable[..., AbstractContextManager[str]],
+    filled_home: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[str]:
+    """The address of one server with documents, for tests that change nothing."""
+    home = shutil.copytree(filled_home, tmp_path_factory.mktemp("warm") / "home")
+    with serve(home) as address:
+        yield address
+
+
 @pytest.mark.parametrize("path", NAVIGATION)
 def test_the_first_request_of_a_server_shows_that_page_within_the_frame(
     path: str,
-    serve: Callable[[], AbstractContextManager[str]],
+    serve: Callable[..., AbstractContextManager[str]],
+    warm_home: Path,
     page: Page,
     shoot: Callable[[Page, str], None],
 ) -> None:
-    with serve() as address:
+    with serve(warm_home) as address:
         page.goto(f"{address}/{path}")
         heading = page.get_by_role("heading", level=1, name=NAVIGATION[path])
         try:
@@ -77,20 +91,14 @@ def test_an_old_address_leads_on_with_its_parameters(
 
 
 @pytest.mark.parametrize("path", ["chat", "inspector?q=leave", "metrics", "tuning"])
-def test_the_recipe_begins_above_the_fold(
-    path: str,
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    page: Page,
-) -> None:
-    with serve(warm_home) as url:
-        page.goto(f"{url}/{path}")
-        mode = page.get_by_test_id("stSidebar").get_by_text("Mode", exact=True)
-        mode.wait_for()
-        idle(page)
-        box = mode.bounding_box()
-        assert box is not None
-        assert box["y"] < 650
+def test_the_recipe_begins_above_the_fold(path: str, warm_address: str, page: Page) -> None:
+    page.goto(f"{warm_address}/{path}")
+    mode = page.get_by_test_id("stSidebar").get_by_text("Mode", exact=True)
+    mode.wait_for()
+    idle(page)
+    box = mode.bounding_box()
+    assert box is not None
+    assert box["y"] < 650
 
 
 def test_the_root_leads_to_chat_and_keeps_the_query_string(address: str, page: Page) -> None:
@@ -109,38 +117,35 @@ def test_a_field_without_sense_is_as_if_it_were_not_named(
     expect(page.get_by_test_id("stAlert")).to_have_text([])
 
 
-def test_back_returns_to_what_was_on_the_screen(
-    serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
-) -> None:
+def test_back_returns_to_what_was_on_the_screen(warm_address: str, page: Page) -> None:
     marks = page.get_by_role("region", name="Text of the document").locator("mark")
 
     def is_shown(question: str, words: str) -> None:
         expect(page.get_by_role("textbox", name="Question")).to_have_value(question)
         expect(marks.filter(has_text=words).first).to_be_visible()
 
-    with serve(warm_home) as address:
-        page.goto(f"{address}/inspector?q={HOTEL}")
-        page.get_by_role("button", name="1 · travel.md").wait_for()
-        page.get_by_role("button", name="2 · ").first.click()
-        page.wait_for_url("**passage=*")
-        expect(marks.filter(has_text="A hotel may cost")).to_have_count(0)
-        idle(page)
-        opened, words = page.url, marks.last.inner_text()
-        field = page.get_by_role("textbox", name="Question")
-        field.fill(PUMP)
-        field.press("Enter")
-        is_shown(PUMP, "grinding noise")
-        page.wait_for_url(lambda url: "passage" not in url)
+    page.goto(f"{warm_address}/inspector?q={HOTEL}")
+    page.get_by_role("button", name="1 · travel.md").wait_for()
+    page.get_by_role("button", name="2 · ").first.click()
+    page.wait_for_url("**passage=*")
+    expect(marks.filter(has_text="A hotel may cost")).to_have_count(0)
+    idle(page)
+    opened, words = page.url, marks.last.inner_text()
+    field = page.get_by_role("textbox", name="Question")
+    field.fill(PUMP)
+    field.press("Enter")
+    is_shown(PUMP, "grinding noise")
+    page.wait_for_url(lambda url: "passage" not in url)
 
-        page.get_by_role("link", name="Documents").click()
-        page.get_by_role("heading", level=1, name="Documents").wait_for()
-        idle(page)
-        page.go_back()
-        is_shown(PUMP, "grinding noise")
-        idle(page)
-        page.go_back()
-        is_shown(HOTEL, words)
-        page.wait_for_url(opened)
+    page.get_by_role("link", name="Documents").click()
+    page.get_by_role("heading", level=1, name="Documents").wait_for()
+    idle(page)
+    page.go_back()
+    is_shown(PUMP, "grinding noise")
+    idle(page)
+    page.go_back()
+    is_shown(HOTEL, words)
+    page.wait_for_url(opened)
 
 
 def test_nothing_is_fetched_from_another_host(address: str, page: Page) -> None:
