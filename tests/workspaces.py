@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import MetaData, select
 
-from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
+from rag import KnowledgeBase, NotFound, Recipe, Settings, Upload, Workspace
 from rag.indexing.servers import Servers
 from rag.storage import Database
 
@@ -73,6 +73,14 @@ class Databases:
 
 
 DATABASES = Databases()
+
+
+def open_or_create(workspace: Workspace, name: str) -> KnowledgeBase:
+    """The knowledge base of that name, made if there is none."""
+    try:
+        return workspace.base(name)
+    except NotFound:
+        return workspace.create(name, QUICK)
 
 
 def workspace_at(home: Path, servers: Servers | None = None) -> Workspace:

@@ -159,14 +159,11 @@ def cross_validated_gain(
     questions: Sequence[str],
     baseline: int,
     seed: int,
-    *,
-    groups: Groups | None = None,
-    strata: Mapping[str, Hashable] | None = None,
 ) -> float:
     """The gain of ``select`` alone, with folds laid by a seed."""
     differences = np.asarray(scores - scores[baseline], np.float64)
     best = _leading(differences.mean(axis=1), [baseline])
-    layout = _fold_codes(questions, groups or {}, strata or {}, seed)
+    layout = _fold_codes(questions, {}, {}, seed)
     return float(_cross_validated(differences, [baseline, best], layout)[0].mean())
 
 

@@ -30,10 +30,6 @@ def surface(text: str) -> str | None:
     return small if _WORD.fullmatch(small) else None
 
 
-def _none() -> Rows:
-    return np.empty(0, np.int32)
-
-
 @dataclass(frozen=True, eq=False)
 class Surfaces:
     """Distinct pairs of a word, in small letters, and its index term, in order.

@@ -207,19 +207,6 @@ class Workspace:
         with self._services.database.write() as connection:
             return self._knowledge_base(_create(connection, name, recipe, owner))
 
-    def open_or_create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
-        """The knowledge base of that name, made if there is none."""
-        try:
-            return self.base(name)
-        except NotFound:
-            return self._created(name, recipe)
-
-    def _created(self, name: str, recipe: Recipe | None) -> KnowledgeBase:
-        try:
-            return self.create(name, recipe)
-        except AlreadyExists:  # another process was quicker
-            return self.base(name)
-
     def duplicate(self, base: str | int, new: str, owner: str = "") -> tuple[KnowledgeBase, int]:
         """Queues a copy of a knowledge base, by name or id: documents, recipes, prompts, question
         sets, labels; no runs, members or conversations. Returns the copy and the job, of which

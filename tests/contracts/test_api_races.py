@@ -11,7 +11,7 @@ from rag.api import resource
 from tests.api import client
 from tests.contracts.test_api_access import BASES
 from tests.contracts.test_hostile_input import REAL, addresses, written
-from tests.workspaces import DATABASES, QUICK, URL, workspace_at
+from tests.workspaces import DATABASES, QUICK, URL, open_or_create, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -42,7 +42,7 @@ def test_no_address_breaks_when_its_base_changes_meanwhile(
     for each in addresses(document):
         if "{kb}" not in each.path:
             continue
-        base = workspace.open_or_create("manuals", QUICK)
+        base = open_or_create(workspace, "manuals")
         base.question_edits.create_set("policies")
         base.question_edits.add_question("policies", "How long?")
         with monkeypatch.context() as patch:

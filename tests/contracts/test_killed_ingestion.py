@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase
-from tests.workspaces import QUICK, surroundings, workspace_at
+from tests.workspaces import QUICK, open_or_create, surroundings, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = 20
@@ -77,7 +77,7 @@ def test_kill_at_random_moments(tmp_path: Path) -> None:
         assert acknowledged <= set(present), "an acknowledged document was lost"
         acknowledged = set(present)
     workspace = workspace_at(home)
-    base = workspace.open_or_create("kb", QUICK)
+    base = open_or_create(workspace, "kb")
     for job in reversed(workspace.jobs.recent(base.id, limit=100)):
         ended = workspace.jobs.run(job.id)
         # On a busy machine two kills may leave no time for a single document between them.

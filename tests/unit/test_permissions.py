@@ -123,7 +123,6 @@ def test_the_view_decides_about_every_method_of_the_workspace() -> None:
             "check",
             "back_up",
             "import_bundle",
-            "open_or_create",
             "create_from_paths",
             "create_from_beir",
             "add_demo",
