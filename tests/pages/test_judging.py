@@ -77,7 +77,7 @@ def test_the_last_grade_is_taken_back(base: KnowledgeBase) -> None:
     app.session_state["judging_queue"] = queue
     app.session_state["judging_done"] = 0
     app.run()
-    assert f"## {queue[0].question}".replace("?", r"\?") in _said(app)
+    assert f"**{queue[0].question}**".replace("?", r"\?") in _said(app)
     assert not [each for each in app.button if each.key == "judging_undo"]
     app.button(key="judging_grade_3").click().run()
     assert _labels(base) == before + 1

@@ -71,7 +71,7 @@ def judge(base: KnowledgeBase, set_name: str) -> None:
             st.rerun()
         return
     hit = queue[0]
-    st.markdown(f"## {plain(hit.question)}")
+    st.markdown(f"**{plain(hit.question)}**")  # headings in dialogs are smaller than text
     page = _page(base, hit)
     st.caption(f"{plain(hit.document)}{page} · {where(hit)}")
     with st.container(border=True, height=300):

@@ -187,6 +187,9 @@ def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bo
     which = "the baseline, the run" if pinned else "the run"
     change = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
     if between.comparable:
-        return f"{change} Only significant changes have a color."
+        return (
+            f"{change} A change has a color if it is significant with all cards tested together; "
+            "*Runs* tests one metric."
+        )
     why = plain(capitalised(between.obstacle))
     return f"{change} **{why} So the figures do not compare**: neither run is better or worse."

@@ -21,7 +21,8 @@ def recipe_chip(base: KnowledgeBase) -> None:
     working_recipe.settle(base)
     recipe, changes = working_recipe.working(base), working_recipe.differences(base)
     name = base.recipe_names.of(recipe)
-    label = f"Recipe: {plain(name)}" + (" :orange-badge[modified]" if changes else "")
+    # Both in one line of the sidebar: the icon says what it is.
+    label = f"{plain(name)} :orange-badge[modified]" if changes else f"Recipe: {plain(name)}"
     with st.popover(label, icon=":material/tune:", type="tertiary", key="frame_recipe"):
         if changes:
             st.markdown("**Changed, not saved**")

@@ -62,9 +62,8 @@ def _against(bench: Bench) -> str:
     if bench.saved.search == bench.recipe.search and bench.saved.index == bench.recipe.index:
         return "This is the saved recipe. Move a slider to see the change of every metric."
     return (
-        "Change against the saved recipe, and how far off it may be at the level of the test. "
-        "Coloured only where the runs page would call it better or worse, corrected for the "
-        "figures shown here."
+        "Change against the saved recipe, with half the width of its interval. A change has a "
+        "color if it is significant with all cards tested together; *Runs* tests one metric."
     )
 
 
