@@ -207,3 +207,28 @@ def test_a_definition_has_to_ask(home: Path) -> None:
     with pytest.raises(InvalidInput, match="would not be sent"):
         HttpSystem.parse({"name": "rival", "url": "https://x.example"})
     assert handbook(home)[1].systems.list_all() == []
+
+
+def test_a_hostile_system_costs_only_its_questions(home: Path) -> None:
+    workspace = opened(home)
+    base = workspace.base("handbook")
+    good = Reply(body=json.dumps([{"text": GRINDING, "score": float("nan")}, {"id": "x"}]))
+    replies = (
+        good,
+        Reply(500, "no"),
+        Reply(429, "busy", headers={"Retry-After": "0"}),
+        good,
+        Reply(body="<html>"),
+        Reply(302, "", headers={"Location": "http://[::1]:1/"}),
+    )
+    with scripted(*replies) as server:
+        base.systems.add(defined(server.url))
+        job = base.system_evaluations.start(SET, "rival")
+        workspace.jobs.run(job)
+    assert workspace.jobs.get(job).message.endswith("3 questions failed.")
+    (run,) = base.runs.list_all()
+    assert run.system is not None
+    assert run.system.errors.keys() == {"q2", "q4", "q5"}
+    assert "500" in run.system.errors["q2"]
+    assert "did not answer with JSON" in run.system.errors["q4"]
+    assert [item.question_id for item in base.runs.results(run.id)] == ["q1", "q3"]

@@ -119,8 +119,10 @@ def _hops(hops: HopSummary) -> str:
 def _located(source: SystemSource) -> list[str]:
     counts = [f"{count} {_METHODS[method]}" for method, count in source.located.items()]
     texts = counted(sum(source.located.values()), "returned text")
-    errors = list(source.errors.items())[:10]
+    errors = list(source.errors.items())
+    failed = [f"{counted(len(errors), 'question')} failed and left out, such as:"] if errors else []
     return [
         f"{texts}: {', '.join(counts)}" if counts else texts,
-        *(f"failed: {question}: {error}" for question, error in errors),
+        *failed,
+        *(f"  {question}: {error}" for question, error in errors[:10]),
     ]
