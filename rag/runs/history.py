@@ -187,8 +187,8 @@ class RunHistory:
     def leaderboard(self, set_name: str, metric: str = LEADING) -> list[LeaderboardRow]:
         """The runs of a question set, best first; those that lack the metric come last.
 
-        Runs that are not comparable with the baseline, or without one with the newest run, come
-        after those that are.
+        Runs that are not comparable with the baseline, or without one with the newest run of a
+        recipe, come after those that are.
         """
         set_runs = self.list_all(set_name)
         if not set_runs:

@@ -26,8 +26,8 @@ class LeaderboardRow:
     ``interval`` its 95% interval; both None where the run did not measure the metric.
 
     ``differs`` names what was measured on and is not that of the reference: the baseline, or,
-    without one, the newest run. ``place`` counts from 1 among the runs that are comparable with
-    it; None for others, and where there is no value.
+    without one, the newest run, of a recipe if there is one. ``place`` counts from 1 among the runs
+    that are comparable with it; None for others, and where there is no value.
     """
 
     run: Run
@@ -59,7 +59,9 @@ def leaderboard(
     ``figures`` and ``questions`` are those of each run by its id, ``names`` those of recipes,
     ``groups`` those of the questions.
     """
-    reference, first = baseline or listed[0], baseline or listed[-1]
+    # A system may have failed on some questions, which leaves it with others than the set has.
+    newest = next((run for run in listed if run.recipe), listed[0])
+    reference, first = baseline or newest, baseline or listed[-1]
     rows = [
         LeaderboardRow(
             run=run,

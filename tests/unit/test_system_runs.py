@@ -141,3 +141,15 @@ def test_foreign_texts_cannot_be_decided_on(base: KnowledgeBase) -> None:
     first, second = run_of_system(base), run_of_system(base, foreign=True, name="other")
     with pytest.raises(InvalidInput, match="in no document"):
         base.decisions.start(first.id, second.id, "dcg@10")
+
+
+def test_a_system_that_failed_on_a_question_is_not_what_others_are_placed_by(
+    base: KnowledgeBase,
+) -> None:
+    own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
+    source = SystemSource("http", "flaky", "ab" * 32, 1, errors={"q1": "It answers 503."})
+    returned = [Returned("Why is there a grinding noise?", (ReturnedText(ELSEWHERE),))]
+    flaky = base.system_runs.evaluate(SET, returned, source, CUTOFFS).evaluation.run
+    board = {row.run.id: row for row in base.runs.leaderboard(SET)}
+    assert (board[own.id].place, board[own.id].differs) == (1, ())
+    assert (board[flaky.id].place, board[flaky.id].differs) == (None, ("questions",))

@@ -150,7 +150,7 @@ def _columns(metric: str) -> dict[str, object]:
     return {
         "Place": st.column_config.TextColumn(width=76),
         "Run": st.column_config.TextColumn(
-            width=230, help="The first line of its note, else the name of its recipe."
+            width=230, help="The first line of its note, else the name of its recipe or system."
         ),
         metric_title(metric): st.column_config.NumberColumn(format="%.3f", width=78),
         "95% interval": st.column_config.ImageColumn(
