@@ -10,9 +10,10 @@ from pages.components.chat.arena import arena
 from pages.components.labels import question_sets
 from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.comparison import comparison
+from pages.components.runs.decisions_table import decisions_table
 from pages.components.runs.ledger import ledger
 from pages.components.runs.systems import systems_view
-from pages.components.runs.table import SELECTED, metric_names, rows, table
+from pages.components.runs.table import SELECTED, metric_names, rows, run_names, table
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import guest
@@ -54,6 +55,7 @@ def leaderboard(base: KnowledgeBase) -> None:
     ranked = rows(base, name, metric, mine)
     chosen = table(base, ranked, metric)
     _below(base, chosen, ranked, metric)
+    decisions_table(base, name, run_names(ranked))
     ledger(base, name)
 
 

@@ -12,6 +12,7 @@ from pages.components.runs.deciding import next_hit
 from pages.components.shell.palette import DARK, LIGHT
 from rag import HitToJudge, KnowledgeBase, QuestionParity, RunDecision, RunParity, Workspace
 from rag.evaluation.deciding.verdict import Decision, Step
+from rag.runs.deciding import decisions
 
 OpenPage = Callable[..., AppTest]
 STEPS = (Step(0, 0.1, -0.4, 0.6), Step(1, 0.2, -0.1, 0.5), Step(2, 0.25, 0.02, 0.4))
@@ -105,7 +106,10 @@ def base(labelled: Workspace) -> KnowledgeBase:
     return labelled.base("notes")
 
 
-def test_hits_are_judged_in_place_and_undone(base: KnowledgeBase, open_page: OpenPage) -> None:
+def test_hits_are_judged_in_place_and_undone(
+    base: KnowledgeBase, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decisions, "_seed", lambda *_: 7)  # run ids are random, and seed the draw
     run, other = (
         base.evaluator.evaluate("checks", base.recipe().with_fields(changes)).run.id
         for changes in (
@@ -131,4 +135,7 @@ def test_hits_are_judged_in_place_and_undone(base: KnowledgeBase, open_page: Ope
     app.button(key=f"{key}_undo").click().run()
     assert base.decisions.state(run, other, "dcg@10").state.labels == 1
     app.segmented_control(key="pair").set_value("Same results?").run()
+    listed = next(table.value for table in app.dataframe if "Verdict" in table.value)
+    assert list(listed["State"]) == ["open"]
+    assert "After 1 label the difference in DCG@10" in listed["Verdict"][0]
     assert any("The runs share" in line.value for line in app.markdown)

@@ -89,15 +89,16 @@ def decided(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, st
         version = base.questions.named(compared.run.question_set).version
     except NotFound:  # the question set is gone
         return
-    for entry in _entries(base, version, compared.run.id, compared.baseline.id):
+    for entry in entries(base, version, compared.run.id, compared.baseline.id):
         if entry.decision is not None and entry.finished:
             sentence = entry.decision.headline(names[entry.run], names[entry.other])
             st.markdown(f":material/task_alt: {plain(f'By few labels: {sentence}')}")
 
 
 @cache_data(32)
-def _entries(base: KnowledgeBase, version: int, run: str, other: str) -> list[DecisionEntry]:
-    return base.decisions.list_all(run, other)
+def entries(base: KnowledgeBase, version: int, *run_ids: str) -> list[DecisionEntry]:
+    """Decisions of a knowledge base, or between two runs, by a version of their question set."""
+    return base.decisions.list_all(*run_ids)
 
 
 def _metric(metric: str) -> str:
@@ -124,12 +125,15 @@ def _offer(pair: Pair) -> None:
         "Start judging",
         f"{pair.key}_start",
         "balance",
-        pair.base.decisions.start,
-        pair.run,
-        pair.other,
-        pair.metric,
+        _start,
+        pair,
         **offered(pair.base, "decisions.start"),
     )
+
+
+def _start(pair: Pair) -> None:
+    pair.base.decisions.start(pair.run, pair.other, pair.metric)
+    entries.clear()  # which no version of the questions tells apart
 
 
 @st.fragment
