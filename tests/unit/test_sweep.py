@@ -271,6 +271,14 @@ def test_a_wrong_grid_is_refused(grid: Any, error: type[Exception], said: str) -
         Grid.parse(grid, Recipe())
 
 
+def test_tools_are_refused_before_anything_is_fetched(base: KnowledgeBase) -> None:
+    sweeper, progress = base.tuning.sweeper(SET), list[tuple[float, ...]]()
+    grid = Grid.parse({"search.tools": [[], ["docs"]]}, WORDS)
+    with pytest.raises(InvalidInput, match="the results of docs have none"):
+        sweeper.sweep(grid, (1,), on_progress=lambda *at: progress.append(at))
+    assert progress == []
+
+
 def test_unknown_and_unlabelled_sets_are_refused(base: KnowledgeBase) -> None:
     with pytest.raises(NotFound):
         base.tuning.sweep("no such set", {}, WORDS)
