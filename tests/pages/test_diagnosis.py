@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.components.runs import next_step
 from rag import Workspace
-from tests.pages.conftest import finished
+from tests.pages.conftest import fill, finished
 
 OpenPage = Callable[..., AppTest]
 
@@ -31,3 +34,31 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     app.button(key="metrics_fix_0").click().run()
     assert app.query_params["threshold"] == "0.49"
     assert any("changed since this diagnosis" in one.value for one in app.warning)
+
+
+def test_what_next_names_a_confirmed_fix(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = labelled.base("notes")
+    monkeypatch.setattr(next_step, "ENOUGH_LABELS", 1)
+    names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
+    job = fill(base, {f"{name}.md": f"The room {name} has a projector." for name in names})
+    labelled.jobs.run(job)
+    lines = [
+        {
+            "id": name,
+            "text": f"What does {name} have?",
+            "evidence": [{"document": f"{name}.md", "quote": f"The room {name} has a projector."}],
+        }
+        for name in names
+    ]
+    base.exchange.import_file("checks", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": 1.0})
+    base.save_recipe(recipe)
+    base.evaluator.evaluate("checks", recipe)
+    labelled.jobs.run(base.diagnoses.start("checks", recipe))
+    app = open_page("metrics.py", metrics="Failures")
+    (line,) = [one.value for one in app.caption if one.value.startswith("**What next?**")]
+    assert line == (
+        "**What next?** Changing threshold gains +1.000 nDCG@10 on *checks*. *Apply* it below."
+    )

@@ -31,6 +31,8 @@ from rag import (
 
 _CLICKED = "metrics_failure_clicked"
 _ALL = "All causes"
+TAB, FAILURES = "metrics", "Failures"
+"""The URL's parameter of the tabs of Metrics, and its value for this view."""
 
 
 def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:

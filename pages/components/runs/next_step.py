@@ -11,13 +11,24 @@ from pages.components.labels.question_sets import SET
 from pages.components.metrics import readings
 from pages.components.metrics.failures import address, worst_first
 from pages.components.recipe import working_recipe
+from pages.components.runs.diagnosis import FAILURES, TAB
 from pages.components.runs.table import SELECTED
 from pages.components.shell.job_progress import active
 from pages.components.shell.permission import refusal
 from pages.components.shell.session import question_sets, shared_cache
 from pages.components.shell.text import plain
 from pages.components.shell.wording import clipped
-from rag import BaseInfo, KnowledgeBase, QuestionResult, QuestionSet, Run, counted
+from rag import (
+    BaseInfo,
+    KnowledgeBase,
+    QuestionResult,
+    QuestionSet,
+    Recipe,
+    Run,
+    counted,
+    metric_title,
+    signed,
+)
 
 ENOUGH_LABELS = 50
 _METRIC = "ndcg@10"
@@ -85,7 +96,40 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
     if own is None:
         text = f"The saved recipe has no evaluation on *{plain(chosen.name)}*."
         return Step(text, "metrics.py", "Evaluate", lambda: {SET: chosen.name})
-    return _failure(base, chosen, own) or _better(base, chosen, own, runs) or _nothing()
+    fix = _fix(base, chosen, saved)
+    return fix or _failure(base, chosen, own) or _better(base, chosen, own, runs) or _nothing()
+
+
+def _fix(base: KnowledgeBase, chosen: QuestionSet, saved: Recipe) -> Step | None:
+    """The first fix of the saved recipe that the held-out questions confirm."""
+    job = base.diagnoses.latest(chosen.name)
+    if job is None:
+        return None
+    text = _confirmed(base, chosen.name, saved.hash, job.id, job.status, chosen.version)
+    if not text:
+        return None
+    marks = {TAB: FAILURES}
+    parameters = {SET: chosen.name, **marks}
+    hint = "*Apply* it below."
+    return Step(text, "metrics.py", "Show the fix", lambda: parameters, marks, hint)
+
+
+@shared_cache(16)
+def _confirmed(
+    base: KnowledgeBase, set_name: str, recipe: str, _job: int, _status: str, _version: int
+) -> str:
+    """The fix in a sentence; "" without one that is confirmed and current."""
+    diagnosis = base.diagnoses.result(set_name)
+    if diagnosis is None or diagnosis.recipe.hash != recipe:
+        return ""
+    if not base.diagnoses.is_current(diagnosis, diagnosis.recipe):
+        return ""
+    for fix in diagnosis.trials.fixes:
+        if fix.comparison.verdict == "better":
+            gain = f"{signed(fix.comparison.difference)} {metric_title(fix.comparison.metric)}"
+            fields = ", ".join(name.partition(".")[2].replace("_", " ") for name in fix.changes)
+            return f"Changing {plain(fields)} gains {gain} on *{plain(set_name)}*."
+    return ""
 
 
 def _nothing() -> Step:

@@ -17,7 +17,8 @@ from rag.tuning.diagnosis.sameness import on_one_matter, says_the_same
 Check = Callable[[Case], Finding | None]
 
 _UNSURE = 60.0  # percent: what the recognition of text calls itself sure of
-_LANGUAGE = 0.5  # probability of a guess
+_LANGUAGE = 0.5  # probability of a guess from a question
+_WRITTEN = 0.9  # the same from a passage, which is longer; unreadable text has less
 _WHOLE = 0.75  # share of a label in one passage
 _GAIN = 0.02  # of the cosine
 
@@ -48,21 +49,21 @@ def misread(case: Case) -> Finding | None:
 
 
 def cut_apart(case: Case) -> Finding | None:
-    """The label is in two passages, and a passage with both parts is nearer to the question."""
+    """The label is in several passages, and these as one are nearer to the question."""
     if case.label.end is None:
         return None
     start, end = case.span
     parts = [
-        (key, min(end, stop) - max(start, begin), stop - begin)
+        (key, min(end, stop) - max(start, begin), begin, stop)
         for key, begin, stop in case.setting.spans.get(case.chunk.document_id, ())
         if begin < end and stop > start
     ]
-    longest = max((size for *_, size in parts), default=0)
-    most = max((shared for _, shared, _ in parts), default=0)
+    longest = max((stop - begin for *_, begin, stop in parts), default=0)
+    most = max((shared for _, shared, *_ in parts), default=0)
     if len(parts) < 2 or most >= _WHOLE * (end - start) or end - start > longest:
         return None
-    around = max(0, longest - (end - start)) // 2
-    whole = case.document.text[max(0, start - around) : end + around]
+    first, last = min(begin for *_, begin, _ in parts), max(stop for *_, stop in parts)
+    whole = case.document.text[first:last]
     vector = case.corpus.embedder.embed([whole], "document")[0]
     together = float(vector @ case.rankings.search_query.vector)
     keys = np.array([key for key, *_ in parts], np.int64)
@@ -301,7 +302,7 @@ def cause_of(case: Case) -> Finding:
 
 def _language_differs(case: Case) -> bool:
     asked, written = likeliest(case.question.text), likeliest(case.chunk.text)
-    sure = min(asked[1], written[1]) >= _LANGUAGE
+    sure = asked[1] >= _LANGUAGE and written[1] >= _WRITTEN
     return sure and asked[0] != written[0]
 
 

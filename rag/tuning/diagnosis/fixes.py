@@ -70,6 +70,15 @@ def metric_depth(recipe: Recipe) -> int:
     return max(10, 2 * recipe.search.top_k)
 
 
+def proposed(
+    examination: Examination, failed: Sequence[FailedQuestion]
+) -> dict[Cause, list[Changes]]:
+    """The changes to try by cause."""
+    recipe, threshold = examination.recipe, examination.threshold.threshold
+    causes = dict.fromkeys(failure.cause for failure in failed)
+    return {cause: changes_for(cause, recipe, threshold) for cause in causes}
+
+
 def try_fixes(
     services: Services,
     base_id: int,
@@ -80,41 +89,49 @@ def try_fixes(
     on_progress: ProgressCallback,
 ) -> Trials:
     """Try the changes for all causes of ``failed``."""
-    recipe, threshold = examination.recipe, examination.threshold.threshold
-    causes = tuple(dict.fromkeys(failure.cause for failure in failed))
-    proposals = {cause: changes_for(cause, recipe, threshold) for cause in causes}
-    distinct = {_key(change): change for changes in proposals.values() for change in changes}
-    k = metric_depth(recipe)
-    base = scores(examination.searched, k)
+    proposals, k = proposed(examination, failed), metric_depth(examination.recipe)
+    measured = measure_changes(services, base_id, examination, proposals, on_progress)
+    return chosen(examination, proposals, measured, parts, groups, k)
+
+
+def measure_changes(
+    services: Services,
+    base_id: int,
+    examination: Examination,
+    proposals: Mapping[Cause, Sequence[Changes]],
+    on_progress: ProgressCallback,
+) -> dict[str, Floats]:
+    """The score of every question with each change, shape (questions,), by what names it."""
+    recipe, k = examination.recipe, metric_depth(examination.recipe)
+    distinct = {key_of(change): change for changes in proposals.values() for change in changes}
     measured = dict[str, Floats]()
     for done, (key, change) in enumerate(distinct.items()):
         on_progress(done, len(distinct))
         measured[key] = _measured(services, base_id, examination, recipe.with_fields(change), k)
-    return chosen(examination, proposals, base, measured, parts, groups, k)
+    return measured
 
 
 def chosen(
     examination: Examination,
     proposals: Mapping[Cause, Sequence[Changes]],
-    base: Floats,
     measured: Mapping[str, Floats],
     parts: Split,
     groups: Mapping[str, str],
     k: int,
 ) -> Trials:
     """Choose the best change of each cause on tuning questions, and compare it on the others."""
-    ids = [question.id for question in examination.questions]
+    ids, base = [one.id for one in examination.questions], scores(examination.searched, k)
     tuning, held_out = np.isin(ids, parts.tuning), np.isin(ids, parts.held_out)
     best: dict[str, tuple[Changes, list[Cause], int]] = {}
     without = []
     for cause, changes in proposals.items():
-        gains = [float((measured[_key(one)] - base)[tuning].mean()) for one in changes]
+        gains = [float((measured[key_of(one)] - base)[tuning].mean()) for one in changes]
         if not gains or max(gains) <= _LEAST_GAIN:
             without += [cause] if gains else []
             continue
         change = changes[int(np.argmax(gains))]
-        _, causes, tried = best.setdefault(_key(change), (change, [], 0))
-        best[_key(change)] = change, [*causes, cause], tried + len(changes)
+        _, causes, tried = best.setdefault(key_of(change), (change, [], 0))
+        best[key_of(change)] = change, [*causes, cause], tried + len(changes)
     names = np.array(ids)[held_out].tolist()
     tables = {key: _figures(names, measured[key][held_out]) for key in best}
     before = _figures(names, base[held_out])
@@ -156,7 +173,8 @@ def _measured(
     return scores(searched, k)
 
 
-def _key(change: Changes) -> str:
+def key_of(change: Changes) -> str:
+    """Name a change."""
     return repr(sorted(change.items()))
 
 
