@@ -6,9 +6,11 @@ from pages.components.documents.add import add_area, sample_button, upload_statu
 from pages.components.documents.bases import bases_view
 from pages.components.documents.builds import builds_view
 from pages.components.documents.chunk_preview import chunk_preview
+from pages.components.documents.examination import examination_view
 from pages.components.documents.table import documents_table
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import reading
+from pages.components.shell.permission import refusal
 from pages.components.shell.session import base
 from rag import KnowledgeBase, counted
 
@@ -32,6 +34,9 @@ def _documents(base: KnowledgeBase) -> None:
     if picked is not None:
         with guard():
             chunk_preview(base, picked)
+    with guard():
+        if not refusal(base, "examinations.examine"):
+            examination_view(base)
     with guard():
         builds_view(base)
 

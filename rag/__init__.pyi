@@ -98,6 +98,12 @@ from .evaluation.thresholds import PromiseCurves as PromiseCurves
 from .evaluation.thresholds import ThresholdCurve as ThresholdCurve
 from .evaluation.thresholds import ThresholdPoint as ThresholdPoint
 from .evaluation.thresholds import ThresholdPromise as ThresholdPromise
+from .examination.examinations import Examination as Examination
+from .examination.examinations import SettlementDecision as SettlementDecision
+from .examination.findings import KIND_TITLES as KIND_TITLES
+from .examination.findings import Difference as Difference
+from .examination.findings import DocumentFinding as DocumentFinding
+from .examination.findings import FindingPlace as FindingPlace
 from .explanation.attribution import Attribution as Attribution
 from .explanation.attribution import TextPart as TextPart
 from .explanation.counterfactuals import Counterfactual as Counterfactual
@@ -192,6 +198,9 @@ from .schemas.diagnoses import DiagnosisData as DiagnosisData
 from .schemas.diagnoses import FailedQuestionData as FailedQuestionData
 from .schemas.diagnoses import FixData as FixData
 from .schemas.diagnoses import diagnosis_data as diagnosis_data
+from .schemas.examination import ExaminationData as ExaminationData
+from .schemas.examination import FindingData as FindingData
+from .schemas.examination import examination_data as examination_data
 from .schemas.explanations import ComparedData as ComparedData
 from .schemas.explanations import FindingsData as FindingsData
 from .schemas.explanations import PassageData as PassageData

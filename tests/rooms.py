@@ -57,6 +57,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
         "rag.bundles",
         "rag.tours",
         "rag.systems",
+        "rag.examination",
     ),
     ("rag.knowledge_base", "rag.maintenance", "rag.schemas", "rag.tracing"),
     ("rag.workspace",),

@@ -21,6 +21,7 @@ from rag.api.resources.compatible import compatible
 from rag.api.resources.decisions import decisions
 from rag.api.resources.diagnoses import diagnoses
 from rag.api.resources.documents import documents, uploads
+from rag.api.resources.examination import examination
 from rag.api.resources.jobs import jobs
 from rag.api.resources.members import links, members
 from rag.api.resources.question_sets import labels, question_files, question_sets
@@ -37,6 +38,7 @@ _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
     *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
+    examination,
 )
 
 

@@ -27,6 +27,7 @@ from rag.documents.additions import Additions, LockedFiles
 from rag.documents.library import Library
 from rag.documents.passage_edits import PassageEdits
 from rag.errors import NotFound
+from rag.examination.examinations import Examinations
 from rag.explanation.explainer import Explainer
 from rag.explanation.recipe_comparison import RetrievalComparison, compare_retrievals
 from rag.indexing.lookup import lookup
@@ -147,6 +148,7 @@ class KnowledgeBase:
         self.diagnoses = Diagnoses(services, jobs, base.id)
         self.reports = Reports(services, base.id, partial(failure_note, self.diagnoses))
         self.maps = BaseMaps(maps, jobs, base.id)
+        self.examinations = Examinations(services.database, base.id, self.passage_edits)
         self.members = Members(services.database, base.id)
         self.links = Links(services.database, base.id)
         self.tours = Tours(services.database, base.id)
@@ -470,11 +472,9 @@ class KnowledgeBase:
             prefix=search.prefix,
         )
         passage = lookup(self._services.database, self.id, index.cut_id)([key]).get(key)
-        return (
-            explanation.with_context(passage[0].context, index.lexical.analyzer)
-            if passage
-            else explanation
-        )
+        if passage is None:
+            return explanation
+        return explanation.with_context(passage[0].context, index.lexical.analyzer)
 
     @operation("guest", models="none")
     def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:

@@ -27,6 +27,7 @@ from tests.people import signed_in, view
 from tests.servers import Reply, scripted
 from tests.workspaces import QUICK, add, stored_bytes, workspace_at
 
+GREY_CAT = "Each grey cat gets fresh meat in the morning, weighed:"
 LEAVE = "Unused leave may be carried over until the end of March."
 LEAST = {
     "read": "viewer",
@@ -62,7 +63,12 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     started.close()
     workspace = Workspace(replace(started.settings, allow_private_urls=True))
     base = workspace.create("manuals", QUICK)
-    add(workspace, base, {"leave.md": LEAVE, "cats.md": "Cats purr."})
+    pets = {
+        "cats.md": "Cats purr.",
+        "grey.md": f"{GREY_CAT} 200 g",
+        "food.md": f"{GREY_CAT} 300 g",
+    }
+    add(workspace, base, {"leave.md": LEAVE, **pets})
     base.save_recipe(QUICK)
     (document,) = (d.id for d in base.documents.documents(QUICK.index) if d.name == "leave.md")
     base.question_edits.create_set("policies")
@@ -99,6 +105,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "link": base.links.create("fair")[1].id,
         "tour": str(base.tours.create("For the board")),
         "system": "rival",
+        "finding": base.examinations.examine().open[0].id,
     }
     base.members.add(ids["member"])
     with scripted(Reply(body="[]")) as server:

@@ -11,6 +11,7 @@ from pages.components.source.passages import segments, windows
 from rag import Chunk, Workspace, readers
 from rag.documents.ingestion import Ingestion
 from tests.pages.conftest import DOCUMENTS, RECIPE, fill
+from tests.workspaces import add
 
 OpenPage = Callable[..., AppTest]
 
@@ -331,3 +332,18 @@ def test_a_long_document_is_drawn_in_windows() -> None:
     ]
     huge = [_chunk(0, 0, 11_000), _chunk(1, 11_000, 22_000)]
     assert [len(window) for window in windows(huge)] == [1, 1]
+
+
+def test_a_contradiction_is_shown_and_settled(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    meat = "Each grey cat gets fresh meat in the morning, weighed: {} g"
+    add(filled, base, {"one.txt": meat.format(200), "two.txt": meat.format(300)})
+    app = open_page("upload.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    assert any("states 200 g" in each.value for each in app.markdown)
+    finding = base.examinations.examine().open[0]
+    app.button(f"examination_ignore_{finding.id}").click().run()
+    assert not app.exception
+    assert [row.decision for _, row in base.examinations.examine().settled] == ["ignore"]
+    assert any("ignored" in each.value for each in app.caption)

@@ -59,6 +59,7 @@ NOT_TINY: Mapping[str, str] = {
     "diagnosis": "plants faults in documents and questions of a whole collection",
     "doors": "starts a server of the dashboard and sends it megabytes",
     "fix_promises": "diagnoses three whole collections",
+    "examination": "reads papers, and the sample with planted changes four times",
     "full_text": "needs a PostgreSQL server",
     "pgvector": "needs a PostgreSQL server",
     "users": "starts servers of the dashboard, with tabs and programs for minutes",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag.cli.documents import builds, importing, passage_edits
+from rag.cli.documents import builds, examining, importing, passage_edits
 from rag.cli.options import Verb, repeatable, switch
 
 
@@ -58,6 +58,13 @@ def importing_verbs(verb: Verb) -> None:
     added = verb(importing.tag, "kb")
     added.add_argument("document", help="its name or id")
     added.add_argument("tag", nargs="*", help="all its tags; without any, its tags are removed")
+    added = verb(examining.examine, "kb")
+    added.add_argument("--settle", metavar="ID", help="the finding to decide on")
+    decision = added.add_mutually_exclusive_group()
+    decision.add_argument("--keep", metavar="DOCUMENT", help="exclude what the other one says")
+    decision.add_argument("--both-right", metavar="REASON", help="both are right, and why")
+    decision.add_argument("--ignore", action="store_true", help="do not show this finding again")
+    decision.add_argument("--reopen", action="store_true", help="undo the decision")
     added = verb(passage_edits.edit_passages, "kb")
     added.add_argument("document", help="its name or id")
     repeatable(added, "--exclude", "QUOTE", "text to exclude from passages (repeatable)")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rag.answering.assessing.editions import are_editions, order_of
+from rag.documents.garbled import broken_characters, unknown_words
 from rag.lexical.languages import language_name, likeliest
 from rag.retrieval.filters import describe_filters
 from rag.tuning.diagnosis.case import Case
 from rag.tuning.diagnosis.finding import Finding
-from rag.tuning.diagnosis.garbled import broken_characters, unknown_words
 from rag.tuning.diagnosis.sameness import on_one_matter, says_the_same
 
 Check = Callable[[Case], Finding | None]

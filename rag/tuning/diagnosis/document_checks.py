@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from rag.documents.garbled import broken_characters
 from rag.evaluation.anchoring import Haystack
 from rag.tuning.diagnosis.finding import Finding
-from rag.tuning.diagnosis.garbled import broken_characters
 from rag.types import LOST, Evidence
 
 _WORDS = re.compile(r"\w+")

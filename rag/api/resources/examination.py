@@ -1,0 +1,76 @@
+"""The examination of documents: read the findings, settle them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Path, Response
+from pydantic import ConfigDict, Field
+
+from rag import ExaminationData, SettlementDecision, examination_data
+from rag.api.resource import Base, Body, Resource, needs
+from rag.api.threads import dear
+
+_EXAMINATION = "/knowledge-bases/{kb}/examination"
+_ONE = {
+    "document_id": "0" * 64,
+    "document": "leave.md",
+    "start": 0,
+    "end": 48,
+    "page": None,
+    "text": "Unused leave may be carried over for 90 days.",
+    "value": "90 day",
+}
+_OTHER = {**_ONE, "document_id": "1" * 64, "document": "faq.md", "value": "60 day"}
+EXAMPLE = {
+    "documents": 2,
+    "findings": [
+        {
+            "id": "3f9a1c2b7d103f9a",
+            "kind": "contradiction",
+            "summary": "leave.md states 90 day, faq.md states 60 day.",
+            "confidence": 0.93,
+            "places": [_ONE, _OTHER],
+            "in_force": "",
+            "differences": [],
+            "settlement": None,
+        }
+    ],
+}
+Finding = Annotated[str, Path(description="the id of a finding", max_length=40)]
+
+examination = Resource("examination")
+
+
+class SettleRequest(Body):
+    """A decision about a finding."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"decision": "ignore", "reason": "An example."}]}
+    )
+
+    decision: SettlementDecision
+    document: str = Field("", description="name or id of the document to keep, with `keep`")
+    reason: str = Field("", description="why both are right, with `both`")
+
+
+@examination.get(_EXAMINATION, **needs("read", 404, example=EXAMPLE))
+@dear
+def get_examination(base: Base) -> ExaminationData:
+    """Examine all documents; return open findings first, then settled ones."""
+    return examination_data(base.examinations.examine())
+
+
+@examination.put(f"{_EXAMINATION}/{{finding}}", **needs("write", 400, 404, 415, status_code=204))
+@dear
+def settle_finding(base: Base, finding: Finding, body: SettleRequest) -> Response:
+    """Settle a finding: keep one document, both are right, or ignore."""
+    base.examinations.settle(finding, body.decision, body.document, body.reason)
+    return Response(status_code=204)
+
+
+@examination.delete(f"{_EXAMINATION}/{{finding}}", **needs("write", 404, status_code=204))
+def reopen_finding(base: Base, finding: Finding) -> Response:
+    """Undo a decision about a finding."""
+    base.examinations.reopen(finding)
+    return Response(status_code=204)

@@ -1,0 +1,61 @@
+"""The verb that examines documents and settles findings."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Iterator
+
+from rag import ExaminationData, FindingData, InvalidInput, KnowledgeBase, counted, examination_data
+from rag.cli import inputs
+from rag.cli.printing import Output
+
+_SHOWN = 5
+
+
+def examine(args: argparse.Namespace) -> Output:
+    """Find contradictions, editions, copies and unreadable pages among the documents."""
+    base = inputs.workspace(args).base(args.kb)
+    if args.settle:
+        _settle(base, args)
+    elif args.keep or args.both_right or args.ignore or args.reopen:
+        raise InvalidInput("Which finding is meant?", "Name it with --settle ID.")
+    data = examination_data(base.examinations.examine())
+    return Output(data.dump(), "\n".join(_lines(data)))
+
+
+def _settle(base: KnowledgeBase, args: argparse.Namespace) -> None:
+    if args.reopen:
+        base.examinations.reopen(args.settle)
+    elif args.keep:
+        base.examinations.settle(args.settle, "keep", args.keep)
+    elif args.both_right:
+        base.examinations.settle(args.settle, "both", reason=args.both_right)
+    elif args.ignore:
+        base.examinations.settle(args.settle, "ignore")
+    else:
+        raise InvalidInput(
+            "The decision is missing.", "Add --keep, --both-right, --ignore or --reopen."
+        )
+
+
+def _lines(data: ExaminationData) -> Iterator[str]:
+    opened = [finding for finding in data.findings if finding.settlement is None]
+    settled = len(data.findings) - len(opened)
+    yield (
+        f"{counted(data.documents, 'document')}: {counted(len(opened), 'open finding')}, "
+        f"{settled} settled"
+    )
+    for finding in opened:
+        yield f"\n{finding.id}  {finding.summary}"
+        yield from _evidence(finding)
+
+
+def _evidence(finding: FindingData) -> Iterator[str]:
+    pairs = [[one.one, one.other] for one in finding.differences[:_SHOWN]]
+    for place in itertools.chain.from_iterable(pairs or [finding.places]):
+        if place.text:
+            page = f", page {place.page}" if place.page is not None else ""
+            yield f"  {place.document}{page}: {place.text}"
+    if len(finding.differences) > _SHOWN:
+        yield f"  and {counted(len(finding.differences) - _SHOWN, 'more difference')}"

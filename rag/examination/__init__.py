@@ -1,0 +1,1 @@
+"""The examination of documents: editions, copies, contradictions and pages that nobody can read."""

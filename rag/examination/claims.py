@@ -1,0 +1,241 @@
+"""Claims of a document: sentences and cells of tables with the figures that they state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rag.answering.rows import rows_within
+from rag.answering.sentences import statements
+from rag.lexical import Analyzer, analyzer
+from rag.types import Document, Span
+
+LONGEST = 600
+"""Characters. Text that lost its lines is one endless sentence, and aligns with everything."""
+FEWEST_WORDS = 3
+FRONT_MATTER = 400
+"""Characters at the beginning of a document: dates there are those of the document itself."""
+
+_NUMBER = r"\d{1,3}(?:[, \u00a0\u202f]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,]\d+)?"
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_MONTH = "|".join(_MONTHS)
+_DATE = re.compile(
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<month>{_MONTH})(?:,?\s+(?P<year>\d{{4}}))?\b"
+    rf"|\b(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}})(?!\d)(?:st|nd|rd|th)?(?:,?\s+(?P<year2>\d{{4}}))?"
+    r"|\b(?P<iso>\d{4}-\d\d-\d\d)\b",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(
+    rf"(?P<currency>[€$£]|\b(?:EUR|USD|GBP|CHF)\b)?\s*(?<![\w.,/-])(?P<number>{_NUMBER})"
+    r"(?![\w]*\d)(?:[ \u00a0-]?(?P<unit>%|°\s?[CF]|[€$£]|[^\W\d_]+(?:/[^\W\d_]+)?))?",
+)
+_CODE = re.compile(r"\b(?=[\w./-]*[A-Za-z])(?=[\w./-]*\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b")
+_REFERENCE = re.compile(
+    r"\b(?:sections?|chapters?|pages?|figs?\.?|figures?|tables?|steps?|appendix|article|eq\.?"
+    r"|equations?|version|release|§)\s*\d+(?:\.\d+)*(?:\s*[–-]\s*\d+)?|\[[\d,;\s–-]+\]|\d+(?:\.\d+){2,}"
+    r"|^\s*\d+(?:\.\d+)*[.)]\s",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_SPELT = {
+    word: str(number)
+    for number, word in enumerate(
+        [
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+        ],
+        2,
+    )
+} | {"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90"}
+_SPELT_NUMBER = re.compile(rf"\b(?:{'|'.join(_SPELT)})\b", re.IGNORECASE)
+_UNITS = {
+    "percent": "%", "€": "eur", "euro": "eur", "euros": "eur", "$": "usd", "£": "gbp",
+    "h": "hour", "hrs": "hour", "min": "minute", "mins": "minute", "s": "second",
+    "sec": "second", "°c": "°c", "°f": "°f",
+}  # fmt: skip
+_MONEY = frozenset(("eur", "usd", "gbp", "chf"))
+_ORDINALS = frozenset(("st", "nd", "rd", "th"))
+_BIBLIOGRAPHY = re.compile(
+    r"\b(?:proceedings|arxiv|doi|isbn|preprint|in advances in|conference on|pp\.|et al\.)", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``document.text[start:end]`` with its figures, as pairs of a value and a unit.
+
+    ``words`` are the stems of its other words. ``names`` are its codes and those of its headings.
+    ``row`` and ``column`` label a cell of a table; they are "" for sentences.
+    """
+
+    document: int
+    start: int
+    end: int
+    words: frozenset[str]
+    figures: frozenset[tuple[str, str]]
+    names: frozenset[str]
+    row: str = ""
+    column: str = ""
+
+    @property
+    def span(self) -> Span:
+        """The characters of the document that state the claim."""
+        return self.start, self.end
+
+
+def claims_of(position: int, document: Document) -> Iterator[Claim]:
+    """Yield the claims of a document that state figures, in no special order."""
+    yield from _cells(position, document)
+    for start, end in _between_tables(document):
+        for statement in statements(document.text[start:end]):
+            if len(statement.quote) > LONGEST or _BIBLIOGRAPHY.search(statement.quote):
+                continue
+            words = words_of(statement.text)
+            figures = frozenset(figure for figure in figures_of(statement.text) if figure[1])
+            at = start + statement.start
+            if at < FRONT_MATTER and len(document.text) > 4 * FRONT_MATTER:
+                figures = frozenset(figure for figure in figures if figure[1] != "date")
+            if figures and len(words) >= FEWEST_WORDS:
+                yield Claim(
+                    position,
+                    at,
+                    at + len(statement.quote),
+                    words,
+                    figures,
+                    codes_of(f"{document.heading_at(at)} {statement.text}"),
+                )
+
+
+def figures_of(text: str) -> frozenset[tuple[str, str]]:
+    """Return figures and dates of a text, as pairs of a value and a unit."""
+    figures = set()
+    for match in _DATE.finditer(text):
+        figures.add((_day(match), "date"))
+    rest = _REFERENCE.sub(" ", _DATE.sub(" ", text))
+    rest = _SPELT_NUMBER.sub(lambda match: _SPELT[match[0].lower()], rest)
+    pending: list[str] = []
+    for match in _FIGURE.finditer(rest):
+        value, unit = value_of(match["number"]), _unit(match["currency"] or match["unit"] or "")
+        if unit in ("to", "and", "or", "bis", "und"):
+            pending.append(value)
+            continue
+        if unit in _ORDINALS or (_YEAR.fullmatch(match["number"]) and unit not in _MONEY):
+            continue
+        figures.update((earlier, unit) for earlier in pending)
+        pending = []
+        figures.add((value, unit))
+    return frozenset(figures)
+
+
+def value_of(number: str) -> str:
+    """Return a number as it compares: ``1,200.50`` is ``1200.5``."""
+    plain = re.sub(r"[, \u00a0\u202f](?=\d{3}(?!\d))", "", number).replace(",", ".")
+    return f"{float(plain):g}" if len(plain) < 16 else plain
+
+
+@lru_cache(maxsize=65536)
+def words_of(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that are neither numbers nor function words."""
+    plain = _CODE.sub(" ", text)
+    return frozenset(
+        term
+        for term in _english().query_tokens(plain)
+        if len(term) > 1 and not term[0].isdigit() and term not in _SPELT
+    )
+
+
+def codes_of(text: str) -> frozenset[str]:
+    """Return the codes of a text: words that mix letters and digits, such as ``CV-118``."""
+    return frozenset(
+        match[0].casefold().replace("-", "")
+        for match in _CODE.finditer(text)
+        if not re.fullmatch(r"\d+(?:st|nd|rd|th|[a-zA-Z]{1,3}|[a-z]?(?:-[a-z]+)+)", match[0])
+    )
+
+
+def subject_of(name: str) -> frozenset[str]:
+    """Return the codes in a document's name: ``corvane-c16-manual.pdf`` is on the C16."""
+    return codes_of(re.sub(r"[-_]", " ", name.rpartition(".")[0] or name))
+
+
+@lru_cache(maxsize=1)
+def _english() -> Analyzer:
+    return analyzer("english")
+
+
+def _cells(position: int, document: Document) -> Iterator[Claim]:
+    for row in rows_within(document, (0, len(document.text))):
+        if len(row.cells) < 2:
+            continue
+        labelled = zip(row.cells[1:], (*row.labels, *[""] * len(row.cells))[1:], strict=False)
+        context = f"{row.caption} {document.heading_at(row.start)}"
+        for cell, label in labelled:
+            figures = figures_of(cell)
+            if figures and len(cell) < 60:
+                yield Claim(
+                    position,
+                    row.start,
+                    row.end,
+                    words_of(f"{row.name} {label} {row.caption}"),
+                    figures,
+                    codes_of(f"{context} {row.name}"),
+                    _label(row.cells[0]),
+                    _label(label),
+                )
+
+
+def _between_tables(document: Document) -> Iterator[Span]:
+    start = 0
+    for table in document.tables:
+        yield start, table.start
+        start = table.end
+    yield start, len(document.text)
+
+
+def _label(text: str) -> str:
+    return " ".join(re.sub(r"[\W_]+", " ", text).casefold().split())
+
+
+def _unit(text: str) -> str:
+    unit = text.casefold().replace(" ", "")
+    if unit in _UNITS:
+        return _UNITS[unit]
+    if len(unit) > 3 and unit.endswith("s"):
+        unit = unit[:-1]
+    return unit
+
+
+def _day(match: re.Match[str]) -> str:
+    if match["iso"]:
+        return match["iso"]
+    month = _MONTHS.index((match["month"] or match["month2"]).casefold()) + 1
+    day = int(match["day"] or match["day2"])
+    year = match["year"] or match["year2"] or ""
+    return f"{year}-{month:02}-{day:02}"

@@ -1,0 +1,144 @@
+"""Claims of two documents on one matter that state different figures."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rag.examination.claims import Claim, subject_of
+from rag.types import Document
+
+Pair = tuple[int, int]
+"""The positions of two documents."""
+ALIKE = 0.55
+"""Two sentences whose weighted words overlap by less (Dice) are on different matters."""
+COMMON = 60
+"""A word in more claims does not make two of them candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two claims, the figures in which they differ, and how alike the rest is, from 0 to 1."""
+
+    one: Claim
+    other: Claim
+    values: tuple[str, str]
+    likeness: float
+
+
+def contradictions(
+    documents: Sequence[Document], claims: Sequence[Claim], editions_of: Collection[Pair]
+) -> Iterator[Contradiction]:
+    """Yield each pair of claims of different documents that contradict, the best partner of each.
+
+    Claims about different things are no contradictions: sister products have other codes in their
+    names, and what is written there is on that product alone. Minutes and reports whose names
+    differ in numbers alone are a series, and each is on a time of its own.
+    """
+    weights = _weights(claims)
+    subjects = [subject_of(document.name) for document in documents]
+    series = [re.sub(r"[\W\d_]+", " ", document.name).casefold() for document in documents]
+    pairs = {frozenset(pair) for pair in editions_of}
+    best: dict[tuple[int, int], Contradiction] = {}
+    for one, other in _candidates(claims):
+        editions = frozenset((one.document, other.document)) in pairs
+        if not editions and series[one.document] == series[other.document]:
+            continue
+        if not _on_one_thing(one, other, subjects, editions=editions):
+            continue
+        values = different(one, other)
+        if not values:
+            continue
+        likeness = _likeness(one, other, weights)
+        if likeness < ALIKE:
+            continue
+        found = Contradiction(one, other, values, likeness)
+        key = id(one), other.document
+        if key not in best or likeness > best[key].likeness:
+            best[key] = found
+    yield from _mutual(best)
+
+
+def different(one: Claim, other: Claim) -> tuple[str, str] | None:
+    """Return the two figures in which claims differ, as words; None unless it is one of each."""
+    if bool(one.row) != bool(other.row):
+        return None
+    mine, theirs = one.figures - other.figures, other.figures - one.figures
+    if len(mine) != 1 or len(theirs) != 1:
+        return None
+    ((value, unit),), ((value2, unit2),) = mine, theirs
+    if unit != unit2 or value == value2:
+        return None
+    if unit == "date" and (value[-5:] == value2[-5:] and not (value[:4] and value2[:4])):
+        return None
+    shown = "" if unit == "date" else f" {unit}"
+    return f"{value}{shown}".strip(), f"{value2}{shown}".strip()
+
+
+def _weights(claims: Sequence[Claim]) -> dict[str, float]:
+    counts = Counter(word for claim in claims for word in claim.words)
+    total = len(claims) + 1
+    return {word: math.log(total / count) for word, count in counts.items()}
+
+
+def _candidates(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim]]:
+    """Yield pairs of sentences that share rarer words, and pairs of cells with the same labels."""
+    holders: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for number, claim in enumerate(claims):
+        for key in _keys(claim):
+            holders[key].append(number)
+    for number, claim in enumerate(claims):
+        shared = Counter(
+            other
+            for key in _keys(claim)
+            if len(holders[key]) <= COMMON
+            for other in holders[key]
+            if other > number and claims[other].document != claim.document
+        )
+        for other, count in shared.items():
+            if count >= 2 or claim.row:
+                yield claim, claims[other]
+
+
+def _keys(claim: Claim) -> Collection[Hashable]:
+    return [(claim.row, claim.column)] if claim.row else claim.words
+
+
+def _on_one_thing(
+    one: Claim, other: Claim, subjects: Sequence[frozenset[str]], *, editions: bool
+) -> bool:
+    """Whether claims name the same things, as far as codes tell.
+
+    A document whose name has a code is on that thing, unless a claim names another.
+    """
+    if editions:
+        return one.names == other.names
+    mine, theirs = subjects[one.document], subjects[other.document]
+    if mine and theirs and not mine & theirs:
+        named = mine | theirs
+        return bool(one.names & other.names & named)
+    if mine != theirs:
+        subject, names = (mine, other.names) if mine else (theirs, one.names)
+        if not subject & names:
+            return False
+    return not (one.names and other.names) or bool(one.names & other.names)
+
+
+def _likeness(one: Claim, other: Claim, weights: dict[str, float]) -> float:
+    shared = sum(weights[word] for word in one.words & other.words)
+    either = sum(weights[word] for word in one.words) + sum(weights[word] for word in other.words)
+    return 2 * shared / either if either else 0.0
+
+
+def _mutual(best: dict[tuple[int, int], Contradiction]) -> Iterator[Contradiction]:
+    """Yield each contradiction whose other claim has no better partner in that document."""
+    backwards: dict[tuple[int, int], float] = {}
+    for pair in best.values():
+        key = id(pair.other), pair.one.document
+        backwards[key] = max(backwards.get(key, 0.0), pair.likeness)
+    for pair in best.values():
+        if pair.likeness >= backwards[id(pair.other), pair.one.document]:
+            yield pair

@@ -1,0 +1,67 @@
+"""Findings of an examination: what they are about, with the words that show it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+FindingKind = Literal["contradiction", "editions", "copies", "unreadable"]
+KIND_TITLES: dict[FindingKind, str] = {
+    "contradiction": "Contradiction",
+    "editions": "Editions of one document",
+    "copies": "Copies",
+    "unreadable": "Unreadable page",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FindingPlace:
+    """A place in a document, with its words; ``page`` is None for text without pages.
+
+    ``value`` is the figure that another place contradicts, "" for none.
+    """
+
+    document_id: str
+    document: str
+    start: int
+    end: int
+    page: int | None
+    text: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two places that state different figures for the same."""
+
+    one: FindingPlace
+    other: FindingPlace
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFinding:
+    """One finding; ``confidence`` is from 0 to 1.
+
+    ``places`` are one for an unreadable page, and two for all other kinds, the newest edition
+    first. ``in_force`` is the id of the document that the names say is the newest, "" if they do
+    not tell. ``differences`` are those between two editions.
+    """
+
+    kind: FindingKind
+    summary: str
+    places: tuple[FindingPlace, ...]
+    confidence: float
+    in_force: str = ""
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """A name that stays as long as the texts of the finding stay."""
+        texts: Sequence[str] = [
+            part
+            for place in self.places
+            for part in (place.document, place.text, "" if place.text else place.document_id)
+        ]
+        return hashlib.sha256(repr((self.kind, *texts)).encode()).hexdigest()[:16]

@@ -1,0 +1,65 @@
+"""Examinations of documents as JSON."""
+
+from __future__ import annotations
+
+from rag.examination.examinations import Examination, SettlementDecision
+from rag.examination.findings import FindingKind
+from rag.schemas.schema import Schema, Timestamp
+
+
+class FindingPlaceData(Schema):
+    """A place in a document, with its words; ``value`` is the figure that is contradicted."""
+
+    document_id: str
+    document: str
+    start: int
+    end: int
+    page: int | None
+    text: str
+    value: str
+
+
+class DifferenceData(Schema):
+    """Two places that state different figures for the same."""
+
+    one: FindingPlaceData
+    other: FindingPlaceData
+
+
+class SettlementData(Schema):
+    """A decision about a finding; ``document`` is the name of the one that is kept."""
+
+    decision: SettlementDecision
+    document: str
+    reason: str
+    settled: Timestamp
+
+
+class FindingData(Schema):
+    """A finding; ``settlement`` is null while it is open."""
+
+    id: str
+    kind: FindingKind
+    summary: str
+    confidence: float
+    places: list[FindingPlaceData]
+    in_force: str
+    differences: list[DifferenceData]
+    settlement: SettlementData | None = None
+
+
+class ExaminationData(Schema):
+    """The findings of an examination, open ones first."""
+
+    documents: int
+    findings: list[FindingData]
+
+
+def examination_data(examination: Examination) -> ExaminationData:
+    """Return an examination as typed JSON."""
+    settled = [
+        FindingData.of(finding).model_copy(update={"settlement": SettlementData.of(row)})
+        for finding, row in examination.settled
+    ]
+    opened = [FindingData.of(finding) for finding in examination.open]
+    return ExaminationData(documents=examination.documents, findings=[*opened, *settled])

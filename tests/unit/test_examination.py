@@ -1,0 +1,132 @@
+"""The examination of documents: what contradicts, what is an edition, and what is settled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag import DocumentFinding, InvalidInput, KnowledgeBase, NotFound
+from rag.examination.claims import figures_of
+from rag.examination.examining import examine
+from rag.readers import read_text
+from rag.types import Document, Table
+from tests.workspaces import QUICK, add, found, workspace_at
+
+MEALS = "Meals with customers are reimbursed up to {} EUR per person."
+ANSWERS = "Please note: meals with customers get reimbursed up to {} EUR for each person."
+
+
+@pytest.mark.parametrize(
+    ("text", "figures"),
+    [
+        ("At 15 000 rpm for 2 minutes", {("15000", "rpm"), ("2", "minute")}),
+        ("between 2 and 8 °C", {("2", "°c"), ("8", "°c")}),
+        ("by 30 June 2026, or June 30", {("2026-06-30", "date"), ("-06-30", "date")}),
+        ("€45, or 1,200.50 EUR", {("45", "eur"), ("1200.5", "eur")}),
+        ("three people, see section 4.2 on page 7 of 2024", {("3", "people")}),
+        ("message CV-118 in the 48th edition", set()),
+    ],
+)
+def test_figures_have_a_value_and_a_unit(text: str, figures: set[tuple[str, str]]) -> None:
+    assert figures_of(text) == figures
+
+
+def test_sentences_in_other_words_contradict_in_their_figure() -> None:
+    (finding,) = examine([_document("faq.md", ANSWERS, 60), _document("rules.md", MEALS, 45)])
+    assert finding.kind == "contradiction"
+    assert finding.summary == "faq.md states 60 eur, rules.md states 45 eur."
+    assert [place.text for place in finding.places] == [ANSWERS.format(60), MEALS.format(45)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("faq.md", "rules.md"),  # the same figure
+        ("pump-p2.md", "pump-p4.md"),  # sister products
+        ("minutes-2025-11.md", "minutes-2026-01.md"),  # a series
+    ],
+)
+def test_what_agrees_or_is_on_something_else_does_not_contradict(one: str, other: str) -> None:
+    changed = 45 if one == "faq.md" else 60
+    documents = [_document(one, ANSWERS, 45), _document(other, MEALS, changed)]
+    assert "contradiction" not in _kinds(examine(documents))
+
+
+def test_cells_are_aligned_by_the_labels_of_row_and_column() -> None:
+    one = _table("parts.md", "12 EUR")
+    other = _table("offer.md", "14 EUR")
+    (finding,) = (each for each in examine([one, other]) if each.kind == "contradiction")
+    assert [place.value for place in finding.places] == ["12 eur", "14 eur"]
+
+
+def test_the_newest_edition_is_in_force_with_its_differences() -> None:
+    editions = [_document(f"expenses-{year}.md", MEALS, value) for year, value in EDITIONS]
+    findings = {finding.kind: finding for finding in examine(editions)}
+    assert list(findings) == ["editions"]
+    assert findings["editions"].in_force == editions[1].id
+    (difference,) = findings["editions"].differences
+    assert {difference.one.value, difference.other.value} == {"45 eur", "60 eur"}
+
+
+EDITIONS = ((2023, 45), (2026, 60))
+
+
+def test_broken_characters_are_unreadable() -> None:
+    (finding,) = examine([_document("scan.md", "\ufffd\ufffd Meals \ufffd cost")])
+    assert (finding.kind, finding.places[0].document) == ("unreadable", "scan.md")
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    workspace = workspace_at(home)
+    base = workspace.create("rules", QUICK)
+    add(workspace, base, {"faq.md": ANSWERS.format(60), "rules.md": MEALS.format(45)})
+    return base
+
+
+def test_the_words_of_the_other_document_are_excluded(base: KnowledgeBase) -> None:
+    (finding,) = base.examinations.examine().open
+    base.examinations.settle(finding.id, "keep", "rules.md")
+    after = base.examinations.examine()
+    assert after.open == ()
+    assert [row.document for _, row in after.settled] == ["rules.md"]
+    assert [edit.kind for edit in base.passage_edits.of("faq.md")] == ["exclude"]
+    assert base.passage_edits.of("rules.md") == []
+    assert found(base, "What do meals cost?") == [MEALS.format(45)]
+
+
+def test_a_finding_is_settled_until_it_is_reopened(base: KnowledgeBase) -> None:
+    (finding,) = base.examinations.examine().open
+    base.examinations.settle(finding.id, "both", reason="Lunch and dinner.")
+    assert base.examinations.examine().open == ()
+    base.examinations.reopen(finding.id)
+    assert base.examinations.examine().open == (finding,)
+    with pytest.raises(NotFound):
+        base.examinations.reopen(finding.id)
+
+
+@pytest.mark.parametrize(
+    ("decision", "document"), [("keep", ""), ("keep", "other.md"), ("both", ""), ("delete", "")]
+)
+def test_decisions_lack_nothing(base: KnowledgeBase, decision: str, document: str) -> None:
+    (finding,) = base.examinations.examine().open
+    with pytest.raises(InvalidInput):
+        base.examinations.settle(finding.id, decision, document)  # type: ignore[arg-type]
+    with pytest.raises(NotFound):
+        base.examinations.settle("0" * 16, "ignore")
+    assert base.examinations.examine().open == (finding,)
+
+
+def _document(name: str, text: str, *values: object) -> Document:
+    return read_text(text.format(*values), name)
+
+
+def _table(name: str, price: str) -> Document:
+    text = f"part\tprice\tweight\nGasket set\t{price}\t40 g\nMotor\t90 EUR\t8 kg"
+    table = Table(0, len(text), ("part", "price", "weight"))
+    return Document(name, name, "", "text/csv", text, tables=(table,))
+
+
+def _kinds(findings: list[DocumentFinding]) -> set[str]:
+    return {finding.kind for finding in findings}
