@@ -198,8 +198,8 @@ from .schemas.diagnoses import DiagnosisData as DiagnosisData
 from .schemas.diagnoses import FailedQuestionData as FailedQuestionData
 from .schemas.diagnoses import FixData as FixData
 from .schemas.diagnoses import diagnosis_data as diagnosis_data
+from .schemas.examination import DocumentFindingData as DocumentFindingData
 from .schemas.examination import ExaminationData as ExaminationData
-from .schemas.examination import FindingData as FindingData
 from .schemas.examination import examination_data as examination_data
 from .schemas.explanations import ComparedData as ComparedData
 from .schemas.explanations import FindingsData as FindingsData

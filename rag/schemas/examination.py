@@ -35,7 +35,7 @@ class SettlementData(Schema):
     settled: Timestamp
 
 
-class FindingData(Schema):
+class DocumentFindingData(Schema):
     """A finding; ``settlement`` is null while it is open."""
 
     id: str
@@ -52,14 +52,14 @@ class ExaminationData(Schema):
     """The findings of an examination, open ones first."""
 
     documents: int
-    findings: list[FindingData]
+    findings: list[DocumentFindingData]
 
 
 def examination_data(examination: Examination) -> ExaminationData:
     """Return an examination as typed JSON."""
     settled = [
-        FindingData.of(finding).model_copy(update={"settlement": SettlementData.of(row)})
+        DocumentFindingData.of(finding).model_copy(update={"settlement": SettlementData.of(row)})
         for finding, row in examination.settled
     ]
-    opened = [FindingData.of(finding) for finding in examination.open]
+    opened = [DocumentFindingData.of(finding) for finding in examination.open]
     return ExaminationData(documents=examination.documents, findings=[*opened, *settled])

@@ -6,7 +6,14 @@ import argparse
 import itertools
 from collections.abc import Iterator
 
-from rag import ExaminationData, FindingData, InvalidInput, KnowledgeBase, counted, examination_data
+from rag import (
+    DocumentFindingData,
+    ExaminationData,
+    InvalidInput,
+    KnowledgeBase,
+    counted,
+    examination_data,
+)
 from rag.cli import inputs
 from rag.cli.printing import Output
 
@@ -51,7 +58,7 @@ def _lines(data: ExaminationData) -> Iterator[str]:
         yield from _evidence(finding)
 
 
-def _evidence(finding: FindingData) -> Iterator[str]:
+def _evidence(finding: DocumentFindingData) -> Iterator[str]:
     pairs = [[one.one, one.other] for one in finding.differences[:_SHOWN]]
     for place in itertools.chain.from_iterable(pairs or [finding.places]):
         if place.text:
