@@ -41,13 +41,15 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _FIGURE = re.compile(
-    rf"(?P<currency>[€$£]|\b(?:EUR|USD|GBP|CHF)\b)?\s*(?<![\w.,/-])(?P<number>{_NUMBER})"
+    rf"(?:(?P<currency>[€$£]|\b(?:EUR|USD|GBP|CHF)\b)\s*)?(?<![\w.,/-])(?P<number>{_NUMBER})"
     r"(?![\w]*\d)(?:[ \u00a0-]?(?P<unit>%|°\s?[CF]|[€$£]|[^\W\d_]+(?:/[^\W\d_]+)?))?",
 )
-_CODE = re.compile(r"\b(?=[\w./-]*[A-Za-z])(?=[\w./-]*\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b")
+_CODE = re.compile(
+    r"\b(?=[\w./-]{0,40}?[A-Za-z])(?=[\w./-]{0,40}?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b"
+)
 _REFERENCE = re.compile(
     r"\b(?:sections?|chapters?|pages?|figs?\.?|figures?|tables?|steps?|appendix|article|eq\.?"
-    r"|equations?|version|release|§)\s*\d+(?:\.\d+)*(?:\s*[–-]\s*\d+)?|\[[\d,;\s–-]+\]|\d+(?:\.\d+){2,}"
+    r"|equations?|version|release|§)\s*\d+(?:\.\d+)*(?:\s*[–-]\s*\d+)?|\[[\d,;\s–-]++\]|(?<![\d.])\d++(?:\.\d++){2,}"
     r"|^\s*\d+(?:\.\d+)*[.)]\s",
     re.IGNORECASE,
 )

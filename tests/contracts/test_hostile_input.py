@@ -64,7 +64,9 @@ def sample(schema: dict[str, Any], document: dict[str, Any], name: str = "") -> 
         return sample(schema["anyOf"][0], document, name)
     match schema.get("type"):
         case "object":
-            return {key: sample(each, document, key) for key, each in schema["properties"].items()}
+            fields = schema.get("properties", {"x": schema.get("additionalProperties")})
+            fields = {key: one if isinstance(one, dict) else {} for key, one in fields.items()}
+            return {key: sample(one, document, key) for key, one in fields.items()}
         case "array":
             return [sample(schema["items"], document)]
         case "integer" | "number":

@@ -72,6 +72,7 @@ def test_every_address_is_listed(document: dict[str, dict[str, dict[str, object]
 def _placeholder(found: re.Match[str]) -> str:
     names = {
         "kb": "KB",
+        "system": "NAME",
         "store": "KB",
         "version": "HASH",
         "build": "HASH",

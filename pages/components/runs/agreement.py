@@ -62,7 +62,7 @@ def takeaway(parity: RunParity) -> str:
     """The strip in one sentence, or two where questions are left out."""
     total = len(parity.questions)
     if parity.equal == total:
-        sentence = f"Both runs returned the same {parity.k} passages on {_all(total)}."
+        sentence = f"Both runs returned the same {counted(parity.k, 'passage')} on {_all(total)}."
     else:
         sentence = (
             f"The runs share {parity.overlap:.0%} of the first {parity.k} passages, and "

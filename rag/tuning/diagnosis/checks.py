@@ -8,6 +8,7 @@ import numpy as np
 
 from rag.answering.assessing.editions import are_editions, order_of
 from rag.documents.garbled import broken_characters, unknown_words
+from rag.evaluation.intervals import signed
 from rag.lexical.languages import language_name, likeliest
 from rag.retrieval.filters import describe_filters
 from rag.tuning.diagnosis.case import Case
@@ -79,7 +80,7 @@ def cut_apart(case: Case) -> Finding | None:
     message = (
         f"The label is split over {len(parts)} passages, with at most "
         f"{most / (end - start):.0%} in one. In one passage its cosine is {together:.3f} instead "
-        f"of {apart:.3f}, with {more:+d} words of the question."
+        f"of {apart:.3f}, with {signed(more, 0)} words of the question."
     )
     return Finding("cut", message, {"together": together, "apart": apart, "words": float(more)})
 
