@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from rag.errors import NotFound
 from rag.storage import leases, passage_edits
 from rag.storage.rows import listable, read, values
-from rag.storage.tables import chunk, document, document_part, indexed, knowledge_base
+from rag.storage.tables import build, chunk, document, document_part, indexed, knowledge_base
 from rag.types import Document, Heading, Page, Table
 
 _PART = 1 << 20  # characters of a document in one row
@@ -286,10 +286,16 @@ def exists(connection: Connection, base_id: int, document_id: str) -> str | None
 def uncut(connection: Connection, base_id: int, document_id: str) -> list[bytes]:
     """Deletes the passages of a document in every build, and notes in which version of the base.
 
+    Passages that other systems returned stay: their places are in the text, which stays too.
+
     Returns the hashes of their texts. Call it after ``bases.touch``; every build then lacks the
     document.
     """
-    mine = (chunk.c.base_id == base_id) & (chunk.c.document_id == document_id)
+    mine = (
+        (chunk.c.base_id == base_id)
+        & (chunk.c.document_id == document_id)
+        & chunk.c.cut_id.in_(select(build.c.cut_id).where(build.c.base_id == base_id))
+    )
     hashes = list(connection.execute(select(chunk.c.text_hash).distinct().where(mine)).scalars())
     connection.execute(delete(chunk).where(mine))
     marks = (indexed.c.base_id == base_id) & (indexed.c.document_id == document_id)

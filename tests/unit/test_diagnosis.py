@@ -11,6 +11,7 @@ import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.tuning.diagnosis.diagnosis import Diagnosis
+from rag.tuning.diagnosis.fixes import changes_for
 from tests.workspaces import QUICK, add, workspace_at
 
 WORDS = QUICK.with_fields(
@@ -123,3 +124,17 @@ def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(
     assert (fix.tuning, fix.tuning_gain, fix.comparison.difference) == (8, 1.0, 1.0)
     assert (fix.comparison.won, fix.comparison.lost, len(fix.rescued)) == (8, 0, 8)
     assert fix.comparison.verdict == "better"
+
+
+def test_changes_are_within_the_bounds_of_their_fields() -> None:
+    strict = QUICK.with_fields({"search.threshold": 0.95, "search.candidates": 500})
+    assert {"search.threshold": 1.05} not in changes_for("answered", strict, 0.95)
+    candidates = [
+        change["search.candidates"]
+        for change in changes_for("not_found", strict, 0.95)
+        if "search.candidates" in change
+    ]
+    assert candidates == []
+    assert {"search.candidates": 300} in changes_for("not_found", QUICK, None)
+    long = QUICK.with_fields({"answer.context_tokens": 900_000})
+    assert changes_for("budget", long, None) == []

@@ -153,3 +153,14 @@ def test_a_system_that_failed_on_a_question_is_not_what_others_are_placed_by(
     board = {row.run.id: row for row in base.runs.leaderboard(SET)}
     assert (board[own.id].place, board[own.id].differs) == (1, ())
     assert (board[flaky.id].place, board[flaky.id].differs) == (None, ("questions",))
+
+
+def test_an_edit_of_passages_leaves_those_that_a_system_returned(base: KnowledgeBase) -> None:
+    own = base.evaluator.evaluate(SET, WORDS, CUTOFFS).run
+    run = run_of_system(base)
+    before = [passage.chunk for passage in base.rankings.side_by_side(run.id, own.id, "q2").after]
+    for document in base.documents.documents(WORDS.index):
+        base.passage_edits.add(document.id, "exclude", (0, 20))
+    after = [passage.chunk for passage in base.rankings.side_by_side(run.id, own.id, "q2").after]
+    assert None not in before
+    assert after == before

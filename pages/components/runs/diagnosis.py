@@ -46,7 +46,8 @@ def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> 
     diagnosis = base.diagnoses.result(chosen.name)
     if diagnosis is None:
         return
-    if not base.diagnoses.is_current(diagnosis, recipe):
+    current = base.diagnoses.is_current(diagnosis, recipe)
+    if not current:
         st.warning(
             "The recipe, the questions or the documents changed since this diagnosis. Find the "
             "causes again to update it.",
@@ -55,7 +56,7 @@ def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> 
     st.markdown(f"**{diagnosis.headline}**{_most_frequent(diagnosis)}")
     if diagnosis.questions:
         _causes(diagnosis)
-        _fixes(base, chosen, diagnosis)
+        _fixes(base, chosen, diagnosis, recipe if current else None)
         _questions(diagnosis)
 
 
@@ -98,7 +99,9 @@ def _causes(diagnosis: Diagnosis) -> None:
     )
 
 
-def _fixes(base: KnowledgeBase, chosen: QuestionSet, diagnosis: Diagnosis) -> None:
+def _fixes(
+    base: KnowledgeBase, chosen: QuestionSet, diagnosis: Diagnosis, recipe: Recipe | None
+) -> None:
     trials = diagnosis.trials
     st.header("Fixes", divider="gray")
     if trials.note or not trials.fixes:
@@ -109,45 +112,52 @@ def _fixes(base: KnowledgeBase, chosen: QuestionSet, diagnosis: Diagnosis) -> No
         "the held-out questions. The gain is net: it includes the questions that lose."
     )
     for number, fix in enumerate(trials.fixes):
-        _fix(base, chosen, diagnosis, fix, number)
+        with st.container(border=True):
+            _fix(diagnosis, fix)
+            if recipe is not None:
+                _use(base, chosen, fix, recipe, number)
+            _tested(diagnosis, fix)
     if trials.without_gain:
         titles = ", ".join(CAUSES[cause].title.lower() for cause in trials.without_gain)
         st.caption(f"No change that was tried gains against: {titles}.")
 
 
-def _fix(
-    base: KnowledgeBase, chosen: QuestionSet, diagnosis: Diagnosis, fix: Fix, number: int
-) -> None:
+def _fix(diagnosis: Diagnosis, fix: Fix) -> None:
     comparison = fix.comparison
     label, colour, icon = VERDICT_BADGES[comparison.verdict]
-    recipe = diagnosis.recipe.with_fields(fix.changes)
-    with st.container(border=True):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.badge(label, color=colour, icon=icon)
-            st.markdown(f"**{_changes(diagnosis.recipe, fix.changes)}**")
-        causes = ", ".join(CAUSES[cause].title.lower() for cause in fix.causes)
-        gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
-        st.markdown(
-            f"{gain} on held-out questions: {counted(comparison.won, 'question')} better, "
-            f"{comparison.lost:,} worse, {comparison.tied:,} the same. Against: {causes}."
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(label, color=colour, icon=icon)
+        st.markdown(f"**{_changes(diagnosis.recipe, fix.changes)}**")
+    causes = ", ".join(CAUSES[cause].title.lower() for cause in fix.causes)
+    gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
+    st.markdown(
+        f"{gain} on held-out questions: {counted(comparison.won, 'question')} better, "
+        f"{comparison.lost:,} worse, {comparison.tied:,} the same. Against: {causes}."
+    )
+
+
+def _use(base: KnowledgeBase, chosen: QuestionSet, fix: Fix, recipe: Recipe, number: int) -> None:
+    """Buttons that change the visitor's recipe by a fix, and leave its other fields alone."""
+    with st.container(horizontal=True, gap="small"):
+        apply = partial(working_recipe.change, base, fix.changes)
+        help_text = working_recipe.UNTIL_SAVED
+        action_button("Apply", f"metrics_fix_{number}", "check", apply, help=help_text)
+        run = partial(base.evaluations.start, chosen.name, recipe.with_fields(fix.changes))
+        options = offered(
+            base, "evaluations.start", help="Evaluates the changed recipe and keeps the run."
         )
-        with st.container(horizontal=True, gap="small"):
-            apply = partial(working_recipe.replace, base, recipe)
-            help_text = working_recipe.UNTIL_SAVED
-            action_button("Apply", f"metrics_fix_{number}", "check", apply, help=help_text)
-            run = partial(base.evaluations.start, chosen.name, recipe)
-            options = offered(
-                base, "evaluations.start", help="Evaluates the changed recipe and keeps the run."
+        action_button("Evaluate", f"metrics_fix_run_{number}", "play_arrow", run, **options)
+
+
+def _tested(diagnosis: Diagnosis, fix: Fix) -> None:
+    with st.expander("How it was tested", icon=":material/science:"):
+        st.markdown(
+            plain(
+                f"{fix.comparison.sentence} On the tuning questions, the best of "
+                f"{counted(fix.tried, 'change')} gained {signed(fix.tuning_gain)}."
             )
-            action_button("Evaluate", f"metrics_fix_run_{number}", "play_arrow", run, **options)
-        with st.expander("How it was tested", icon=":material/science:"):
-            st.markdown(
-                plain(
-                    f"{comparison.sentence} On the tuning questions, the best of "
-                    f"{counted(fix.tried, 'change')} gained {signed(fix.tuning_gain)}."
-                )
-            )
-            _moved(diagnosis, fix)
+        )
+        _moved(diagnosis, fix)
 
 
 def _moved(diagnosis: Diagnosis, fix: Fix) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rag.errors import NotFound
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, SearchQuery, Selection, Timeline, gather, select
 from rag.retrieval.candidate_generation import FullRankings, true_rank
@@ -162,6 +163,13 @@ class Case:
             )
             if key in passages
         ]
+
+    def document_of(self, key: int) -> str:
+        """The name of a passage's document; raises NotFound if it went away meanwhile."""
+        passages = self.corpus.lookup([key])
+        if key not in passages:
+            raise NotFound("A document changed during the diagnosis.", "Find the causes again.")
+        return passages[key][1]
 
     def enters(self, **fields: Any) -> bool:
         """Whether the same candidates, cut with other search fields, have the passage in."""

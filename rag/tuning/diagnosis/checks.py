@@ -132,12 +132,15 @@ def refused(case: Case) -> Finding | None:
     topic = case.searched.candidates.topic
     if not len(case.searched.selection.refused) or topic is None:
         return None
-    if not case.enters(refuse="off", threshold=None):
-        return None
+    without = "refusals"
+    if not case.enters(refuse="off"):
+        without = "refusals and the threshold"
+        if not case.enters(refuse="off", threshold=None):
+            return None
     limit = topic.limit(case.search.refuse) or 0.0
     message = (
         f"The question was refused as off-topic: probability {topic.probability:.3f}, the limit "
-        f"is {limit:.3f}. Without refusals it is among the results."
+        f"is {limit:.3f}. Without {without} it is among the results."
     )
     return Finding("refused", message, {"probability": topic.probability, "limit": limit})
 
@@ -164,7 +167,7 @@ def a_duplicate(case: Case) -> Finding | None:
     if double is None or not case.enters(duplicates=None):
         return None
     key = int(case.searched.candidates.keys[double.of])
-    name = case.corpus.lookup([key])[key][1]
+    name = case.document_of(key)
     message = f"It was dropped as a copy of a passage of {name} (cosine {double.cosine:.3f})."
     return Finding("duplicates", message, {"cosine": double.cosine})
 
@@ -193,7 +196,7 @@ def over_budget(case: Case) -> Finding | None:
 
 def superseded_above(case: Case) -> Finding | None:
     """Older editions of the document rank higher, and without them the passage ranks better."""
-    mine = case.corpus.lookup([case.chunk.key])[case.chunk.key][1]
+    mine = case.document_of(case.chunk.key)
     older = [
         hit
         for hit in case.above

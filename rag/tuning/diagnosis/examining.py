@@ -10,6 +10,7 @@ import numpy as np
 from rag.errors import NotFound
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.relevance import judged_by_document
+from rag.evaluation.report.words import counted
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
@@ -79,7 +80,10 @@ class Examination:
             return FailedQuestion(question.id, question.text, score, finding)
         rankings = Rankings.of(question, self.source.queries[number], self._setting)
         key = self._nearest(question, searched, rankings, keys)
-        chunk, name = self._setting.corpus.lookup([key])[key]
+        looked_up = self._setting.corpus.lookup([key])
+        if key not in looked_up:
+            raise NotFound("A document changed during the diagnosis.", "Find the causes again.")
+        chunk, name = looked_up[key]
         case = Case(question, self._setting, searched, rankings, chunk, _label(question, chunk))
         return FailedQuestion(
             question.id, question.text, score, cause_of(case), chunk.id, name, chunk.page
@@ -90,8 +94,8 @@ class Examination:
         relevance = float(selection.relevance[searched.shown].max())
         figures = {"relevance": relevance, "results": float(len(searched.shown))}
         message = (
-            f"The documents do not answer it, and {len(searched.shown)} passages come back, the "
-            f"most relevant with {relevance:.3f}."
+            "The documents do not answer it, and the search returns "
+            f"{counted(len(searched.shown), 'passage')}, the most relevant with {relevance:.3f}."
         )
         if candidates.topic is not None:
             figures["probability"] = candidates.topic.probability

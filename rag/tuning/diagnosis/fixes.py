@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from rag.errors import InvalidInput, InvalidRecipe
 from rag.evaluation.comparison import Comparison, Figures, compare_table
 from rag.evaluation.splits import Split
 from rag.recipe import Recipe
@@ -61,8 +63,17 @@ class Trials:
 
 def changes_for(cause: Cause, recipe: Recipe, threshold: float | None) -> list[Changes]:
     """The changes of the recipe that may help against a cause and that change something."""
-    proposals = _proposals(cause, recipe, threshold)
-    return [change for change in proposals if recipe.with_fields(change) != recipe]
+    return [
+        change for change in _proposals(cause, recipe, threshold) if _changes_it(recipe, change)
+    ]
+
+
+def _changes_it(recipe: Recipe, change: Changes) -> bool:
+    """Whether a change is within the bounds of its fields, and makes another recipe."""
+    try:
+        return recipe.with_fields(change) != recipe
+    except InvalidRecipe:
+        return False
 
 
 def metric_depth(recipe: Recipe) -> int:
@@ -101,13 +112,18 @@ def measure_changes(
     proposals: Mapping[Cause, Sequence[Changes]],
     on_progress: ProgressCallback,
 ) -> dict[str, Floats]:
-    """The score of every question with each change, shape (questions,), by what names it."""
+    """The score of every question with each change, shape (questions,), by what names it.
+
+    Changes that the calibration of the recipe excludes are left out.
+    """
     recipe, k = examination.recipe, metric_depth(examination.recipe)
     distinct = {key_of(change): change for changes in proposals.values() for change in changes}
     measured = dict[str, Floats]()
     for done, (key, change) in enumerate(distinct.items()):
         on_progress(done, len(distinct))
-        measured[key] = _measured(services, base_id, examination, recipe.with_fields(change), k)
+        changed = recipe.with_fields(change)
+        with suppress(InvalidInput):  # a calibration is for one set of fields
+            measured[key] = _measured(services, base_id, examination, changed, k)
     return measured
 
 
@@ -124,7 +140,8 @@ def chosen(
     tuning, held_out = np.isin(ids, parts.tuning), np.isin(ids, parts.held_out)
     best: dict[str, tuple[Changes, list[Cause], int]] = {}
     without = []
-    for cause, changes in proposals.items():
+    for cause, proposed_changes in proposals.items():
+        changes = [one for one in proposed_changes if key_of(one) in measured]
         gains = [float((measured[key_of(one)] - base)[tuning].mean()) for one in changes]
         if not gains or max(gains) <= _LEAST_GAIN:
             without += [cause] if gains else []
@@ -196,6 +213,7 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
             yield {"search.rerank_depth": min(200, 2 * search.rerank_depth)}
         case "refused":
             yield {"search.refuse": "off"}
+            yield {"search.refuse": "off", "search.threshold": None}
         case "answered":
             yield {"search.refuse": "auto"}
             least = threshold or 0.2
@@ -218,7 +236,8 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
             yield from _weights(recipe, (0.1, 0.2, 0.3))
             yield {"search.mode": "dense"}
         case "not_found":
-            yield {"search.candidates": min(MOST_CANDIDATES, 3 * search.candidates)}
+            most = max(search.candidates, MOST_CANDIDATES)
+            yield {"search.candidates": min(most, 3 * search.candidates)}
             yield {"search.prefix": True}
             yield {"search.fuzzy": True}
             yield {"search.feedback": 3, "search.feedback_terms": 10}

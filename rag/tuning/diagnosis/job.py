@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from rag.errors import NotFound
 from rag.evaluation.report import FailureNote
-from rag.evaluation.report.words import setting
+from rag.evaluation.report.words import counted, setting
 from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
@@ -112,4 +112,5 @@ def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
 
     outcome = diagnosed(services, job.base_id, str(job.payload["set"]), recipe, on_progress)
     reporter.result = _STORED.dump_python(outcome, mode="json")
-    return f"{outcome.headline} {len(outcome.trials.fixes)} fixes gain on the tuning questions."
+    helped = counted(len(outcome.trials.fixes), "change")
+    return f"{outcome.headline} {helped} helped on the tuning questions."
