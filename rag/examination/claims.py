@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 
 from rag.answering.rows import rows_within
@@ -159,11 +160,17 @@ def figures_of(text: str) -> frozenset[tuple[str, str]]:
 def value_of(number: str) -> str:
     """Return a number as it compares: ``1,200.50`` is ``1200.5``."""
     plain = re.sub(r"[, \u00a0\u202f](?=\d{3}(?!\d))", "", number).replace(",", ".")
-    return f"{float(plain):g}" if len(plain) < 16 else plain
+    exact = f"{Decimal(plain):f}"
+    return exact.rstrip("0").rstrip(".") if "." in exact else exact
 
 
 @lru_cache(maxsize=65536)
 def words_of(text: str) -> frozenset[str]:
+    """Return the stems of a sentence or a cell, as ``stems_of`` does; they come again and again."""
+    return stems_of(text)
+
+
+def stems_of(text: str) -> frozenset[str]:
     """Return the stems of the words of a text that are neither numbers nor function words."""
     plain = _CODE.sub(" ", text)
     return frozenset(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rag.answering.assessing.editions import order_of
 from rag.documents.garbled import broken_characters
@@ -13,7 +15,7 @@ from rag.examination.findings import Difference, DocumentFinding, FindingPlace
 from rag.types import Document
 
 SURE = 0.6
-"""The least confidence, of 100, with which a reader has to recognise a page."""
+"""The least confidence, from 0 to 1, with which a reader has to recognise a page."""
 
 
 def examine(documents: Sequence[Document]) -> list[DocumentFinding]:
@@ -34,8 +36,17 @@ def examine(documents: Sequence[Document]) -> list[DocumentFinding]:
     for pair in alike:
         findings.append(_resemblance(documents, pair, apart))
     findings.extend(_unreadable(documents))
+    findings = list(_numbered(findings))
     order = ("contradiction", "editions", "copies", "unreadable")
     return sorted(findings, key=lambda one: (order.index(one.kind), -one.confidence, one.summary))
+
+
+def _numbered(findings: Sequence[DocumentFinding]) -> Iterator[DocumentFinding]:
+    """Yield the findings, those with the same texts under numbers of their own."""
+    counts = Counter[str]()
+    for finding in findings:
+        yield replace(finding, number=counts[finding.id])
+        counts[finding.id] += 1
 
 
 def _contradiction(documents: Sequence[Document], pair: Contradiction) -> DocumentFinding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -46,7 +45,8 @@ class DocumentFinding:
 
     ``places`` are one for an unreadable page, and two for all other kinds, the newest edition
     first. ``in_force`` is the id of the document that the names say is the newest, "" if they do
-    not tell. ``differences`` are those between two editions.
+    not tell. ``differences`` are those between two editions. ``number`` tells findings apart whose
+    texts are the same, from 0.
     """
 
     kind: FindingKind
@@ -55,13 +55,16 @@ class DocumentFinding:
     confidence: float
     in_force: str = ""
     differences: tuple[Difference, ...] = ()
+    number: int = 0
 
     @property
     def id(self) -> str:
         """A name that stays as long as the texts of the finding stay."""
-        texts: Sequence[str] = [
+        texts = [
             part
             for place in self.places
-            for part in (place.document, place.text, "" if place.text else place.document_id)
+            for part in (place.document, place.text or place.document_id, place.value)
         ]
+        if self.number:
+            texts = [*texts, str(self.number)]
         return hashlib.sha256(repr((self.kind, *texts)).encode()).hexdigest()[:16]

@@ -24,6 +24,7 @@ ANSWERS = "Please note: meals with customers get reimbursed up to {} EUR for eac
         ("between 2 and 8 °C", {("2", "°c"), ("8", "°c")}),
         ("by 30 June 2026, or June 30", {("2026-06-30", "date"), ("-06-30", "date")}),
         ("€45, or 1,200.50 EUR", {("45", "eur"), ("1200.5", "eur")}),
+        ("1,234,567 EUR or 1,234,568 EUR", {("1234567", "eur"), ("1234568", "eur")}),
         ("three people, see section 4.2 on page 7 of 2024", {("3", "people")}),
         ("message CV-118 in the 48th edition", set()),
     ],
@@ -77,6 +78,12 @@ def test_broken_characters_are_unreadable() -> None:
     assert (finding.kind, finding.places[0].document) == ("unreadable", "scan.md")
 
 
+def test_findings_with_the_same_texts_have_ids_of_their_own() -> None:
+    twice = f"{ANSWERS.format(60)}\n\nDinner.\n\n{ANSWERS.format(60)}"
+    findings = examine([_document("faq.md", twice), _document("rules.md", MEALS, 45)])
+    assert len({finding.id for finding in findings}) == len(findings)
+
+
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
     workspace = workspace_at(home)
@@ -104,6 +111,15 @@ def test_a_finding_is_settled_until_it_is_reopened(base: KnowledgeBase) -> None:
     assert base.examinations.examine().open == (finding,)
     with pytest.raises(NotFound):
         base.examinations.reopen(finding.id)
+
+
+def test_a_second_decision_excludes_nothing(base: KnowledgeBase) -> None:
+    """Else both texts were left out when two people keep different documents."""
+    (finding,) = base.examinations.examine().open
+    base.examinations.settle(finding.id, "keep", "rules.md")
+    with pytest.raises(InvalidInput, match="settled already"):
+        base.examinations.settle(finding.id, "keep", "faq.md")
+    assert base.passage_edits.of("rules.md") == []
 
 
 @pytest.mark.parametrize(

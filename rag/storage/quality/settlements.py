@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Column, Connection, DateTime, String, Table, delete, insert, select
 
+from rag.errors import InvalidInput
+from rag.storage import bases
 from rag.storage.tables import base_id as owner
 from rag.storage.tables import metadata
 
@@ -36,8 +38,10 @@ class SettlementRow:
 def settle(
     connection: Connection, base_id: int, finding: str, decision: str, document: str, reason: str
 ) -> None:
-    """Store a decision in place of an earlier one."""
-    reopen(connection, base_id, finding)
+    """Store a decision. Raises InvalidInput for a finding that is settled already."""
+    bases.hold(connection, base_id)
+    if finding in by_finding(connection, base_id):
+        raise InvalidInput("This finding is settled already.", "Reopen it first.")
     row = {"base_id": base_id, "finding": finding, "decision": decision, "document": document}
     row |= {"reason": reason, "settled": datetime.now(UTC)}
     connection.execute(insert(settlement).values(row))
