@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from rag.documents.passage_edits import PassageEdits
 from rag.errors import InvalidInput, NotFound
-from rag.examination.examining import examine
+from rag.examination.coverage import DEPTH, RunReach, hubs, unanswered, unreached
+from rag.examination.examining import by_kind, examine
 from rag.examination.findings import DocumentFinding, FindingPlace
 from rag.input_rules import storable
 from rag.operation import ALL, operation
-from rag.storage import Database, documents
+from rag.results import Run
+from rag.runs.sized_cache import SizedCache
+from rag.storage import Connection, Database, bases, builds, documents, labels, passages, runs
+from rag.storage.conversations import Scope, feedback
 from rag.storage.quality import settlements
 from rag.storage.quality.settlements import SettlementRow
-from rag.types import Document
 
 SettlementDecision = Literal["keep", "both", "ignore"]
 LONGEST_REASON = 500
+MOST_QUESTIONS = 2000
+"""Newest questions of chats that are looked at."""
+
+_texts = SizedCache[list[DocumentFinding]](20_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +40,25 @@ class Examination:
 class Examinations:
     """Examines the documents of one knowledge base."""
 
-    def __init__(self, database: Database, base_id: int, edits: PassageEdits) -> None:
+    def __init__(self, database: Database, scope: Scope, edits: PassageEdits) -> None:
         self._database = database
-        self._base_id = base_id
+        self._scope = scope
+        self._base_id = scope.base_id
         self._edits = edits
 
     @operation("viewer")
     def examine(self) -> Examination:
-        """Examine all documents. A settled finding is open again when one of its texts changes."""
-        texts = self._documents()
+        """Examine all documents, and what questions reach of them.
+
+        A settled finding is open again when one of its texts changes. Of the questions of chats,
+        the visitor's own ones are looked at.
+        """
         with self._database.read() as connection:
+            count = documents.count(connection, self._base_id)
             decisions = settlements.by_finding(connection, self._base_id)
-        findings = examine(texts)
+        findings = self._findings()
         return Examination(
-            len(texts),
+            count,
             tuple(finding for finding in findings if finding.id not in decisions),
             tuple(
                 (finding, decisions[finding.id]) for finding in findings if finding.id in decisions
@@ -80,35 +92,101 @@ class Examinations:
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def reopen(self, finding_id: str) -> None:
-        """Undo a decision. Excluded text stays excluded until its edit is removed.
+        """Undo a decision, and remove the exclusions of text that came with it.
 
         Raises NotFound.
         """
+        with self._database.read() as connection:
+            settled = settlements.by_finding(connection, self._base_id).get(finding_id)
+        if settled is None:
+            raise NotFound("This finding is not settled.", "Examine the documents again.")
+        if settled.decision == "keep":
+            for finding in self._findings():
+                if finding.id == finding_id:
+                    self._include_others(finding, settled.document)
         with self._database.write() as connection:
-            if not settlements.reopen(connection, self._base_id, finding_id):
-                raise NotFound("This finding is not settled.", "Examine the documents again.")
+            settlements.reopen(connection, self._base_id, finding_id)
 
     def _exclude_others(self, finding: DocumentFinding, kept: FindingPlace) -> None:
         for place in finding.places:
-            edits = [stored.edit for stored in self._edits.of(place.document_id)]
-            span = place.start, place.end
+            span = self._visible(place)
             done = any(
-                edit.kind == "exclude" and edit.start <= span[0] and edit.end >= span[1]
-                for edit in edits
+                stored.kind == "exclude" and stored.start <= span[0] and stored.end >= span[1]
+                for stored in self._edits.of(place.document_id)
             )
             if place != kept and not done:
                 self._edits.add(place.document_id, "exclude", span)
 
+    def _include_others(self, finding: DocumentFinding, kept: str) -> None:
+        for place in finding.places:
+            for stored in self._edits.of(place.document_id):
+                same = stored.kind == "exclude" and (stored.start, stored.end)
+                if place.document != kept and same == self._visible(place):
+                    self._edits.remove(stored.id)
+
+    def _visible(self, place: FindingPlace) -> tuple[int, int]:
+        """Return the span of a place without white space at its ends, as edits have it."""
+        with self._database.read() as connection:
+            where = place.document_id, place.start, place.end
+            words = documents.stretch(connection, self._base_id, *where)
+        start = place.start + len(words) - len(words.lstrip())
+        return start, start + len(words.strip())
+
     def _finding(self, finding_id: str) -> DocumentFinding:
-        for finding in examine(self._documents()):
+        for finding in self._findings():
             if finding.id == finding_id:
                 return finding
         raise NotFound("No finding has this id.", "Examine the documents again.")
 
-    def _documents(self) -> Sequence[Document]:
+    def _findings(self) -> list[DocumentFinding]:
         with self._database.read() as connection:
-            rows = documents.list_documents(connection, self._base_id)
-            return [documents.get(connection, self._base_id, row.id) for row in rows]
+            found = [*self._of_texts(connection), *self._of_questions(connection)]
+        return sorted(found, key=by_kind)
+
+    def _of_texts(self, connection: Connection) -> Sequence[DocumentFinding]:
+        """Return the findings of the texts alone, which are dear, and stay while the texts stay."""
+        base_id = self._base_id
+        ids = documents.ids_by_name(connection, base_id)
+        version = bases.version(connection, base_id)
+
+        def read() -> list[DocumentFinding]:
+            return examine([documents.get(connection, base_id, ids[name]) for name in sorted(ids)])
+
+        key = str(connection.engine.url), base_id, version, *sorted(ids.items())
+        return _texts.get(key, read)
+
+    def _of_questions(self, connection: Connection) -> Iterator[DocumentFinding]:
+        base_id = self._base_id
+        rows = documents.list_documents(connection, base_id)
+        newest = (_reach(connection, base_id, run) for run in _newest(connection, base_id))
+        measured = [reach for reach in newest if reach.in_documents]
+        if measured:
+            labelled = labels.labelled_documents(connection, base_id)
+            yield from unreached(rows, measured, labelled)
+            yield from hubs(measured[0], {row.id: row.name for row in rows})
+        yield from unanswered(feedback.chat_questions(connection, self._scope, MOST_QUESTIONS))
+
+
+def _newest(connection: Connection, base_id: int) -> list[Run]:
+    """Return the newest run of each question set, the newest first.
+
+    Other systems and recipes with a filter do not say what is reached here.
+    """
+    newest: dict[str, Run] = {}
+    for run in runs.list_runs(connection, base_id):
+        if run.recipe and not run.filter_digest:
+            newest.setdefault(run.question_set, run)
+    return list(newest.values())
+
+
+def _reach(connection: Connection, base_id: int, run: Run) -> RunReach:
+    results = runs.results(connection, run.id, DEPTH)
+    rankings = [[(name, grade) for name, _, grade in result.ranking] for result in results]
+    ids = {name for ranking in rankings for name, _ in ranking}
+    stored = passages.passages_by_id(connection, base_id, run.cut, ids)
+    cut = builds.cut_id(connection, base_id, run.cut)
+    counts = {} if cut is None else passages.counts(connection, base_id, cut)
+    return RunReach(run.created, rankings, stored, counts)
 
 
 def _kept(finding: DocumentFinding, document: str) -> FindingPlace:

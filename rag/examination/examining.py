@@ -11,11 +11,17 @@ from rag.documents.garbled import broken_characters
 from rag.examination.claims import Claim, claims_of
 from rag.examination.contradictions import Contradiction, contradictions
 from rag.examination.copies import Resemblance, resemblances
-from rag.examination.findings import Difference, DocumentFinding, FindingPlace
+from rag.examination.findings import KIND_TITLES, Difference, DocumentFinding, FindingPlace
 from rag.types import Document
 
 SURE = 0.6
 """The least confidence, from 0 to 1, with which a reader has to recognise a page."""
+_ORDER = list(KIND_TITLES)
+
+
+def by_kind(finding: DocumentFinding) -> tuple[int, float, str]:
+    """Return the key by which findings are sorted: by kind, the surest first."""
+    return _ORDER.index(finding.kind), -finding.confidence, finding.summary
 
 
 def examine(documents: Sequence[Document]) -> list[DocumentFinding]:
@@ -36,9 +42,7 @@ def examine(documents: Sequence[Document]) -> list[DocumentFinding]:
     for pair in alike:
         findings.append(_resemblance(documents, pair, apart))
     findings.extend(_unreadable(documents))
-    findings = list(_numbered(findings))
-    order = ("contradiction", "editions", "copies", "unreadable")
-    return sorted(findings, key=lambda one: (order.index(one.kind), -one.confidence, one.summary))
+    return sorted(_numbered(findings), key=by_kind)
 
 
 def _numbered(findings: Sequence[DocumentFinding]) -> Iterator[DocumentFinding]:

@@ -6,13 +6,19 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
-FindingKind = Literal["contradiction", "editions", "copies", "unreadable"]
+FindingKind = Literal[
+    "contradiction", "editions", "copies", "hub", "unanswered", "unreached", "unreadable"
+]
 KIND_TITLES: dict[FindingKind, str] = {
     "contradiction": "Contradiction",
     "editions": "Editions of one document",
     "copies": "Copies",
     "unreadable": "Unreadable page",
+    "hub": "Passage that answers everything",
+    "unanswered": "Question without an answer",
+    "unreached": "Document that no question reaches",
 }
+"""Titles by kind, in the order in which findings are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +49,10 @@ class Difference:
 class DocumentFinding:
     """One finding; ``confidence`` is from 0 to 1.
 
-    ``places`` are one for an unreadable page, and two for all other kinds, the newest edition
-    first. ``in_force`` is the id of the document that the names say is the newest, "" if they do
-    not tell. ``differences`` are those between two editions. ``number`` tells findings apart whose
+    ``places`` are two for contradictions, editions (the newest first) and copies, none for a
+    question without an answer, and one for all other kinds. ``in_force`` is the id of the document
+    that the names say is the newest, "" if they do not tell. ``differences`` are those between two
+    editions. ``question`` was asked in a chat. ``number`` tells findings apart whose
     texts are the same, from 0.
     """
 
@@ -56,6 +63,7 @@ class DocumentFinding:
     in_force: str = ""
     differences: tuple[Difference, ...] = ()
     number: int = 0
+    question: str = ""
 
     @property
     def id(self) -> str:
@@ -67,4 +75,6 @@ class DocumentFinding:
         ]
         if self.number:
             texts = [*texts, str(self.number)]
+        if self.question:
+            texts = [*texts, self.question]
         return hashlib.sha256(repr((self.kind, *texts)).encode()).hexdigest()[:16]

@@ -45,6 +45,7 @@ class DocumentFindingData(Schema):
     places: list[FindingPlaceData]
     in_force: str
     differences: list[DifferenceData]
+    question: str
     settlement: SettlementData | None = None
 
 

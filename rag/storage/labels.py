@@ -75,6 +75,18 @@ def of_set(connection: Connection, set_id: int) -> dict[str, list[Label]]:
     return by_question
 
 
+def labelled_documents(connection: Connection, base_id: int) -> set[str]:
+    """Return the ids of the documents in which a question of any set has a relevant label."""
+    statement = (
+        select(evidence.c.document_id)
+        .join(question_set, question_set.c.id == evidence.c.set_id)
+        .where(question_set.c.base_id == base_id, evidence.c.grade > 0)
+        .where(evidence.c.document_id.is_not(None))
+        .distinct()
+    )
+    return set(connection.execute(statement).scalars())
+
+
 def lost(connection: Connection, base_id: int, set_id: int) -> list[tuple[str, Label]]:
     """(question id, label) of accepted questions where no present document holds the label."""
     of_question = (question.c.set_id == evidence.c.set_id) & (

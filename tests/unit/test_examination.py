@@ -120,6 +120,49 @@ def test_a_second_decision_excludes_nothing(base: KnowledgeBase) -> None:
     with pytest.raises(InvalidInput, match="settled already"):
         base.examinations.settle(finding.id, "keep", "faq.md")
     assert base.passage_edits.of("rules.md") == []
+WASHING = (
+    "Wash the filter with warm water, and dry it in the shade. Then grease the seal a little, "
+    "close the lid, and turn the valve until it clicks twice.\n\n{}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kept", "other"),
+    [("editions", "wash-2026.md", "wash-2023.md"), ("copies", "wash.md", "rinse.md")],
+)
+def test_a_whole_edition_or_copy_is_excluded_until_its_finding_is_reopened(
+    home: Path, kind: str, kept: str, other: str
+) -> None:
+    workspace = workspace_at(home)
+    base = workspace.create("washing", QUICK)
+    files = {kept: WASHING.format("Repeat it monthly."), other: WASHING.format("Repeat it yearly.")}
+    add(workspace, base, files)
+    before, passages = base.examinations.examine().open, _passages(base)
+    (finding,) = before
+    assert finding.kind == kind
+    for _ in range(2):
+        base.examinations.settle(finding.id, "keep", kept)
+        assert base.examinations.examine().open == ()
+        assert _passages(base) == {kept: passages[kept], other: []}
+        base.examinations.reopen(finding.id)
+        assert base.examinations.examine().open == before
+        assert _passages(base) == passages
+        assert base.passage_edits.of(other) == []
+
+
+def test_reopening_leaves_exclusions_that_were_there_before(base: KnowledgeBase) -> None:
+    (finding,) = base.examinations.examine().open
+    whole = base.passage_edits.add("faq.md", "exclude", (0, len(ANSWERS) - 1))
+    base.examinations.settle(finding.id, "keep", "rules.md")
+    base.examinations.reopen(finding.id)
+    assert [edit.id for edit in base.passage_edits.of("faq.md")] == [whole]
+
+
+def _passages(base: KnowledgeBase) -> dict[str, list[str]]:
+    """The texts of the passages of all documents, by name."""
+    index = base.recipe().index
+    rows = base.documents.documents(index)
+    return {row.name: [one.text for one in base.documents.chunks(row.id, index)] for row in rows}
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ EXAMPLE = {
             "places": [_ONE, _OTHER],
             "in_force": "",
             "differences": [],
+            "question": "",
             "settlement": None,
         }
     ],
@@ -57,7 +58,7 @@ class SettleRequest(Body):
 @examination.get(_EXAMINATION, **needs("read", 404, example=EXAMPLE))
 @dear
 def get_examination(base: Base) -> ExaminationData:
-    """Examine all documents; return open findings first, then settled ones."""
+    """Examine all documents, and what questions reach; return open findings first, then settled."""
     return examination_data(base.examinations.examine())
 
 
@@ -70,7 +71,8 @@ def settle_finding(base: Base, finding: Finding, body: SettleRequest) -> Respons
 
 
 @examination.delete(f"{_EXAMINATION}/{{finding}}", **needs("write", 404, status_code=204))
+@dear
 def reopen_finding(base: Base, finding: Finding) -> Response:
-    """Undo a decision about a finding."""
+    """Undo a decision about a finding, with the exclusions that came with it."""
     base.examinations.reopen(finding)
     return Response(status_code=204)

@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Iterator
 
 from rag import (
+    EVERYBODY,
+    KIND_TITLES,
     DocumentFindingData,
     ExaminationData,
     InvalidInput,
@@ -21,8 +23,8 @@ _SHOWN = 5
 
 
 def examine(args: argparse.Namespace) -> Output:
-    """Find contradictions, editions, copies and unreadable pages among the documents."""
-    base = inputs.workspace(args).base(args.kb)
+    """Find what contradicts, is there twice, is not readable, or is not reached by questions."""
+    base = inputs.workspace(args).base(args.kb, EVERYBODY)
     if args.settle:
         _settle(base, args)
     elif args.keep or args.both_right or args.ignore or args.reopen:
@@ -53,9 +55,13 @@ def _lines(data: ExaminationData) -> Iterator[str]:
         f"{counted(data.documents, 'document')}: {counted(len(opened), 'open finding')}, "
         f"{settled} settled"
     )
-    for finding in opened:
-        yield f"\n{finding.id}  {finding.summary}"
-        yield from _evidence(finding)
+    for kind, title in KIND_TITLES.items():
+        of_kind = [finding for finding in opened if finding.kind == kind]
+        if of_kind:
+            yield f"\n{title} ({len(of_kind)})"
+        for finding in of_kind:
+            yield f"{finding.id}  {finding.summary}"
+            yield from _evidence(finding)
 
 
 def _evidence(finding: DocumentFindingData) -> Iterator[str]:

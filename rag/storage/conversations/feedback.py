@@ -38,6 +38,18 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatQuestion:
+    """A question of a chat, as it can be understood without the conversation.
+
+    ``flagged`` says that the answer is refused or doubtful, and that no review settled it.
+    """
+
+    question: str
+    status: str
+    flagged: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FeedbackFigures:
     """Counts of turns: ended, thumbs, refusals, those with a sentence that its sources do not bear
     out, those that led to a further question, those of which a citation was opened, those that wait
@@ -60,6 +72,20 @@ def waiting(connection: Connection, scope: Scope, limit: int) -> list[Feedback]:
     """Turns with a thumb down, refused, doubtful, or with an unsupported sentence, that no review
     settled; newest first."""
     return _rows(connection, scope, _waits(), limit)
+
+
+def chat_questions(connection: Connection, scope: Scope, limit: int) -> list[ChatQuestion]:
+    """Return the visitor's own questions that documents should answer, newest first."""
+    flagged = and_(turn.c.review == "", or_(REFUSED, DOUBTFUL))
+    ended = turn.c.status.in_(("complete", "refused")) & (turn.c.mode != "general")
+    rows = connection.execute(
+        select(turn.c.question, turn.c.rewritten, turn.c.status, flagged.label("flagged"))
+        .join(conversation, conversation.c.id == turn.c.conversation_id)
+        .where(scope.condition, ended)
+        .order_by(turn.c.id.desc())
+        .limit(limit)
+    )
+    return [ChatQuestion(row.rewritten or row.question, row.status, row.flagged) for row in rows]
 
 
 def list_feedback(connection: Connection, scope: Scope, limit: int | None = None) -> list[Feedback]:

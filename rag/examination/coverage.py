@@ -1,0 +1,131 @@
+"""Findings on what questions reach: documents, passages, and questions without an answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import prod
+
+from rag.examination.findings import DocumentFinding, FindingPlace
+from rag.storage.conversations.feedback import ChatQuestion
+from rag.storage.documents import DocumentRow
+from rag.types import Chunk
+
+DEPTH = 10
+"""First results of a question that are looked at."""
+UNLIKELY = 0.05
+"""A document is unreached only if chance alone leaves it out more rarely."""
+LEAST_QUESTIONS = 20
+"""With fewer questions, a run says nothing about passages that are everywhere."""
+HUB_SHARE = 0.1
+"""The least share of questions that have a hub among their first results."""
+HUB_FACTOR = 5
+"""A hub is so many times as frequent as by chance, or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReach:
+    """The first results of a run: (passage or document id, grade) by question.
+
+    ``passages`` are those of the rankings that are stored, by id. ``in_documents`` is the number of
+    passages by document, in the whole index.
+    """
+
+    created: datetime
+    rankings: Sequence[Sequence[tuple[str, int]]]
+    passages: Mapping[str, Chunk]
+    in_documents: Mapping[str, int]
+
+    def documents(self, ranking: Sequence[tuple[str, int]]) -> set[str]:
+        """Return the ids of the documents of a ranking."""
+        return {
+            chunk.document_id if (chunk := self.passages.get(name)) else name for name, _ in ranking
+        }
+
+
+def unreached(
+    documents: Sequence[DocumentRow], runs: Sequence[RunReach], labelled: Collection[str]
+) -> Iterator[DocumentFinding]:
+    """Yield the documents that are in no label and among the first results of no question.
+
+    Rankings that are older than a document say nothing about it, and one without passages cannot be
+    reached. With few questions, chance leaves documents out too: those are not shown.
+    """
+    reached = set(labelled)
+    chances = []
+    for run in runs:
+        by_question = [run.documents(ranking) for ranking in run.rankings]
+        reached.update(*by_question)
+        total = max(len(run.in_documents), 1)
+        chances.append(prod(max(0.0, 1 - len(names) / total) for names in by_question))
+    for document in documents:
+        since = [number for number, run in enumerate(runs) if document.added <= run.created]
+        chance = prod(chances[number] for number in since)
+        questions = sum(len(runs[number].rankings) for number in since)
+        indexed = all(runs[number].in_documents.get(document.id) for number in since)
+        if document.id in reached or not questions or not indexed or chance > UNLIKELY:
+            continue
+        yield DocumentFinding(
+            "unreached",
+            f"{document.name} is among the first {DEPTH} results of none of {questions:,} "
+            f"questions, and no label is in it.",
+            (FindingPlace(document.id, document.name, 0, document.characters, None, ""),),
+            round(1 - chance, 2),
+        )
+
+
+def hubs(run: RunReach, names: Mapping[str, str]) -> Iterator[DocumentFinding]:
+    """Yield the passages that are among the first results of unusually many questions.
+
+    Questions that a passage is labelled for do not count. ``names`` are those of documents, by id.
+    """
+    questions, passages = len(run.rankings), sum(run.in_documents.values())
+    if questions < LEAST_QUESTIONS or not passages:
+        return
+    results = sum(name in run.passages for ranking in run.rankings for name, _ in ranking)
+    expected = results / questions / passages
+    counts = Counter(
+        name
+        for ranking in run.rankings
+        for name, grade in ranking
+        if grade <= 0 and name in run.passages
+    )
+    for name, count in counts.most_common():
+        share, chunk = count / questions, run.passages[name]
+        if share < max(HUB_SHARE, HUB_FACTOR * expected):
+            return
+        where = names.get(chunk.document_id)
+        if where is None:
+            continue
+        text = " ".join(chunk.text.split())
+        yield DocumentFinding(
+            "hub",
+            f"A passage of {where} is among the first {DEPTH} results of {count:,} of "
+            f"{questions:,} questions ({share:.0%}) that it is not labelled for. By chance, that "
+            f"would be {expected:.1%}.",
+            (FindingPlace(chunk.document_id, where, chunk.start, chunk.end, chunk.page, text),),
+            round(1 - expected / share, 2),
+        )
+
+
+def unanswered(asked: Sequence[ChatQuestion]) -> Iterator[DocumentFinding]:
+    """Yield the questions of chats, newest first, whose newest answer is refused or doubtful."""
+    by_words: dict[str, list[ChatQuestion]] = {}
+    for each in asked:
+        by_words.setdefault(" ".join(each.question.split()).casefold(), []).append(each)
+    for same in by_words.values():
+        newest = same[0]
+        if not newest.flagged:
+            continue
+        outcome = "refused" if newest.status == "refused" else "doubtful"
+        flagged = sum(each.flagged for each in same)
+        times = f" {flagged} of {len(same)} answers were refused or doubtful." * (len(same) > 1)
+        yield DocumentFinding(
+            "unanswered",
+            f"No document answers “{newest.question}”: the answer in the chat is {outcome}.{times}",
+            (),
+            round(flagged / len(same), 2),
+            question=newest.question,
+        )

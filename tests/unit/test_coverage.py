@@ -1,0 +1,140 @@
+"""What questions reach: documents, passages that answer everything, and questions of chats."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from rag import EVERYBODY, KnowledgeBase, SessionOwner, Workspace
+from rag.examination.coverage import RunReach, hubs, unanswered, unreached
+from rag.storage.conversations.feedback import ChatQuestion
+from rag.storage.documents import DocumentRow
+from rag.types import Answer, AnswerStatus, Chunk, Trace
+from tests.runs import SET, WORDS, handbook
+from tests.workspaces import QUICK, add
+
+MEASURED = datetime(2026, 3, 1, tzinfo=UTC)
+IDS = [f"{number:064x}" for number in range(20)]
+ANN = SessionOwner("ann", ("ann",))
+
+
+def _rows(added: datetime = MEASURED) -> list[DocumentRow]:
+    return [
+        DocumentRow(key, f"{number}.md", "", "text/markdown", 100, 0, added, (), "")
+        for number, key in enumerate(IDS)
+    ]
+
+
+def _reach(rankings: Sequence[Sequence[int]], grade: int = 0) -> RunReach:
+    """A run over documents with ten passages each; rankings are the numbers of documents."""
+    stored = {f"{n:016x}": Chunk(n, IDS[n], 0, 9, f"Passage {n}", 0) for n in range(len(IDS))}
+    by_question = [[(f"{n:016x}", grade) for n in ranking] for ranking in rankings]
+    return RunReach(MEASURED, by_question, stored, dict.fromkeys(IDS, 10))
+
+
+def test_documents_that_no_ranking_and_no_label_has_are_unreached() -> None:
+    run = _reach([range(9), range(9, 18)] * 5)
+    (finding,) = unreached(_rows(), [run], {IDS[18]})
+    assert [place.document for place in finding.places] == ["19.md"]
+    assert "results of none of 10 questions" in finding.summary
+    assert finding.confidence == 1.0  # by chance .55 ** 10
+
+
+def test_few_questions_and_older_rankings_leave_nothing_unreached() -> None:
+    run = _reach([range(9), range(9, 18)] * 5)
+    assert list(unreached(_rows(), [_reach([range(9)])], ())) == []  # by chance .55
+    assert list(unreached(_rows(MEASURED + timedelta(days=1)), [run], ())) == []
+    assert list(unreached(_rows(), [replace(run, in_documents={IDS[0]: 1})], ())) == []
+
+
+def test_rankings_of_documents_reach_them() -> None:
+    run = replace(_reach([]), rankings=[[(key, 0) for key in IDS[:10]]] * 9)
+    assert len(list(unreached(_rows(), [run], ()))) == 10
+
+
+def test_a_hub_is_among_the_first_results_of_many_questions() -> None:
+    run = _reach([[0, 1 + number % 19] for number in range(40)])
+    (finding,) = hubs(run, {IDS[0]: "cover.md"})
+    assert finding.places[0].text == "Passage 0"
+    assert "40 of 40 questions (100%)" in finding.summary
+    assert "By chance, that would be 1.0%." in finding.summary
+    assert finding.confidence == 0.99
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        _reach([[0]] * 40, grade=1),  # the labels say that it answers them
+        _reach([[0]] * 19),  # few questions
+        replace(_reach([[0]] * 40), in_documents={IDS[0]: 2}),  # by chance in half of them
+        _reach([[0]] * 3 + [[]] * 37),
+    ],
+)
+def test_what_is_relevant_rare_or_expected_is_no_hub(run: RunReach) -> None:
+    assert list(hubs(run, {IDS[0]: "cover.md"})) == []
+
+
+def test_the_newest_answer_decides_whether_a_question_has_none() -> None:
+    asked = [
+        ChatQuestion("Who pays lunch?", "complete", flagged=False),
+        ChatQuestion("May I  bring a dog?", "complete", flagged=True),
+        ChatQuestion("may I bring a dog?", "refused", flagged=True),
+        ChatQuestion("Who pays lunch?", "refused", flagged=True),
+    ]
+    (finding,) = unanswered(asked)
+    assert finding.summary == (
+        "No document answers “May I  bring a dog?”: the answer in the chat is doubtful. "
+        "2 of 2 answers were refused or doubtful."
+    )
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return handbook(home)[0]
+
+
+def _asked(base: KnowledgeBase, question: str, status: AnswerStatus = "refused") -> int:
+    turn = base.conversations.ask(base.conversations.open(None), question, QUICK)
+    trace = Trace(question, QUICK.hash, 3, None, (), (), 0.5)
+    base.conversations.conclude(turn, Answer("", (), trace, "quotes", status))
+    return turn
+
+
+def test_unanswered_questions_are_those_of_the_visitor(workspace: Workspace) -> None:
+    base, hers = workspace.base("handbook"), workspace.base("handbook", ANN)
+    _asked(base, "Who pays lunch?")
+    _asked(base, "Who pays dinner?", "complete")
+    turn = _asked(hers, "May I bring a dog?")
+    for visitor, expected in ((base, ["Who pays lunch?"]), (hers, ["May I bring a dog?"])):
+        assert [each.question for each in visitor.examinations.examine().open] == expected
+    everything = workspace.base("handbook", EVERYBODY).examinations
+    assert len(everything.examine().open) == 2
+    hers.reviews.dismiss(turn)
+    assert hers.examinations.examine().open == ()
+    (finding,) = base.examinations.examine().open
+    base.examinations.settle(finding.id, "ignore")
+    assert base.examinations.examine().open == ()
+
+
+def test_the_newest_run_says_what_is_reached(workspace: Workspace) -> None:
+    base = workspace.base("handbook")
+    add(workspace, base, {"zebra.txt": "Zebras graze at dawn near the northern river."})
+    assert base.examinations.examine().open == ()  # nothing is measured
+    quote = [{"document": "pump.txt", "quote": "when its bearing is dry"}]
+    questions = "\n".join(
+        json.dumps({"id": f"p{number}", "text": f"Why noise {number}?", "evidence": quote})
+        for number in range(20)
+    )
+    base.exchange.import_file("noises", "noises.jsonl", questions)
+    base.evaluator.evaluate("noises", WORDS, (1,))
+    findings = base.examinations.examine().open
+    assert [(each.kind, each.places[0].document) for each in findings if each.places] == [
+        ("unreached", "zebra.txt")
+    ]
+    assert base.evaluator.evaluate(SET, WORDS, (1,)).run.id == base.runs.list_all()[0].id
+    assert len(base.examinations.examine().open) == 1
