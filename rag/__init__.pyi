@@ -103,6 +103,7 @@ from .examination.examinations import SettlementDecision as SettlementDecision
 from .examination.findings import KIND_TITLES as KIND_TITLES
 from .examination.findings import Difference as Difference
 from .examination.findings import DocumentFinding as DocumentFinding
+from .examination.findings import FindingKind as FindingKind
 from .examination.findings import FindingPlace as FindingPlace
 from .explanation.attribution import Attribution as Attribution
 from .explanation.attribution import TextPart as TextPart
@@ -256,6 +257,7 @@ from .storage.labels import FROM_USERS as FROM_USERS
 from .storage.labels import Label as Label
 from .storage.passage_edits import StoredEdit as StoredEdit
 from .storage.quality.answers import RunAnswer as RunAnswer
+from .storage.quality.settlements import SettlementRow as SettlementRow
 from .storage.questions import KeptVersion as KeptVersion
 from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet

@@ -1,1 +1,1 @@
-"""The examination of documents: editions, copies, contradictions and pages that nobody can read."""
+"""The examination of documents: what contradicts, repeats, cannot be read or is not reached."""

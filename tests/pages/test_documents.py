@@ -8,10 +8,11 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Expander
 
 from pages.components.source.passages import segments, windows
-from rag import Chunk, Workspace, readers
+from rag import Answer, Chunk, Workspace, readers
 from rag.documents.ingestion import Ingestion
+from rag.types import Trace
 from tests.pages.conftest import DOCUMENTS, RECIPE, fill
-from tests.workspaces import add
+from tests.workspaces import QUICK, add
 
 OpenPage = Callable[..., AppTest]
 
@@ -338,10 +339,18 @@ def test_a_contradiction_is_shown_and_settled(filled: Workspace, open_page: Open
     base = filled.base("notes")
     meat = "Each grey cat gets fresh meat in the morning, weighed: {} g"
     add(filled, base, {"one.txt": meat.format(200), "two.txt": meat.format(300)})
+    turn = base.conversations.ask(base.conversations.open(None), "Do cats swim?", QUICK)
+    trace = Trace("Do cats swim?", QUICK.hash, 3, None, (), (), 0.5)
+    base.conversations.conclude(turn, Answer("", (), trace, "quotes", "refused"))
     app = open_page("upload.py")
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
     assert any("states 200 g" in each.value for each in app.markdown)
+    assert not any("Do cats swim" in each.value for each in app.markdown)
+    kind = f"examination_kind_{base.id}"
+    app.button_group(key=kind).set_value("unanswered").run()
+    assert any("Do cats swim" in each.value for each in app.markdown)
+    app.button_group(key=kind).set_value("contradiction").run()
     finding = base.examinations.examine().open[0]
     app.button(f"examination_ignore_{finding.id}").click().run()
     assert not app.exception

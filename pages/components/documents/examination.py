@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
+from typing import TypeVar
 
 import streamlit as st
 
@@ -11,21 +13,44 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
+from pages.components.shell.wording import clipped
 from rag import (
     KIND_TITLES,
     DocumentFinding,
-    Examination,
+    FindingKind,
     FindingPlace,
     KnowledgeBase,
+    SettlementRow,
     counted,
 )
 
+Item = TypeVar("Item")
+
 _SHOWN = 10
-_ICONS = {
+_LONGEST = 400  # characters of a passage
+_ICONS: dict[FindingKind, str] = {
     "contradiction": ":material/difference:",
     "editions": ":material/history:",
     "copies": ":material/file_copy:",
     "unreadable": ":material/broken_image:",
+    "hub": ":material/hub:",
+    "unanswered": ":material/help:",
+    "unreached": ":material/visibility_off:",
+}
+_LABELS: dict[FindingKind, str] = {
+    "contradiction": "Contradictions",
+    "editions": "Editions",
+    "copies": "Copies",
+    "unreadable": "Unreadable pages",
+    "hub": "Answers everything",
+    "unanswered": "Without an answer",
+    "unreached": "Never reached",
+}
+_ADVICE: dict[FindingKind, str] = {
+    "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
+    "unanswered": "Add a document that answers the question. The finding goes when the question is "
+    "asked again and answered. Questions of other visitors are not shown.",
+    "unreached": "Add questions about such a document, or remove it if nobody needs it.",
 }
 
 
@@ -43,12 +68,14 @@ def examination_view(base: KnowledgeBase) -> None:
 
 
 def _findings(base: KnowledgeBase) -> None:
-    examination = _examined(base)
+    with st.spinner("Comparing the documents"):
+        examination = base.examinations.examine()
     opened = examination.open
     if not opened:
         st.markdown(
             f"No open finding in {counted(examination.documents, 'document')}: no contradictions, "
-            "editions, copies or unreadable pages."
+            "editions, copies or unreadable pages, and nothing that the last evaluation or the "
+            "chat shows."
         )
     else:
         st.caption(
@@ -56,20 +83,52 @@ def _findings(base: KnowledgeBase) -> None:
             f"{counted(examination.documents, 'document')}, the surest first. A settled finding "
             "comes back only if one of its texts changes."
         )
-    for finding in opened[:_SHOWN]:
-        _finding(base, finding)
-    if len(opened) > _SHOWN:
-        st.caption(f"Settle these to see {counted(len(opened) - _SHOWN, 'more finding')}.")
+        _open_findings(base, opened)
     if examination.settled:
-        st.markdown("**Settled**")
-    for finding, row in examination.settled[:_SHOWN]:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            kept = f"kept {row.document}" if row.document else row.reason or "ignored"
-            st.caption(plain(f"{finding.summary} Decision: {kept}."), width="stretch")
-            reopen = partial(_forget_and, base, base.examinations.reopen)
-            options = offered(base, "examinations.reopen")
-            key = f"examination_reopen_{finding.id}"
-            action_button("Reopen", key, "undo", reopen, finding.id, **options)
+        with st.expander(f"{len(examination.settled)} settled"):
+            for finding, row in _page(examination.settled, f"examination_settled_{base.id}"):
+                _settled(base, finding, row)
+
+
+def _open_findings(base: KnowledgeBase, opened: Sequence[DocumentFinding]) -> None:
+    """Draw the findings of one kind, a page of them."""
+    counts = Counter(finding.kind for finding in opened)
+    kinds = [kind for kind in KIND_TITLES if counts[kind]]
+    kind = kinds[0]
+    if len(kinds) > 1:
+        kind = st.pills(
+            "Kind of finding",
+            kinds,
+            default=kind,
+            required=True,
+            format_func=lambda one: f"{_LABELS[one]} ({counts[one]})",
+            key=f"examination_kind_{base.id}",
+            label_visibility="collapsed",
+        )
+    kind = kind if counts[kind] else kinds[0]  # the last one of the chosen kind was settled
+    if advice := _ADVICE.get(kind):
+        st.caption(advice)
+    of_kind = [finding for finding in opened if finding.kind == kind]
+    for finding in _page(of_kind, f"examination_{kind}_{base.id}"):
+        _finding(base, finding)
+
+
+def _page(items: Sequence[Item], key: str) -> Sequence[Item]:
+    """Return the items of the page that is chosen above them."""
+    pages = -(-len(items) // _SHOWN)
+    number = 1
+    if pages > 1:
+        number = min(st.pagination(pages, key=f"{key}_{pages}") or 1, pages)
+    return items[(number - 1) * _SHOWN : number * _SHOWN]
+
+
+def _settled(base: KnowledgeBase, finding: DocumentFinding, row: SettlementRow) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        kept = f"kept {row.document}" if row.document else row.reason or "ignored"
+        st.caption(plain(f"{finding.summary} Decision: {kept}."), width="stretch")
+        options = offered(base, "examinations.reopen")
+        key, reopen = f"examination_reopen_{finding.id}", base.examinations.reopen
+        action_button("Reopen", key, "undo", reopen, finding.id, **options)
 
 
 def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
@@ -90,12 +149,12 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
                     hide_index=True,
                     alt="Figures that differ between two editions, with their sentences.",
                 )
-        elif finding.places[0].text:
+        elif any(place.text for place in finding.places):
             for column, place in zip(st.columns(len(finding.places)), finding.places, strict=True):
                 with column:
                     page = f", page {place.page}" if place.page is not None else ""
                     st.caption(plain(place.document + page))
-                    st.markdown(f"> {plain(place.text)}")
+                    st.markdown(f"> {plain(clipped(place.text, _LONGEST))}")
         _decisions(base, finding)
 
 
@@ -106,7 +165,7 @@ def _words(finding: DocumentFinding, one: FindingPlace, other: FindingPlace, at:
 
 def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
     options = offered(base, "examinations.settle")
-    settle = partial(_forget_and, base, base.examinations.settle, finding.id)
+    settle = partial(base.examinations.settle, finding.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(finding.places) > 1:
             for place in finding.places:
@@ -118,24 +177,11 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
                 both = partial(settle, "both", "", why)
                 key = f"examination_both_{finding.id}"
                 action_button("Settle", key, "done_all", both, **options)
+        if finding.kind == "hub":
+            place = finding.places[0]
+            span = place.start, place.end
+            exclude = partial(base.passage_edits.add, place.document_id, "exclude", span)
+            key = f"examination_exclude_{finding.id}"
+            action_button("Exclude", key, "block", exclude, **offered(base, "passage_edits.add"))
         key = f"examination_ignore_{finding.id}"
         action_button("Ignore", key, "visibility_off", partial(settle, "ignore"), **options)
-
-
-def _examined(base: KnowledgeBase) -> Examination:
-    """The examination of the present documents, kept until they change or a finding is settled."""
-    key, version = _kept(base), base.version()
-    kept: tuple[int, Examination] | None = st.session_state.get(key)
-    if kept is None or kept[0] != version:
-        with st.spinner("Comparing the documents"):
-            kept = st.session_state[key] = version, base.examinations.examine()
-    return kept[1]
-
-
-def _forget_and(base: KnowledgeBase, act: Callable[..., None], *arguments: str) -> None:
-    st.session_state.pop(_kept(base), None)
-    act(*arguments)
-
-
-def _kept(base: KnowledgeBase) -> str:
-    return f"documents_examined_{base.id}"
