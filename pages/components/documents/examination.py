@@ -28,6 +28,7 @@ Item = TypeVar("Item")
 
 _SHOWN = 10
 _LONGEST = 400  # characters of a passage
+_WORDS = st.column_config.TextColumn(width="medium")
 _ICONS: dict[FindingKind, str] = {
     "contradiction": ":material/difference:",
     "editions": ":material/history:",
@@ -138,17 +139,7 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
         )
         if finding.differences:
             with st.expander(counted(len(finding.differences), "difference")):
-                st.dataframe(
-                    [
-                        {
-                            finding.places[0].document: _words(finding, one.one, one.other, 0),
-                            finding.places[1].document: _words(finding, one.one, one.other, 1),
-                        }
-                        for one in finding.differences
-                    ],
-                    hide_index=True,
-                    alt="Figures that differ between two editions, with their sentences.",
-                )
+                _differences(finding)
         elif any(place.text for place in finding.places):
             for column, place in zip(st.columns(len(finding.places)), finding.places, strict=True):
                 with column:
@@ -158,9 +149,31 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
         _decisions(base, finding)
 
 
-def _words(finding: DocumentFinding, one: FindingPlace, other: FindingPlace, at: int) -> str:
-    """The words of a difference that are in the document of one column."""
-    return one.text if one.document_id == finding.places[at].document_id else other.text
+def _differences(finding: DocumentFinding) -> None:
+    """Draw a table of the figures that differ, the edition that is shown first on the left."""
+    new, old = (place.document for place in finding.places)
+    rows = []
+    for difference in finding.differences:
+        pair = difference.one, difference.other
+        first, second = pair if pair[0].document == new else pair[::-1]
+        rows.append(
+            {
+                f"Words of {new}": _words(first),
+                new: first.value,
+                old: second.value,
+                f"Words of {old}": _words(second),
+            }
+        )
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_config={f"Words of {name}": _WORDS for name in (new, old)},
+        alt="Figures that differ between two editions, with their words.",
+    )
+
+
+def _words(place: FindingPlace) -> str:
+    return f"{place.text} (page {place.page})" if place.page is not None else place.text
 
 
 def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
