@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from rag.documents.passage_edits import PassageEdits
-from rag.errors import InvalidInput, NotFound
+from rag.errors import InvalidInput, NotFound, TouchstoneError
 from rag.examination.coverage import DEPTH, RunReach, hubs, unanswered, unreached
 from rag.examination.examining import by_kind, examine
 from rag.examination.findings import DocumentFinding, FindingPlace
@@ -80,15 +80,22 @@ class Examinations:
         if decision not in get_args(SettlementDecision):
             raise InvalidInput(f"No decision is called {decision!r}.", "Use keep, both or ignore.")
         if len(reason) > LONGEST_REASON:
-            raise InvalidInput(f"A reason has at most {LONGEST_REASON} characters.")
+            raise InvalidInput(
+                f"A reason has at most {LONGEST_REASON} characters.", "Shorten the reason."
+            )
         if decision == "both" and not reason:
             raise InvalidInput("A reason is missing.", "Say why both are right.")
         kept = _kept(finding, document) if decision == "keep" else None
-        if kept is not None:
-            self._exclude_others(finding, kept)
-        with self._database.write() as connection:
-            name = "" if kept is None else kept.document
+        name = "" if kept is None else kept.document
+        with self._database.write() as connection:  # first, so that no two exclude at once
             settlements.settle(connection, self._base_id, finding.id, decision, name, reason)
+        if kept is not None:
+            try:
+                self._exclude_others(finding, kept)
+            except TouchstoneError:
+                with self._database.write() as connection:
+                    settlements.reopen(connection, self._base_id, finding.id)
+                raise
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def reopen(self, finding_id: str) -> None:

@@ -120,6 +120,8 @@ def test_a_second_decision_excludes_nothing(base: KnowledgeBase) -> None:
     with pytest.raises(InvalidInput, match="settled already"):
         base.examinations.settle(finding.id, "keep", "faq.md")
     assert base.passage_edits.of("rules.md") == []
+
+
 WASHING = (
     "Wash the filter with warm water, and dry it in the shade. Then grease the seal a little, "
     "close the lid, and turn the valve until it clicks twice.\n\n{}\n"
