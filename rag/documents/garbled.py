@@ -7,6 +7,8 @@ import unicodedata
 
 from rag.lexical import LexicalIndex
 
+SURE = 60.0
+"""Percent: a page that text recognition is less sure of counts as unreadable."""
 _FEWEST = 8  # words: of fewer, shares say nothing
 _BROKEN = 0.03  # share of characters
 _APART = 0.5  # share of words of one letter
@@ -35,8 +37,8 @@ def unknown_words(text: str, lexical: LexicalIndex) -> str:
         return ""
     frequencies = {word: lexical.frequencies(word, fuzzy=False, prefix=False) for word in words}
     unknown = [word for word, counts in frequencies.items() if max(counts.values(), default=0) <= 1]
-    known_terms = [word for word, counts in frequencies.items() if counts]
-    if len(known_terms) < _FEWEST or len(unknown) <= _UNKNOWN * len(words):
+    indexed = [word for word, counts in frequencies.items() if counts]
+    if len(indexed) < _FEWEST or len(unknown) <= _UNKNOWN * len(words):
         return ""
     shown = ", ".join(sorted(unknown)[:3])
     return f"no other passage has {len(unknown)} of its {len(words)} words, such as {shown}"

@@ -55,10 +55,10 @@ def contradictions(
         likeness = _likeness(one, other, weights)
         if likeness < ALIKE:
             continue
-        found = Contradiction(one, other, values, likeness)
+        pair = Contradiction(one, other, values, likeness)
         key = id(one), other.document
         if key not in best or likeness > best[key].likeness:
-            best[key] = found
+            best[key] = pair
     yield from _mutual(best)
 
 

@@ -147,8 +147,8 @@ class Examinations:
 
     def _findings(self) -> list[DocumentFinding]:
         with self._database.read() as connection:
-            found = [*self._of_texts(connection), *self._of_questions(connection)]
-        return sorted(found, key=by_kind)
+            findings = [*self._of_texts(connection), *self._of_questions(connection)]
+        return sorted(findings, key=by_kind)
 
     def _of_texts(self, connection: Connection) -> Sequence[DocumentFinding]:
         """Return the findings of the texts alone, which are dear, and stay while the texts stay."""

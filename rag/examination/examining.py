@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rag.answering.assessing.editions import order_of
-from rag.documents.garbled import broken_characters
+from rag.documents.garbled import SURE, broken_characters
 from rag.examination.claims import Claim, claims_of
 from rag.examination.contradictions import Contradiction, contradictions
 from rag.examination.copies import Resemblance, resemblances
 from rag.examination.findings import KIND_TITLES, Difference, DocumentFinding, FindingPlace
 from rag.types import Document
 
-SURE = 0.6
-"""The least confidence, from 0 to 1, with which a reader has to recognise a page."""
 _ORDER = list(KIND_TITLES)
 
 
@@ -114,7 +112,7 @@ def _unreadable(documents: Sequence[Document]) -> Iterator[DocumentFinding]:
         pages = [(page.start, page.end, page.confidence) for page in document.pages]
         for start, end, confidence in pages or [(0, len(document.text), None)]:
             sign = broken_characters(document.text[start:end])
-            if not sign and confidence is not None and confidence < 100 * SURE:
+            if not sign and confidence is not None and confidence < SURE:
                 sign = f"its words were recognised with a confidence of {confidence:.0f} of 100"
             if sign:
                 where = place(document, start, min(end, start + 200))

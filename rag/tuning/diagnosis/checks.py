@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rag.answering.assessing.editions import are_editions, order_of
-from rag.documents.garbled import broken_characters, unknown_words
+from rag.documents.garbled import SURE, broken_characters, unknown_words
 from rag.evaluation.intervals import signed
 from rag.lexical.languages import language_name, likeliest
 from rag.retrieval.filters import describe_filters
@@ -17,7 +17,6 @@ from rag.tuning.diagnosis.sameness import on_one_matter, says_the_same
 
 Check = Callable[[Case], Finding | None]
 
-_UNSURE = 60.0  # percent: what the recognition of text calls itself sure of
 _LANGUAGE = 0.5  # probability of a guess from a question
 _WRITTEN = 0.9  # the same from a passage, which is longer; unreadable text has less
 _WHOLE = 0.75  # share of a label in one passage
@@ -41,7 +40,7 @@ def misread(case: Case) -> Finding | None:
     """The text of the label is unreadable."""
     sign = broken_characters(case.labelled_text)
     page = next((p for p in case.document.pages if p.number == case.chunk.page), None)
-    if not sign and page is not None and page.confidence is not None and page.confidence < _UNSURE:
+    if not sign and page is not None and page.confidence is not None and page.confidence < SURE:
         sign = f"text recognition is {page.confidence:.0f} % sure of the page"
     lacking, asked = case.figures.lacking, case.corpus.lexical.terms(case.question.text)
     if not sign and 2 * len(lacking) > len(asked) and not _language_differs(case):

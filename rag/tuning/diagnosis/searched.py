@@ -43,8 +43,8 @@ def search_all(
     gathered = source.by_question(search, on_progress)
     calibration = source.calibration if search.relevance == "probability" else None
     chosen = list[tuple[Candidates, Nearness, Selection]]()
-    for candidates, known in gathered:
-        nearness = known or source.nearness(candidates.keys)
+    for candidates, cached in gathered:
+        nearness = cached or source.nearness(candidates.keys)
         chosen.append(
             (
                 candidates,
