@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import InvalidInput, TouchstoneError
+from rag.input_rules import storable
 from rag.results import SystemSource
 from rag.systems.formats.shapes import result_of, results_of
 from rag.systems.returned import Returned
@@ -86,7 +87,7 @@ def ask_callable(
         try:
             retrievals.append(_retrieval(call(question.text), question))
         except Exception as error:
-            errors[question.id] = f"{type(error).__name__}: {error}"[:500]
+            errors[question.id] = storable(f"{type(error).__name__}: {error}")[:500]
     if questions and not retrievals:
         raise FailedRetrieval(
             f"The retriever failed for all {len(questions):,} questions. "

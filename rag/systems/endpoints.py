@@ -53,10 +53,9 @@ def _results(system: HttpSystem, data: bytes) -> list[ReturnedText]:
         ) from error
     items = compiled(system.results or "@")(answer)
     if not isinstance(items, list):
-        fields = (
-            f" It has: {', '.join(map(str, answer))[:200]}." if isinstance(answer, dict) else ""
-        )
-        fields += _reason(answer)
+        fields = ""
+        if isinstance(answer, dict):
+            fields = f" It has: {storable(', '.join(answer))[:200]}.{_reason(answer)}"
         where = f"at “{system.results}”" if system.results else "at its top"
         raise ProviderMisbehaved(
             f"The {system.label} answered without a list of results {where}.{fields}",
@@ -66,10 +65,8 @@ def _results(system: HttpSystem, data: bytes) -> list[ReturnedText]:
     return [read(item) for item in items[: system.most]]
 
 
-def _reason(answer: Any) -> str:
+def _reason(answer: Mapping[str, Any]) -> str:
     """The reason of an answer that is an error: products answer some of these with status 200."""
-    if not isinstance(answer, dict):
-        return ""
     error = answer.get("error")
     message = answer.get("message") or (error.get("message") if isinstance(error, dict) else error)
     return f" It says: {storable(message)[:200]}" if isinstance(message, str) else ""

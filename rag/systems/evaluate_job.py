@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from rag.errors import Cancelled, ProviderUnavailable, TouchstoneError
+from rag.input_rules import storable
 from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import ALL, operation
 from rag.results import SystemSource
@@ -58,7 +59,12 @@ class SystemEvaluations:
             "definition": stored.definition.model_dump(mode="json"),
             "cutoffs": list(cutoffs),
         }
-        about = {"set": set_name, "system": name, "hash": stored.hash}
+        about = {
+            "set": set_name,
+            "system": name,
+            "hash": stored.hash,
+            "cutoffs": " ".join(map(str, cutoffs)),
+        }
         title = f"Evaluating {name} on {set_name}"
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
@@ -93,6 +99,7 @@ class SystemEvaluations:
                 stored.definition,
                 cutoffs,
                 on_progress,
+                on_progress,
             )
 
         demands = set_name, least, baseline_id, tolerance
@@ -108,8 +115,12 @@ def evaluate_system(services: Services, job: JobRow, reporter: Reporter) -> str:
     if stored:
         return f"Run {run_id} is stored."
 
-    def on_progress(done: int, total: int) -> None:
-        reporter.report(done, total, f"{done:,} of {total:,} questions")
+    # Half of the work is to ask, the other half to locate what came back.
+    def on_asked(done: int, total: int) -> None:
+        reporter.report(done, 2 * total, f"{done:,} of {total:,} questions asked")
+
+    def on_located(done: int, total: int) -> None:
+        reporter.report(total + done, 2 * total, f"{done:,} of {total:,} questions located")
 
     named = payload["system"]
     evaluation = measured(
@@ -119,7 +130,8 @@ def evaluate_system(services: Services, job: JobRow, reporter: Reporter) -> str:
         SystemSource("http", str(named["name"]), str(named["hash"]), int(named["version"])),
         HttpSystem.parse(payload["definition"]),
         [int(k) for k in payload["cutoffs"]],
-        on_progress,
+        on_asked,
+        on_located,
         run_id,
     )
     system = evaluation.run.system
@@ -135,21 +147,26 @@ def measured(
     source: SystemSource,
     system: HttpSystem,
     cutoffs: Sequence[int],
-    on_progress: ProgressCallback,
+    on_asked: ProgressCallback,
+    on_located: ProgressCallback,
     run_id: str | None = None,
 ) -> Evaluation:
-    """Ask a system the questions of a set, and store the run. Raises FailedRetrieval."""
+    """Ask a system the questions of a set, locate what it returned, and store the run.
+
+    Raises FailedRetrieval, and what ``on_asked`` and ``on_located`` raise.
+    """
     started, system_runs = time.perf_counter(), SystemRuns(services, base_id)
 
     def asking(question: str) -> Returned:
         return ask_once(services, system, question)
 
-    asked = ask_all(asking, system_runs.questions(set_name), on_progress)
+    asked = ask_all(asking, system_runs.questions(set_name), on_asked)
     return system_runs.evaluate(
         set_name,
         asked.retrievals,
         replace(source, errors=dict(asked.errors)),
         cutoffs,
+        on_located,
         run_id=run_id,
         spent=time.perf_counter() - started,
     ).evaluation
@@ -181,10 +198,10 @@ def ask_all(
         except Cancelled:
             raise
         except TouchstoneError as error:
-            errors[question.id] = error.message
+            errors[question.id] = storable(error.message)
             if not retrievals and len(errors) >= min(MOST_FAILURES, len(questions)):
                 raise FailedRetrieval(
-                    f"The first {len(errors)} questions failed. {error.message}", error.hint
+                    f"The first {len(errors)} questions failed. {errors[question.id]}", error.hint
                 ) from error
         else:
             retrievals.append(replace(returned, question_id=question.id))

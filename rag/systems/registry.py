@@ -147,10 +147,11 @@ class Systems:
         returned = ask_once(self._services, system, question)
         seconds = time.perf_counter() - started
         locator = Locator(self._services, self._base_id)
+        # Before the connection: the locator opens its own.
+        places = [locator.locate(text) for text in returned.texts]
         results = []
         with self._services.database.read() as connection:
-            for rank, text in enumerate(returned.texts, start=1):
-                place = locator.locate(text)
+            for rank, (text, place) in enumerate(zip(returned.texts, places, strict=True), start=1):
                 outline = (
                     documents.outline(connection, self._base_id, place.document_id)
                     if place.document_id

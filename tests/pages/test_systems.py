@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import HttpSystem, KnowledgeBase, Workspace
+from pages.components.runs.table import reference, rows
+from rag import HttpSystem, KnowledgeBase, NotFound, Workspace
 from rag.systems.returned import Returned, ReturnedText
 from tests.servers import Reply, scripted
 
@@ -32,7 +33,7 @@ def test_a_system_is_tried_and_added(
     assert "No systems yet. Add one, test it with a question" in _said(app)
     text = next(iter(base.documents.documents(base.recipe().index))).name
     with scripted(Reply(body=json.dumps({"hits": [{"text": "Nobody wrote this."}]}))) as server:
-        app.text_input(key="systems_name").set_value("rival")
+        app.text_input(key="systems_name").set_value("really")
         app.text_input(key="systems_address").set_value(server.url)
         app.text_input(key="systems_question").set_value(f"What is in {text}?").run()
         app.button(key="systems_try").click().run()
@@ -41,15 +42,15 @@ def test_a_system_is_tried_and_added(
         app.button(key="systems_save").click().run()
     assert not app.exception
     (stored,) = base.systems.list_all()
-    assert (stored.name, stored.definition.form) == ("rival", "touchstone")
+    assert (stored.name, stored.definition.form) == ("really", "touchstone")
     assert "Not evaluated on" in _said(app)
-    app.button(key="systems_delete_rival").click().run()
     app.button(key="systems_delete_really").click().run()
+    app.button(key="systems_confirm_delete").click().run()
     assert base.systems.list_all() == []
 
 
 def test_the_run_of_a_system_stands_beside_that_of_the_recipe(
-    base: KnowledgeBase, open_page: OpenPage
+    base: KnowledgeBase, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = base.evaluator.evaluate("checks", base.recipe()).run
     fields = {"name": "rival", "url": "https://x.example?q={question}"}
@@ -64,9 +65,24 @@ def test_the_run_of_a_system_stands_beside_that_of_the_recipe(
         for item in questions
     ]
     run = base.system_runs.evaluate("checks", returned, stored.source).evaluation.run
+    ranked = rows(base, "checks", "ndcg@10", base.runs.list_all("checks"))
+    assert reference(ranked) == "newest run of a recipe"
+    assert reference([row for row in ranked if row.run.system]) == "newest run"
     app = open_page("runs.py", compare="Systems")
     said = _said(app)
     assert f"{len(questions)} of {len(questions)} questions have the same first 10" in said
     assert "the saved recipe; overlap 100%" in said
+
+    def broken(*_: object) -> None:
+        raise NotFound("The run is gone.", "Evaluate again.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pages.components.runs.systems._measured", broken)
+        app.run()
+        assert [error.value for error in app.main.error] == [
+            "**The run is gone\\.**  \nEvaluate again\\."
+        ]
+        assert app.button(key="systems_test_rival").label == "Test"
+    app.run()
     app.button(key="systems_compare_rival").click().run()
     assert app.query_params["runs"] == f"{run.id},{own.id}"

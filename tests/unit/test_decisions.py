@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pages.components.runs.deciding import entries
 from rag import InvalidInput, KnowledgeBase, NotFound, Workspace
 from rag.__main__ import main
 from rag.runs.deciding import decisions
@@ -181,6 +182,8 @@ def test_decisions_are_listed_with_their_verdicts(
     assert turned.decision == base.decisions.state(other, run, P)
     assert turned.decision.headline("B", "A").startswith("B is worse than A: −")
     assert base.decisions.list_all(run, third) == []
+    assert base.decisions.list_all(question_set=SET) == entries
+    assert base.decisions.list_all(question_set="others") == []
     label = base.questions.usable(SET)[0].evidence[1]
     base.documents.delete_documents([label.document_id])
     (lost,) = base.decisions.list_all(run, other)
@@ -188,6 +191,21 @@ def test_decisions_are_listed_with_their_verdicts(
     assert "earlier label" in lost.obstacle
 
 
+def test_a_page_lists_the_decisions_of_its_question_set_as_they_are(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, run, other = opened
+    base.exchange.import_file("others", "x.jsonl", json.dumps({"id": "o", "text": "Which oil?"}))
+    assert entries(base, SET) == []
+    base.decisions.start(run, other, P)
+    assert base.decisions.started(SET) == [(run, other, P)]
+    assert [(entry.run, entry.other) for entry in entries(base, SET)] == [(run, other)]
+    assert entries(base, "others") == entries(base, "no such set") == []
+    _judge_all(base, run, other, ["left"])
+    assert [entry.finished for entry in entries(base, SET, other, run)] == [True]
+
+
+@databases
 def test_gate_and_report_show_a_finished_decision(
     opened: tuple[Workspace, KnowledgeBase, str, str],
 ) -> None:

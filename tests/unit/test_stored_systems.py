@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from rag import HttpSystem, InvalidInput, NotAllowed, NotFound, Settings, Workspace, system_of
 from rag.__main__ import main
-from rag.errors import Cancelled, ProviderRejected, ProviderUnavailable
+from rag.api.resources.systems import NewSystem
+from rag.errors import Cancelled, ProviderMisbehaved, ProviderRejected, ProviderUnavailable
+from rag.storage import Connection
+from rag.storage.quality import systems as rows
 from rag.systems.callables import FailedRetrieval
-from rag.systems.evaluate_job import MOST_FAILURES, ask_all
+from rag.systems.endpoints import ask as ask_endpoint
+from rag.systems.evaluate_job import MOST_FAILURES, ask_all, evaluate_system
 from rag.systems.returned import Returned, ReturnedText
 from rag.types import Question
 from tests.people import signed_in, view
@@ -54,16 +61,51 @@ def test_another_definition_is_another_version(home: Path) -> None:
         systems.get("rival")
 
 
-def test_a_trial_locates_the_results(home: Path) -> None:
-    base = opened(home).base("handbook")
-    with answering(f"**{GRINDING}**", "Bread is baked at 220 degrees for hours.") as url:
+@pytest.mark.usefixtures("database")
+def test_versions_that_are_added_at_once_get_two_numbers(home: Path) -> None:
+    workspace, base = handbook(home)
+    with workspace._services.database.write() as connection, ThreadPoolExecutor(1) as pool:
+        rows.add(connection, base.systems._base_id, "rival", "0" * 64, {})
+        second = pool.submit(base.systems.add, defined("https://two.example"))
+        with pytest.raises(TimeoutError):
+            second.result(0.3)
+        connection.commit()
+        assert second.result(20).version == 2
+
+
+def test_a_trial_locates_the_results(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = opened(home)
+    base = workspace.base("handbook")
+    opened_at_once = _count_connections(workspace, monkeypatch)
+    texts = f"**{GRINDING}**", "Bread is baked at 220 degrees for hours.", ""
+    with answering(*texts) as url:
         trial = base.systems.test_definition(defined(url), NOISE)
-    assert (trial.located, len(trial.results)) == (1, 2)
-    first, second = trial.results
+    assert (trial.located, len(trial.results)) == (1, 3)
+    first, second, _ = trial.results
     start = DOCUMENTS["pump.txt"].index(GRINDING)
     assert (first.document, first.place) == ("pump.txt", (start, start + len(GRINDING)))
     assert (second.method, second.document, second.place) == ("foreign", "", None)
+    assert max(opened_at_once) == 1
     assert base.systems.list_all() == []
+
+
+def _count_connections(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the number of open read connections whenever one is opened."""
+    database, numbers, opened_now = workspace._services.database, list[int](), list[None]()
+    read = database.read
+
+    @contextmanager
+    def counting() -> Iterator[Connection]:
+        with read() as connection:
+            opened_now.append(None)
+            numbers.append(len(opened_now))
+            try:
+                yield connection
+            finally:
+                opened_now.pop()
+
+    monkeypatch.setattr(database, "read", counting)
+    return numbers
 
 
 def test_private_addresses_are_refused_in_trials_and_jobs(home: Path) -> None:
@@ -86,13 +128,16 @@ def test_a_job_stores_one_run(home: Path) -> None:
         stored = base.systems.add(defined(url))
         job = base.system_evaluations.start(SET, "rival", (1, 3))
         assert base.system_evaluations.start(SET, "rival", (1, 3)) == job
+        assert base.system_evaluations.start(SET, "rival", (5,)) != job
         workspace.jobs.run(job)
     (run,) = base.runs.list_all()
     assert run.id == workspace.jobs.get(job).payload["run"]
     assert run.system is not None
     assert (run.system.version, run.system.hash) == (1, stored.hash)
     assert run.metrics["hit@1"] == 0.25
-    assert base.system_evaluations.latest(SET, "rival") == workspace.jobs.get(job)
+    latest = base.system_evaluations.latest(SET, "rival")
+    assert latest is not None
+    assert latest.payload["cutoffs"] == [5]
     own = base.evaluator.evaluate(SET, WORDS, (1, 3)).run
     with answering(GRINDING) as url:
         base.systems.add(defined(url))
@@ -123,6 +168,41 @@ def test_questions_that_fail_are_listed_and_the_others_go_on() -> None:
     asked = ask_all(ask, ASKED, lambda _done, _total: None)
     assert asked.errors == {"q0": "Refused.", "q5": "Refused."}
     assert [item.question_id for item in asked.retrievals] == ["q1", "q2", "q3", "q4", "q6"]
+
+
+def test_errors_of_systems_can_be_stored() -> None:
+    def ask(question: str) -> Returned:
+        if question.startswith("Question 0"):
+            raise ProviderUnavailable("No\0 \ud800.", "")
+        return Returned(question, ())
+
+    assert ask_all(ask, ASKED, lambda _done, _total: None).errors == {"q0": "No ?."}
+    with (
+        scripted(Reply(body='{"a\\u0000b\\ud800": 1}')) as server,
+        pytest.raises(ProviderMisbehaved, match=r"It has: ab\?\."),
+    ):
+        ask_endpoint(defined(server.url, results="hits"), NOISE, {}, allow_private=True)
+
+
+def test_a_job_moves_and_stops_while_it_locates(home: Path) -> None:
+    workspace = opened(home)
+    base = workspace.base("handbook")
+    moves = list[tuple[int, int, str]]()
+
+    def report(*move: Any) -> None:
+        moves.append(move)
+        if move[0] == 7:
+            raise Cancelled("Stopped.")
+
+    with answering(GRINDING) as url:
+        base.systems.add(defined(url))
+        job = workspace.jobs.get(base.system_evaluations.start(SET, "rival"))
+        with pytest.raises(Cancelled):
+            evaluate_system(workspace._services, job, SimpleNamespace(report=report))  # type: ignore[arg-type]
+    assert [(done, total) for done, total, _ in moves] == [(place, 10) for place in range(8)]
+    assert moves[3][2] == "3 of 5 questions asked"
+    assert moves[7][2] == "2 of 5 questions located"
+    assert base.runs.list_all() == []
 
 
 def test_a_system_that_never_works_is_left_alone() -> None:
@@ -201,6 +281,13 @@ def test_an_error_with_status_200_says_why(home: Path) -> None:
         system = system_of("ragflow", "rival", server.url, "kb")
         with pytest.raises(Exception, match="It says: `dataset_ids` is required"):
             base.systems.test_definition(system, NOISE)
+
+
+def test_a_new_system_names_its_form_or_definition() -> None:
+    with pytest.raises(InvalidInput, match="needs a form and an address") as caught:
+        NewSystem(name="rival", form="openai").parsed()
+    assert "touchstone" in caught.value.hint
+    assert "definition" in caught.value.hint
 
 
 def test_a_definition_has_to_ask(home: Path) -> None:

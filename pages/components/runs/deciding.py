@@ -85,20 +85,31 @@ def decided(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, st
     """Draw a line for each finished decision between two runs."""
     if refusal(base, "decisions.list_all"):
         return
-    try:
-        version = base.questions.named(compared.run.question_set).version
-    except NotFound:  # the question set is gone
-        return
-    for entry in entries(base, version, compared.run.id, compared.baseline.id):
+    runs = compared.run.id, compared.baseline.id
+    for entry in entries(base, compared.run.question_set, *runs):
         if entry.decision is not None and entry.finished:
             sentence = entry.decision.headline(names[entry.run], names[entry.other])
             st.markdown(f":material/task_alt: {plain(f'By few labels: {sentence}')}")
 
 
+def entries(base: KnowledgeBase, set_name: str, *run_ids: str) -> list[DecisionEntry]:
+    """Decisions of a question set, or between two of its runs; none if the set is gone."""
+    try:
+        labels = base.questions.named(set_name)
+    except NotFound:
+        return []
+    started = base.decisions.started(set_name)
+    state = labels.id, labels.version, started
+    listed: list[DecisionEntry] = _entries(base, set_name, state, *run_ids) if started else []
+    return listed
+
+
 @cache_data(32)
-def entries(base: KnowledgeBase, version: int, *run_ids: str) -> list[DecisionEntry]:
-    """Decisions of a knowledge base, or between two runs, by a version of their question set."""
-    return base.decisions.list_all(*run_ids)
+def _entries(
+    base: KnowledgeBase, set_name: str, state: tuple[object, ...], *run_ids: str
+) -> list[DecisionEntry]:
+    """Decisions by the labels of a ``state``, which also names the decisions that there are."""
+    return base.decisions.list_all(*run_ids, question_set=set_name)
 
 
 def _metric(metric: str) -> str:
@@ -133,7 +144,6 @@ def _offer(pair: Pair) -> None:
 
 def _start(pair: Pair) -> None:
     pair.base.decisions.start(pair.run, pair.other, pair.metric)
-    entries.clear()  # which no version of the questions tells apart
 
 
 @st.fragment

@@ -8,18 +8,14 @@ import streamlit as st
 
 from pages.components.runs.deciding import entries
 from pages.components.shell.permission import refusal
-from rag import DecisionEntry, KnowledgeBase, NotFound
+from rag import DecisionEntry, KnowledgeBase
 
 
 def decisions_table(base: KnowledgeBase, set_name: str, names: Mapping[str, str]) -> None:
     """Draw a folded table; nothing without a decision. ``names`` are those of the runs."""
     if refusal(base, "decisions.list_all"):
         return
-    try:
-        version = base.questions.named(set_name).version
-    except NotFound:  # the question set is gone
-        return
-    mine = [entry for entry in entries(base, version) if {entry.run, entry.other} <= names.keys()]
+    mine = [entry for entry in entries(base, set_name) if {entry.run, entry.other} <= names.keys()]
     if not mine:
         return
     with st.expander("Decisions by few labels", icon=":material/balance:"):

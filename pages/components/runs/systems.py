@@ -86,7 +86,8 @@ def _card(base: KnowledgeBase, item: StoredSystem, set_name: str, tab: str) -> N
             follow(job.id, f"system_{item.name}")
         elif set_name:
             failure(job)
-            against = _measured(base, item, set_name)
+            with guard():
+                against = _measured(base, item, set_name)
         with st.container(horizontal=True, gap="small"):
             _buttons(base, item, "" if works else set_name)
             if against:
@@ -295,4 +296,4 @@ def _set(key: str, value: object) -> None:
 @st.dialog("Delete this system?", icon=":material/delete:")
 def _confirm_delete(base: KnowledgeBase, name: str) -> None:
     st.markdown(f"**{plain(name)}** and its versions are deleted. Its runs stay.")
-    confirm_button("Delete", "systems_delete_really", base.systems.remove, name)
+    confirm_button("Delete", "systems_confirm_delete", base.systems.remove, name)

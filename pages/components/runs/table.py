@@ -160,8 +160,8 @@ def _columns(metric: str) -> dict[str, object]:
         ),
         "Other data": st.column_config.ListColumn(
             width=120,
-            help="What the run measured on that the baseline did not (or the newest run, "
-            "without a baseline). Such runs have no place, because their metrics are "
+            help="What the run measured on that the baseline did not (or the newest run of a "
+            "recipe, without a baseline). Such runs have no place, because their metrics are "
             "not comparable.",
         ),
         "Recipe changes": st.column_config.ListColumn(
@@ -186,9 +186,14 @@ def _strangers(leaderboard: Sequence[LeaderboardRow]) -> None:
     if others:
         verb = "was" if others == 1 else "were"
         named = " or ".join(dict.fromkeys(name for row in leaderboard for name in row.differs))
-        pinned = any(row.is_baseline for row in leaderboard)
-        reference = "baseline" if pinned else "newest run"
         st.caption(
             f":material/warning: {counted(others, 'run')} {verb} measured on other {named} than "
-            f"the {reference}, so the figures do not compare."
+            f"the {reference(leaderboard)}, so the figures do not compare."
         )
+
+
+def reference(leaderboard: Sequence[LeaderboardRow]) -> str:
+    """The name of the run that the others are compared with."""
+    if any(row.is_baseline for row in leaderboard):
+        return "baseline"
+    return "newest run of a recipe" if any(row.run.recipe for row in leaderboard) else "newest run"

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from rag import (
     LONGEST_QUESTION,
+    SYSTEM_FORMS,
     HttpSystem,
     InvalidInput,
     Made,
@@ -82,7 +83,11 @@ class NewSystem(Body):
         if self.definition is not None:
             return HttpSystem.parse({**self.definition, "name": self.name})
         if not (self.form and self.address):
-            raise InvalidInput("A system needs a form and an address, or a definition.")
+            raise InvalidInput(
+                "A system needs a form and an address, or a definition.",
+                f"Send form ({', '.join(SYSTEM_FORMS)}) and address, or the fields of a request "
+                "as definition.",
+            )
         return system_of(self.form, self.name, self.address, self.collection, self.most, self.key)
 
 

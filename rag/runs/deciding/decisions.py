@@ -86,15 +86,27 @@ class Decisions:
             return self._state(connection, (run_id, other_id), metric, margin, most)
 
     @operation("viewer")
-    def list_all(self, *run_ids: str, margin: float = EQUAL_MARGIN) -> list[DecisionEntry]:
+    def started(self, question_set: str) -> list[tuple[str, str, str]]:
+        """The two runs and the metric of each decision of a question set, newest first."""
+        with self._database.read() as connection:
+            return [
+                (stored.run_id, stored.other_id, stored.metric)
+                for stored in decisions.of_base(connection, self._base_id, question_set)
+            ]
+
+    @operation("viewer")
+    def list_all(
+        self, *run_ids: str, question_set: str | None = None, margin: float = EQUAL_MARGIN
+    ) -> list[DecisionEntry]:
         """Decisions by the labels of today, newest first, without hits to judge.
 
-        With ``run_ids``, only those in which all of them take part, seen from the first of them.
+        With ``run_ids``, only those in which all of them take part, seen from the first of them;
+        with ``question_set``, only those between runs of that set.
         """
         with self._database.read() as connection:
             return [
                 self._entry(connection, stored, run_ids, margin)
-                for stored in decisions.of_base(connection, self._base_id)
+                for stored in decisions.of_base(connection, self._base_id, question_set)
                 if {stored.run_id, stored.other_id}.issuperset(run_ids)
             ]
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from rag.storage.rows import insert_missing, read, values
-from rag.storage.tables import base_id, metadata
+from rag.storage.tables import base_id, metadata, run
 
 decision = Table(
     "decision",
@@ -137,9 +137,14 @@ def of_runs(
     return None if row is None else read(StoredDecision, row)
 
 
-def of_base(connection: Connection, base: int) -> list[StoredDecision]:
-    """The decisions of a knowledge base, newest first."""
+def of_base(
+    connection: Connection, base: int, question_set: str | None = None
+) -> list[StoredDecision]:
+    """The decisions of a knowledge base, or between runs of one question set, newest first."""
     mine = select(decision).where(decision.c.base_id == base)
+    if question_set is not None:
+        mine = mine.join(run, run.c.id == decision.c.run_id)
+        mine = mine.where(run.c.question_set == question_set)
     rows = connection.execute(mine.order_by(decision.c.created.desc(), decision.c.id.desc()))
     return [read(StoredDecision, row) for row in rows]
 

@@ -21,6 +21,7 @@ from sqlalchemy import (
     select,
 )
 
+from rag.storage import bases
 from rag.storage.rows import read, values
 from rag.storage.tables import base_id as owned
 from rag.storage.tables import metadata
@@ -65,7 +66,11 @@ def newest(connection: Connection, base_id: int) -> list[SystemRow]:
 def add(
     connection: Connection, base_id: int, name: str, hash_: str, definition: Mapping[str, Any]
 ) -> SystemRow:
-    """Store a version of a system, unless its newest one has the same hash; return that."""
+    """Store a version of a system, unless its newest one has the same hash; return that.
+
+    Raises NotFound for a knowledge base that is gone.
+    """
+    bases.hold(connection, base_id)  # two versions that are added at once get two numbers
     before = next((row for row in newest(connection, base_id) if row.name == name), None)
     if before is not None and before.hash == hash_:
         return before
