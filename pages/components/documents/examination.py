@@ -28,7 +28,6 @@ Item = TypeVar("Item")
 
 _SHOWN = 10
 _LONGEST = 400  # characters of a passage
-_WORDS = st.column_config.TextColumn(width="medium")
 _ICONS: dict[FindingKind, str] = {
     "contradiction": ":material/difference:",
     "editions": ":material/history:",
@@ -46,6 +45,10 @@ _LABELS: dict[FindingKind, str] = {
     "hub": "Answers everything",
     "unanswered": "Without an answer",
     "unreached": "Never reached",
+}
+_EXCLUDED = {
+    "part": "Excludes the contradicting words of the other document from passages.",
+    "whole": "Excludes the whole other document from passages.",
 }
 _ADVICE: dict[FindingKind, str] = {
     "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
@@ -95,17 +98,15 @@ def _open_findings(base: KnowledgeBase, opened: Sequence[DocumentFinding]) -> No
     """Draw the findings of one kind, a page of them."""
     counts = Counter(finding.kind for finding in opened)
     kinds = [kind for kind in KIND_TITLES if counts[kind]]
-    kind = kinds[0]
-    if len(kinds) > 1:
-        kind = st.pills(
-            "Kind of finding",
-            kinds,
-            default=kind,
-            required=True,
-            format_func=lambda one: f"{_LABELS[one]} ({counts[one]})",
-            key=f"examination_kind_{base.id}",
-            label_visibility="collapsed",
-        )
+    kind = st.pills(
+        "Kind of finding",
+        kinds,
+        default=kinds[0],
+        required=True,
+        format_func=lambda one: f"{_LABELS[one]} ({counts[one]})",
+        key=f"examination_kind_{base.id}",
+        label_visibility="collapsed",
+    )
     kind = kind if counts[kind] else kinds[0]  # the last one of the chosen kind was settled
     if advice := _ADVICE.get(kind):
         st.caption(advice)
@@ -133,14 +134,19 @@ def _settled(base: KnowledgeBase, finding: DocumentFinding, row: SettlementRow) 
 
 
 def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
+    summary = f"{_ICONS[finding.kind]} {plain(finding.summary)}"
     with st.container(border=True):
-        st.markdown(
-            f"{_ICONS[finding.kind]} **{KIND_TITLES[finding.kind]}.** " + plain(finding.summary)
-        )
+        shown = any(place.text for place in finding.places)
+        if not shown and len(finding.places) < 2:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(summary, width="stretch")
+                _ignore(base, finding)
+            return
+        st.markdown(summary)
         if finding.differences:
             with st.expander(counted(len(finding.differences), "difference")):
                 _differences(finding)
-        elif any(place.text for place in finding.places):
+        elif shown:
             for column, place in zip(st.columns(len(finding.places)), finding.places, strict=True):
                 with column:
                     page = f", page {place.page}" if place.page is not None else ""
@@ -152,22 +158,26 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
 def _differences(finding: DocumentFinding) -> None:
     """Draw a table of the figures that differ, the edition that is shown first on the left."""
     new, old = (place.document for place in finding.places)
+    heads = ("In force", "Older") if finding.in_force else (new, old)
     rows = []
     for difference in finding.differences:
         pair = difference.one, difference.other
         first, second = pair if pair[0].document == new else pair[::-1]
         rows.append(
             {
+                heads[0]: first.value,
+                heads[1]: second.value,
                 f"Words of {new}": _words(first),
-                new: first.value,
-                old: second.value,
                 f"Words of {old}": _words(second),
             }
         )
     st.dataframe(
         rows,
         hide_index=True,
-        column_config={f"Words of {name}": _WORDS for name in (new, old)},
+        column_config={
+            **{head: st.column_config.TextColumn(width=80) for head in heads},
+            **{f"Words of {name}": st.column_config.TextColumn(width=260) for name in (new, old)},
+        },
         alt="Figures that differ between two editions, with their words.",
     )
 
@@ -184,7 +194,9 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
             for place in finding.places:
                 key = f"examination_keep_{finding.id}_{place.document_id[:8]}"
                 keep = partial(settle, "keep", place.document_id)
-                action_button(f"Keep {plain(place.document)}", key, "check", keep, **options)
+                effect = _EXCLUDED["part" if finding.kind == "contradiction" else "whole"]
+                with_help = offered(base, "examinations.settle", help=effect)
+                action_button(f"Keep {plain(place.document)}", key, "check", keep, **with_help)
             with st.popover("Both are right", **offered(base, "examinations.settle")):
                 why = st.text_input("Why are both right?", key=f"examination_why_{finding.id}")
                 both = partial(settle, "both", "", why)
@@ -196,5 +208,10 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
             exclude = partial(base.passage_edits.add, place.document_id, "exclude", span)
             key = f"examination_exclude_{finding.id}"
             action_button("Exclude", key, "block", exclude, **offered(base, "passage_edits.add"))
-        key = f"examination_ignore_{finding.id}"
-        action_button("Ignore", key, "visibility_off", partial(settle, "ignore"), **options)
+        _ignore(base, finding)
+
+
+def _ignore(base: KnowledgeBase, finding: DocumentFinding) -> None:
+    ignore = partial(base.examinations.settle, finding.id, "ignore")
+    options = offered(base, "examinations.settle")
+    action_button("Ignore", f"examination_ignore_{finding.id}", "visibility_off", ignore, **options)
