@@ -116,6 +116,9 @@ from .explanation.recipe_comparison import LabelRanks as LabelRanks
 from .explanation.recipe_comparison import RetrievalComparison as RetrievalComparison
 from .explanation.standing import Gap as Gap
 from .explanation.standing import Standing as Standing
+from .exports.recipe_exports import EXPORT_TARGETS as EXPORT_TARGETS
+from .exports.recipe_exports import ExportTarget as ExportTarget
+from .exports.recipe_exports import RecipeExport as RecipeExport
 from .http_tools import HttpTool as HttpTool
 from .http_tools import ToolOutcome as ToolOutcome
 from .indexing.kinds import VectorChoice as VectorChoice
@@ -208,6 +211,7 @@ from .schemas.explanations import PassageData as PassageData
 from .schemas.explanations import compared_data as compared_data
 from .schemas.explanations import findings_data as findings_data
 from .schemas.explanations import passage_data as passage_data
+from .schemas.exports import RecipeExportData as RecipeExportData
 from .schemas.indexes import BuildData as BuildData
 from .schemas.indexes import MigrationData as MigrationData
 from .schemas.indexes import VectorsData as VectorsData

@@ -58,6 +58,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
         "rag.tours",
         "rag.systems",
         "rag.examination",
+        "rag.exports",
     ),
     ("rag.knowledge_base", "rag.maintenance", "rag.schemas", "rag.tracing"),
     ("rag.workspace",),

@@ -30,6 +30,7 @@ from rag.errors import NotFound
 from rag.examination.examinations import Examinations
 from rag.explanation.explainer import Explainer
 from rag.explanation.recipe_comparison import RetrievalComparison, compare_retrievals
+from rag.exports.recipe_exports import RecipeExports
 from rag.indexing.lookup import lookup
 from rag.jobs import Jobs
 from rag.knowledge_base.federated import federated_parts
@@ -136,6 +137,7 @@ class KnowledgeBase:
         self.estimates = Estimates(services.database, base.id)
         self.runs = RunHistory(services.database, base.id)
         self.memory_trials = MemoryTrials(self.answer_evaluations, self.runs)
+        self.recipe_exports = RecipeExports(services)
         self.recipe_names = RecipeNames(services.database, base.id)
         self.run_figures = RunFigures(services.database, base.id)
         self.rankings = Rankings(services.database, base.id)

@@ -182,6 +182,8 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
         asked["params"] = {"against": filled.ids["against"]}
     elif path.endswith("/embedder-migration"):
         asked["params"] = {"embedder": "wordllama"}
+    elif path.endswith("/recipe-export"):
+        asked["params"] = {"target": "qdrant"}
     elif path.endswith("/comparison"):
         asked["params"] = {"baseline": filled.ids["run"]}
     return asked

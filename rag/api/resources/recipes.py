@@ -5,16 +5,24 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Path, Request
+from fastapi import Path, Query, Request
 from pydantic import ConfigDict, Field
 
-from rag import NotFound, Recipe, SavedRecipe, Schema, Timestamp
+from rag import ExportTarget, NotFound, Recipe, RecipeExportData, SavedRecipe, Schema, Timestamp
 from rag.api.resource import Base, Body, Page, Part, Resource, needs
 
 _RECIPE = Recipe().model_dump(mode="json")
 EXAMPLE = {"hash": Recipe().hash, "saved": "2026-01-02T03:04:05+00:00", "recipe": _RECIPE}
 _SAVED = EXAMPLE | {"job": None}
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
+_STATEMENT = {"purpose": "Create the table", "request": "", "content": "CREATE TABLE passages ();"}
+_FIELD = {"name": "search.top_k", "value": 5, "fidelity": "exact", "reason": "the query has it"}
+_EXPORT = {
+    "target": "pgvector",
+    "recipe": Recipe().hash,
+    "statements": [_STATEMENT],
+    "fields": [_FIELD],
+}
 
 recipes = Resource("recipes")
 
@@ -63,6 +71,14 @@ def get_recipe_schema() -> dict[str, Any]:
 def get_recipe(base: Base) -> RecipeData:
     """The saved recipe, which answers unless a request says otherwise."""
     return _dated(base, base.recipe())
+
+
+@recipes.get("/knowledge-bases/{kb}/recipe-export", **needs("read", 404, 502, example=_EXPORT))
+def export_recipe(
+    base: Base, target: Annotated[ExportTarget, Query(description="the engine")]
+) -> RecipeExportData:
+    """The saved recipe for another engine, with the fidelity of each field."""
+    return RecipeExportData.of(base.recipe_exports.export(base.recipe(), target))
 
 
 @recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))

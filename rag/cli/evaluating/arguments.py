@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rag import SYSTEM_FORMS
+from rag import EXPORT_TARGETS, SYSTEM_FORMS
 from rag.cli.evaluating import (
     deciding,
     diagnosing,
+    exporting,
     measuring,
     migrating,
     sharing,
@@ -136,6 +137,9 @@ def sharing_verbs(verb: Verb) -> None:
     added.add_argument(
         "--min", type=float, metavar="SHARE", help="exit 1 if the mean overlap is below this share"
     )
+    added = verb(exporting.export_recipe, "kb", recipe=True)
+    added.add_argument("--target", choices=tuple(EXPORT_TARGETS), required=True, help="the engine")
+    added.add_argument("-o", "--output", type=Path, help="a file (default: standard output)")
     added = verb(sharing.export_run, "kb", "run")
     added.add_argument("-o", "--output", type=Path, required=True, help="the run file")
     added.add_argument("--qrels", type=Path, help="also write the matching judgements")

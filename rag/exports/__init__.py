@@ -1,0 +1,1 @@
+"""Recipes as code or configuration for other search engines."""

@@ -1,0 +1,37 @@
+"""Exports of recipes as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from rag.exports.fidelity import Fidelity
+from rag.exports.recipe_exports import ExportTarget
+from rag.schemas.schema import Schema
+
+
+class StatementData(Schema):
+    """One call of an engine, with placeholders."""
+
+    purpose: str
+    request: str = Field(description="method and path, empty for SQL")
+    content: str = Field(description="a JSON body or SQL")
+
+
+class ExportedFieldData(Schema):
+    """A recipe field, with its fidelity in the export."""
+
+    name: str
+    value: Any
+    fidelity: Fidelity
+    reason: str
+
+
+class RecipeExportData(Schema):
+    """A recipe for another engine; ``recipe`` is its hash."""
+
+    target: ExportTarget
+    recipe: str
+    statements: list[StatementData]
+    fields: list[ExportedFieldData]

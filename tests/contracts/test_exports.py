@@ -1,0 +1,231 @@
+"""Exports of recipes, run in Qdrant and PostgreSQL: the first 10 results are those of the recipe.
+
+BM25 differs from engine to engine. To test fusion, the BM25 scores of the recipe stand in for it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from qdrant_client import QdrantClient, models
+
+from rag import KnowledgeBase, Recipe
+from rag.search.snapshot import take_snapshot
+from rag.types import Keys, Scores, Vectors
+from tests.postgres import Server
+from tests.qdrant import local_qdrant
+from tests.sample import sample
+
+QUESTIONS = 100
+PLAIN = {
+    "search.top_k": 10,
+    "search.threshold": None,
+    "search.refuse": "off",
+    "search.exact_codes": False,
+    "search.other_languages": "alike",
+}
+DENSE = {"search.mode": "dense"}
+EVEN_RRF = {"search.fusion": "rrf", "search.rrf_k": 20, "search.dense_weight": 0.5}
+RANKS = 1000
+MATCHING = re.compile(r"question AS \(.*?\), lexical AS", re.DOTALL)
+
+
+@dataclass
+class Asked:
+    """The sample with its passages by key, and what its questions find: vectors and BM25."""
+
+    base: KnowledgeBase
+    keys: Keys
+    vectors: Vectors
+    questions: list[str]
+    question_vectors: Vectors
+    bm25: Scores
+    _wanted: dict[str, list[list[int]]] = field(default_factory=dict)
+
+    def recipe(self, **fields: Any) -> Recipe:
+        return self.base.recipe().with_fields({**PLAIN, **fields})
+
+    def wanted(self, recipe: Recipe) -> list[list[int]]:
+        if recipe.hash not in self._wanted:
+            traces = (self.base.search(question, recipe) for question in self.questions)
+            found = [[hit.chunk.key for hit in trace.hits] for trace in traces]
+            self._wanted[recipe.hash] = found
+        return self._wanted[recipe.hash]
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    with sample(tmp_path_factory.mktemp("exports")) as base:
+        recipe = base.recipe()
+        snapshot = take_snapshot(base._services, base.id, recipe)
+        index, keys = snapshot.index, np.sort(snapshot.index.passages)
+        questions = [each.text for each in base.questions.usable("sample")][:QUESTIONS]
+        embedder = base._services.models.embedder(recipe.index.embedder)
+        options = {"k1": 1.2, "b": 0.75, "fuzzy": False, "prefix": False}
+        bm25 = [index.lexical.scores(question, keys, **options) for question in questions]
+        yield Asked(
+            base,
+            keys,
+            index.dense.vectors(keys),
+            questions,
+            embedder.embed(questions, "query"),
+            np.array(bm25),
+        )
+
+
+@pytest.fixture(scope="module")
+def collection(asked: Asked) -> QdrantClient:
+    """The exported collection.
+
+    Dimension q of a sparse vector has the BM25 score for question q. Dimension ``RANKS`` + q rises
+    with that score and, since Qdrant has no order of equal ones, with the key.
+    """
+    client = local_qdrant()
+    created = _body(asked, asked.recipe(**DENSE), 0)
+    dense = {"dense": models.VectorParams.model_validate(created["vectors"]["dense"])}
+    client.create_collection("passages", dense, {"words": models.SparseVectorParams()})
+    points, places = [], np.argsort(np.argsort(-asked.bm25, axis=1, kind="stable"), axis=1)
+    for row, key in enumerate(asked.keys.tolist()):
+        (there,) = asked.bm25[:, row].nonzero()
+        values = np.concatenate([asked.bm25[there, row], len(asked.keys) - places[there, row]])
+        indices = np.concatenate([there, RANKS + there])
+        words = models.SparseVector(indices=indices.tolist(), values=values.tolist())
+        vector = {"dense": asked.vectors[row].tolist(), "words": words}
+        points.append(models.PointStruct(id=key, vector=vector, payload={}))
+    client.upsert("passages", points)
+    return client
+
+
+@pytest.fixture(scope="module")
+def table(asked: Asked, postgres: Server) -> Iterator[psycopg.Connection[Any]]:
+    """The exported table with the passages, and one with BM25 scores."""
+    create, load, _ = asked.base.recipe_exports.export(asked.recipe(**DENSE), "pgvector").statements
+    url = postgres.url(postgres.create()).replace("+psycopg", "")
+    with psycopg.connect(url) as connection:
+        connection.execute(create.content)
+        for key, vector in zip(asked.keys.tolist(), asked.vectors.tolist(), strict=True):
+            row = {"id": key, "text": f"passage {key}", "vector": str(vector)}
+            connection.execute(load.content, row)
+        connection.execute("CREATE TABLE bm25 (question int, id bigint, word_score float8)")
+        with connection.cursor().copy("COPY bm25 FROM STDIN") as copy:
+            for question, row in zip(*asked.bm25.nonzero(), strict=True):
+                copy.write_row((question, asked.keys[row], asked.bm25[question, row]))
+        yield connection
+
+
+@pytest.mark.parametrize("fields", [DENSE, {**DENSE, "search.threshold": 0.45}])
+def test_dense_results_in_qdrant_are_those_of_the_recipe(
+    asked: Asked, collection: QdrantClient, fields: dict[str, Any]
+) -> None:
+    recipe = asked.recipe(**fields)
+    assert _in_qdrant(asked, recipe, collection) == asked.wanted(recipe)
+
+
+def test_even_reciprocal_ranks_in_qdrant_are_those_of_the_recipe(
+    asked: Asked, collection: QdrantClient
+) -> None:
+    recipe = asked.recipe(**EVEN_RRF)
+    found = _in_qdrant(asked, recipe, collection, first=RANKS)
+    assert len(found) == QUESTIONS
+    assert _wrong(asked, recipe, found) == []
+
+
+def test_saturation_in_qdrant_agrees_where_no_list_lacks_a_passage(
+    asked: Asked, collection: QdrantClient
+) -> None:
+    recipe = asked.recipe(**{"search.fusion": "saturation", "search.candidates": 2000})
+    found = _in_qdrant(asked, recipe, collection, most=10)
+    assert len(found) == 10
+    assert _wrong(asked, recipe, found) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        DENSE,
+        {**DENSE, "search.threshold": 0.45, "search.candidates": 7},
+        {"search.mode": "lexical"},
+        {"search.fusion": "weighted", "search.dense_weight": 0.7, "search.threshold": 0.45},
+        {"search.fusion": "rrf", "search.rrf_k": 20, "search.dense_weight": 0.7},
+        {"search.fusion": "saturation", "search.candidates": 30},
+    ],
+)
+def test_results_in_postgresql_are_those_of_the_recipe(
+    asked: Asked, table: psycopg.Connection[Any], fields: dict[str, Any]
+) -> None:
+    recipe = asked.recipe(**fields)
+    (*_, ask) = asked.base.recipe_exports.export(recipe, "pgvector").statements
+    found = []
+    for number, vector in enumerate(asked.question_vectors.tolist()):
+        scores = f"matching AS (SELECT id, word_score FROM bm25 WHERE question = {number})"
+        query = MATCHING.sub(f"{scores}, lexical AS", ask.content)
+        rows = table.execute(query, {"vector": str(vector)}).fetchall()
+        found.append([row[0] for row in rows])
+    assert found == asked.wanted(recipe)
+
+
+def test_the_full_text_query_runs_in_postgresql(
+    asked: Asked, table: psycopg.Connection[Any]
+) -> None:
+    (*_, ask) = asked.base.recipe_exports.export(asked.recipe(), "pgvector").statements
+    key = int(asked.keys[3])
+    values = {"vector": str(asked.vectors[3].tolist()), "text": f"Which passages have {key}?"}
+    rows = table.execute(ask.content, values).fetchall()
+    assert len(rows) == 10
+    assert rows[0][:2] == (key, f"passage {key}")
+
+
+def _body(asked: Asked, recipe: Recipe, number: int) -> Any:
+    export = asked.base.recipe_exports.export(recipe, "qdrant")
+    return json.loads(export.statements[number].content)
+
+
+def _in_qdrant(
+    asked: Asked, recipe: Recipe, client: QdrantClient, *, first: int = 0, most: int = QUESTIONS
+) -> list[list[int]]:
+    """The ids that the exported query finds, with the sparse dimensions from ``first``."""
+    body = _body(asked, recipe, 2)
+    scale = recipe.search.k1 + 1  # of the scores of Qdrant's own model
+    found = []
+    for number, vector in enumerate(asked.question_vectors[:most].tolist()):
+        words = {"indices": [first + number], "values": [scale]}
+        query = models.QueryRequest.model_validate(_filled(body, vector, words))
+        points = client.query_points(
+            "passages",
+            query=query.query,
+            using=query.using,
+            prefetch=query.prefetch,
+            limit=query.limit or 0,
+            score_threshold=query.score_threshold,
+        ).points
+        found.append([int(point.id) for point in points])
+    return found
+
+
+def _filled(part: Any, vector: list[float], words: dict[str, Any]) -> Any:
+    if part == "{{vector}}":
+        return vector
+    if isinstance(part, dict):
+        if "model" in part:
+            return words
+        return {name: _filled(value, vector, words) for name, value in part.items()}
+    return [_filled(value, vector, words) for value in part] if isinstance(part, list) else part
+
+
+def _wrong(asked: Asked, recipe: Recipe, found: list[list[int]]) -> list[str]:
+    """The questions whose results have other scores than those of the recipe."""
+    wrong = []
+    for question, ids in zip(asked.questions, found, strict=False):
+        trace = asked.base.search(question, recipe)
+        scores = {hit.chunk.key: hit.score for hit in trace.candidates}
+        wanted = [hit.score for hit in trace.hits]
+        if [scores[key] for key in ids] != pytest.approx(wanted, abs=1e-6):
+            wrong.append(question)
+    return wrong

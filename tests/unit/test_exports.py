@@ -1,0 +1,144 @@
+"""Exported recipes: the fidelity of each field, and the requests for engines that tests lack."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import InvalidInput, KnowledgeBase, Recipe, RecipeExport
+from rag.cli.parser import parser
+from rag.recipe.parts import IndexRecipe, SearchRecipe
+from tests.workspaces import QUICK, stocked
+
+TARGETS = ("qdrant", "pgvector", "elasticsearch", "opensearch")
+COSINE = "cosineSimilarity(params.vector, doc['vector'])"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> KnowledgeBase:
+    return stocked(tmp_path, {"cats.md": "Cats purr."})[1]
+
+
+def exported(base: KnowledgeBase, target: str, **fields: Any) -> RecipeExport:
+    recipe = QUICK.with_fields({f"search.{name}": value for name, value in fields.items()})
+    return base.recipe_exports.export(recipe, target)
+
+
+def fidelities(export: RecipeExport, *names: str) -> list[str]:
+    by_name = {field.name: field.fidelity for field in export.fields}
+    return [by_name[f"search.{name}"] for name in names]
+
+
+def body(export: RecipeExport, number: int = -1) -> Any:
+    return json.loads(export.statements[number].content)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_field_of_index_and_search_has_a_fidelity(base: KnowledgeBase, target: str) -> None:
+    names = [f"index.{name}" for name in IndexRecipe.model_fields]
+    names += [f"search.{name}" for name in SearchRecipe.model_fields]
+    for mode in ("dense", "lexical", "hybrid"):
+        for fusion in ("weighted", "rrf", "saturation"):
+            export = exported(base, target, mode=mode, fusion=fusion)
+            assert [field.name for field in export.fields] == names
+            assert all(field.reason for field in export.fields)
+
+
+def test_steps_and_thresholds_that_an_engine_lacks(base: KnowledgeBase) -> None:
+    steps = {"mmr": 0.5, "refuse": 0.3, "rerank": "service", "tags": ["x"], "feedback": 3}
+    export = exported(base, "qdrant", mode="dense", threshold=0.4, exact_codes=True, **steps)
+    assert fidelities(export, *steps, "rerank_depth", "feedback_weight", "exact_codes") == (
+        ["not expressible"] * 8
+    )
+    assert fidelities(export, "mode", "threshold", "top_k", "hyde", "k1", "neighbours") == (
+        ["exact"] * 6
+    )
+    assert body(export)["score_threshold"] == 0.4
+    by_probability = exported(base, "qdrant", mode="dense", threshold=0.4, relevance="probability")
+    assert fidelities(by_probability, "threshold", "relevance") == ["not expressible"] * 2
+    assert "score_threshold" not in body(by_probability)
+
+
+def test_qdrant_counts_ranks_from_zero_and_divides_by_weights(base: KnowledgeBase) -> None:
+    even = exported(base, "qdrant", fusion="rrf", rrf_k=60, dense_weight=0.5)
+    assert body(even)["query"] == {"rrf": {"k": 61}}
+    assert fidelities(even, "fusion", "rrf_k", "dense_weight") == ["exact"] * 3
+    uneven = exported(base, "qdrant", fusion="rrf", dense_weight=0.7)
+    assert body(uneven)["query"] == {"rrf": {"k": 61, "weights": [0.7, 0.3]}}
+    assert fidelities(uneven, "fusion", "rrf_k", "dense_weight") == [
+        "approximate",
+        "exact",
+        "approximate",
+    ]
+
+
+def test_requests_for_elasticsearch(base: KnowledgeBase) -> None:
+    near = {
+        "source": "dotProduct(params.vector, 'vector') + 1.0",
+        "params": {"vector": "{{vector}}"},
+    }
+    dense = exported(base, "elasticsearch", mode="dense", threshold=0.4)
+    scripted = {"script_score": {"query": {"match_all": {}}, "script": near}}
+    assert body(dense) == {"size": 5, "query": scripted, "min_score": 1.4, "_source": ["text"]}
+    created = body(dense, 0)
+    assert created["mappings"]["properties"]["vector"]["dims"] == 64
+    assert created["settings"]["similarity"]["recipe"] == {"type": "BM25", "k1": 1.2, "b": 0.75}
+    rrf = body(exported(base, "elasticsearch", fusion="rrf", dense_weight=0.7))["retriever"]["rrf"]
+    assert (rrf["rank_constant"], rrf["rank_window_size"]) == (60, 100)
+    assert [one["weight"] for one in rrf["retrievers"]] == [0.7, 0.3]
+    linear = body(exported(base, "elasticsearch", fusion="weighted"))["retriever"]["linear"]
+    assert linear["rank_window_size"] == 100
+    assert [one["normalizer"] for one in linear["retrievers"]] == ["minmax", "minmax"]
+    saturation = exported(base, "elasticsearch", fusion="saturation", dense_weight=0.4)
+    script = body(saturation)["query"]["script_score"]["script"]
+    assert script["params"] == {"vector": "{{vector}}", "weight": 0.4, "pivot": 8.0}
+    assert script["source"] == (
+        "params.weight * dotProduct(params.vector, 'vector') + "
+        "(1.0 - params.weight) * _score / (_score + params.pivot) + 1.0"
+    )
+    names = ("fusion", "dense_weight", "bm25_pivot", "candidates", "threshold")
+    assert fidelities(saturation, *names) == ["exact"] * 3 + ["approximate", "exact"]
+
+
+def test_requests_for_opensearch(base: KnowledgeBase) -> None:
+    rrf = exported(base, "opensearch", fusion="rrf", dense_weight=0.7)
+    _, pipeline, _, ask = rrf.statements
+    assert pipeline.request == "PUT /_search/pipeline/passages-fusion"
+    assert ask.request == "POST /passages/_search?search_pipeline=passages-fusion"
+    (processor,) = json.loads(pipeline.content)["phase_results_processors"]
+    assert processor["score-ranker-processor"]["combination"] == {
+        "technique": "rrf",
+        "rank_constant": 60,
+        "parameters": {"weights": [0.7, 0.3]},
+    }
+    hybrid = body(rrf)["query"]["hybrid"]
+    assert hybrid["pagination_depth"] == 100
+    assert hybrid["queries"][0]["script_score"]["script"]["source"] == f"{COSINE} + 1.0"
+    weighted = exported(base, "opensearch", fusion="weighted")
+    (processor,) = body(weighted, 1)["phase_results_processors"]
+    assert processor["normalization-processor"]["normalization"] == {"technique": "min_max"}
+    assert fidelities(weighted, "fusion", "dense_weight") == ["approximate"] * 2
+
+
+def test_another_target_is_refused(base: KnowledgeBase) -> None:
+    with pytest.raises(InvalidInput, match="No export is for 'solr'"):
+        base.recipe_exports.export(Recipe(), "solr")
+
+
+def test_the_verb_writes_a_file(tmp_path: Path, base: KnowledgeBase) -> None:
+    file = tmp_path / "recipe.sql"
+    line = ["export-recipe", "handbook", "--home", str(tmp_path), "--target", "pgvector"]
+    line += ["--set", "search.mode=dense", "-o", str(file), "--set", "search.mmr=0.5"]
+    args = parser(lambda _: None).parse_args(line)
+    output = args.call(args)
+    assert output.data["file"] == str(file)
+    text = file.read_text()
+    assert "-- search.mmr: not expressible; the step has to run in your own program" in text
+    assert "search.top_k" not in text
+    assert "CREATE TABLE passages" in text
+    assert f"fields: {sum(one['fidelity'] == 'exact' for one in output.data['fields'])} exact" in (
+        output.text
+    )
