@@ -58,7 +58,7 @@ def _dense(depth: int) -> str:
 
 
 def _lexical(words: str, depth: int) -> str:
-    terms = f"replace(plainto_tsquery('{words}', %(text)s)::text, '&', '|')::tsquery"
+    terms = f"replace(plainto_tsquery('{words}', %(text)s)::text, ' & ', ' | ')::tsquery"
     return f"""question AS (
   SELECT {terms} AS terms
 ), matching AS (

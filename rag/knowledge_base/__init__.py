@@ -70,12 +70,7 @@ from rag.runs.quality.preference_job import PairwiseComparisons
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
-from rag.search.corpus import (
-    StoredSources,
-    StoredSurroundings,
-    filter_digest,
-    vectors_of,
-)
+from rag.search.corpus import StoredSources, StoredSurroundings, filter_digest, vectors_of
 from rag.search.questions import check_question
 from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_snapshot
 from rag.search.threshold import threshold_rule

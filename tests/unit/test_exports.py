@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag import InvalidInput, KnowledgeBase, Recipe, RecipeExport
-from rag.cli.parser import parser
+from rag.__main__ import main
 from rag.recipe.parts import IndexRecipe, SearchRecipe
 from tests.workspaces import QUICK, stocked
 
@@ -18,8 +19,10 @@ COSINE = "cosineSimilarity(params.vector, doc['vector'])"
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> KnowledgeBase:
-    return stocked(tmp_path, {"cats.md": "Cats purr."})[1]
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    workspace, stored = stocked(home, {"cats.md": "Cats purr."})
+    yield stored
+    workspace.close()
 
 
 def exported(base: KnowledgeBase, target: str, **fields: Any) -> RecipeExport:
@@ -128,17 +131,19 @@ def test_another_target_is_refused(base: KnowledgeBase) -> None:
         base.recipe_exports.export(Recipe(), "solr")
 
 
-def test_the_verb_writes_a_file(tmp_path: Path, base: KnowledgeBase) -> None:
+@pytest.mark.usefixtures("base")
+def test_the_verb_writes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "recipe.sql"
-    line = ["export-recipe", "handbook", "--home", str(tmp_path), "--target", "pgvector"]
-    line += ["--set", "search.mode=dense", "-o", str(file), "--set", "search.mmr=0.5"]
-    args = parser(lambda _: None).parse_args(line)
-    output = args.call(args)
-    assert output.data["file"] == str(file)
+    line = ["export-recipe", "handbook", "--target", "pgvector", "-o", str(file)]
+    line += ["--set", "search.mode=dense", "--set", "search.mmr=0.5"]
+    assert main([*line, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["file"] == str(file)
+    assert [one["request"] for one in data["statements"]] == ["", "", ""]
     text = file.read_text()
     assert "-- search.mmr: not expressible; the step has to run in your own program" in text
     assert "search.top_k" not in text
     assert "CREATE TABLE passages" in text
-    assert f"fields: {sum(one['fidelity'] == 'exact' for one in output.data['fields'])} exact" in (
-        output.text
-    )
+    assert main(line) == 0
+    exact = sum(one["fidelity"] == "exact" for one in data["fields"])
+    assert f"fields: {exact} exact, " in capsys.readouterr().out
