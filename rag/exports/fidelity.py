@@ -108,16 +108,18 @@ def _vector_index(recipe: Recipe) -> Rule:
 def _search_rules(recipe: Recipe, threshold: float | None) -> Iterator[tuple[str, Rule]]:
     search = recipe.search
     yield "search.top_k", _SAME
-    if threshold is None:
+    by_probability = search.relevance == "probability" and search.threshold is not None
+    limited = by_probability or threshold is not None
+    if not limited:
         yield "search.threshold", Rule("exact", "it is off")
         yield "search.relevance", UNUSED
         yield "search.exact_codes", UNUSED
-    elif search.relevance == "probability":
+    elif by_probability:
         yield "search.threshold", Rule("not expressible", "it is compared with a probability")
         yield "search.relevance", Rule("not expressible", "the calibration stays here")
     else:
         yield "search.relevance", Rule("exact", "the threshold is compared with the cosine")
-    if threshold is not None:
+    if limited:
         codes = Rule("not expressible", "passages with a rare code do not pass the threshold")
         yield "search.exact_codes", codes if search.exact_codes else Rule("exact", "it is off")
     refused = Rule("not expressible", "questions that are off topic get results")

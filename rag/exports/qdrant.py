@@ -9,6 +9,10 @@ from rag.exports.statements import ID, TEXT, VECTOR, EngineExport, fusion_weight
 from rag.recipe import Recipe, SearchRecipe
 
 _EVEN = 0.5
+_LANGUAGES = (
+    "arabic danish dutch english finnish french german greek hungarian italian norwegian "
+    "portuguese romanian russian spanish swedish tamil turkish"
+)
 _RESULTS = "POST /collections/passages/points/query"
 
 
@@ -41,7 +45,9 @@ def qdrant_export(recipe: Recipe, dimension: int, threshold: float | None) -> En
 
 def _language(recipe: Recipe) -> dict[str, Any]:
     name = recipe.index.analyzer
-    return {} if name == "auto" else {"language": name}
+    if name == "auto":
+        return {"language": "english"}
+    return {"language": name if name in _LANGUAGES.split() else "none"}
 
 
 def _document(options: dict[str, Any]) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from rag.recipe import Recipe, SearchRecipe
 Json = dict[str, Any]
 
 _ANALYZERS = (
-    "arabic armenian basque catalan danish dutch english estonian finnish french german greek "
-    "hindi hungarian indonesian irish italian lithuanian norwegian portuguese romanian russian "
-    "serbian spanish swedish turkish"
+    "arabic armenian basque catalan czech danish dutch english estonian finnish french german "
+    "greek hindi hungarian indonesian irish italian lithuanian norwegian persian portuguese "
+    "romanian russian serbian spanish swedish turkish"
 )
 _PIPELINE = "passages-fusion"
 _ASK = "POST /passages/_search"

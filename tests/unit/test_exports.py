@@ -63,6 +63,12 @@ def test_steps_and_thresholds_that_an_engine_lacks(base: KnowledgeBase) -> None:
     by_probability = exported(base, "qdrant", mode="dense", threshold=0.4, relevance="probability")
     assert fidelities(by_probability, "threshold", "relevance") == ["not expressible"] * 2
     assert "score_threshold" not in body(by_probability)
+    automatic = exported(base, "pgvector", mode="lexical", threshold="auto")
+    assert fidelities(automatic, "threshold", "relevance") == ["exact"] * 2
+    automatic = exported(
+        base, "pgvector", mode="lexical", threshold="auto", relevance="probability"
+    )
+    assert fidelities(automatic, "threshold", "relevance") == ["not expressible"] * 2
 
 
 def test_qdrant_counts_ranks_from_zero_and_divides_by_weights(base: KnowledgeBase) -> None:
@@ -76,6 +82,27 @@ def test_qdrant_counts_ranks_from_zero_and_divides_by_weights(base: KnowledgeBas
         "exact",
         "approximate",
     ]
+
+
+@pytest.mark.parametrize(
+    ("analyzer", "names"),
+    [
+        ("auto", ("english", "english", "english", "english")),
+        ("german", ("german", "german", "german", "german")),
+        ("tamil", ("tamil", "tamil", "standard", "standard")),
+        ("polish", ("none", "simple", "standard", "standard")),
+    ],
+)
+def test_the_analyzer_of_each_engine(
+    base: KnowledgeBase, analyzer: str, names: tuple[str, ...]
+) -> None:
+    recipe = QUICK.with_fields({"index.analyzer": analyzer})
+    qdrant, pgvector, *engines = (base.recipe_exports.export(recipe, target) for target in TARGETS)
+    point = body(qdrant, 1)["points"][0]
+    assert point["vector"]["words"]["options"]["language"] == names[0]
+    assert f"to_tsvector('{names[1]}', text)" in pgvector.statements[0].content
+    texts = [body(engine, 0)["mappings"]["properties"]["text"] for engine in engines]
+    assert [text["analyzer"] for text in texts] == list(names[2:])
 
 
 def test_requests_for_elasticsearch(base: KnowledgeBase) -> None:
