@@ -54,7 +54,7 @@ _ADVICE: dict[FindingKind, str] = {
     "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
     "unanswered": "Add a document that answers the question. The finding goes when the question is "
     "asked again and answered. Questions of other visitors are not shown.",
-    "unreached": "Add questions about such a document, or remove it if nobody needs it.",
+    "unreached": "Add questions about such a document, or remove it if it is not needed.",
 }
 
 
