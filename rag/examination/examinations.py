@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from rag.documents.passage_edits import PassageEdits
-from rag.errors import InvalidInput, NotFound, TouchstoneError
+from rag.errors import InvalidInput, NotFound
 from rag.examination.coverage import DEPTH, RunReach, hubs, unanswered, unreached
 from rag.examination.examining import by_kind, examine
 from rag.examination.findings import DocumentFinding, FindingPlace
@@ -87,15 +87,18 @@ class Examinations:
             raise InvalidInput("A reason is missing.", "Say why both are right.")
         kept = _kept(finding, document) if decision == "keep" else None
         name = "" if kept is None else kept.document
-        with self._database.write() as connection:  # first, so that no two exclude at once
-            settlements.settle(connection, self._base_id, finding.id, decision, name, reason)
+        if self._settled(finding.id) not in (None, (decision, name, reason)):
+            raise InvalidInput("This finding is settled already.", "Reopen it first.")
         if kept is not None:
-            try:
-                self._exclude_others(finding, kept)
-            except TouchstoneError:
-                with self._database.write() as connection:
-                    settlements.reopen(connection, self._base_id, finding.id)
-                raise
+            self._exclude_others(finding, kept)
+        try:
+            with self._database.write() as connection:
+                settlements.settle(connection, self._base_id, finding.id, decision, name, reason)
+        except InvalidInput:  # somebody was quicker, and may keep the other document
+            earlier = self._settled(finding.id)
+            if kept is not None and (earlier is None or earlier[:2] != ("keep", name)):
+                self._include_others(finding, name)
+            raise
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def reopen(self, finding_id: str) -> None:
@@ -113,6 +116,12 @@ class Examinations:
                     self._include_others(finding, settled.document)
         with self._database.write() as connection:
             settlements.reopen(connection, self._base_id, finding_id)
+
+    def _settled(self, finding_id: str) -> tuple[str, str, str] | None:
+        """Return the decision about a finding, the document that is kept, and the reason."""
+        with self._database.read() as connection:
+            row = settlements.by_finding(connection, self._base_id).get(finding_id)
+        return None if row is None else (row.decision, row.document, row.reason)
 
     def _exclude_others(self, finding: DocumentFinding, kept: FindingPlace) -> None:
         for place in finding.places:

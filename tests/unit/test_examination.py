@@ -119,7 +119,13 @@ def test_a_second_decision_excludes_nothing(base: KnowledgeBase) -> None:
     base.examinations.settle(finding.id, "keep", "rules.md")
     with pytest.raises(InvalidInput, match="settled already"):
         base.examinations.settle(finding.id, "keep", "faq.md")
+    with pytest.raises(InvalidInput, match="settled already"):
+        base.examinations.settle(finding.id, "ignore")
+    with pytest.raises(InvalidInput, match="settled already"):
+        base.examinations.settle(finding.id, "keep", "rules.md", "newer")
+    base.examinations.settle(finding.id, "keep", "rules.md")
     assert base.passage_edits.of("rules.md") == []
+    assert [edit.kind for edit in base.passage_edits.of("faq.md")] == ["exclude"]
 
 
 WASHING = (

@@ -38,9 +38,12 @@ class SettlementRow:
 def settle(
     connection: Connection, base_id: int, finding: str, decision: str, document: str, reason: str
 ) -> None:
-    """Store a decision. Raises InvalidInput for a finding that is settled already."""
+    """Store a decision, also once more. Raises InvalidInput where another one was made."""
     bases.hold(connection, base_id)
-    if finding in by_finding(connection, base_id):
+    earlier = by_finding(connection, base_id).get(finding)
+    if earlier is not None:
+        if (earlier.decision, earlier.document, earlier.reason) == (decision, document, reason):
+            return
         raise InvalidInput("This finding is settled already.", "Reopen it first.")
     row = {"base_id": base_id, "finding": finding, "decision": decision, "document": document}
     row |= {"reason": reason, "settled": datetime.now(UTC)}
