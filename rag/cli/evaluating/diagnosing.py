@@ -34,5 +34,5 @@ def _lines(data: DiagnosisData) -> list[str]:
 
 def _fix(fix: FixData) -> list[str]:
     changes = ", ".join(f"{name}={value}" for name, value in fix.changes.items())
-    tally = f"{counted(fix.won, 'question')} gain, {fix.lost:,} lose"
+    tally = f"{counted(fix.won, 'question')} better, {fix.lost:,} worse"
     return [f"{changes} (against {', '.join(fix.causes)}): {tally}.", f"    {fix.sentence}"]
