@@ -110,17 +110,18 @@ def hubs(run: RunReach, names: Mapping[str, str]) -> Iterator[DocumentFinding]:
         )
 
 
-def unanswered(asked: Sequence[ChatQuestion]) -> Iterator[DocumentFinding]:
+def unanswered(questions: Sequence[ChatQuestion]) -> Iterator[DocumentFinding]:
     """Yield the questions of chats, newest first, whose newest answer is refused or doubtful."""
     by_words: dict[str, list[ChatQuestion]] = {}
-    for each in asked:
-        by_words.setdefault(" ".join(each.question.split()).casefold(), []).append(each)
+    for question in questions:
+        words = " ".join(question.question.split()).casefold()
+        by_words.setdefault(words, []).append(question)
     for same in by_words.values():
         newest = same[0]
         if not newest.flagged:
             continue
         outcome = "refused" if newest.status == "refused" else "doubtful"
-        flagged = sum(each.flagged for each in same)
+        flagged = sum(question.flagged for question in same)
         times = f" {flagged} of {len(same)} answers were refused or doubtful." * (len(same) > 1)
         yield DocumentFinding(
             "unanswered",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.components.recipe.working_recipe import STATE
 from pages.components.runs import next_step
 from rag import Workspace
 from tests.pages.conftest import fill, finished
@@ -31,9 +32,13 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     }
     (fix,) = diagnosis.trials.fixes
     assert fix.changes == {"search.threshold": 0.49}
+    app = open_page("metrics.py", metrics="Failures", threshold="0.99", temperature="0.7")
     app.button(key="metrics_fix_0").click().run()
     assert app.query_params["threshold"] == "0.49"
+    (draft,) = app.session_state[STATE].values()
+    assert draft.working.answer.temperature == 0.7  # a change of the visitor's own stays
     assert any("changed since this diagnosis" in one.value for one in app.warning)
+    assert [one for one in app.button if str(one.key).startswith("metrics_fix")] == []
 
 
 def test_what_next_names_a_confirmed_fix(

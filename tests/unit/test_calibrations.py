@@ -12,6 +12,7 @@ import pytest
 from rag import InvalidFile, InvalidInput, KnowledgeBase, NotEnoughLabels, Recipe, Workspace
 from rag.__main__ import main
 from rag.search.threshold import threshold_rule
+from rag.tuning.diagnosis import fixes
 from tests.bundles import parts_of, written
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -57,6 +58,19 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     _build(workspace, base, RECIPE)
     base.tuning.calibrator.fit(SET, RECIPE)
     return base
+
+
+def test_a_diagnosis_leaves_out_changes_that_the_calibration_excludes(
+    parts: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = [{"search.fuzzy": True}, {"search.threshold": 0.5}]
+    monkeypatch.setattr(fixes, "changes_for", lambda *_: changes)
+    by_probability = RECIPE.with_fields(
+        {"search.relevance": "probability", "search.threshold": 0.99, "search.top_k": 1}
+    )
+    diagnosis = parts.diagnoses.diagnose(SET, by_probability)
+    assert diagnosis.questions
+    assert diagnosis.trials.tried == 1
 
 
 def test_it_is_fitted_on_the_tuning_questions_and_kept(parts: KnowledgeBase) -> None:
