@@ -7,7 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.answering.assessing.editions import are_editions, day_of, differ, on_one_matter, order_of
+from rag.answering.assessing.editions import (
+    EditionDate,
+    are_editions,
+    day_of,
+    differ,
+    on_one_matter,
+)
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader
@@ -89,6 +95,8 @@ class _Candidate:
     """Share of the words of a row's name that the question has; 0 for what is no row."""
     checked: bool
     """Whether it holds the rare words of the question."""
+    edition: EditionDate = EditionDate("")
+    """The dates of its document."""
     coded: float = 0.0
     """Share of the codes of the question that stand in it or above it."""
     prior: float = 0.0
@@ -146,6 +154,7 @@ def _candidates(
     support = Support(question_terms, words, [terms for *_, terms in entries])
     contexts = {n: reader.context(hit) for n, hit in enumerate(hits, start=1)}
     above = {n: words.terms(context) for n, context in contexts.items()}
+    editions = {n: reader.edition_date(hit) for n, hit in enumerate(hits, start=1)}
     codes = _codes(question)
     return [
         _Candidate(
@@ -153,6 +162,7 @@ def _candidates(
             shared=support.share(terms, above[n]),
             named=_named(question_terms, words.terms(statement.name)) if statement.name else 0.0,
             checked=support.is_checked(terms, above[n]),
+            edition=editions[n],
             coded=_coded(codes, f"{statement.text} {contexts[n]}"),
         )
         for n, hit, statement, terms in entries
@@ -230,7 +240,7 @@ def _supersedes(one: _Candidate, other: _Candidate) -> bool:
     new, old = one.hit.document, other.hit.document
     return (
         are_editions(new, old)
-        and order_of(new) > order_of(old)
+        and one.edition.is_newer_than(other.edition)
         and on_one_matter(one.words, other.words)
         and differ(one.statement.text, other.statement.text)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from rag.answering.assessing.editions import EditionDate, edition_date
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
@@ -58,6 +59,11 @@ class PassageReader:
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")
         name = hit.document.rpartition(".")[0] or hit.document
         return " ".join(filter(None, (name, hit.chunk.heading, head)))
+
+    def edition_date(self, hit: Hit) -> EditionDate:
+        """Return the dates of the document of a passage."""
+        source = self._read_document(hit)
+        return edition_date(hit.document, source.document.text if source else "")
 
     def labels(self, hit: Hit) -> str:
         """The columns of the tables that a passage has rows of, each table's once."""

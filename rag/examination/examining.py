@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rag.answering.assessing.editions import order_of
+from rag.answering.assessing.editions import edition_date
 from rag.documents.garbled import SURE, broken_characters
 from rag.examination.claims import Claim, claims_of
 from rag.examination.contradictions import Contradiction, contradictions
@@ -84,11 +84,11 @@ def _resemblance(
 ) -> DocumentFinding:
     two = sorted(
         (documents[pair.one], documents[pair.other]),
-        key=lambda document: order_of(document.name),
+        key=lambda document: edition_date(document.name, document.text).order,
         reverse=True,
     )
     places = tuple(FindingPlace(one.id, one.name, 0, len(one.text), None, "") for one in two)
-    newest, older = (order_of(document.name) for document in two)
+    newest, older = (edition_date(document.name, document.text) for document in two)
     if pair.kind == "copy":
         summary = f"{two[0].name} and {two[1].name} share {pair.share:.0%} of the shorter text."
         return DocumentFinding("copies", summary, places, round(pair.share, 2))
@@ -97,9 +97,9 @@ def _resemblance(
         for one in apart
         if (one.one.document, one.other.document) == (pair.one, pair.other)
     ]
-    in_force = two[0].id if newest > older else ""
+    in_force = two[0].id if newest.is_newer_than(older) else ""
     summary = f"{two[0].name} and {two[1].name} are editions of one document." + (
-        f" By their names, {two[0].name} is in force." if in_force else ""
+        f" By their dates, {two[0].name} is in force." if in_force else ""
     )
     confidence = min(1.0, 0.6 + pair.share)
     return DocumentFinding(

@@ -85,6 +85,31 @@ def test_editions_that_disagree_are_both_shown_the_newest_first(base: KnowledgeB
     assert answer.text.index("29 days") < answer.text.index("27 days")
 
 
+def test_an_edition_without_a_date_in_its_name_counts_by_the_date_that_it_states(
+    workspace: Workspace,
+) -> None:
+    base = workspace.create("rules", RECIPE)
+    new = "Valid from 1 March 2026. It replaces the rules of 15 January 2024.\n\n"
+    add(
+        workspace,
+        base,
+        {
+            "rules-2024.md": POLICY.format(days=27),
+            "rules.md": new + POLICY.format(days=29),
+        },
+    )
+    answer = base.ask(LEAVE, RECIPE).answer
+    assert answer.assessment is not None
+    assert [(edition.document, edition.day) for edition in answer.assessment.editions] == [
+        ("rules.md", "2026-03-01"),
+        ("rules-2024.md", "2024"),
+    ]
+    assert answer.assessment.reason == (
+        "rules.md (2026-03-01) and rules-2024.md give different figures. rules.md is the newest."
+    )
+    assert answer.text.index("29 days") < answer.text.index("27 days")
+
+
 def test_a_refusal_is_a_state_too(base: KnowledgeBase) -> None:
     answer = base.ask(
         KNOWN, RECIPE.with_fields({"search.threshold": 1.0, "search.exact_codes": False})

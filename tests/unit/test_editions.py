@@ -8,9 +8,9 @@ from rag.answering.assessing.editions import (
     are_editions,
     day_of,
     differ,
+    edition_date,
     family,
     on_one_matter,
-    order_of,
 )
 from rag.answering.vocabulary import Vocabulary
 
@@ -45,14 +45,59 @@ def test_other_documents_are_no_editions(one: str, other: str) -> None:
 
 def test_the_newest_edition_comes_last() -> None:
     names = ["plan-2026-01.pdf", "plan-2024.pdf", "plan-2025-12-31.pdf"]
-    assert sorted(names, key=order_of) == [
+    assert sorted(names, key=lambda name: edition_date(name).order) == [
         "plan-2024.pdf",
         "plan-2025-12-31.pdf",
         "plan-2026-01.pdf",
     ]
-    assert order_of("Policy v10.pdf") > order_of("Policy v9.pdf")
+    assert edition_date("Policy v10.pdf").is_newer_than(edition_date("Policy v9.pdf"))
     assert [day_of(name) for name in names] == ["2026-01", "2024", "2025-12-31"]
     assert family("Leave_Policy-2026.pdf") == "leave policy"
+
+
+def test_the_date_that_a_text_states_tells_which_edition_is_newer() -> None:
+    new = edition_date("rules.md", "Valid from 1 March 2026. It replaces that of 15 January 2024.")
+    old = edition_date("rules-2024.md", "Valid from 15 January 2024.")
+    assert new.is_newer_than(old)
+    assert not old.is_newer_than(new)
+    assert (new.day, old.day) == ("2026-03-01", "2024-01-15")
+
+
+def test_a_date_of_one_edition_alone_does_not_tell_which_is_newer() -> None:
+    dated, undated = edition_date("rules-2024.md"), edition_date("rules.md", "Nothing here.")
+    assert not dated.is_newer_than(undated)
+    assert not undated.is_newer_than(dated)
+
+
+def test_a_year_is_not_newer_than_a_day_of_it() -> None:
+    year, day = edition_date("rules-2024.md"), edition_date("rules.md", "Valid from 2024-03-01")
+    assert not year.is_newer_than(day)
+    assert not day.is_newer_than(year)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Valid from 1 March 2026.", "2026-03-01"),
+        ("Effective date: March 1, 2026", "2026-03-01"),
+        ("Gültig ab 01.03.2026", "2026-03-01"),
+        ("Stand: März 2025", "2025-03"),
+        ("En vigueur depuis le 1er mars 2026", "2026-03-01"),
+        ("Vigente desde el 1 de marzo de 2026", "2026-03-01"),
+        ("Действует с 1 марта 2026", "2026-03-01"),
+        ("本规定自2026年3月1日起施行", "2026-03-01"),
+        ("Last updated 03/04/2025", "2025"),
+        ("Version 2.1, 12 May 2025\n\nValid from 1 June 2025", "2025-06-01"),
+        ("Valid until 31 December 2026", ""),
+        ("This edition replaces the rules of 15 January 2024.", ""),
+        ("The result is valid. In 2019 we repeated it.", ""),
+        ("Valid from 2026-13-45", "2026"),
+        ("Signed on 3 February 2025", ""),
+        ("x" * 4000 + " Valid from 1 March 2026.", ""),
+    ],
+)
+def test_a_document_states_from_when_it_applies(text: str, day: str) -> None:
+    assert edition_date("rules.md", text).stated == day
 
 
 def test_statements_differ_by_their_figures_alone() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rag.answering.assessing.editions import are_editions, day_of, differ, on_one_matter, order_of
+from rag.answering.assessing.editions import are_editions, differ, on_one_matter
 from rag.answering.reading import PassageReader
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Vocabulary
@@ -17,7 +17,7 @@ def disagreeing(
     """The first citation and those of other editions that contradict it, the newest first.
 
     Empty where no quote of another edition gives other figures for the same matter. The newest is
-    in force, if the names of the documents tell which one that is.
+    in force, if the names of the documents or the dates that they state tell which one that is.
     """
     first = citations[0]
     quote = reader.quoted(first)
@@ -30,14 +30,15 @@ def disagreeing(
     ]
     if not others:
         return ()
-    ordered = sorted([first, *others], key=lambda one: order_of(one.hit.document), reverse=True)
-    newest, next_newest = (order_of(citation.hit.document) for citation in ordered[:2])
+    dates = {citation.n: reader.edition_date(citation.hit) for citation in (first, *others)}
+    ordered = sorted([first, *others], key=lambda one: dates[one.n].order, reverse=True)
+    newest, next_newest = (dates[citation.n] for citation in ordered[:2])
     return tuple(
         Edition(
             citation.n,
             citation.hit.document,
-            day_of(citation.hit.document),
-            in_force=citation is ordered[0] and newest > next_newest,
+            dates[citation.n].day,
+            in_force=citation is ordered[0] and newest.is_newer_than(next_newest),
         )
         for citation in ordered
     )
@@ -45,7 +46,12 @@ def disagreeing(
 
 def conflict_words(editions: Sequence[Edition]) -> str:
     """The disagreement in one sentence."""
-    names = " and ".join(edition.document for edition in editions)
+    names = " and ".join(_dated(edition) for edition in editions)
     force = next((edition.document for edition in editions if edition.in_force), "")
     newest = f" {force} is the newest." if force else ""
     return f"{names} give different figures.{newest}"
+
+
+def _dated(edition: Edition) -> str:
+    known = not edition.day or edition.day in edition.document
+    return edition.document if known else f"{edition.document} ({edition.day})"

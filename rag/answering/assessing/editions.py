@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
+from rag.answering.assessing.validity import valid_from
 from rag.answering.vocabulary import Terms
 
 ALIKE = 0.3
@@ -46,11 +48,46 @@ def day_of(name: str) -> str:
     return re.sub(r"[_.]", "-", match.group(1)) if match else ""
 
 
-def order_of(name: str) -> tuple[str, tuple[int, ...]]:
-    """A key that sorts the editions of a document from the oldest to the newest."""
+@dataclass(frozen=True, slots=True)
+class EditionDate:
+    """The dates that tell the age of an edition: in its name, and as its text states it.
+
+    ``version`` is the number of the version in the name; () for none.
+    """
+
+    named: str
+    stated: str = ""
+    version: tuple[int, ...] = ()
+
+    @property
+    def day(self) -> str:
+        """The date to show: the one that the text states, or else the one in the name."""
+        return self.stated or self.named
+
+    @property
+    def order(self) -> tuple[str, tuple[int, ...]]:
+        """A key that sorts editions from the oldest to the newest, those without a date first."""
+        return self.day, self.version
+
+    def is_newer_than(self, other: EditionDate) -> bool:
+        """Whether this edition is the newer one; False where dates and versions do not tell.
+
+        Names that both have a date decide, then dates from which the texts apply. A date of one
+        edition alone says nothing about the other.
+        """
+        named = bool(self.named and other.named)
+        mine, others = (self.named, other.named) if named else (self.day, other.day)
+        if mine and others and not (mine.startswith(others) or others.startswith(mine)):
+            return mine > others
+        return bool(self.version and other.version) and self.version > other.version
+
+
+def edition_date(name: str, text: str = "") -> EditionDate:
+    """Return the dates of an edition, from its name and, where it is given, its text."""
     match = _VERSION.search(_stem(name))
     number = (match.group(1) or match.group(2)) if match else ""
-    return day_of(name), tuple(map(int, number.split("."))) if number else ()
+    version = tuple(map(int, number.split("."))) if number else ()
+    return EditionDate(day_of(name), valid_from(text), version)
 
 
 def differ(one: str, other: str) -> bool:

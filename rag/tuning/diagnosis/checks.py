@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rag.answering.assessing.editions import are_editions, order_of
+from rag.answering.assessing.editions import are_editions, edition_date
 from rag.documents.garbled import SURE, broken_characters, unknown_words
 from rag.evaluation.intervals import signed
 from rag.lexical.languages import language_name, likeliest
@@ -196,11 +196,14 @@ def over_budget(case: Case) -> Finding | None:
 def superseded_above(case: Case) -> Finding | None:
     """Older editions of the document rank higher, and without them the passage ranks better."""
     mine = case.document_of(case.chunk.key)
+    date = edition_date(mine, case.document.text)
     older = [
         hit
         for hit in case.above
         if are_editions(hit.document, mine)
-        and order_of(hit.document) < order_of(mine)
+        and date.is_newer_than(
+            edition_date(hit.document, case.setting.document(hit.chunk.document_id).text)
+        )
         and on_one_matter(case.labelled_text, hit.chunk.text)
     ]
     if not older:

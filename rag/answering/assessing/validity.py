@@ -1,0 +1,94 @@
+"""The date from which a document says that it applies, such as "Valid from 1 March 2026"."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+HEAD = 3000
+"""Characters at the beginning of a document in which it says so."""
+REACH = 16
+"""Characters between such words and their date."""
+LONGEST_DATE = 24
+_MONTHS = (
+    ("january", "januar", "jänner", "janvier", "enero", "января", "январь"),
+    ("february", "februar", "février", "febrero", "февраля", "февраль"),
+    ("march", "märz", "mars", "marzo", "марта", "март"),
+    ("april", "avril", "abril", "апреля", "апрель"),
+    ("may", "mai", "mayo", "мая", "май"),
+    ("june", "juni", "juin", "junio", "июня", "июнь"),
+    ("july", "juli", "juillet", "julio", "июля", "июль"),
+    ("august", "août", "agosto", "августа", "август"),
+    ("september", "septembre", "septiembre", "сентября", "сентябрь"),
+    ("october", "oktober", "octobre", "octubre", "октября", "октябрь"),
+    ("november", "novembre", "noviembre", "ноября", "ноябрь"),
+    ("december", "dezember", "décembre", "diciembre", "декабря", "декабрь"),
+)
+_NUMBER_OF = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
+_NAME = "|".join(sorted(_NUMBER_OF, key=len, reverse=True))
+_YEAR = r"(?:19|20)\d\d"
+_DATES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?P<year>{_YEAR})-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>[0-3]\d))?\b",
+        rf"(?P<year>{_YEAR})年(?P<month>\d{{1,2}})月(?:(?P<day>\d{{1,2}})日)?",
+        rf"\b(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?(?P<year>{_YEAR})\b",
+        rf"\b(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?(?P<name>{_NAME}),?\s(?:de\s)?(?P<year>{_YEAR})\b",
+        rf"\b(?P<name>{_NAME})\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s(?P<year>{_YEAR})\b",
+        rf"\b(?P<name>{_NAME}),?\s(?:de\s)?(?P<year>{_YEAR})\b",
+        rf"\b\d{{1,2}}/\d{{1,2}}/(?P<year>{_YEAR})\b",
+        rf"\b(?P<year>{_YEAR})\b",
+    )
+)
+_APPLIES = re.compile(
+    r"\b(?:valid|effective|applicable|applies|in force|in effect|takes effect)"
+    r"(?: as of| as from| from| since| date)?\b"
+    r"|\b(?:gültig|gilt|wirksam|in kraft)(?: seit| ab| vom)?\b"
+    r"|\b(?:en vigueur|valable|applicable)(?: depuis| à partir| à compter| dès)?\b"
+    r"|\b(?:vigente|válid[oa]|en vigor)(?: desde| a partir)?\b"
+    r"|\b(?:действует|вступает в силу|действительн[аоы]?)(?: с)?\b"
+    r"|生效日期|自(?=\d{4}年)",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"\b(?:until|till|to|through|bis|jusqu|hasta|до|replaces)\b|至", re.IGNORECASE)
+_MADE = re.compile(
+    r"\b(?:as of|last updated|updated|last revised|revised|revision|version|edition|issued|dated)\b"
+    r"|\b(?:stand(?=:|\s\d)|fassung|ausgabe)\b|\b(?:version|mise? à jour|édition)\b"
+    r"|\b(?:actualizad[oa]|versión|edición)\b|\b(?:редакция|версия|обновлено)\b|版本|更新",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=1024)
+def valid_from(text: str) -> str:
+    """The date at the head of a document, as ``2026``, ``2026-03`` or ``2026-03-31``; "" for none.
+
+    A date from which the document applies counts before one on which it was made. A date that
+    follows none of the words for either does not count: it can be the date of another document.
+    """
+    head = text[:HEAD]
+    for words in (_APPLIES, _MADE):
+        for match in words.finditer(head):
+            date = _first_date(head[match.end() : match.end() + REACH + LONGEST_DATE])
+            if date:
+                return date
+    return ""
+
+
+def _first_date(text: str) -> str:
+    line = text.partition("\n")[0]
+    matches = [match for pattern in _DATES if (match := pattern.search(line))]
+    if not matches:
+        return ""
+    # Of dates that begin at the same place, the pattern that comes first says most.
+    first = min(matches, key=lambda match: match.start())
+    between, parts = line[: first.start()], first.groupdict()
+    if len(between) > REACH or _ENDS.search(between) or ". " in between:
+        return ""
+    month = parts.get("month") or _NUMBER_OF.get((parts.get("name") or "").casefold(), "")
+    numbers = [parts["year"], month, parts.get("day") or ""]
+    known = [f"{int(number):02}" for number in numbers if number]
+    possible = all(
+        1 <= int(number) <= most for number, most in zip(known[1:], (12, 31), strict=False)
+    )
+    return "-".join(known) if possible else ""
