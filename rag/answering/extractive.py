@@ -95,7 +95,7 @@ class _Candidate:
     """Share of the words of a row's name that the question has; 0 for what is no row."""
     checked: bool
     """Whether it holds the rare words of the question."""
-    edition: EditionDate = EditionDate("")
+    edition: EditionDate
     """The dates of its document."""
     coded: float = 0.0
     """Share of the codes of the question that stand in it or above it."""
@@ -335,4 +335,4 @@ def _beginning(hits: Sequence[Hit]) -> list[_Candidate]:
     lines = (" ".join(line.split()) for line in unmarked(text).splitlines())
     beginning = " · ".join(filter(None, lines)) or " ".join(text.split())
     statement = Statement(beginning, text, hits[0].chunk.text.find(text))
-    return [_Candidate(1, hits[0], statement, frozenset(), 0.0, 0.0, checked=False)]
+    return [_Candidate(1, hits[0], statement, frozenset(), 0.0, 0.0, False, EditionDate(""))]
