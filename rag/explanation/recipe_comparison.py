@@ -60,7 +60,7 @@ def compare_retrievals(
     A passage is the same where its id is, or, between different cuts, where two spans share at
     least half of the shorter.
     """
-    orders = tuple(list(map(_place, _ranking(trace))) for trace in traces)
+    orders = tuple(list(map(_place, trace.ranking)) for trace in traces)
     find = same if recipes[0].index.cut == recipes[1].index.cut else similar
     rankings = [
         tuple(
@@ -83,12 +83,6 @@ def compare_retrievals(
         _overlap(traces, find is same),
         _label_ranks(traces, recipes, labels, library),
     )
-
-
-def _ranking(trace: Trace) -> list[Hit]:
-    """All candidates, best first: what is shown, then the rest by rank."""
-    rest = trace.candidates[len(trace.hits) :]
-    return [*trace.hits, *sorted(rest, key=lambda hit: (hit.rank, hit.chunk.key))]
 
 
 def _place(hit: Hit) -> RankedSpan:

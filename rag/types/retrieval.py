@@ -135,6 +135,12 @@ class Trace:
         return tuple(by_key.values())
 
     @property
+    def ranking(self) -> tuple[Hit, ...]:
+        """Every candidate, best first: the results, then the others by rank."""
+        others = self.candidates[len(self.hits) :]
+        return *self.hits, *sorted(others, key=lambda hit: (hit.rank, hit.chunk.key))
+
+    @property
     def digest(self) -> str:
         """Names what was found, and what became of it, however long that took."""
         parts = [

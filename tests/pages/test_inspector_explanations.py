@@ -9,8 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.inspector.explanations import explainer
-from pages.components.inspector.recipe_comparison import Move, fields, moves, takeaway
-from rag import Chunk, InvalidRecipe, KnowledgeBase, RankedPassage, RetrievalComparison, SideBySide
+from pages.components.inspector.rank_flow import columns, flows, takeaway
+from pages.components.inspector.recipe_comparison import fields
+from rag import Chunk, InvalidRecipe, KnowledgeBase
 from rag.operation import operation
 from tests.handbook import LEAVE, texts, visit
 
@@ -162,26 +163,31 @@ def test_recipe_fields_are_read_as_on_the_command_line() -> None:
         fields("mode")
 
 
-def _place(rank: int, name: str, other: int | None, grade: int = 0) -> RankedPassage:
-    chunk = Chunk(ord(name), "d", 0, 1, name, ord(name) - ord("a"))
-    return RankedPassage(rank, 1.0, grade, "d.md", chunk, other)
+def test_lines_run_through_the_stages_of_both_recipes(base: KnowledgeBase) -> None:
+    recipe = base.recipe().with_fields({"search.mode": "hybrid", "search.threshold": None})
+    other = recipe.with_fields({"search.mode": "lexical", "search.top_k": 1})
+    compared = base.compare(LEAVE, recipe, other)
+    assert list(columns(compared.before)) == ["dense", "lexical", "fused", "returned"]
+    assert list(columns(compared.after)) == ["lexical", "returned"]
+    lines = flows(compared)
+    for trace, side in ((compared.before, "left"), (compared.after, "right")):
+        drawn = [getattr(line, side)[-1] for line in lines if getattr(line, side)[-1]]
+        assert sorted(drawn) == [hit.rank for hit in trace.hits]
+    first = next(line for line in lines if line.right[-1] == 1)
+    hit = compared.after.hits[0]
+    assert first.name == (hit.document, f"#{hit.chunk.order + 1}")
+    assert first.right == (hit.parts["bm25_rank"], 1)
+    gone = sum(line.right[-1] is None for line in lines)
+    assert gone == len(lines) - 1
+    assert takeaway(compared, lines).startswith(f"0 up, 0 down, 0 new, {gone} gone.")
 
 
-def test_every_passage_moves_once(base: KnowledgeBase) -> None:
-    trace = base.search(LEAVE, base.recipe())
-    sides = SideBySide(
-        LEAVE,
-        (_place(1, "a", 2), _place(2, "b", 7), _place(3, "c", 1)),
-        (_place(1, "c", 3, 2), _place(2, "a", 1), _place(3, "e", None)),
-    )
-    drawn = moves(RetrievalComparison(trace, trace, sides, 0.5, ()))
-    assert drawn == [
-        Move(("d.md", "#3"), 3, 1, 2),
-        Move(("d.md", "#1"), 1, 2, 0),
-        Move(("d.md", "#5"), None, 3, 0),
-        Move(("d.md", "#2"), 2, None, 0),
-    ]
-    assert takeaway(drawn) == "1 up, 1 down, 1 new, 1 gone."
+def test_the_chart_says_where_a_relevant_passage_was_lost(base: KnowledgeBase) -> None:
+    recipe = base.recipe().with_fields({"search.mode": "hybrid", "search.threshold": None})
+    compared = base.compare(LEAVE, recipe, recipe.with_fields({"search.threshold": 1.0}))
+    [first, *rest] = flows(compared)
+    relevant = [replace(first, grade=1), *rest]
+    assert takeaway(compared, relevant).endswith("fused 1, but doesn't return it.")
 
 
 def test_views_compute_only_when_chosen(
