@@ -49,6 +49,7 @@ from .conversations.operations import total_seconds as total_seconds
 from .conversations.operations import unsupported_sentences as unsupported_sentences
 from .conversations.operations import worst_turns as worst_turns
 from .documents.additions import Amount as Amount
+from .documents.additions import LanguageGap as LanguageGap
 from .documents.library import DocumentInfo as DocumentInfo
 from .documents.library import Upload as Upload
 from .errors import AlreadyExists as AlreadyExists

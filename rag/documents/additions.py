@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag import readers
+from rag import providers, readers
 from rag.documents.library import Library, Upload
 from rag.documents.remaining_time import CHARACTERS
 from rag.documents.throughput import Throughput
+from rag.lexical.languages import document_language, language_name
 from rag.operation import operation
 from rag.services import Services
 from rag.storage import files
@@ -32,6 +33,19 @@ class Amount:
 
     pages: float
     characters: float
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageGap:
+    """A language of documents that an embedder does not support.
+
+    ``language`` is its English name, ``embedder`` a model for this computer that supports it, and
+    ``installed`` whether that can be used now.
+    """
+
+    language: str
+    embedder: str
+    installed: bool
 
 
 class Additions:
@@ -56,6 +70,20 @@ class Additions:
         characters = sum(amount.characters for amount in amounts)
         pages = sum(amount.pages for amount in amounts)
         return Throughput(self._services).seconds(embedder, characters, pages)
+
+    @operation("viewer")
+    def language_gap(self, text: str, embedder: str) -> LanguageGap | None:
+        """Return the language of a text if an embedder does not support it.
+
+        Raises InvalidRecipe for an unknown embedder.
+        """
+        supported = providers.languages(embedder)
+        code = document_language(text) if supported else ""
+        if not code or code in supported:
+            return None
+        instead = providers.multilingual_embedders()[0]
+        ready = {row.name for row in providers.statuses(self._services.settings) if row.ready}
+        return LanguageGap(language_name(code), instead, instead in ready)
 
     @operation("viewer")
     def document(self, upload: Upload) -> Document:

@@ -9,9 +9,10 @@ from rag.errors import InvalidRecipe
 from rag.protocols import ChatModel, Embedder, Reranker
 from rag.providers.clients import Clients
 from rag.providers.cross_encoders import OnnxCrossEncoder, TorchCrossEncoder
+from rag.providers.e5 import MultilingualE5
 from rag.providers.endpoint import Endpoint, RetryPolicy, model_of, require_configured, resolve
 from rag.providers.hashing import HashingEmbedder
-from rag.providers.minilm import MiniLM
+from rag.providers.minilm import MiniLM, MiniLMFast
 from rag.providers.remote import RemoteEmbedder
 from rag.providers.spanned import SpannedChat
 from rag.providers.static import WordLlama
@@ -53,6 +54,10 @@ def embedder(
     match row.wire:
         case "onnx":
             return MiniLM()
+        case "onnx-fast":
+            return MiniLMFast()
+        case "e5":
+            return MultilingualE5()
         case "static":
             return WordLlama()
         case "hash":

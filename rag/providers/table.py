@@ -13,10 +13,20 @@ from rag.errors import InvalidRecipe
 from rag.protocols import InputType
 
 Wire = Literal[
-    "onnx", "static", "hash", "extractive", "openai", "azure", "ollama", "bedrock", "rerank"
+    "onnx",
+    "onnx-fast",
+    "e5",
+    "static",
+    "hash",
+    "extractive",
+    "openai",
+    "azure",
+    "ollama",
+    "bedrock",
+    "rerank",
 ]
 Form = Literal["", "cohere", "gemini", "vertex"]
-LOCAL_WIRES: tuple[Wire, ...] = ("onnx", "static", "hash", "extractive")
+LOCAL_WIRES: tuple[Wire, ...] = ("onnx", "onnx-fast", "e5", "static", "hash", "extractive")
 
 
 USUAL_WEIGHT = 0.6
@@ -213,8 +223,13 @@ def languages(embedder: str) -> frozenset[str]:
 
 
 def multilingual_embedders() -> tuple[str, ...]:
-    """Embedders that know many languages, as a recipe names them."""
-    return tuple(f"{row.name}:{row.multilingual}" for row in ROWS if row.multilingual)
+    """Embedders that know many languages, as a recipe names them; those of this computer first."""
+    rows = sorted(
+        (row for row in ROWS if row.multilingual), key=lambda row: row.wire not in LOCAL_WIRES
+    )
+    return tuple(
+        row.name if row.wire in LOCAL_WIRES else f"{row.name}:{row.multilingual}" for row in rows
+    )
 
 
 def _listed(rows: Iterable[ProviderRow]) -> str:

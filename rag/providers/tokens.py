@@ -87,6 +87,30 @@ def wordpiece_backend() -> tokenizers.Tokenizer:
     return backend
 
 
+_DROPPED = "[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]"
+_SPACES = "[\t\n\x0c\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]"
+
+
+def unigram_backend(vocabulary: list[tuple[str, float]], unknown: int) -> tokenizers.Tokenizer:
+    """A new SentencePiece tokenizer of pieces with their scores, as XLM-RoBERTa normalises text.
+
+    It adds no special tokens.
+    """
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+    backend = Tokenizer(models.Unigram(vocabulary, unknown, False))
+    backend.normalizer = normalizers.Sequence(
+        [
+            normalizers.Replace(Regex(_DROPPED), ""),
+            normalizers.Replace(Regex(_SPACES), " "),
+            normalizers.NFKC(),
+            normalizers.Replace(Regex(" {2,}"), " "),
+        ]
+    )
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    return backend
+
+
 @cache
 def wordpiece_tokens() -> SubwordTokens:
     """Counts tokens of uncased BERT models, and stands in for remote models.

@@ -22,7 +22,13 @@ from rag.retrieval.candidates import (
 )
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.filters import describe_filters
-from rag.retrieval.languages import dense_weight, language_note, leans_on_words
+from rag.retrieval.languages import (
+    dense_weight,
+    foreign_note,
+    language_note,
+    leans_on_words,
+    may_lean,
+)
 from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.stages import stage_rows
 from rag.retrieval.timeline import Timeline
@@ -49,6 +55,11 @@ def gather(
         weight = dense_weight(lacking, recipe)
         note = language_note(lacking, corpus.languages, weight)
         timeline.passed("language", 1, 1, note, figures={"dense_weight": weight})
+    elif may_lean(recipe) and (
+        foreign := corpus.languages.lacks_with_documents(search_query.question)
+    ):
+        note = foreign_note(foreign, corpus.languages)
+        timeline.passed("language", 1, 1, note, figures={"dense_weight": recipe.dense_weight})
     if corpus.allowed is not None:
         timeline.passed("filter", corpus.passages, len(corpus.allowed), describe_filters(recipe))
     candidates = replace(_search(search_query, recipe, corpus, timeline, lacking), lacking=lacking)

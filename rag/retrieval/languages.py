@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rag.lexical import LexicalIndex
-from rag.lexical.languages import ANALYZERS, NO_STEMMER, language_name, likeliest
+from rag.lexical.languages import ANALYZERS, NO_STEMMER, language, language_name, likeliest
 from rag.recipe import SearchRecipe
 
 SHARE = 1 / 3
@@ -47,6 +47,13 @@ class KnownLanguages:
         )
         return code if fits and code not in self.codes else ""
 
+    def lacks_with_documents(self, question: str) -> str:
+        """The language of a question for which ``lacks`` is "", if neither embedder nor documents
+        know it; "" where that is not sure, as in short questions.
+        """
+        code = language(question) if self.codes else ""
+        return "" if code in self.codes else code
+
 
 def may_lean(recipe: SearchRecipe) -> bool:
     """Whether a recipe ranks questions by words whose language the embedder does not know."""
@@ -74,14 +81,25 @@ def dense_weight(lacking: str, recipe: SearchRecipe) -> float:
 def language_note(lacking: str, languages: KnownLanguages, weight: float) -> str:
     """Return the note on a question that is ranked by words."""
     names = " and ".join(language_name(code) for code in sorted(languages.codes))
-    note = (
+    return _with_advice(
         f"the embedder supports {names}, and this is {language_name(lacking)}: ranked "
         f"mainly by lexical search, {weight:.2f} on dense, without a threshold on the "
-        "cosine"
+        "cosine",
+        "For semantic search",
+        languages,
     )
+
+
+def foreign_note(code: str, languages: KnownLanguages) -> str:
+    """Return the note on a question in a language that no passage is in."""
+    return _with_advice(
+        f"this is {language_name(code)}, and the passages and the embedder are not",
+        "To find passages in another language than the question",
+        languages,
+    )
+
+
+def _with_advice(note: str, purpose: str, languages: KnownLanguages) -> str:
     if not languages.instead:
         return note
-    return (
-        f"{note}. For semantic search, choose a multilingual embedder: "
-        f"{', '.join(languages.instead)}"
-    )
+    return f"{note}. {purpose}, choose a multilingual embedder: {', '.join(languages.instead)}"

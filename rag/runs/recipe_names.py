@@ -13,7 +13,12 @@ from rag.storage import Database, recipe_names
 
 _LONGEST = 80
 _MOST_NAMED = 3  # fields beside mode, top-k and embedder
-_MODELS = {"minilm": "MiniLM", "wordllama": "WordLlama"}
+_MODELS = {
+    "minilm": "MiniLM",
+    "minilm-fast": "MiniLM fast",
+    "multilingual-e5": "multilingual E5",
+    "wordllama": "WordLlama",
+}
 _CUT = ("index.chunker", "index.chunk_size", "index.chunk_overlap")
 _ALWAYS = ("search.mode", "search.top_k", "index.embedder")
 

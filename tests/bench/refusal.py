@@ -18,7 +18,9 @@ would go by the words that questions of test collections share with their passag
 
 from __future__ import annotations
 
+import json
 import random
+import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -38,15 +40,32 @@ from rag.topic.model import write_shipped
 from rag.types import Keys, Question, Vectors
 
 COLLECTIONS = ("scifact", "cranfield", "xquad_en", "anthropic_docs", SAMPLE)
-EMBEDDERS = ("minilm",)
 CUTS: tuple[Chunker, ...] = ("recursive", "markdown")
 """What models are taught on: passages of sections are shorter than those that run across them."""
-LIMITS: Mapping[str, float] = {"minilm": 0.275}
-"""What ``auto`` means. One figure for all collections, the sample's paraphrases included.
 
-It lies between the least that refuses as many foreign questions of every collection as the model
-did that was taught on passages across sections, and the greatest that refuses no more answerable
-ones."""
+
+@dataclass(frozen=True)
+class Teaching:
+    """How the model of one embedder is taught. ``limit`` is what ``auto`` means.
+
+    Of each collection but the sample about ``characters`` are read, see ``copy_part``.
+    """
+
+    limit: float
+    collections: tuple[str, ...] = COLLECTIONS
+    cuts: tuple[Chunker, ...] = CUTS
+    characters: int = 1_000_000_000
+
+
+TEACHINGS: Mapping[str, Teaching] = {
+    # The limit lies between the least that refuses as many foreign questions of every collection
+    # as the model did that was taught on passages across sections, and the greatest that refuses
+    # no more answerable ones. One figure for all collections, the sample's paraphrases included.
+    "minilm": Teaching(0.275),
+    "multilingual-e5": Teaching(0.275, (*COLLECTIONS, "xquad_de"), ("markdown",), 200_000),
+}
+TRANSLATED = frozenset({"xquad_en", "xquad_de"})
+"""The same documents and questions in two languages: to each other they are not foreign."""
 QUESTIONS = 300
 """Of a collection, at most."""
 HIDDEN = 0.6
@@ -81,10 +100,15 @@ Pair = tuple[str, Vectors]
 """A question and its vector."""
 
 
-def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[str, float]:
+def measure(
+    folder: Path,
+    *,
+    embedders: Sequence[str] = tuple(TEACHINGS),
+    collections: Sequence[str] | None = None,
+) -> dict[str, float]:
     """Shares by ``"EMBEDDER COLLECTION: WHAT"``, each by a model taught without that collection."""
     figures: dict[str, float] = {}
-    for embedder in EMBEDDERS:
+    for embedder in embedders:
         with tempfile.TemporaryDirectory() as home:
             asked = evidence(Path(home), folder, embedder, collections)
         figures |= left_out(asked, embedder)
@@ -138,7 +162,7 @@ def taught_on(asked: Mapping[str, ByCut], embedder: str) -> TopicModel:
             strangers = [item for other in asked for item in each.foreign.get(other, ())]
             foreign += [(item, weight / len(strangers)) for item in strangers]
     source = f"{len(asked)} collections"
-    return taught(spoken, foreign, FEATURES, LIMITS[embedder], source)
+    return taught(spoken, foreign, FEATURES, TEACHINGS[embedder].limit, source)
 
 
 def _refused(model: TopicModel, found: Sequence[TopicEvidence]) -> float:
@@ -146,14 +170,19 @@ def _refused(model: TopicModel, found: Sequence[TopicEvidence]) -> float:
 
 
 def evidence(
-    home: Path, folder: Path, embedder: str, collections: Sequence[str] = COLLECTIONS
+    home: Path, folder: Path, embedder: str, collections: Sequence[str] | None = None
 ) -> dict[str, ByCut]:
     """Reads all collections into a home and looks every question up in every one of them."""
+    teaching = TEACHINGS[embedder]
+    collections = collections or teaching.collections
     settings = Settings.from_env({}, home=home)
     workspace, services = Workspace(settings), Services.start(settings)
     recipe = Recipe().with_fields({"index.embedder": embedder})
-    recipes = {cut: recipe.with_fields({"index.chunker": cut}) for cut in CUTS}
-    bases = {name: _base(workspace, name, folder, recipes.values()) for name in collections}
+    recipes = {cut: recipe.with_fields({"index.chunker": cut}) for cut in teaching.cuts}
+    bases = {
+        name: _base(workspace, name, folder, recipes.values(), teaching.characters)
+        for name in collections
+    }
     questions = {name: _answerable(base, name) for name, base in bases.items()}
     model = services.models.embedder(embedder)
     texts = {name: [item.text for item in each] for name, each in questions.items()}
@@ -191,7 +220,11 @@ def _asked(
     return Asked(
         answerable=lookup.all(own),
         hard=[lookup.all(hidden), lookup.all(own, rest)],
-        foreign={other: lookup.all(pairs[other]) for other in pairs if other != base.name},
+        foreign={
+            other: lookup.all(pairs[other])
+            for other in pairs
+            if other != base.name and not {other, base.name} <= TRANSLATED
+        },
     )
 
 
@@ -231,20 +264,55 @@ class _Lookup:
 
 
 def _base(
-    workspace: Workspace, name: str, folder: Path, recipes: Collection[Recipe]
+    workspace: Workspace, name: str, folder: Path, recipes: Collection[Recipe], characters: int
 ) -> KnowledgeBase:
     if name not in {info.name for info in workspace.bases()}:
         if name == SAMPLE:
             base, job = workspace.start_demo()
+            workspace.jobs.run(job)
         else:
             base = workspace.create(name, next(iter(recipes)))
-            job = base.documents.import_beir(folder / name, "test")
-        workspace.jobs.run(job)
+            with tempfile.TemporaryDirectory() as part:
+                copy_part(folder / name, Path(part), characters)
+                workspace.jobs.run(base.documents.import_beir(Path(part), "test"))
     base = workspace.base(name)
     for recipe in recipes:
         if base.documents.missing(recipe.index):
             workspace.jobs.run(base.documents.build(recipe.index))
     return base
+
+
+def copy_part(folder: Path, target: Path, characters: int) -> None:
+    """Copy a collection with documents of about ``characters`` at most, and their questions.
+
+    Questions come in their order, each with all documents that are judged for it, as long as
+    these fill three quarters. Others fill the rest.
+    """
+    judged: dict[str, list[str]] = {}
+    header, *labels = (folder / "qrels" / "test.tsv").read_text("utf-8").splitlines()
+    for label in labels:
+        judged.setdefault(label.split("\t")[0], []).append(label)
+    lines = (folder / "corpus.jsonl").read_text("utf-8").splitlines()
+    rows = {str(json.loads(line)["_id"]): line for line in lines}
+    whole = sum(map(len, lines)) <= characters
+    chosen, kept = dict[str, None](), list[str]()
+    for question in judged.values():
+        added = chosen | {label.split("\t")[1]: None for label in question}
+        if whole or sum(len(rows[name]) for name in added) <= 0.75 * characters:
+            chosen = added
+            kept += question
+    others = [name for name in rows if name not in chosen]
+    random.Random(0).shuffle(others)
+    size = sum(len(rows[name]) for name in chosen)
+    for name in others:
+        if whole or size + len(rows[name]) <= characters:
+            chosen[name] = None
+            size += len(rows[name])
+    (target / "qrels").mkdir(parents=True)
+    (target / "qrels" / "test.tsv").write_text("\n".join([header, *kept]) + "\n", "utf-8")
+    corpus = "\n".join(line for name, line in rows.items() if name in chosen)
+    (target / "corpus.jsonl").write_text(f"{corpus}\n", "utf-8")
+    shutil.copy(folder / "queries.jsonl", target)
 
 
 def _answerable(base: KnowledgeBase, name: str) -> list[Question]:
@@ -276,10 +344,10 @@ def _without_answers(
         yield np.setdiff1d(index.passages, np.array(relevant, np.int64))
 
 
-def main(folder: Path, home: Path | None = None) -> None:
+def main(folder: Path, home: Path | None = None, *embedders: Path) -> None:
     """Teaches a model for each embedder on all collections, and writes the shipped ones."""
-    models = {}
-    for embedder in EMBEDDERS:
+    models = dict[str, TopicModel]()
+    for embedder in map(str, embedders or TEACHINGS):
         with tempfile.TemporaryDirectory() as fresh:
             asked = evidence(home or Path(fresh), folder, embedder)
         models[embedder] = taught_on(asked, embedder)

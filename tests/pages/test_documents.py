@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Expander
 
 from pages.components.source.passages import segments, windows
-from rag import Answer, Chunk, Workspace, readers
+from rag import Answer, Chunk, Recipe, Workspace, readers
 from rag.documents.ingestion import Ingestion
 from rag.types import Trace
 from tests.pages.conftest import DOCUMENTS, RECIPE, fill
@@ -280,6 +280,27 @@ def test_a_sample_that_is_there_is_opened_and_not_loaded_again(
     app.button(key="documents_sample").click().run()
     assert app.selectbox(key="kb").value == "sample"
     assert not filled.jobs.active(filled.base("sample").id)
+
+
+GERMAN = (
+    "Die Pumpe wird jeden Freitag geprüft. Der Schlüssel zum Lager liegt beim diensthabenden "
+    "Ingenieur. Das Öl wird bis zur oberen Marke eingefüllt, bevor das Labor schließt."
+)
+
+
+def test_files_in_another_language_come_with_an_embedder_that_supports_it(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.create("leer", Recipe())
+    app = open_page("upload.py", kb="leer")
+    app.file_uploader(key="documents_files_0").upload("pumpe.txt", GERMAN.encode())
+    app.run()
+    assert "seem to be in German, which minilm doesn't support." in _first(app, "markdown", "seem")
+    app.button(key="documents_use_multilingual").click().run()
+    assert app.selectbox(key="documents_embedder").value == "multilingual-e5"
+    assert not [one for one in app.markdown if "seem to be" in one.value]
+    app.button(key="documents_add_now").click().run()
+    assert base.recipe().index.embedder == "multilingual-e5"
 
 
 def test_the_first_files_are_previewed_with_cost_cut_and_embedder(

@@ -36,11 +36,15 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "lexical": {"k": 4, "slow_queries": 2},
     "map": {"documents": 1, "reruns": 1},
     "memory": {"size": 2000},
+    "multilingual": {"collections": ("scifact",), "texts": 2, "rounds": 1},
     "metrics": {"libraries": ("ours", "pytrec_eval"), "rounds": 1, "starts": 1},
     "promises": {"draws": 2, "halves": 2, "collections": ("scifact",)},
     "recognition": {"pages": 1, "least_words": 10},
     "recutting": {"documents": 2, "paragraphs": 2},
-    "refusal": {"collections": ("scifact", "more", "other")},  # the sample needs 40 labels
+    "refusal": {  # the sample needs 40 labels
+        "embedders": ("minilm",),
+        "collections": ("scifact", "more", "other"),
+    },
     "retrieval": {"passages": 200, "questions": 3},
     "sample": {},
     "snapshots": {"passages": 200, "rounds": 1},

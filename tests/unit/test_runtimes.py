@@ -69,7 +69,7 @@ def test_the_faster_one_is_taken_where_it_is_installed(monkeypatch: pytest.Monke
 def test_one_that_does_not_run_here_gives_way(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(_self: OpenVino) -> None:
+    def refuse(_self: OpenVino, **_settings: object) -> None:
         raise RuntimeError("unknown processor")
 
     monkeypatch.setattr(OpenVino, "__init__", refuse)

@@ -71,7 +71,9 @@ def test_an_embedder_names_the_languages_that_it_knows() -> None:
     assert languages("minilm") == languages("wordllama") == {"en"}
     assert languages("ollama:nomic-embed-text") == {"en"}
     assert languages("ollama:bge-m3") == languages("openai") == languages("fake") == set()
+    assert languages("multilingual-e5") == set()
     assert multilingual_embedders() == (
+        "multilingual-e5",
         "openai:text-embedding-3-small",
         "ollama:bge-m3",
         "cohere:embed-v4.0",
@@ -132,6 +134,21 @@ def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base: Knowl
     answer = base.ask(QUESTION, recipe).answer
     assert answer.text.startswith("“Der Schlüssel zum Lager liegt beim diensthabenden Ingenieur.”")
     assert "this is German: ranked mainly by lexical search" in answer.note
+
+
+def test_a_question_in_a_language_of_no_passage_names_embedders(base: KnowledgeBase) -> None:
+    """It is ranked as ever, but people are told why little is found."""
+    recipe, question = base.recipe(), "¿Con qué frecuencia se revisan las bombas del laboratorio?"
+    trace = base.search(question, recipe)
+    stage = trace.stage("language")
+    assert stage is not None
+    assert stage.note.startswith(
+        "this is Spanish, and the passages and the embedder are not. To find passages in another "
+        "language than the question, choose a multilingual embedder: multilingual-e5, openai:"
+    )
+    alike = recipe.with_fields({"search.other_languages": "alike"})
+    assert base.search(question, alike).hits == trace.hits
+    assert base.search("¿Frecuencia?", recipe).stage("language") is None
 
 
 def test_a_question_in_english_is_ranked_as_ever(base: KnowledgeBase) -> None:

@@ -9,18 +9,20 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.index_form import embedders, index_form
-from pages.components.shell.buttons import filled_button
+from pages.components.shell.buttons import action_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
-from rag import Amount, Chunk, IndexRecipe, KnowledgeBase, Upload, counted
+from rag import Amount, Chunk, Document, IndexRecipe, KnowledgeBase, Upload, counted
 
 _LONG_SECONDS = 60  # what takes longer is asked about
 _LOOKED_AT = 200  # files; beyond, the cost is in proportion
 _MOST_PREVIEWED = 20_000_000  # bytes
 _PASSAGES = 60
+_FORM = "documents"
+_EMBEDDER_KEY = f"{_FORM}_embedder"
 
 
 def decided(base: KnowledgeBase, uploads: Sequence[Upload]) -> bool:
@@ -45,6 +47,9 @@ def _decision(
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{names} to add.** {_costs(base, uploads, index)}", width="stretch")
         added = filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:")
+    if first and not added:
+        with guard():
+            _draw_language_gap(base, uploads, index)
     chosen = _choice(base, uploads, index, preview=not added) if first else index
     if not added:
         return False
@@ -66,13 +71,47 @@ def _costs(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -
     return f"About {', '.join(durations)}." if durations else "How long it takes is not known yet."
 
 
+def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> None:
+    """Propose a multilingual embedder if the smallest file is in a language that needs one."""
+    upload = min(uploads, key=_size)
+    if _size(upload) > _MOST_PREVIEWED:
+        return
+    text = _document(base, _identity(upload), _upload=upload).text
+    chosen = st.session_state.get(_EMBEDDER_KEY) or index.embedder
+    gap = base.additions.language_gap(text, chosen)
+    if gap is None:
+        return
+    problem = f"These files seem to be in {gap.language}, which {plain(chosen)} doesn't support."
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if gap.installed:
+            st.markdown(f":material/translate: {problem}", width="stretch")
+            action_button(
+                f"Use {gap.embedder}",
+                "documents_use_multilingual",
+                "",
+                _choose_embedder,
+                gap.embedder,
+            )
+        else:
+            st.markdown(
+                f":material/translate: {problem} To search them by meaning, install "
+                "`requirements-multilingual.txt`, restart, and choose "
+                f"*{gap.embedder}*.",
+                width="stretch",
+            )
+
+
+def _choose_embedder(name: str) -> None:
+    st.session_state[_EMBEDDER_KEY] = name
+
+
 def _choice(
     base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe, *, preview: bool
 ) -> IndexRecipe:
     """Draw the form of the first index beside a preview of a file; return its values."""
     left, right = st.columns([3, 2], gap="large")
     with right:
-        chosen = index_form(index, "documents")
+        chosen = index_form(index, _FORM)
     if preview:
         with left, guard():
             _preview(base, uploads, chosen)
@@ -96,7 +135,7 @@ def _cut(
     base: KnowledgeBase, identity: str, chosen: IndexRecipe, _upload: Upload
 ) -> tuple[str, list[Chunk], bool]:
     """The text of a file up to the last passage that is shown, those passages, and if more come."""
-    document = base.additions.document(_upload)
+    document = _document(base, identity, _upload=_upload)
     chunks = list(islice(base.documents.preview(document, chosen), _PASSAGES + 1))
     first_chunks = chunks[:_PASSAGES]
     return (
@@ -104,6 +143,11 @@ def _cut(
         first_chunks,
         len(chunks) > _PASSAGES,
     )
+
+
+@cache_data(8, show_spinner="Reading …")
+def _document(base: KnowledgeBase, identity: str, _upload: Upload) -> Document:
+    return base.additions.document(_upload)
 
 
 def _amounts(base: KnowledgeBase, uploads: Sequence[Upload]) -> list[Amount]:

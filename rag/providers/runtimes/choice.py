@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from rag.errors import MissingDependency
-from rag.providers.runtimes.open_vino import OpenVino
-from rag.providers.runtimes.runtime import Runtime, TokenIds, absent, inputs, weights
+from rag.providers.runtimes.open_vino import OpenVino, Precision
+from rag.providers.runtimes.runtime import Graph, Runtime, TokenIds, absent, minilm_graph
 from rag.types import Vectors
 
 log = logging.getLogger(__name__)
@@ -16,16 +16,18 @@ log = logging.getLogger(__name__)
 _NAMES = {"openvino": "OpenVINO", "onnxruntime": "onnxruntime"}
 
 
-def open_runtime() -> Runtime:
-    """The model, ready to run. Raises MissingDependency."""
+def open_runtime(
+    graph: Callable[[], Graph] = minilm_graph, precision: Precision = "f32"
+) -> Runtime:
+    """The model, ready to run. onnxruntime has no other precision. Raises MissingDependency."""
     if _version("openvino"):
         try:
-            return OpenVino()
+            return OpenVino(graph=graph, precision=precision)
         except MissingDependency:
             raise
         except Exception as error:  # its C++ side raises what it likes
             log.warning("OpenVINO does not run here, onnxruntime is used: %s", error)
-    return OnnxRuntime()
+    return OnnxRuntime(graph=graph)
 
 
 def installed_runtime() -> str:
@@ -48,7 +50,7 @@ class OnnxRuntime:
 
     batch = 4  # more is not faster on two cores, but takes memory in proportion
 
-    def __init__(self, threads: int = 2) -> None:
+    def __init__(self, threads: int = 2, graph: Callable[[], Graph] = minilm_graph) -> None:
         try:
             import onnxruntime
         except ImportError as error:
@@ -57,10 +59,13 @@ class OnnxRuntime:
         options.intra_op_num_threads = threads
         # Its threads would go on spinning after each question, on processors others wait for.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        loaded = graph()
+        model = loaded.model if isinstance(loaded.model, bytes) else str(loaded.model)
+        self._inputs = loaded.inputs
         self._session = onnxruntime.InferenceSession(
-            str(weights()), options, providers=["CPUExecutionProvider"]
+            model, options, providers=["CPUExecutionProvider"]
         )
 
     def means(self, batches: Sequence[TokenIds]) -> list[Vectors]:
         """See ``Runtime``."""
-        return [self._session.run(None, inputs(ids))[0].mean(axis=1) for ids in batches]
+        return [self._session.run(None, self._inputs(ids))[0].mean(axis=1) for ids in batches]

@@ -1,4 +1,4 @@
-"""The default embedder under OpenVINO, which is faster where the processor is one of Intel's kind.
+"""An embedder under OpenVINO, which is faster where the processor is one of Intel's kind.
 
 Several runs go on at once, each on one thread: the sums of a text are in the same order however
 many processors there are, and whatever else is embedded. Nothing is kept on disk.
@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rag.providers.runtimes.runtime import TokenIds, absent, inputs, weights
+from rag.providers.runtimes.runtime import Graph, TokenIds, absent, minilm_graph
 from rag.types import Vectors
 
 if TYPE_CHECKING:
     import openvino
+
+Precision = Literal["f32", "bf16"]
+"""A processor without instructions for bfloat16 computes in float32 instead."""
 
 
 class OpenVino:
@@ -31,7 +34,12 @@ class OpenVino:
 
     batch = 1  # a run has one thread: more texts in it are not faster, but take more memory
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        threads: int | None = None,
+        graph: Callable[[], Graph] = minilm_graph,
+        precision: Precision = "f32",
+    ) -> None:
         _silence()
         try:
             import openvino
@@ -39,9 +47,9 @@ class OpenVino:
             raise absent(error) from error
         streams = threads or _processors()
         settings = {
-            # As onnxruntime does it: else bfloat16, or int8 for what flows between the layers,
-            # where a processor can, and the vectors would be others on every machine.
-            "INFERENCE_PRECISION_HINT": "f32",
+            # f32 is what onnxruntime does. By itself, OpenVINO would take bfloat16, or int8 for
+            # what flows between the layers, if the processor can: other vectors on every machine.
+            "INFERENCE_PRECISION_HINT": precision,
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
             "NUM_STREAMS": streams,
             "INFERENCE_NUM_THREADS": streams,
@@ -51,7 +59,10 @@ class OpenVino:
             "CPU_RUNTIME_CACHE_CAPACITY": 0,
         }
         core = openvino.Core()
-        model = core.compile_model(core.read_model(str(weights())), "CPU", settings)
+        loaded = graph()
+        content = loaded.model if isinstance(loaded.model, bytes) else str(loaded.model)
+        model = core.compile_model(core.read_model(content), "CPU", settings)
+        self._inputs = loaded.inputs
         self._streams = streams
         self._free: SimpleQueue[openvino.InferRequest] = SimpleQueue()
         for _ in range(streams):
@@ -67,7 +78,7 @@ class OpenVino:
     def _mean(self, ids: TokenIds) -> Vectors:
         request = self._free.get()
         try:
-            hidden: Vectors = request.infer(inputs(ids), share_outputs=True)[0]
+            hidden: Vectors = request.infer(self._inputs(ids), share_outputs=True)[0]
             mean: Vectors = hidden.mean(axis=1, dtype=np.float32)
             return mean
         finally:

@@ -1,11 +1,12 @@
-"""The interface of a runtime, and the file of weights that it runs."""
+"""The interface of a runtime, and the file of weights of the default embedder."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,22 @@ class Runtime(Protocol):
         A text gets the same bits whichever texts and batches come with it.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A model in the format ONNX, as a file or as bytes.
+
+    ``inputs`` returns its inputs by name. Its only output has one vector for each token.
+    """
+
+    model: Path | bytes
+    inputs: Callable[[TokenIds], Mapping[str, npt.NDArray[Any]]]
+
+
+def minilm_graph() -> Graph:
+    """Return the graph of the default embedder. Raises MissingDependency."""
+    return Graph(weights(), inputs)
 
 
 def weights() -> Path:
