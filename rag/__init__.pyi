@@ -146,6 +146,7 @@ from .maintenance.backup import restore_backup as restore_backup
 from .maintenance.check import Problem as Problem
 from .maps.maps import PassageMap as PassageMap
 from .maps.maps import Placed as Placed
+from .maps.maps import PlacedQuestions as PlacedQuestions
 from .memory import Remembered as Remembered
 from .providers import ProviderStatus as ProviderStatus
 from .questions.edits import QuestionRow as QuestionRow

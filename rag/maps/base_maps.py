@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rag.errors import InvalidInput
 from rag.jobs.reporter import Reporter
 from rag.jobs.runner import Jobs
-from rag.maps.maps import MapFiles, Maps, PassageMap, Placed
+from rag.maps.maps import MapFiles, Maps, PassageMap, Placed, PlacedQuestions
 from rag.maps.projections import Method, methods, project
 from rag.operation import operation
 from rag.recipe import IndexRecipe
@@ -38,6 +40,13 @@ class BaseMaps:
     def place(self, recipe: IndexRecipe, passage_map: PassageMap, question: str) -> Placed:
         """Return the position of a question on a map. Raises ProviderError."""
         return self._maps.place(self._base_id, recipe, passage_map, question)
+
+    @operation("viewer")
+    def place_questions(
+        self, recipe: IndexRecipe, passage_map: PassageMap, questions: Sequence[str]
+    ) -> PlacedQuestions:
+        """Return the positions of questions on a map. Raises ProviderError."""
+        return self._maps.place_questions(self._base_id, recipe, passage_map, questions)
 
     @operation("viewer")
     def drawing(self, recipe: IndexRecipe, method: Method = "pca") -> JobRow | None:

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import zipfile
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,6 +59,19 @@ class Placed:
     """A question on a map: its ``point`` (2,), and each passage's cosine to it (n,)."""
 
     point: Points
+    cosines: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PlacedQuestions:
+    """Questions on a map: ``points`` (n, 2), and the nearest passage of each by its true cosine.
+
+    ``nearest`` (n,) are positions in the passages of the map, -1 where none is left; ``cosines``
+    (n,) are theirs.
+    """
+
+    points: Points
+    nearest: npt.NDArray[np.int64]
     cosines: npt.NDArray[np.float32]
 
 
@@ -153,6 +167,32 @@ class Maps:
         if drawn is not None and len(drawn.axes):
             return Placed(drawn.place(vector)[0], cosines)
         return Placed(among(passage_map.points, cosines)[0], cosines)
+
+    def place_questions(
+        self, base_id: int, recipe: IndexRecipe, passage_map: PassageMap, questions: Sequence[str]
+    ) -> PlacedQuestions:
+        """Return the positions of questions on a map, in their order, with their nearest passages.
+
+        Raises ProviderError.
+        """
+        index = self._services.indexes.current(base_id, recipe).embedded
+        vectors = self._services.remembering(recipe.embedder).embed(questions, "query")
+        drawn = self.files.load(base_id, recipe.hash, passage_map.method)
+        place_of = {key: at for at, key in enumerate(passage_map.keys.tolist())}
+        points = np.zeros((len(questions), 2), np.float32)
+        nearest = np.full(len(questions), -1, np.int64)
+        best = np.zeros(len(questions), np.float32)
+        for number, vector in enumerate(vectors):
+            keys, cosines = index.dense.search(vector, NEIGHBOURS)
+            places = [place_of[key] for key in keys.tolist() if key in place_of]
+            if places:
+                nearest[number], best[number] = places[0], cosines[0]
+            if drawn is not None and len(drawn.axes):
+                points[number] = drawn.place(vector[None, :])[0]
+            elif places:
+                # As ``among`` does for one question: the middle of its nearest passages.
+                points[number] = passage_map.points[places].mean(axis=0)
+        return PlacedQuestions(points, nearest, best)
 
     def _passage_map(self, base_id: int, index: Index, drawn: Projection) -> PassageMap:
         drawn, changed = _extended(drawn, index)

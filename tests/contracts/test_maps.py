@@ -131,3 +131,17 @@ def test_maps_go_with_their_build_and_base(workspace: Workspace, base: Knowledge
     assert [path.name for path in folder.rglob("*.npz")] == [f"{QUICK.index.hash}-pca.npz"]
     workspace.delete("kb")
     assert list(folder.rglob("*.npz")) == []
+
+
+def test_questions_stand_where_each_one_stands_alone(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    shown = draw(workspace, base)
+    questions = ["Is the rotor number 3 kept dry?", "valve number 7"]
+    placed = base.maps.place_questions(QUICK.index, shown, questions)
+    for at, question in enumerate(questions):
+        alone = base.maps.place(QUICK.index, shown, question)
+        assert placed.points[at].tolist() == pytest.approx(alone.point.tolist(), abs=1e-5)
+        assert placed.cosines[at] == pytest.approx(alone.cosines.max(), abs=1e-5)
+        assert alone.cosines[placed.nearest[at]] == pytest.approx(alone.cosines.max(), abs=1e-5)
+    assert base.maps.place_questions(QUICK.index, shown, []).points.shape == (0, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
@@ -261,6 +262,26 @@ def test_a_question_in_the_address_shows_both_rankings(
     assert "**1** · travel\\.txt" in said
     assert said.count(":orange-badge[gone]") == len(sides.before) - len(sides.after)
     assert [each.value for each in app.info] == ([] if sides.after else ["Nothing came back."])
+
+
+def test_the_map_shows_which_document_lost_questions_are_near(
+    labelled: Workspace, base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, bad = pair
+    asked = {"runs": bad, "against": good, "pair": "Where?"}
+    app = open_page("runs.py", **asked)
+    assert "Where do the runs differ?" in _said(app)
+    labelled.jobs.run(base.maps.draw(base.recipe().index))
+    app = open_page("runs.py", **asked)
+    compared = base.runs.compare([bad], good, "ndcg@10", None)[0]
+    lost = [row for row in compared.rows if row.outcome == "lost"]
+    assert f"{len(lost)} question" in _said(app)
+    assert "Rings show how many passages are in a region." in _said(app)
+    traces = json.loads(app.get("plotly_chart")[-1].proto.spec)["data"]
+    marks = {trace["name"]: trace for trace in traces}
+    drawn = marks[f"worse ({len(lost)})"]
+    assert [row[0] for row in drawn["customdata"]] == [row.question_id for row in lost]
+    assert drawn["marker"]["symbol"] == "triangle-down"
 
 
 def test_deleting_asks_and_names_the_baseline(

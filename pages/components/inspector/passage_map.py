@@ -64,7 +64,7 @@ def passage_map(
     ``grades`` are the labels of this question by passage key.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        method = _method(base)
+        method = map_method(base)
         current_map = base.maps.current(recipe.index, method)
         colouring = (
             COLOURS[0] if current_map is None else switch("Colour by", COLOURS, "map_colour")
@@ -72,7 +72,7 @@ def passage_map(
     if current_map is None or not len(current_map.keys):
         if base.maps.drawing(recipe.index, method) is None:
             st.markdown("The map shows all passages by likeness, with the question among them.")
-        _redraw(base, recipe, method, "It is drawn once, in the background, and kept.")
+        redraw_map(base, recipe.index, method, "It is drawn once, in the background, and kept.")
         return
     state = (method, len(current_map.keys), float(current_map.points.sum()))
     placed = _placed(base, recipe.index, current_map, trace.question, state)
@@ -90,11 +90,13 @@ def passage_map(
     draw_chart(picture, CHART, alt, zoom=True, on_select="rerun", selection_mode="points")
     st.caption(f"{summary} {note(current_map)}".strip())
     if current_map.outdated:
-        _redraw(base, recipe, method, f"{current_map.changed:.0%} of the passages changed since.")
+        redraw_map(
+            base, recipe.index, method, f"{current_map.changed:.0%} of the passages changed since."
+        )
     _follow(keys, select)
 
 
-def _method(base: KnowledgeBase) -> Method:
+def map_method(base: KnowledgeBase) -> Method:
     """The chosen kind of map; no switch where there is only one."""
     if len(base.maps.methods) == 1:
         return "pca"
@@ -107,24 +109,24 @@ def _method(base: KnowledgeBase) -> Method:
     return "umap" if chosen == "umap" else "pca"
 
 
-def _redraw(base: KnowledgeBase, recipe: Recipe, method: Method, why: str) -> None:
-    """A button that has the map drawn, or the job that does it."""
-    if base.maps.drawing(recipe.index, method) is not None:
-        _wait(base, recipe, method)
+def redraw_map(base: KnowledgeBase, index: IndexRecipe, method: Method, why: str) -> None:
+    """Draw a button that has the map drawn, or the job that draws it."""
+    if base.maps.drawing(index, method) is not None:
+        _wait(base, index, method)
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         icon = ":material/scatter_plot:"
         options = offered(base, "maps.draw", key="inspector_map_draw", icon=icon)
         if st.button("Draw the map", **options):
             with guard():
-                base.maps.draw(recipe.index, method)
+                base.maps.draw(index, method)
                 st.rerun()
         st.caption(why)
 
 
 @st.fragment(run_every=job_progress.POLL_SECONDS)
-def _wait(base: KnowledgeBase, recipe: Recipe, method: Method) -> None:
-    job = base.maps.drawing(recipe.index, method)
+def _wait(base: KnowledgeBase, index: IndexRecipe, method: Method) -> None:
+    job = base.maps.drawing(index, method)
     if job is None:
         st.rerun()
     job_progress.card(job, "map")

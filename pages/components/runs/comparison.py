@@ -11,6 +11,7 @@ from pages.components.runs.actions import downloads, use_button
 from pages.components.runs.agreement import agreement
 from pages.components.runs.deciding import decided, deciding
 from pages.components.runs.difference_chart import difference_chart
+from pages.components.runs.failure_map import failure_map
 from pages.components.runs.preferred import preferred
 from pages.components.runs.questions import questions_table, select
 from pages.components.runs.table import run_names
@@ -42,6 +43,7 @@ AGAINST, SHOWN = "against", "run"  # the URL's parameters: the reference, and th
 MATTERS = "equal"  # the URL's parameter: how close two means are that nobody would tell apart
 HELD_OUT = "Held-out only"
 BY_QUESTION, SAME, BETTER = "Gains and losses", "Same results?", "Which is better?"
+WHERE = "Where?"
 VIEW = "pair"  # the URL's parameter
 LEANING = (
     "These questions alone lean to one side, but the test does not decide: it also allows for "
@@ -69,7 +71,7 @@ def comparison(
     _verdict(base, compared, names)
     _open_hits(base, compared, only)
     row = st.container(horizontal=True, gap="small")
-    views = [BY_QUESTION, SAME] if guest() else [BY_QUESTION, SAME, BETTER]
+    views = [BY_QUESTION, SAME] if guest() else [BY_QUESTION, WHERE, SAME, BETTER]
     view = switch("Two runs", views, VIEW, label_visibility="collapsed")
     with row:
         if len(chosen) > 1:  # for a single run they stand above
@@ -88,7 +90,10 @@ def comparison(
     if view == SAME:
         picked = agreement(base, compared, metric, select)
     else:
-        difference_chart(compared, select, f"runs_chart_{scope}")
+        if view == WHERE:
+            failure_map(base, compared, f"runs_map_{scope}", select)
+        else:
+            difference_chart(compared, select, f"runs_chart_{scope}")
         picked = questions_table(compared, scope)
     if picked:
         traces(base, compared, names, picked)

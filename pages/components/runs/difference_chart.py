@@ -43,14 +43,14 @@ def _clicked(key: str, select: Callable[[str], None]) -> None:
 def takeaway(compared: RunComparison) -> str:
     """The bars in one sentence."""
     figures = compared.figures
-    better, worse = _words(compared)[:2]
+    better, worse = outcome_words(compared)[:2]
     return (
         f"{better.capitalize()} on {counted(figures.won, 'question')}, {worse} on "
         f"{figures.lost:,}, the same on {figures.tied:,}."
     )
 
 
-def _words(compared: RunComparison) -> tuple[str, str, str]:
+def outcome_words(compared: RunComparison) -> tuple[str, str, str]:
     """The words for bars that rise, fall or stay; neutral if the runs aren't comparable."""
     if compared.differences.comparable:
         return "better", "worse", "the same"
@@ -69,7 +69,7 @@ def figure(compared: RunComparison, colours: Palette) -> Figure:
     inks = {"won": colours.relevant, "lost": colours.lexical, "tied": colours.not_relevant}
     if not compared.differences.comparable:
         inks = dict.fromkeys(inks, colours.not_relevant)
-    for outcome, name in zip(inks, _words(compared), strict=True):
+    for outcome, name in zip(inks, outcome_words(compared), strict=True):
         points = [(number, row) for number, row in enumerate(rows, 1) if row.outcome == outcome]
         if points:
             chart.add_bar(
