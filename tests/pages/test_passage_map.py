@@ -34,7 +34,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
 def test_a_map_is_offered_drawn_and_kept(workspace: Workspace, base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE, view="Map")
     assert "The map shows all passages by likeness" in texts(app)
-    app.button(key="inspector_map_draw").click().run()
+    app.button(key="draw_map").click().run()
     job = base.maps.drawing(base.recipe().index)
     if job is not None:  # the page's own worker may have been quicker
         workspace.jobs.run(job.id)

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from pages.components.shell import job_progress
 from pages.components.shell.buttons import switch
 from pages.components.shell.charts import (
     Figure,
@@ -22,21 +21,19 @@ from pages.components.shell.charts import (
 )
 from pages.components.shell.guard import guard
 from pages.components.shell.palette import Palette, palette
-from pages.components.shell.permission import offered
 from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import shortened
+from pages.components.source.maps import map_method, note, redraw_map
 from rag import Hit, IndexRecipe, KnowledgeBase, PassageMap, Placed, Recipe, Trace, counted
 
 COLOURS = ("Document", "Label", "Cosine")
-METHODS = {"pca": "PCA", "umap": "UMAP"}
 NEAREST = 10
 CHART = "inspector_map"
 CLICKED = "inspector_map_clicked"
 KEPT = 8
 
 Select = Callable[[str], None]
-Method = Literal["pca", "umap"]
 
 Colouring = Literal["Document", "Label", "Cosine"]
 Keys = npt.NDArray[np.int64]
@@ -96,42 +93,6 @@ def passage_map(
     _follow(keys, select)
 
 
-def map_method(base: KnowledgeBase) -> Method:
-    """The chosen kind of map; no switch where there is only one."""
-    if len(base.maps.methods) == 1:
-        return "pca"
-    explained = (
-        "PCA shows true distances in the two directions with most variance. UMAP keeps "
-        "neighbours together; distances between groups mean little."
-    )
-    options = {"default": "pca", "format_func": METHODS.__getitem__, "help": explained}
-    chosen = switch("Kind of map", list(base.maps.methods), "map_method", **options)
-    return "umap" if chosen == "umap" else "pca"
-
-
-def redraw_map(base: KnowledgeBase, index: IndexRecipe, method: Method, why: str) -> None:
-    """Draw a button that has the map drawn, or the job that draws it."""
-    if base.maps.drawing(index, method) is not None:
-        _wait(base, index, method)
-        return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        icon = ":material/scatter_plot:"
-        options = offered(base, "maps.draw", key="inspector_map_draw", icon=icon)
-        if st.button("Draw the map", **options):
-            with guard():
-                base.maps.draw(index, method)
-                st.rerun()
-        st.caption(why)
-
-
-@st.fragment(run_every=job_progress.POLL_SECONDS)
-def _wait(base: KnowledgeBase, index: IndexRecipe, method: Method) -> None:
-    job = base.maps.drawing(index, method)
-    if job is None:
-        st.rerun()
-    job_progress.card(job, "map")
-
-
 @cache_data(KEPT)
 def _placed(
     base: KnowledgeBase, index: IndexRecipe, _shown: PassageMap, question: str, state: object
@@ -153,19 +114,6 @@ def takeaway(drawn_map: PassageMap, placed: Placed) -> str:
     return (
         f"The question lies among {listed}. Of the {count} nearest points, {both} are also among "
         f"the {count} nearest passages."
-    )
-
-
-def note(drawn_map: PassageMap) -> str:
-    """Return a note on the accuracy of the map."""
-    if drawn_map.method == "umap":
-        return (
-            "UMAP keeps neighbours together; distances between groups mean little, and the "
-            "question is drawn among its five nearest passages."
-        )
-    return (
-        f"{drawn_map.explained:.0%} of the variance is shown: what is near here may be far apart "
-        "in the other dimensions."
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from pages.components.inspector.passage_map import map_method, note, redraw_map
 from pages.components.runs.difference_chart import outcome_words
 from pages.components.shell.charts import (
     Figure,
@@ -20,6 +19,7 @@ from pages.components.shell.palette import Palette, palette
 from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import clipped
+from pages.components.source.maps import map_method, note, redraw_map
 from rag import (
     IndexRecipe,
     KnowledgeBase,
@@ -28,6 +28,7 @@ from rag import (
     QuestionDifference,
     RunComparison,
     counted,
+    signed,
 )
 
 _HEIGHT = 520
@@ -157,7 +158,7 @@ def _sizes(rows: Sequence[QuestionDifference], greatest: float) -> list[float]:
 
 
 def _hover(row: QuestionDifference) -> tuple[str, str]:
-    return chart_text(clipped(row.text, _LONGEST)), f"{row.difference:+.3f}"
+    return chart_text(clipped(row.text, _LONGEST)), signed(row.difference)
 
 
 def _clicked(key: str, select: Callable[[str], None]) -> None:
