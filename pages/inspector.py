@@ -76,7 +76,7 @@ def main() -> None:
         if question_recipe != recipe:
             st.caption(":material/info: Off-topic refusal is turned off for this question.")
         if trace.candidates or not retrieval.is_empty(base):
-            words, document = expected_fields(base, question_recipe)
+            words, document = expected_fields(base)
             with guard():
                 expected(base, trace, question_recipe, words, document)
         _evidence(HitSources(base, question_recipe, trace, also), trace, question_recipe)

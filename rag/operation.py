@@ -99,17 +99,17 @@ def guarded_copy(part: Owner, guard: Guard, prefix: str = "") -> Owner:
     The copy shares the state of the original. Raises TypeError for a public method without a
     declaration.
     """
+    _require_declarations(type(part))
     guarded = copy(part)
     for name, value in _parts(part):
         vars(guarded)[name] = guarded_copy(value, guard, f"{prefix}{name}.")
-    _require_declarations(type(part))
     vars(guarded)["_guarded"] = guard, prefix
     return guarded
 
 
 def operations(part: object, prefix: str = "") -> Mapping[str, Operation]:
     """Return the declarations of a knowledge base and its parts, by path."""
-    own = {f"{prefix}{name}": declared for name, declared in _declared(type(part))}
+    own = {f"{prefix}{name}": declared for name, declared in _declared(type(part)).items()}
     for name, value in _parts(part):
         own |= operations(value, f"{prefix}{name}.")
     return own
@@ -118,19 +118,30 @@ def operations(part: object, prefix: str = "") -> Mapping[str, Operation]:
 def _parts(part: object) -> Iterator[tuple[str, Any]]:
     """Yield the public attributes that have operations."""
     for name, value in vars(part).items():
-        if not name.startswith("_") and any(_declared(type(value))):
+        if not name.startswith("_") and _declared(type(value)):
             yield name, value
 
 
-def _declared(kind: type) -> Iterator[tuple[str, Operation]]:
-    for name in dir(kind):
-        declared = getattr(getattr(kind, name, None), "operation", None)
-        if isinstance(declared, Operation):
-            yield name, declared
+_declarations: dict[type, Mapping[str, Operation]] = {}
+_complete: set[type] = set()
+
+
+def _declared(kind: type) -> Mapping[str, Operation]:
+    """Return the operations of a class by name; read once, as each guarded copy needs them."""
+    if kind not in _declarations:
+        members = {name: getattr(kind, name, None) for name in dir(kind)}
+        declared = {name: getattr(member, "operation", None) for name, member in members.items()}
+        _declarations[kind] = {
+            name: entry for name, entry in declared.items() if isinstance(entry, Operation)
+        }
+    return _declarations[kind]
 
 
 def _require_declarations(kind: type) -> None:
-    declared = {name for name, _ in _declared(kind)}
+    if kind in _complete:
+        return
     for name in dir(kind):
-        if not name.startswith("_") and name not in declared and callable(getattr(kind, name)):
+        public = not name.startswith("_") and callable(getattr(kind, name))
+        if public and name not in _declared(kind):
             raise TypeError(f"{kind.__name__}.{name} has no declaration of an operation.")
+    _complete.add(kind)

@@ -111,8 +111,7 @@ class RunHistory:
     def list_all(self, set_name: str | None = None) -> list[Run]:
         """All runs, or those of one question set, newest first."""
         with self._database.read() as connection:
-            all_runs = runs.list_runs(connection, self._base_id)
-        return [run for run in all_runs if set_name in (None, run.question_set)]
+            return runs.list_runs(connection, self._base_id, set_name)
 
     @operation("guest")
     def has_runs(self) -> bool:

@@ -13,6 +13,12 @@ from rag.storage import vectors
 from rag.storage.rows import insert_missing, insert_or_replace, listable, read
 from rag.storage.tables import build, chunk, cut, document, indexed
 
+_counts = select(chunk.c.cut_id, func.count().label("passages")).group_by(chunk.c.cut_id).subquery()
+# Every page that is drawn reads it: putting it together costs more than its answer.
+_PASSAGES_BY_CUT = select(cut.c.base_id, cut.c.name, _counts.c.passages).join(
+    _counts, _counts.c.cut_id == cut.c.id
+)
+
 
 @dataclass(frozen=True, slots=True)
 class BuildRow:
@@ -66,11 +72,7 @@ def passages_of(connection: Connection, base_id: int, cut_name: str) -> int:
 
 def passages_by_cut(connection: Connection) -> dict[tuple[int, str], int]:
     """Numbers of passages by base and name of a cut; cuts without passages are absent."""
-    counts = select(chunk.c.cut_id, func.count().label("held")).group_by(chunk.c.cut_id).subquery()
-    rows = connection.execute(
-        select(cut.c.base_id, cut.c.name, counts.c.held).join(counts, counts.c.cut_id == cut.c.id)
-    )
-    return {(base_id, name): count for base_id, name, count in rows}
+    return {(base_id, name): count for base_id, name, count in connection.execute(_PASSAGES_BY_CUT)}
 
 
 def list_builds(connection: Connection, base_id: int) -> list[BuildRow]:

@@ -17,6 +17,9 @@ from rag.types import Document, Heading, Page, Table
 
 _PART = 1 << 20  # characters of a document in one row
 
+# Every page that is drawn reads it: putting it together costs more than its answer.
+_COUNTS = select(document.c.base_id, func.count().label("documents")).group_by(document.c.base_id)
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
@@ -220,10 +223,7 @@ def count(connection: Connection, base_id: int) -> int:
 
 def counts(connection: Connection) -> dict[int, int]:
     """Numbers of documents by base; bases without documents are absent."""
-    rows = connection.execute(
-        select(document.c.base_id, func.count().label("held")).group_by(document.c.base_id)
-    )
-    return {row.base_id: row.held for row in rows}
+    return {row.base_id: row.documents for row in connection.execute(_COUNTS)}
 
 
 def characters(connection: Connection, base_id: int, document_id: str) -> int:

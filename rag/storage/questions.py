@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rag.errors import AlreadyExists, NotFound
@@ -84,32 +84,35 @@ class KeptVersion:
 _CONTENT = TypeAdapter(tuple[LabelledQuestion, ...])
 
 
-def list_question_sets(connection: Connection, base_id: int) -> list[QuestionSet]:
-    """All question sets of a base, by name."""
-    accepted = question.c.state == "accepted"
-    statement = (
-        select(
-            question_set.c.id,
-            question_set.c.name,
-            question_set.c.version,
-            _count(accepted).label("questions"),
-            _count(accepted & question.c.answerable).label("answerable"),
-            _count(question.c.state == "proposed").label("proposed"),
-            question_set.c.split_seed,
-            question_set.c.split_share,
-            question_set.c.changed,
-            _count(accepted & (question.c.origin == FROM_USERS)).label("from_users"),
-        )
-        .outerjoin(question, question.c.set_id == question_set.c.id)
-        .where(question_set.c.base_id == base_id)
-        .group_by(question_set.c.id)
-        .order_by(question_set.c.name)
-    )
-    return [read(QuestionSet, row) for row in connection.execute(statement)]
-
-
 def _count(condition: Any) -> Any:
     return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
+
+
+_accepted = question.c.state == "accepted"
+# Every page that is drawn reads it: putting it together costs more than its answer.
+_SETS = (
+    select(
+        question_set.c.id,
+        question_set.c.name,
+        question_set.c.version,
+        _count(_accepted).label("questions"),
+        _count(_accepted & question.c.answerable).label("answerable"),
+        _count(question.c.state == "proposed").label("proposed"),
+        question_set.c.split_seed,
+        question_set.c.split_share,
+        question_set.c.changed,
+        _count(_accepted & (question.c.origin == FROM_USERS)).label("from_users"),
+    )
+    .outerjoin(question, question.c.set_id == question_set.c.id)
+    .where(question_set.c.base_id == bindparam("base_id"))
+    .group_by(question_set.c.id)
+    .order_by(question_set.c.name)
+)
+
+
+def list_question_sets(connection: Connection, base_id: int) -> list[QuestionSet]:
+    """All question sets of a base, by name."""
+    return [read(QuestionSet, row) for row in connection.execute(_SETS, {"base_id": base_id})]
 
 
 def get_question_set(connection: Connection, base_id: int, name: str) -> QuestionSet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Connection, String, Table, delete, select
+from sqlalchemy import Column, Connection, String, Table, bindparam, delete, select
 
 from rag.storage.rows import insert_or_replace
 from rag.storage.tables import base_id as owner
@@ -16,10 +16,12 @@ recipe_name = Table(
     Column("name", String, nullable=False),
 )
 
+_NAMES = select(recipe_name).where(recipe_name.c.base_id == bindparam("base_id"))
+
 
 def list_recipe_names(connection: Connection, base_id: int) -> dict[str, str]:
     """Names by the hash of a recipe."""
-    rows = connection.execute(select(recipe_name).where(recipe_name.c.base_id == base_id))
+    rows = connection.execute(_NAMES, {"base_id": base_id})
     return {row.hash: row.name for row in rows}
 
 

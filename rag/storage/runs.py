@@ -98,9 +98,11 @@ def run_exists(connection: Connection, run_id: str) -> bool:
     return connection.execute(select(run.c.id).where(run.c.id == run_id)).first() is not None
 
 
-def list_runs(connection: Connection, base_id: int) -> list[Run]:
-    """All runs of a base, newest first."""
+def list_runs(connection: Connection, base_id: int, question_set: str | None = None) -> list[Run]:
+    """All runs of a base, or those on one question set, newest first."""
     statement = select(run).where(run.c.base_id == base_id).order_by(run.c.created.desc())
+    if question_set is not None:
+        statement = statement.where(run.c.question_set == question_set)
     return [_run(row) for row in connection.execute(statement)]
 
 

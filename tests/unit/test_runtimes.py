@@ -53,7 +53,9 @@ def test_embedding_calls_nobody_and_leaves_nothing_behind(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_faster_one_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_faster_one_is_taken_where_it_is_installed(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     assert choice.installed_runtime() == f"OpenVINO {choice.version('openvino')}"
 
     def without(package: str) -> str:
@@ -62,6 +64,8 @@ def test_the_faster_one_is_taken_where_it_is_installed(monkeypatch: pytest.Monke
         return "1.2.3"
 
     monkeypatch.setattr(choice, "version", without)
+    choice.installed_version.cache_clear()
+    request.addfinalizer(choice.installed_version.cache_clear)
     assert choice.installed_runtime() == "onnxruntime 1.2.3"
     assert isinstance(choice.open_runtime(), OnnxRuntime)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from pages.components.inspector import explanations
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button
+from pages.components.shell.session import shared_cache
 from pages.components.shell.text import plain
 from pages.components.shell.wording import clipped
 from pages.components.source.places import place
@@ -121,7 +124,7 @@ def _apply(base: KnowledgeBase, change: Counterfactual) -> None:
     working_recipe.change(base, {f"search.{change.field}": value})
 
 
-def expected_fields(base: KnowledgeBase, recipe: Recipe) -> tuple[str, str | None]:
+def expected_fields(base: KnowledgeBase) -> tuple[str, str | None]:
     """Draw the fields for a passage that the user expected.
 
     Return its words, and the id of its document.
@@ -134,7 +137,7 @@ def expected_fields(base: KnowledgeBase, recipe: Recipe) -> tuple[str, str | Non
             placeholder="A sentence of the passage that you expected",
             icon=":material/frame_inspect:",
         )
-        document = _document(base, recipe)
+        document = _document(base)
     return text or "", document
 
 
@@ -155,11 +158,17 @@ def expected(
             _finding(base, finding)
 
 
-def _document(base: KnowledgeBase, recipe: Recipe) -> str | None:
-    documents = {info.name: info.id for info in base.documents.documents(recipe.index)}
+@shared_cache(4)
+def _document_ids(base: KnowledgeBase) -> Mapping[str, str]:
+    """The ids of all documents by name, in the order of their names."""
+    return {info.name: info.id for info in base.documents.documents(base.recipe().index)}
+
+
+def _document(base: KnowledgeBase) -> str | None:
+    documents = _document_ids(base)
     options = {"key": DOCUMENT, "bind": "query-params", "width": 260}
     if len(documents) <= MOST_DOCUMENTS:
-        name = st.selectbox("Or choose its document", sorted(documents), None, **options)
+        name = st.selectbox("Or choose its document", list(documents), None, **options)
     else:
         name = st.text_input("Or type the name of its document", **options)
     if name and name not in documents:

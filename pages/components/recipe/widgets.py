@@ -29,6 +29,7 @@ class Widgets:
     def __init__(self, base: KnowledgeBase) -> None:
         self.base = base
         self.recipe, self.saved = working_recipe.working(base), working_recipe.saved(base)
+        self._displayed, self._saved = self.recipe.fields(), self.saved.fields()
 
     def choice(self, key: str, label: str, help: str) -> None:
         """One of the few words that the field may be; it holds them in small letters."""
@@ -71,7 +72,7 @@ class Widgets:
         """One of the usual values, which the saved one and the present one join."""
         _respell(key, usual)
         field = PARAMETERS[key]
-        present = (show(recipe.fields()[field]) for recipe in (self.saved, self.recipe))
+        present = (show(values[field]) for values in (self._saved, self._displayed))
         listed = list(dict.fromkeys([*usual, *present]))
         self.draw(key, st.selectbox, label, show, read, options=listed, **options)
 
@@ -86,7 +87,7 @@ class Widgets:
     ) -> None:
         """A field's widget: ``show`` turns the field into its value, ``read`` turns it back."""
         field = PARAMETERS[key]
-        displayed, saved = (show(recipe.fields()[field]) for recipe in (self.recipe, self.saved))
+        displayed, saved = show(self._displayed[field]), show(self._saved[field])
         self.place(
             key, widget, label, displayed, saved, lambda value: {field: read(value)}, **options
         )

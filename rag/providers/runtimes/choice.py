@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from rag.errors import MissingDependency
@@ -20,7 +21,7 @@ def open_runtime(
     graph: Callable[[], Graph] = minilm_graph, precision: Precision = "f32"
 ) -> Runtime:
     """The model, ready to run. onnxruntime has no other precision. Raises MissingDependency."""
-    if _version("openvino"):
+    if installed_version("openvino"):
         try:
             return OpenVino(graph=graph, precision=precision)
         except MissingDependency:
@@ -33,12 +34,17 @@ def open_runtime(
 def installed_runtime() -> str:
     """The runtime that is tried first, with its version; nothing is loaded. "" without any."""
     for package, name in _NAMES.items():
-        if version := _version(package):
+        if version := installed_version(package):
             return f"{name} {version}"
     return ""
 
 
-def _version(package: str) -> str:
+@cache
+def installed_version(package: str) -> str:
+    """Return the version of a package, "" without it.
+
+    It is looked up once: that takes a walk through folders, and every page of the chat asks.
+    """
     try:
         return version(package)
     except PackageNotFoundError:

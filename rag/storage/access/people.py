@@ -64,6 +64,8 @@ member = Table(
     Index(None, "person_id"),
 )
 
+_SIGNED_IN = select(person.c.id).where(person.c.subject.is_not(None)).limit(1)
+
 
 @dataclass(frozen=True, slots=True)
 class Person:
@@ -108,8 +110,7 @@ def hold(connection: Connection) -> None:
 
 def any_signed_in(connection: Connection) -> bool:
     """Whether anybody ever signed in."""
-    statement = select(person.c.id).where(person.c.subject.is_not(None)).limit(1)
-    return connection.execute(statement).first() is not None
+    return connection.execute(_SIGNED_IN).first() is not None
 
 
 def by_email(connection: Connection, email: str) -> Person | None:
