@@ -242,6 +242,9 @@ class Jobs:
         self._perform(job_id, owner, nobody, self._turn(self._database, job_id))
 
     def _run_next(self, job_id: int | None, watch: Watch = nobody) -> bool:
+        with self._database.read() as connection:
+            if not rows.any_active(connection):
+                return False
         with self._database.write() as connection:
             claimed = rows.claim(connection, self._owner, job_id)
         if claimed is None:

@@ -99,6 +99,8 @@ class Recipe(RecipePart):
 
     def differences(self, other: Recipe) -> dict[str, tuple[Any, Any]]:
         """Fields in which ``other`` differs, by dotted name: (mine, theirs)."""
+        if self == other:
+            return {}
         theirs = other.fields()
         return {
             name: (value, theirs[name])

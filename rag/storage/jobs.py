@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Row, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Row,
+    Select,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from rag.errors import NotFound
 from rag.storage import files, leases
@@ -48,6 +59,15 @@ class JobRow:
     def active(self) -> bool:
         """Whether it waits or works."""
         return self.status in ACTIVE
+
+
+_JOBS: Select[tuple[Any, ...]] = select(
+    *(column for column in job.c if column.name in JobRow.__slots__),  # no results
+    knowledge_base.c.name.label("base"),
+).join(knowledge_base, knowledge_base.c.id == job.c.base_id)
+# Read for every page that is drawn, and by idle workers: putting them together costs more.
+_ACTIVE_JOBS = _JOBS.where(job.c.status.in_(ACTIVE)).order_by(job.c.id)
+_ANY_ACTIVE = select(job.c.id).where(job.c.status.in_(ACTIVE)).limit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +122,7 @@ def create(
 
 def get(connection: Connection, job_id: int) -> JobRow:
     """One job. Raises NotFound."""
-    row = connection.execute(_jobs().where(job.c.id == job_id)).first()
+    row = connection.execute(_JOBS.where(job.c.id == job_id)).first()
     if row is None:
         raise NotFound("This job no longer exists.", "Its knowledge base was deleted.")
     return _row(row)
@@ -110,7 +130,7 @@ def get(connection: Connection, job_id: int) -> JobRow:
 
 def recent(connection: Connection, base_id: int | None = None, limit: int = 20) -> list[JobRow]:
     """Jobs, newest first, of one base or of all."""
-    statement = _jobs().order_by(job.c.id.desc()).limit(limit)
+    statement = _JOBS.order_by(job.c.id.desc()).limit(limit)
     if base_id is not None:
         statement = statement.where(job.c.base_id == base_id)
     return [_row(row) for row in connection.execute(statement)]
@@ -118,10 +138,15 @@ def recent(connection: Connection, base_id: int | None = None, limit: int = 20) 
 
 def active(connection: Connection, base_id: int | None = None) -> list[JobRow]:
     """Jobs that wait or work, oldest first, of one base or of all."""
-    statement = _jobs().where(job.c.status.in_(ACTIVE)).order_by(job.c.id)
+    statement = _ACTIVE_JOBS
     if base_id is not None:
         statement = statement.where(job.c.base_id == base_id)
     return [_row(row) for row in connection.execute(statement)]
+
+
+def any_active(connection: Connection) -> bool:
+    """Return whether a job waits or works; a worker without work reads no more than this."""
+    return connection.execute(_ANY_ACTIVE).first() is not None
 
 
 def latest(
@@ -137,7 +162,7 @@ def latest(
     mine = (job.c.base_id == base_id) & (job.c.kind == kind)
     if done:
         mine &= job.c.status == "done"
-    row = connection.execute(_jobs().where(mine, *same).order_by(job.c.id.desc()).limit(1)).first()
+    row = connection.execute(_JOBS.where(mine, *same).order_by(job.c.id.desc()).limit(1)).first()
     return _row(row) if row is not None else None
 
 
@@ -152,13 +177,6 @@ def items(connection: Connection, job_id: int) -> list[JobItem]:
         select(job_item).where(job_item.c.job_id == job_id).order_by(job_item.c.position)
     )
     return [JobItem(**row._mapping) for row in rows]
-
-
-def _jobs() -> Any:
-    columns = [column for column in job.c if column.name in JobRow.__slots__]  # no results
-    return select(*columns, knowledge_base.c.name.label("base")).join(
-        knowledge_base, knowledge_base.c.id == job.c.base_id
-    )
 
 
 def _row(row: Row[tuple[object, ...]]) -> JobRow:
@@ -294,7 +312,7 @@ def _renew(connection: Connection, job_id: int, owner: str, **values: object) ->
 
 def to_help(connection: Connection, owner: str) -> list[JobRow]:
     """Jobs that others than an owner work on, oldest first."""
-    theirs = _jobs().where(job.c.status == "running", job.c.owner != owner, ~job.c.cancel)
+    theirs = _JOBS.where(job.c.status == "running", job.c.owner != owner, ~job.c.cancel)
     return [_row(row) for row in connection.execute(theirs.order_by(job.c.id))]
 
 
