@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
-from rag import Settings
+from rag import Settings, Workspace
 from tests.statements import compiled_once
-from tests.workspaces import DATABASES, URL
+from tests.workspaces import DATABASES, URL, workspace_at
 
 if TYPE_CHECKING:
     from tests.postgres import Server
@@ -43,6 +43,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("TOUCHSTONE_HOME", str(folder))
     return folder
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    """An empty workspace, in the home that the settings point at."""
+    return workspace_at(home)
 
 
 @pytest.fixture(scope="session")

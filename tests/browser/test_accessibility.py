@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import Serve
 from tests.browser.waiting import hides, idle, shows, until
 from tests.workspaces import workspace_at
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
 
 PAGES = (
     "upload?kb=handbook",

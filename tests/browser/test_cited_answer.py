@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import LONG, idle, shows, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    from playwright.sync_api import Locator, Page
 
 QUESTION = "How long may unused leave be carried over?"
 READING = 240_000  # milliseconds that reading the sample may take on a busy machine
@@ -23,10 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_cited_answer_is_asked_opened_inspected_and_shared(
-    serve: Callable[[], AbstractContextManager[str]],
-    page: Page,
-    open_page: Callable[[], Page],
-    shoot: Callable[[Page, str], None],
+    serve: Serve, page: Page, open_page: Callable[[], Page], shoot: Shoot
 ) -> None:
     with serve() as address:
         _await_sample(page, address)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
+from tests.browser.conftest import Serve
 
-Serve = Callable[..., AbstractContextManager[str]]
+Serve = Serve
 
 
 @pytest.mark.parametrize("visit", ["empty home", "warm home"])

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from playwright.sync_api import Page
+from tests.browser.conftest import Serve, Shoot
 
 LEAVE = "How long may unused leave be carried over?"
 HOTEL = "What may a hotel cost?"
@@ -22,10 +18,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_two_visitors_an_arena_and_a_review(
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    open_page: Callable[[], Page],
-    shoot: Callable[[Page, str], None],
+    serve: Serve, warm_home: Path, open_page: Callable[[], Page], shoot: Shoot
 ) -> None:
     with serve(warm_home) as address:
         ann, bob = open_page(), open_page()
@@ -67,7 +60,7 @@ def _talk(page: Page) -> str:
     return found.group()
 
 
-def _name_and_open_a_citation(page: Page, shoot: Callable[[Page, str], None]) -> None:
+def _name_and_open_a_citation(page: Page, shoot: Shoot) -> None:
     page.get_by_role("button", name="Conversations").click()
     name = page.get_by_label("Name of this conversation")
     name.fill("Leave of the year")
@@ -84,7 +77,7 @@ def _name_and_open_a_citation(page: Page, shoot: Callable[[Page, str], None]) ->
     shoot(page, "conversation")
 
 
-def _vote(page: Page, address: str, shoot: Callable[[Page, str], None]) -> None:
+def _vote(page: Page, address: str, shoot: Shoot) -> None:
     page.goto(f"{address}/runs?compare=Arena&kb=handbook&k=1")
     box = page.get_by_placeholder("Ask both")
     box.fill(HOTEL)
@@ -97,7 +90,7 @@ def _vote(page: Page, address: str, shoot: Callable[[Page, str], None]) -> None:
     shoot(page, "arena")
 
 
-def _review(page: Page, address: str, shoot: Callable[[Page, str], None]) -> None:
+def _review(page: Page, address: str, shoot: Shoot) -> None:
     page.goto(f"{address}/chat?kb=handbook")
     page.get_by_role("button", name="New conversation").click()
     _ask(page, address, "When is a medical certificate needed?")

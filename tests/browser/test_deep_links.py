@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import TimeoutError, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import idle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from playwright.sync_api import Page
 
 NAVIGATION = {
     "upload": "Documents",
@@ -36,9 +31,7 @@ HOTEL, PUMP = "What may a hotel cost?", "Why does the pump make a noise?"
 
 @pytest.fixture(scope="module")
 def warm_address(
-    serve: Callable[..., AbstractContextManager[str]],
-    filled_home: Path,
-    tmp_path_factory: pytest.TempPathFactory,
+    serve: Serve, filled_home: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     """The address of one server with documents, for tests that change nothing."""
     home = shutil.copytree(filled_home, tmp_path_factory.mktemp("warm") / "home")
@@ -48,11 +41,7 @@ def warm_address(
 
 @pytest.mark.parametrize("path", NAVIGATION)
 def test_the_first_request_of_a_server_shows_that_page_within_the_frame(
-    path: str,
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    page: Page,
-    shoot: Callable[[Page, str], None],
+    path: str, serve: Serve, warm_home: Path, page: Page, shoot: Shoot
 ) -> None:
     with serve(warm_home) as address:
         page.goto(f"{address}/{path}")

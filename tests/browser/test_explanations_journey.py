@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import at_rest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from playwright.sync_api import Page
 
 QUESTION = "How long may unused leave be carried over?"
 MISSING = "Trains are booked in second class."
 
 
-def test_opening_what_is_advanced_moves_no_card(
-    serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
-) -> None:
+def test_opening_what_is_advanced_moves_no_card(serve: Serve, warm_home: Path, page: Page) -> None:
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&q={QUESTION}")
         card = page.get_by_role("button", name="1 · leave.md")
@@ -33,10 +27,7 @@ def test_opening_what_is_advanced_moves_no_card(
 
 
 def test_find_the_missing_and_bring_it_in(
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    page: Page,
-    shoot: Callable[[Page, str], None],
+    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
 ) -> None:
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&q={QUESTION}&view=What+if")

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from rag import (
     KnowledgeBase,
@@ -25,9 +24,6 @@ from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_row, idle, shows, until
 from tests.identity_provider import providing, secrets_file
 from tests.workspaces import add, workspace_at
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
 
 QUESTION = "How long may unused leave be carried over?"
 

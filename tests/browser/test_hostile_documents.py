@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Serve, Shoot
 from tests.hostile_documents import ELSEWHERE, TOPIC, hostile_documents
 from tests.servers import openai_stream, scripted
 from tests.workspaces import QUICK, add, workspace_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    import pytest
-    from playwright.sync_api import Page
-
-    Serve = Callable[..., AbstractContextManager[str]]
-    Shoot = Callable[[Page, str], None]
 
 QUESTION = "How many bar does the Marlin 7 pump need?"
 

@@ -6,23 +6,14 @@ A stopped run draws no more, and a dialog runs without the page around it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import idle
 from tests.servers import Reply, scripted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    import pytest
-    from playwright.sync_api import Page
-
-    Serve = Callable[..., AbstractContextManager[str]]
-    Shoot = Callable[[Page, str], None]
 
 SILENT = 300  # seconds, longer than any test waits
 

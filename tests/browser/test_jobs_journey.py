@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import at_rest
 from tests.workspaces import workspace_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from playwright.sync_api import Page
 
 QUESTIONS = 3000  # so many take longer than the clicks of this journey
 LONGEST = 240_000  # milliseconds that they may take on a busy machine
@@ -37,10 +31,7 @@ def _ask_many(home: Path) -> None:
 
 
 def test_an_evaluation_that_was_left_is_there_when_it_is_done(
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    page: Page,
-    shoot: Callable[[Page, str], None],
+    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
 ) -> None:
     _ask_many(warm_home)
     with serve(warm_home) as address:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Serve, Shoot
 from tests.workspaces import workspace_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from playwright.sync_api import Page
 
 TEXT = "Who is told about an illness?"
 SET = "made while looking"
 
 
 def test_label_a_passage_then_its_exact_words(
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    page: Page,
-    shoot: Callable[[Page, str], None],
+    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
 ) -> None:
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&set={SET}&q={TEXT}")

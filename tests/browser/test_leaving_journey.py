@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Serve
 from tests.workspaces import workspace_at
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 
 def test_a_guest_who_leaves_gets_no_other_page_where_nobody_signs_in(

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from rag import ROLES
 from tests.browser.conftest import Serve
 from tests.browser.waiting import idle
 from tests.identity_provider import providing, secrets_file
 from tests.workspaces import workspace_at
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 QUESTION = "How long may unused leave be carried over?"
 

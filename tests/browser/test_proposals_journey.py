@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_table
 from tests.workspaces import workspace_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from playwright.sync_api import Page
 
 TEXT = "Who is told about an illness?"
 
 
 def test_make_questions_and_accept_them(
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    page: Page,
-    shoot: Callable[[Page, str], None],
+    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
 ) -> None:
     with serve(warm_home) as address:
         page.goto(f"{address}/metrics?kb=handbook&set=checks&metrics=Question+sets")
@@ -44,7 +37,7 @@ def test_make_questions_and_accept_them(
 
 
 def test_words_that_are_not_there_are_refused_in_the_dialog(
-    serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
+    serve: Serve, warm_home: Path, page: Page
 ) -> None:
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&q={TEXT}")

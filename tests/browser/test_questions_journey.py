@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from playwright.sync_api import Page, WebSocket
+
+from rag import LabelledQuestion
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_table
 from tests.workspaces import workspace_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from playwright.sync_api import Page, WebSocket
-
-    from rag import LabelledQuestion
 
 ASKED = "How long can I keep leave that is left over?"
 FILE = "\n".join(
@@ -32,11 +27,7 @@ FILE = "\n".join(
 
 
 def test_edit_a_question_then_import_a_file(
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    tmp_path: Path,
-    page: Page,
-    shoot: Callable[[Page, str], None],
+    serve: Serve, warm_home: Path, tmp_path: Path, page: Page, shoot: Shoot
 ) -> None:
     file = tmp_path / "more questions.jsonl"
     file.write_text(FILE)
@@ -68,7 +59,7 @@ def test_edit_a_question_then_import_a_file(
 
 
 def test_an_edit_stays_with_its_question_when_others_change_the_set(
-    serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
+    serve: Serve, warm_home: Path, page: Page
 ) -> None:
     with serve(warm_home) as address:
         with page.expect_websocket() as opened:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_row
 from tests.workspaces import workspace_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from playwright.sync_api import Page
 
 
 def _evaluated(home: Path) -> str:
@@ -36,11 +30,7 @@ def _evaluated(home: Path) -> str:
 
 
 def test_compare_and_take_the_report_away(
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    page: Page,
-    shoot: Callable[[Page, str], None],
-    tmp_path: Path,
+    serve: Serve, warm_home: Path, page: Page, shoot: Shoot, tmp_path: Path
 ) -> None:
     run = _evaluated(warm_home)
     with serve(warm_home) as address:

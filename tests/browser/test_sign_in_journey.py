@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Serve, Shoot
 from tests.identity_provider import providing, secrets_file
 from tests.workspaces import workspace_at
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 
 def _sign_in(page: Page, address: str, name: str) -> None:

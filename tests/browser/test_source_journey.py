@@ -6,21 +6,16 @@ import io
 import itertools
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from rag.workspace import SAMPLE_FOLDER
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import LONG, at_rest, comes_true, idle, until
 from tests.workspaces import add, workspace_at
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
-
-    from tests.browser.conftest import Serve, Shoot
 
 QUESTION = "How many days of unused leave may be carried over?"
 FILES = ("leave-policy-2026.pdf", "price-list-2026.csv", "glossary.md")

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import click_row
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from playwright.sync_api import Page
 
 BOILER = (
     "The boiler in the basement hums at night because its pump runs dry.\n\n"
@@ -22,10 +16,7 @@ BOILER = (
 
 
 def test_a_file_is_uploaded_previewed_and_cited(
-    serve: Callable[..., AbstractContextManager[str]],
-    warm_home: Path,
-    page: Page,
-    shoot: Callable[[Page, str], None],
+    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
 ) -> None:
     with serve(warm_home) as address:
         page.goto(f"{address}/upload")

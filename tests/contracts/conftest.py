@@ -1,12 +1,15 @@
-"""Servers that several contracts are tested on: of vectors, and of models."""
+"""Servers that several contracts are tested on: of vectors, of models, and the API."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
+from starlette.testclient import TestClient
 
+from rag import Workspace
 from rag.storage import Database
 from rag.stores.pgvector import PgVectors
+from tests.api import client
 from tests.model_server import model_path, ollama_compatible, running
 from tests.postgres import Server
 
@@ -44,6 +47,12 @@ def ollama_proxy(model_server: str) -> Iterator[str]:
     needs_proxy()
     with ollama_compatible(model_server) as url:
         yield url
+
+
+@pytest.fixture
+def api(workspace: Workspace) -> TestClient:
+    """A client of the workspace's API that may do everything."""
+    return client(workspace)
 
 
 def needs_model() -> None:

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from rag import Recipe, Workspace
-from tests.api import client
 from tests.contracts.test_api_access import BASES, problem
-from tests.workspaces import QUICK, add, found, workspace_at
+from tests.workspaces import QUICK, add, found
 
 FIELDS = {"index.embedder": "fake", "index.chunk_size": 24, "search.threshold": None}
 LEAVE = "Unused leave may be carried over until the end of March.\n\n"
 TRAVEL = "Trains are booked by the office. Flights need the consent of the board.\n\n"
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return workspace_at(tmp_path)
-
-
-@pytest.fixture
-def api(workspace: Workspace) -> TestClient:
-    return client(workspace)
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from starlette.testclient import TestClient
 
@@ -12,19 +10,9 @@ from rag.storage.shared import file_parts
 from tests.api import client
 from tests.contracts.test_api_access import BASES, problem
 from tests.people import signed_in, view
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add
 
 LEAVE = "Unused leave may be carried over until the end of March. Café."
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return workspace_at(tmp_path)
-
-
-@pytest.fixture
-def api(workspace: Workspace) -> TestClient:
-    return client(workspace)
 
 
 @pytest.fixture

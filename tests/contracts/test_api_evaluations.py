@@ -24,11 +24,6 @@ def workspace(home: Path) -> Workspace:
     return handbook(home)[0]
 
 
-@pytest.fixture
-def api(workspace: Workspace) -> TestClient:
-    return client(workspace)
-
-
 def evaluated(api: TestClient, workspace: Workspace, **asked: Any) -> tuple[str, str]:
     """Has a set evaluated; returns the id of the run, and what the job says."""
     queued = api.post(f"{BASE}/evaluations", json={"set": SET, **asked})

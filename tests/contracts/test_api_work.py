@@ -28,11 +28,6 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
-def api(workspace: Workspace) -> TestClient:
-    return client(workspace)
-
-
-@pytest.fixture
 def manuals(workspace: Workspace) -> str:
     base = workspace.create("manuals", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})

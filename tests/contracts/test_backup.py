@@ -25,11 +25,6 @@ FILES = {"leave.md": LEAVE, "travel.md": TRAVEL}
 
 
 @pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
-
-
-@pytest.fixture
 def base(workspace: Workspace) -> KnowledgeBase:
     base = workspace.create("handbook", QUICK)
     add(workspace, base, FILES)

@@ -17,15 +17,10 @@ from rag.__main__ import main
 from rag.cli import printing
 from rag.jobs.process import machine
 from rag.storage import jobs, leases
-from tests.workspaces import QUICK, add, surroundings, workspace_at
+from tests.workspaces import QUICK, add, surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = ("--set", "index.embedder=fake")
-
-
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
 
 
 def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:

@@ -6,22 +6,16 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from rag import AlreadyExists, KnowledgeBase, Workspace
 from rag.indexing.vector_cache import cache_vectors
 from rag.storage import documents
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add
 
 pytestmark = pytest.mark.usefixtures("database")
 AT_ONCE, ROUNDS = 8, 6
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return workspace_at(tmp_path / "home")
 
 
 @pytest.fixture

@@ -149,11 +149,6 @@ def workspace(tmp_path: Path) -> Workspace:
     return found
 
 
-@pytest.fixture
-def api(workspace: Workspace) -> TestClient:
-    return client(workspace)
-
-
 @pytest.mark.slow
 def test_no_field_takes_text_that_is_none_or_a_number_beyond_all_sense(api: TestClient) -> None:
     document = api.get("/api/v1/openapi.json").json()

@@ -21,14 +21,8 @@ from rag.api.mounting import Api
 from rag.runs.reporting import Reports
 from rag.telemetry import Work
 from tests.runs import SET, handbook
-from tests.workspaces import workspace_at
 
 PATIENCE = 60.0
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return workspace_at(tmp_path)
 
 
 def _client(app: ASGIApp, workspace: Workspace) -> httpx.AsyncClient:

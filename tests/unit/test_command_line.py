@@ -18,16 +18,11 @@ from rag.errors import InvalidFile
 from rag.recipe import IndexRecipe
 from rag.services import Models
 from tests.scripted_chat import ScriptedChat
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = ("--set", "index.embedder=fake")
 SECRET = "s3cret"
-
-
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
 
 
 def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:

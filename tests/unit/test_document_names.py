@@ -9,12 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase, Upload, Workspace
-from tests.workspaces import QUICK, workspace_at
-
-
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
+from tests.workspaces import QUICK
 
 
 @pytest.fixture

@@ -17,11 +17,6 @@ LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
 TRAVEL = "# Travel\n\nTrains are booked in second class.\n"
 
 
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
-
-
 def test_small_documents_are_in_before_large_ones(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)
     texts = {"a.md": LEAVE * 40, "b.md": TRAVEL, "c.md": LEAVE * 10}

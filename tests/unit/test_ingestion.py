@@ -23,11 +23,6 @@ LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
 TRAVEL = "# Travel\n\nTrains are booked in second class.\n"
 
 
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
-
-
 def test_a_document_is_added_found_and_described(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)
     assert add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL}) == ["added", "added"]

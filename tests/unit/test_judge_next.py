@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from math import log2
-from pathlib import Path
 
 import pytest
 
 from rag import KnowledgeBase, Recipe, Workspace
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.judge_next import judge_next, sample_next
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -54,11 +53,6 @@ def test_with_one_run_the_top_is_judged_first() -> None:
     hits = judge_next({"q1": (["a", "b"], []), "q2": (["c", "d"], [])}, {"q1": ["b"]}, k=5)
     assert [hit.item for hit in hits] == ["a", "c", "d"]
     assert hits[2].weight == pytest.approx(_discount(2))
-
-
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
 
 
 def _base(workspace: Workspace, *, whole: bool) -> KnowledgeBase:

@@ -24,11 +24,6 @@ WORDS = "Unused leave may be carried over."
 FAKE = ("--set", "index.embedder=fake")
 
 
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
-
-
 def _locked_pdf(algorithm: str = "AES-256", password: str = "open sesame 71") -> bytes:
     return encrypted_pdf(WORDS, password, "owner", algorithm)
 

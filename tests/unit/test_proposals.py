@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from rag.protocols import ChatModel
 from rag.services import Models
 from rag.types import Message
 from tests.scripted_chat import ScriptedChat
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add
 
 SET = "proposed"
 WITH_MODEL = QUICK.with_fields({"answer.provider": "ollama", "answer.model": "scripted"})
@@ -25,11 +24,6 @@ DOCUMENTS = {
     f"Every {topic} that was repaired is tested by the {topic} supervisor before it goes back."
     for number, topic in enumerate(("rotor", "pump", "valve"), start=40)
 }
-
-
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
 
 
 @pytest.fixture

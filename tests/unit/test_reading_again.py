@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,17 +13,12 @@ from rag import InvalidInput, KnowledgeBase, Workspace, readers
 from rag.documents import reading_again
 from rag.readers.content import Content
 from rag.storage.tables import file_part
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add
 
 RULE = "Up to eight days of unused leave may be carried over."
 GONE = "The form is kept in the third drawer of the grey cabinet."
 OLD = f"General words on leave.\n\n{RULE}\n\n{GONE}\n"
 NEW = f"A head that was missing.\n\nGeneral words on leave.\n\n{RULE}\n"
-
-
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
 
 
 @pytest.fixture

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.storage.labels import Label
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add
 
 SET = "checks"
 RULE = "Up to eight days of unused leave may be carried over."
 TEXT = f"# Leave\n\nGeneral words on leave.\n\n{RULE} It lapses in June.\n"
-
-
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
 
 
 @pytest.fixture

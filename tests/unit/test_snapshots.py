@@ -55,11 +55,6 @@ DAMAGES: dict[str, Callable[[bytes], bytes] | None] = {
 
 
 @pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
-
-
-@pytest.fixture
 def base(workspace: Workspace) -> KnowledgeBase:
     base = workspace.create("rules", QUICK)
     add(workspace, base, TEXTS)

@@ -35,11 +35,6 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
-
-
-@pytest.fixture
 def base(workspace: Workspace) -> KnowledgeBase:
     base = workspace.create("notes", AUTO)
     add(workspace, base, notes(0, LIMIT))

@@ -36,11 +36,6 @@ LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
 TRAVEL = "# Travel\n\nTrains are booked in second class.\n"
 
 
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
-    return workspace_at(home)
-
-
 class Watched(HashingEmbedder):
     """An embedder that calls ``before`` each time that it is to embed documents."""
 
