@@ -12,6 +12,7 @@ from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.comparison import comparison
 from pages.components.runs.decisions_table import decisions_table
 from pages.components.runs.ledger import ledger
+from pages.components.runs.permissions import permissions_view
 from pages.components.runs.systems import systems_view
 from pages.components.runs.table import SELECTED, metric_names, rows, run_names, table
 from pages.components.shell.buttons import tabs
@@ -32,6 +33,7 @@ def main() -> None:
         views = {
             "Runs": partial(leaderboard, base),
             "Systems": partial(systems_view, base, TAB),
+            "Permissions": partial(permissions_view, base),
             "Arena": partial(arena, base),
         }
         tabs(views, TAB)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,15 +26,21 @@ class Reply:
 
 @dataclass
 class Script:
-    """Replies in order (the last one again and again), and the requests that came."""
+    """Replies in order (the last one again and again), and the requests that came.
+
+    With ``reply_to``, replies depend on the path of a request instead.
+    """
 
     url: str
     replies: list[Reply]
     paths: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
+    reply_to: Callable[[str], Reply] | None = None
 
     def next(self) -> Reply:
+        if self.reply_to is not None:
+            return self.reply_to(self.paths[-1])
         return self.replies[min(len(self.requests), len(self.replies)) - 1]
 
 

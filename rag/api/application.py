@@ -24,6 +24,7 @@ from rag.api.resources.documents import documents, uploads
 from rag.api.resources.examination import examination
 from rag.api.resources.jobs import jobs
 from rag.api.resources.members import links, members
+from rag.api.resources.permission_audits import permission_audits
 from rag.api.resources.question_sets import labels, question_files, question_sets
 from rag.api.resources.recipes import recipes
 from rag.api.resources.runs import runs
@@ -38,7 +39,7 @@ _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
     *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
-    examination,
+    *(examination, permission_audits),
 )
 
 

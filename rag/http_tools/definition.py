@@ -58,6 +58,7 @@ class HttpTool(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     noun: ClassVar[str] = "tool"
+    header_values: ClassVar[tuple[re.Pattern[str], ...]] = (SECRET,)
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")
     url: str = Field(min_length=1, max_length=2000)
@@ -128,7 +129,9 @@ class HttpTool(BaseModel):
         for name, value in headers.items():
             if not _HEADER.fullmatch(name) or name.lower() in _FRAMING:
                 raise ValueError(f"“{name}” is not a header that can be set")
-            if not SECRET.fullmatch(value):  # it may be a secret: it is not repeated
+            if not any(
+                form.fullmatch(value) for form in cls.header_values
+            ):  # it may be a secret: it is not repeated
                 raise ValueError(
                     f"the value of {name} must be the name of an environment variable that begins "
                     "with TOUCHSTONE_TOOL_, after Bearer where the service wants that"

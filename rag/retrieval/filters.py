@@ -17,7 +17,8 @@ from rag.recipe.parts import page_ranges
 OF_DOCUMENTS = ("documents", "types", "tags", "after", "before")
 """Fields of a recipe that choose documents; the others choose passages in them."""
 _OF_PASSAGES = ("pages", "heading")
-_FILTERS = (*OF_DOCUMENTS, *_OF_PASSAGES)
+FILTERS = (*OF_DOCUMENTS, *_OF_PASSAGES)
+"""Fields of a recipe that leave passages out."""
 _WILD = frozenset("*?")
 
 
@@ -38,7 +39,7 @@ class Traits(Protocol):
 
 def is_filtered(recipe: SearchRecipe) -> bool:
     """Whether a recipe leaves anything out."""
-    return any(getattr(recipe, name) for name in _FILTERS)
+    return any(getattr(recipe, name) for name in FILTERS)
 
 
 def looks_at_passages(recipe: SearchRecipe) -> bool:
@@ -48,7 +49,7 @@ def looks_at_passages(recipe: SearchRecipe) -> bool:
 
 def describe_filters(recipe: SearchRecipe) -> str:
     """The filters in words, for people."""
-    set_filters = ((name, getattr(recipe, name)) for name in _FILTERS if getattr(recipe, name))
+    set_filters = ((name, getattr(recipe, name)) for name in FILTERS if getattr(recipe, name))
     return "; ".join(
         f"{name} {value if isinstance(value, str) else ', '.join(value)}"
         for name, value in set_filters

@@ -232,7 +232,7 @@ class Locator:
         self._ids = {row.name: row.id for row in rows} | {row.id: row.id for row in rows}
         sources = [Source(row.id, row.name, row.characters) for row in rows]
         self._aligner = Aligner(sources, self._text)
-        self._aligned: dict[tuple[str, ...], AlignedText] = {}
+        self._aligned: dict[tuple[str, ...], list[AlignedText]] = {}
 
     def _text(self, document_id: str) -> str:
         with self._database.read() as connection:
@@ -240,12 +240,18 @@ class Locator:
 
     def locate(self, returned: ReturnedText) -> AlignedText:
         """Return the place of a result."""
+        places = self.places(returned)
+        return places[0] if places else AlignedText("", 0, 0, "foreign", 0.0)
+
+    def places(self, returned: ReturnedText) -> list[AlignedText]:
+        """Return the equally good places of a result; see ``Aligner.places``."""
         if not returned.text.strip():
-            return self._by_id(returned.id or returned.title)
+            place = self._by_id(returned.id or returned.title)
+            return [place] if place.document_id else []
         names = [returned.id, *map(str, returned.metadata.values())]
         key = returned.text, returned.title, *names
         if key not in self._aligned:
-            self._aligned[key] = self._aligner.align(returned.text, returned.title, names)
+            self._aligned[key] = self._aligner.places(returned.text, returned.title, names)
         return self._aligned[key]
 
     def _by_id(self, name: str) -> AlignedText:

@@ -142,6 +142,7 @@ class ScopedWorkspace:
         guarded = guarded_copy(base, Authorization(this.id, role, note, use))
         guarded.permit_attribution = self._require_frugal
         guarded.systems.may_name_keys = self.principal.administrator
+        guarded.permission_audits.may_name_keys = self.principal.administrator
         return guarded
 
     @property

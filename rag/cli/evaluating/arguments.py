@@ -9,6 +9,7 @@ from rag.cli.evaluating import (
     deciding,
     diagnosing,
     exporting,
+    leaking,
     measuring,
     migrating,
     sharing,
@@ -90,6 +91,9 @@ def comparing_verbs(verb: Verb) -> None:
     )
     added.add_argument("--system", metavar="NAME", help="measure a stored system, not a recipe")
     added.add_argument(
+        "--matrix", type=Path, metavar="FILE", help="fail if a user gets what the matrix hides"
+    )
+    added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
     verb(diagnosing.diagnose, "kb", "set_name", recipe=True)
@@ -126,6 +130,23 @@ def system_verbs(verb: Verb) -> None:
     added.add_argument("--most", type=int, default=10, help="results to ask for (default 10)")
     added.add_argument("--definition", metavar="FILE", help="JSON: the request of any other form")
     added.add_argument("--question", metavar="TEXT", help="asks it, and shows the located results")
+
+    added = verb(leaking.leaks, "kb", recipe=True)
+    added.add_argument(
+        "--matrix", type=Path, metavar="FILE", help="JSON or CSV: who may see which documents"
+    )
+    switch(added, "--template", "print a matrix of all documents as CSV, to fill in")
+    added.add_argument("--system", metavar="NAME", help="audit a stored system, not a recipe")
+    added.add_argument(
+        "--questions", dest="set_name", metavar="SET", default="", help="also ask these questions"
+    )
+    added.add_argument(
+        "--probes",
+        type=int,
+        default=50,
+        metavar="N",
+        help="restricted documents whose own words are asked (default 50)",
+    )
 
 
 def sharing_verbs(verb: Verb) -> None:

@@ -19,6 +19,8 @@ from rag import (
     MeasuredData,
     NotFound,
     PairedGate,
+    PermissionReport,
+    PermissionReportData,
     QuestionDifference,
     Recipe,
     Run,
@@ -68,10 +70,10 @@ def _leading(run: Run) -> str:
     return "nDCG@10 –"
 
 
-def gate(result: GateResult) -> Output:
+def gate(result: GateResult, permissions: PermissionReport | None) -> Output:
     run = result.evaluation.run
     data = {
-        "passed": result.passed,
+        "passed": result.passed and (permissions is None or permissions.outcome == "passed"),
         **MeasuredData.of(run).dump(),
         "failures": [
             {
@@ -91,6 +93,7 @@ def gate(result: GateResult) -> Output:
         "outcome": result.outcome,
         "paired": {metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
         "decisions": [decision_data(decision).dump() for decision in result.decisions],
+        "permissions": permissions and PermissionReportData.of(permissions).dump(),
     }
     lines = [printing.headline(run)]
     if result.differences:
@@ -118,6 +121,10 @@ def gate(result: GateResult) -> Output:
         lost_rows = rows[:_LOST]
         lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in lost_rows]
         lines += [f"  {len(rows) - _LOST:,} more"] if len(rows) > _LOST else []
+    lines += [permissions.headline] if permissions else []
+    if permissions and permissions.outcome != "passed" and result.outcome != "failed":
+        lines.append("not passed: see the permissions")
+        return Output(data, "\n".join(lines), passed=False)
     lines.append(_ENDINGS[result.outcome])
     return Output(data, "\n".join(lines), result.passed, _FAILING.get(result.outcome, 1))
 

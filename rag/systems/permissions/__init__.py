@@ -1,0 +1,1 @@
+"""Permission audits: results of recipes and systems that a user must not see."""
