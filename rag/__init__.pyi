@@ -301,7 +301,10 @@ from .tuning.diagnosis.causes import CAUSES as CAUSES
 from .tuning.diagnosis.diagnosis import Diagnosis as Diagnosis
 from .tuning.diagnosis.finding import FailedQuestion as FailedQuestion
 from .tuning.diagnosis.fixes import Fix as Fix
+from .tuning.embedder_migration import COMPARED as COMPARED
+from .tuning.embedder_migration import MEASURED as MEASURED
 from .tuning.embedder_migration import MigrationPlan as MigrationPlan
+from .tuning.embedder_migration import steps_after as steps_after
 from .tuning.grid_search import Best as Best
 from .tuning.pareto import CostPoint as CostPoint
 from .tuning.pareto import against_present as against_present

@@ -33,6 +33,8 @@ SAME_MODEL = 0.98
 Rounding, batches and other processors move a vector by less than 0.001.
 """
 _FLOAT_BYTES = 4
+MEASURED, COMPARED = 2, 4
+"""Steps of the plan that are done when both indexes are measured, and after the switch."""
 
 StepState = Literal["done", "next", "later"]
 
@@ -142,7 +144,9 @@ class EmbedderMigration:
             recipe,
             self._cost(saved.index, recipe.index),
             self._check(saved, sample),
-            _steps(recipe, built=not lacking, measured=not measured[0].isdisjoint(measured[1])),
+            steps_after(
+                recipe, 0 if lacking else 1 if measured[0].isdisjoint(measured[1]) else MEASURED
+            ),
         )
 
     def _check(self, recipe: Recipe, sample: int) -> VectorCheck:
@@ -228,7 +232,8 @@ class EmbedderMigration:
         )
 
 
-def _steps(recipe: Recipe, *, built: bool, measured: bool) -> tuple[MigrationStep, ...]:
+def steps_after(recipe: Recipe, done: int) -> tuple[MigrationStep, ...]:
+    """The plan with its first ``done`` steps taken."""
     titles = (
         f"Build the index for {recipe.index.embedder}. The present index continues to answer.",
         "Measure both indexes on the same questions and read what is lost.",
@@ -236,7 +241,6 @@ def _steps(recipe: Recipe, *, built: bool, measured: bool) -> tuple[MigrationSte
         "Compare the rankings of the saved recipe with those of the measured run.",
         "Delete the old index when you no longer need a way back.",
     )
-    done = 0 if not built else 1 if not measured else 2
     return tuple(
         MigrationStep(title, "done" if place < done else "next" if place == done else "later")
         for place, title in enumerate(titles)

@@ -14,6 +14,7 @@ from rag.services import Services
 from rag.tuning.build_table import BuildTable
 from rag.tuning.calibrator import Calibrator
 from rag.tuning.embedder_migration import EmbedderMigration
+from rag.tuning.embedder_switch import EmbedderSwitch
 from rag.tuning.fit_job import Fits
 from rag.tuning.grid_search import Best, GridSearch
 from rag.tuning.search_job import Searches
@@ -35,6 +36,7 @@ class Tuning:
         self.calibrator = Calibrator(services, base_id)
         self.build_table = BuildTable(services, base_id)
         self.migration = EmbedderMigration(services, base_id)
+        self.embedder_switch = EmbedderSwitch(services, base_id)
 
     @operation("viewer", models="none")
     def state(self, set_name: str, recipe: Recipe) -> str:

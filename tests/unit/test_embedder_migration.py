@@ -11,6 +11,7 @@ import pytest
 
 from rag import InvalidInput, InvalidRecipe, KnowledgeBase, Recipe, Workspace
 from rag.__main__ import main
+from rag.evaluation.comparison import Comparison
 from rag.protocols import InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.types import Cost, Vectors
@@ -89,6 +90,42 @@ def test_both_embedders_are_measured_and_compared(
     assert len(result["effect"]["questions"]) == 4
     assert result["recipe"] == recipe.model_dump(mode="json")
     assert [step["state"] for step in result["steps"]][:3] == ["done", "done", "next"]
+
+
+def test_a_switch_keeps_the_measured_rankings_and_the_old_index_for_some_days(
+    target: Target, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, base, recipe = target
+    old, verb = base.recipe().index.hash, ["migrate-embedder", "handbook", "wordllama"]
+    assert main([*verb, "--switch"]) == 2
+    assert main([*verb, "--set", SET, "--switch", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["parity"] == {"equal": 5, "questions": 5}
+    assert result["cost"]["to_embed"] == result["cost"]["passages"] > 0
+    assert result["seconds_measured"] > 0
+    assert [step["state"] for step in result["steps"]] == ["done"] * 4 + ["next"]
+    assert base.recipe() == recipe
+    previous = base.tuning.embedder_switch.previous()
+    assert previous is not None
+    assert (previous.build_hash, previous.embedder) == (old, "fake")
+    assert main([*verb, "--remove-old"]) == 2
+    assert "The index of fake is kept until" in capsys.readouterr().err
+    assert old in {build.hash for build in base.documents.builds()}
+    assert main([*verb, "--remove-old", "--keep-days", "0"]) == 0
+    assert {build.hash for build in base.documents.builds()} == {recipe.index.hash}
+    assert main([*verb, "--remove-old", "--keep-days", "0"]) == 2
+
+
+def test_a_worse_embedder_is_not_switched_to(
+    target: Target, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, base, _ = target
+    saved = base.recipe()
+    monkeypatch.setattr(Comparison, "verdict", property(lambda _: "worse"))
+    verb = ["migrate-embedder", "handbook", "wordllama", "--set", SET, "--switch"]
+    assert main(verb) == 2
+    assert "No switch: " in capsys.readouterr().err
+    assert base.recipe() == saved
 
 
 def test_the_price_of_a_listed_model_is_stated(target: Target) -> None:

@@ -338,6 +338,8 @@ def test_the_command_line_fails_with_leaks_and_so_does_the_gate(
     assert main([*leaks, "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert (data["outcome"], data["listed"][0]["user"]) == ("leaks", "ben")
+    assert main(["leaks", "handbook", "--template", str(tmp_path / "all.csv")]) == 0
+    assert "leave.md,yes,no" in (tmp_path / "all.csv").read_text()
     gate = ["gate", "handbook", SET, "--min", "ndcg@10=0.1", "--matrix", str(file)]
     assert main(gate) == 1
     assert "1 of 2 users got passages" in capsys.readouterr().out

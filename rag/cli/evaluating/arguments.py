@@ -113,6 +113,15 @@ def comparing_verbs(verb: Verb) -> None:
     added.add_argument(
         "--sample", type=int, default=100, metavar="N", help="stored vectors to check (default 100)"
     )
+    switch(added, "--switch", "save the new recipe unless it is worse, and compare the rankings")
+    switch(added, "--remove-old", "delete the index of the previous embedder instead")
+    added.add_argument(
+        "--keep-days",
+        type=int,
+        default=14,
+        metavar="N",
+        help="with --remove-old: refuse within N days of the switch (default 14)",
+    )
 
 
 def system_verbs(verb: Verb) -> None:
@@ -135,7 +144,9 @@ def system_verbs(verb: Verb) -> None:
     added.add_argument(
         "--matrix", type=Path, metavar="FILE", help="JSON or CSV: who may see which documents"
     )
-    switch(added, "--template", "print a matrix of all documents as CSV, to fill in")
+    added.add_argument(
+        "--template", type=Path, metavar="FILE", help="write a matrix of all documents, to fill in"
+    )
     added.add_argument("--system", metavar="NAME", help="audit a stored system, not a recipe")
     added.add_argument(
         "--questions", dest="set_name", metavar="SET", default="", help="also ask these questions"

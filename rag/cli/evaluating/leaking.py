@@ -16,10 +16,12 @@ def leaks(args: argparse.Namespace) -> Output:
     """Ask as each user, and exit 1 if a passage comes back to one who must not see it."""
     if args.template:
         text = inputs.workspace(args).base(args.kb).permission_audits.template()
-        return Output({"template": text}, text.rstrip("\n"))
+        inputs.write(args.template, text.encode())
+        return Output({"file": str(args.template)}, f"wrote {args.template}")
     if args.matrix is None:
         raise InvalidInput(
-            "Specify who may see what.", "Give --matrix FILE; --template prints one to fill in."
+            "Specify who may see what.",
+            "Give --matrix FILE; --template FILE writes one to fill in.",
         )
     report = audited(args)
     data = PermissionReportData.of(report).dump()

@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import time
+from dataclasses import replace
 
-from rag import MigrationData, MigrationPlan, RunComparison, counted, money
+from rag import (
+    COMPARED,
+    MEASURED,
+    InvalidInput,
+    KnowledgeBase,
+    MigrationData,
+    MigrationPlan,
+    Recipe,
+    RunComparison,
+    RunParity,
+    counted,
+    money,
+    steps_after,
+)
 from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
@@ -12,21 +27,58 @@ _LOST = 10  # questions that are printed; JSON has all
 
 
 def migrate_embedder(args: argparse.Namespace) -> Output:
-    """Plan the move to another embedder, check the stored vectors, and measure what changes."""
+    """Plan the move to another embedder, check the stored vectors, measure what changes, switch."""
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
-    recipe = base.tuning.migration.target(args.embedder)
-    effect = None
-    if args.set_name is not None:
-        targets.build(workspace, base, base.recipe())
-        targets.build(workspace, base, recipe)
-        effect = base.tuning.migration.measure(args.set_name, recipe, printing.progress)
+    if args.remove_old:
+        removed = base.tuning.embedder_switch.remove_previous(args.keep_days)
+        data = {"removed": removed.build_hash, "embedder": removed.embedder}
+        return Output(data, f"removed the index of {removed.embedder}")
+    if args.switch and args.set_name is None:
+        raise InvalidInput("A switch needs a measurement.", "Give --set SET.")
+    saved, recipe = base.recipe(), base.tuning.migration.target(args.embedder)
+    targets.build(workspace, base, saved)
     plan = base.tuning.migration.plan(recipe, args.sample)
-    data = MigrationData.of(plan).dump() | {"effect": effect and _effect(effect)}
+    effect = seconds = parity = None
+    if args.set_name is not None:
+        started = time.monotonic()
+        targets.build(workspace, base, recipe)
+        seconds = time.monotonic() - started
+        effect = base.tuning.migration.measure(args.set_name, recipe, printing.progress)
+        done = MEASURED
+        if args.switch:
+            parity = _switch(base, saved, recipe, effect, args.set_name)
+            done = COMPARED
+        plan = replace(plan, steps=steps_after(recipe, done))
+    data = MigrationData.of(plan).dump() | {
+        "effect": effect and _effect(effect),
+        "seconds_measured": seconds,
+        "parity": parity and {"equal": parity.equal, "questions": len(parity.questions)},
+    }
     lines = [*_cost_lines(plan), *_check_lines(plan), *(_effect_lines(effect) if effect else [])]
+    lines += [f"Built in {seconds:,.1f} s."] if seconds is not None else []
+    lines += (
+        [f"Switched. {parity.equal:,} of {len(parity.questions):,} rankings are those measured."]
+        if parity
+        else []
+    )
     marks = {"done": "x", "next": ">", "later": " "}
     lines += [f"[{marks[step.state]}] {step.title}" for step in plan.steps]
-    return Output(data, "\n".join(lines), not plan.check.foreign)
+    sound = not plan.check.foreign and (parity is None or parity.equal == len(parity.questions))
+    return Output(data, "\n".join(lines), sound)
+
+
+def _switch(
+    base: KnowledgeBase, saved: Recipe, recipe: Recipe, effect: RunComparison, set_name: str
+) -> RunParity:
+    """Save the new recipe, and compare what it returns now with what was measured."""
+    if effect.figures.verdict == "worse":
+        raise InvalidInput(
+            f"No switch: {effect.figures.headline}", "Save the recipe yourself to switch anyway."
+        )
+    if not base.save_recipe(recipe, saved):
+        raise InvalidInput("Another recipe was saved meanwhile.", "Plan the migration again.")
+    return base.tuning.embedder_switch.verify(set_name)
 
 
 def _effect(effect: RunComparison) -> dict[str, object]:
