@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from rag.errors import InvalidInput, NotFound
 from rag.operation import ALL, operation
+from rag.recipe import Recipe
 from rag.runs.evaluator import Evaluator
 from rag.runs.parity import Parity, RunParity
 from rag.services import Services
@@ -30,11 +31,30 @@ class PreviousIndex:
 
 
 class EmbedderSwitch:
-    """Checks a switch to another embedder, and removes the previous index."""
+    """Switches to another embedder, checks that, and removes the previous index."""
 
     def __init__(self, services: Services, base_id: int) -> None:
         self._services = services
         self._base_id = base_id
+
+    @operation("editor", audit="recipe")
+    def switch(self, recipe: Recipe, instead_of: Recipe) -> None:
+        """Save a recipe; the one before stays a version, as a way back.
+
+        Raises InvalidInput if that is no longer ``instead_of``, or documents lack the index.
+        """
+        self._services.models.require(recipe.index)
+        with self._services.database.write() as connection:
+            if builds.missing(connection, self._base_id, recipe.index.hash):
+                raise InvalidInput(
+                    f"The index for {recipe.index.embedder} lacks documents.", "Build it first."
+                )
+            # The recipe that a base began with is no version yet.
+            if not bases.save_recipe(connection, self._base_id, instead_of, instead_of):
+                raise InvalidInput(
+                    "Another recipe was saved meanwhile.", "Plan the migration again."
+                )
+            bases.save_recipe(connection, self._base_id, recipe)
 
     @operation("editor", audit="evaluation", audited_arguments=ALL)
     def verify(self, set_name: str) -> RunParity:

@@ -76,8 +76,7 @@ def _switch(
         raise InvalidInput(
             f"No switch: {effect.figures.headline}", "Save the recipe yourself to switch anyway."
         )
-    if not base.save_recipe(recipe, saved):
-        raise InvalidInput("Another recipe was saved meanwhile.", "Plan the migration again.")
+    base.tuning.embedder_switch.switch(recipe, saved)
     return base.tuning.embedder_switch.verify(set_name)
 
 
