@@ -58,7 +58,7 @@ permission_audits = Resource("permission audits")
 
 
 class PermissionAuditRequest(Body):
-    """Who may see what, and the recipe or system to audit."""
+    """An access matrix, and the recipe or system to audit."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"matrix": _MATRIX}]})
 

@@ -55,7 +55,7 @@ class Canary(BaseModel):
 
 
 class AccessMatrix(BaseModel):
-    """Who may see what.
+    """Users, and the documents and passages that they may see.
 
     ``users`` have fields by name. ``documents`` map a name, or a pattern such as ``hr/*.pdf``, to
     the users who may see it: the name itself decides, else the first pattern that fits, else

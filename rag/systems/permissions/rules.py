@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import jmespath
-
 from rag.errors import InvalidInput
+from rag.http_tools.expressions import Expression
 from rag.systems.user_fields import NAME, UserValue
 
 LONGEST_RULE = 1000
@@ -19,14 +18,8 @@ class AccessRule:
 
     def __init__(self, text: str) -> None:
         """Raises InvalidInput."""
-        self.text = text
-        try:
-            self._expression = jmespath.compile(text)
-        except (jmespath.exceptions.JMESPathError, ValueError, RecursionError) as error:
-            raise InvalidInput(
-                f"The rule “{text[:100]}” is not a JMESPath expression.", _HINT
-            ) from error
-        self.user_fields = frozenset(_user_fields(self._expression.parsed))
+        self._expression = Expression(text)
+        self.user_fields = frozenset(_user_fields(self._expression.tree))
 
     def check_user(self, name: str, user: Mapping[str, UserValue]) -> None:
         """Raise InvalidInput for a field that the rule names and the user doesn't have.
@@ -48,9 +41,9 @@ class AccessRule:
         name = str(document.get("name", ""))[:100]
         try:
             value = self._expression.search({**document, "user": user})
-        except (jmespath.exceptions.JMESPathError, RecursionError) as error:
+        except InvalidInput as error:
             raise InvalidInput(
-                f"The rule can't be applied to {name!r}: {str(error)[:200]}.", _HINT
+                f"The rule can't be applied to {name!r}: {error.message}.", _HINT
             ) from error
         if not isinstance(value, bool):
             raise InvalidInput(f"The rule is neither true nor false for {name!r}.", _HINT)
