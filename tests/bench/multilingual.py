@@ -31,7 +31,7 @@ EMBEDDERS = ("minilm", "multilingual-e5")
 MODES = ("dense", "lexical", "hybrid")
 METRIC = "ndcg@10"
 PLAIN = {"index.chunker": "whole", "search.threshold": None, "search.refuse": "off"}
-QUESTIONS, TEXTS, ROUNDS = 300, 24, 3
+QUESTIONS, TEXTS, ROUNDS = 100, 8, 3
 RUNTIMES: dict[str, tuple[Callable[[], Embedder], Callable[[], Embedder]]] = {
     "default runtime": (
         lambda: MiniLM(open_runtime),

@@ -7,8 +7,8 @@ headings there are two rows: passages that keep to their sections, and those tha
 sample's questions on its topic that it does not answer it also prints what a threshold on
 calibrated probabilities does, fitted and chosen on one part of the questions and measured on the
 other, and what limits of refusal do that labels choose, cross-validated. ``python -m
-tests.bench.refusal FOLDER [HOME]`` teaches the shipped models on all of them; a home that is named
-is kept, and nothing is read or embedded a second time.
+tests.bench.refusal FOLDER [HOME [EMBEDDER ...]]`` teaches the shipped models on all; a home that is
+named is kept, and nothing is read or embedded a second time.
 
 A model is taught with what the collections have, and with harder questions made of it: where the
 relevant passages are left out the documents still speak of the topic, and a question of which most
@@ -36,7 +36,7 @@ from rag.protocols import Embedder
 from rag.recipe import Chunker
 from rag.services import Services
 from rag.topic import FEATURES, TopicEvidence, TopicModel, taught, topic_evidence
-from rag.topic.model import write_shipped
+from rag.topic.model import shipped, write_shipped
 from rag.types import Keys, Question, Vectors
 
 COLLECTIONS = ("scifact", "cranfield", "xquad_en", "anthropic_docs", SAMPLE)
@@ -62,7 +62,9 @@ TEACHINGS: Mapping[str, Teaching] = {
     # as the model did that was taught on passages across sections, and the greatest that refuses
     # no more answerable ones. One figure for all collections, the sample's paraphrases included.
     "minilm": Teaching(0.275),
-    "multilingual-e5": Teaching(0.275, (*COLLECTIONS, "xquad_de"), ("markdown",), 200_000),
+    # Lower than what fits questions in the language of the documents: for those in another one
+    # there is no evidence of words.
+    "multilingual-e5": Teaching(0.1, (*COLLECTIONS, "xquad_de"), ("markdown",), 200_000),
 }
 TRANSLATED = frozenset({"xquad_en", "xquad_de"})
 """The same documents and questions in two languages: to each other they are not foreign."""
@@ -83,7 +85,8 @@ ELSEWHERE = ("Who won the 2022 world cup?", "What is the weather in Paris tomorr
 class Asked:
     """Evidence for one collection: on its own questions, easy and hard, and on those of others.
 
-    ``foreign`` is by collection of the questions; ``figures`` has others by name.
+    ``foreign`` is by collection of the questions; ``figures`` has others by name. ``translated``
+    are answerable questions in another language than the documents.
     """
 
     answerable: list[TopicEvidence] = field(default_factory=list)
@@ -91,6 +94,7 @@ class Asked:
     foreign: dict[str, list[TopicEvidence]] = field(default_factory=dict)
     unanswerable: list[TopicEvidence] = field(default_factory=list)
     elsewhere: list[TopicEvidence] = field(default_factory=list)
+    translated: list[TopicEvidence] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
 
 
@@ -116,15 +120,26 @@ def measure(
 
 
 def left_out(asked: Mapping[str, ByCut], embedder: str) -> dict[str, float]:
-    """What a model that was taught without a collection does there, collection by collection."""
+    """What a model that was taught without a collection does there, collection by collection.
+
+    Nor was it taught with a translation of the collection.
+    """
     figures: dict[str, float] = {}
     for name, cuts in asked.items():
-        model = taught_on({other: asked[other] for other in asked if other != name}, embedder)
+        rest = {
+            other: asked[other]
+            for other in asked
+            if other != name and not {other, name} <= TRANSLATED
+        }
+        model = taught_on(rest, embedder)
         for cut, each in cuts.items():
             where = f"{embedder} {name}, {cut}"
             strangers = [found for questions in each.foreign.values() for found in questions]
             figures[f"{where}: foreign refused"] = _refused(model, strangers)
             figures[f"{where}: answerable refused"] = _refused(model, each.answerable)
+            if each.translated:
+                refused = _refused(model, each.translated)
+                figures[f"{where}: answerable, in another language, refused"] = refused
             if each.unanswerable:
                 refused = _refused(model, each.unanswerable)
                 figures[f"{where}: unanswerable, of its topic, refused"] = refused
@@ -197,6 +212,12 @@ def evidence(
                 continue  # documents without headings
             seen.append(lookup.index.passages)
             found[name][cut] = _asked(base, questions[name], pairs, lookup, one)
+            for other in TRANSLATED & bases.keys() - {name} if name in TRANSLATED else ():
+                own = {item.id for item in questions[name]}
+                both = zip(questions[other], pairs[other], strict=True)
+                found[name][cut].translated = lookup.all(
+                    [pair for item, pair in both if item.id in own]
+                )
             if name == SAMPLE:
                 _, every = base.evaluator.questions(SAMPLE)
                 lacking = [item.text for item in every if not item.answerable]
@@ -273,8 +294,8 @@ def _base(
         else:
             base = workspace.create(name, next(iter(recipes)))
             with tempfile.TemporaryDirectory() as part:
-                copy_part(folder / name, Path(part), characters)
-                workspace.jobs.run(base.documents.import_beir(Path(part), "test"))
+                copy_part(folder / name, Path(part) / name, characters)
+                workspace.jobs.run(base.documents.import_beir(Path(part) / name, "test"))
     base = workspace.base(name)
     for recipe in recipes:
         if base.documents.missing(recipe.index):
@@ -351,7 +372,10 @@ def main(folder: Path, home: Path | None = None, *embedders: Path) -> None:
         with tempfile.TemporaryDirectory() as fresh:
             asked = evidence(home or Path(fresh), folder, embedder)
         models[embedder] = taught_on(asked, embedder)
-    write_shipped(models)
+    if "minilm" in models:
+        models["minilm-fast"] = models["minilm"]  # its cosines are the same to the third decimal
+    present = {name: model for name in TEACHINGS if (model := shipped(name))}
+    write_shipped(present | models)
 
 
 if __name__ == "__main__":

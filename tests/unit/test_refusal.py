@@ -87,10 +87,21 @@ def test_teaching_tells_what_differs_and_only_that() -> None:
 
 
 def test_models_ship_for_the_embedders_they_were_taught_with() -> None:
-    model = shipped("minilm")
-    assert model is not None
-    assert set(model.weights) == set(FEATURES)
+    for name in ("minilm", "minilm-fast", "multilingual-e5"):
+        model = shipped(name)
+        assert model is not None
+        assert set(model.weights) == set(FEATURES)
     assert shipped("fake") is None
+
+
+def test_cosines_of_e5_which_lie_close_together_are_told_apart() -> None:
+    """A cosine of .77 is near for MiniLM; with E5, texts on other topics have it."""
+    model = shipped("multilingual-e5")
+    assert model is not None
+    near = TopicEvidence(0.88, 0.05, 0.5, 0.2, 0.88, 0.5, 200)
+    far = TopicEvidence(0.77, 0.02, 0.1, 0.8, 0.77, 0.1, 200)
+    assert model.judged(near).probability > 0.9
+    assert model.judged(far).refused("auto")
 
 
 def test_a_recipe_without_the_field_never_refuses_and_keeps_its_hash() -> None:
