@@ -138,3 +138,24 @@ def test_changes_are_within_the_bounds_of_their_fields() -> None:
     assert {"search.candidates": 300} in changes_for("not_found", QUICK, None)
     long = QUICK.with_fields({"answer.context_tokens": 900_000})
     assert changes_for("budget", long, None) == []
+
+
+def test_a_label_is_cut_apart_where_its_words_are_in_the_passage_that_has_less_of_it(
+    workspace: Workspace,
+) -> None:
+    apart = WORDS.with_fields(
+        {
+            "index.chunker": "fixed",
+            "index.chunk_unit": "characters",
+            "index.chunk_size": 60,
+            "index.context": "none",
+        }
+    )
+    base = workspace.create("cut", apart)
+    sentence = (
+        "The cooling pump of the older centrifuge is checked by colleagues of the nightshift."
+    )
+    add(workspace, base, {"rounds.md": f"Rounds begin at eight o'clock. {sentence}"})
+    line = _line("cut", "Who sees to the older cooling pump?", "rounds.md", sentence)
+    base.exchange.import_file("checks", "x.jsonl", json.dumps(line))
+    assert _causes(base.diagnoses.diagnose("checks", apart)) == {"cut": "cut"}

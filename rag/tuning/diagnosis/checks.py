@@ -20,6 +20,7 @@ Check = Callable[[Case], Finding | None]
 _LANGUAGE = 0.5  # probability of a guess from a question
 _WRITTEN = 0.9  # the same from a passage, which is longer; unreadable text has less
 _WHOLE = 0.75  # share of a label in one passage
+_LONG = 2  # a label of more passages is no sentence that was cut
 _GAIN = 0.02  # of the cosine
 
 
@@ -49,7 +50,7 @@ def misread(case: Case) -> Finding | None:
 
 
 def cut_apart(case: Case) -> Finding | None:
-    """The label is in several passages, and these as one are nearer to the question."""
+    """The label is in several passages, and these as one are nearer than the relevant one is."""
     if case.label.end is None:
         return None
     start, end = case.span
@@ -60,20 +61,15 @@ def cut_apart(case: Case) -> Finding | None:
     ]
     longest = max((stop - begin for *_, begin, stop in parts), default=0)
     most = max((shared for _, shared, *_ in parts), default=0)
-    if len(parts) < 2 or most >= _WHOLE * (end - start) or end - start > longest:
+    if len(parts) < 2 or most >= _WHOLE * (end - start) or end - start > _LONG * longest:
         return None
     first, last = min(begin for *_, begin, _ in parts), max(stop for *_, stop in parts)
     whole = case.document.text[first:last]
     vector = case.corpus.embedder.embed([whole], "document")[0]
     together = float(vector @ case.rankings.search_query.vector)
-    keys = np.array([key for key, *_ in parts], np.int64)
-    vectors = case.corpus.dense.vectors(keys)
-    apart = float((vectors @ case.rankings.search_query.vector).max())
+    apart = case.figures.dense
     terms = _terms(case, case.question.text)
-    more = len(terms & _terms(case, whole)) - max(
-        len(terms & _terms(case, chunk.text))
-        for chunk, _ in case.corpus.lookup(keys.tolist()).values()
-    )
+    more = len(terms & _terms(case, whole)) - len(terms & _terms(case, case.chunk.text))
     if together < apart + _GAIN and more < 1:
         return None
     message = (
@@ -132,9 +128,9 @@ def refused(case: Case) -> Finding | None:
     if not len(case.searched.selection.refused) or topic is None:
         return None
     without = "refusals"
-    if not case.enters(refuse="off"):
+    if not case.enters(refuse=0.0):
         without = "refusals and the threshold"
-        if not case.enters(refuse="off", threshold=None):
+        if not case.enters(refuse=0.0, threshold=None):
             return None
     limit = topic.limit(case.search.refuse) or 0.0
     message = (
