@@ -11,6 +11,7 @@ from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.assessing.assess import Assessor, with_assessment
 from rag.answering.checking import with_checks
+from rag.answering.comparing import Compared, Dated, Uncompared, compare, dated
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
 from rag.answering.refusal import of_language, refusal
@@ -85,9 +86,18 @@ def _quoted(
     trace: Trace, embedder: Embedder, sources: Sources | None, words: Vocabulary, unmet: str
 ) -> AnswerStream:
     all_citations, reader = list[Citation](), PassageReader(sources)
+    basis = list[Compared | Uncompared | Dated]()
 
     def deltas() -> Generator[Delta, None, None]:
-        text, citations = quotes(trace.searched, trace.context, embedder, reader, words)
+        compared = compare(trace, embedder, reader, words)
+        if isinstance(compared, Compared):
+            text, citations = compared.text, compared.citations
+            basis.append(compared)
+        else:
+            edition = dated(trace.searched, trace.context, reader)
+            hits = edition.hits if edition else trace.context
+            text, citations = quotes(trace.searched, hits, embedder, reader, words)
+            basis.extend(filter(None, (compared or edition,)))
         all_citations.extend(citations)
         yield Delta(text)
 
@@ -99,5 +109,5 @@ def _quoted(
         return Answer(text, citations, trace, mode, status, usage, note=note, suspicious=seen)
 
     checked = with_checks(finish, embedder, reader, words, quoted=True)
-    assessor = Assessor(embedder, reader, words)
+    assessor = Assessor(embedder, reader, words, lambda: next(iter(basis), None))
     return AnswerStream(deltas(), with_assessment(checked, assessor), trace)

@@ -52,6 +52,11 @@ class PassageReader:
                 return statement
         return Statement(quote, quote, 0)
 
+    def document(self, hit: Hit) -> Document | None:
+        """The document of a hit; None where it is gone, and for results of tools."""
+        source = self._read_document(hit)
+        return source.document if source else None
+
     def context(self, hit: Hit) -> str:
         """Return the context of a passage: the document's name, its headings and the page head."""
         source = self._read_document(hit)

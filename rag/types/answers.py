@@ -163,8 +163,9 @@ class Assessment:
     """The state of an answer, with the evidence in words.
 
     ``probability`` is the calibrated probability that the first quote answers the question, None
-    where nothing is quoted. ``reason`` is one or two sentences for the reader. ``missing`` are the
-    key terms of the question that the quotes lack. ``editions`` are the sources that disagree.
+    where nothing is quoted, or where values were compared. ``reason`` is for the reader.
+    ``missing`` are the key terms of the question that the quotes lack. ``editions`` are the sources
+    that disagree.
     """
 
     state: AnswerState

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
@@ -11,6 +11,7 @@ from rag.answering.assessing.conflicts import conflict_words, disagreeing
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm
 from rag.answering.assessing.model import AnswerModel, answer_model
+from rag.answering.comparing import Compared, Dated, Uncompared
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Vocabulary
@@ -36,11 +37,38 @@ class Assessor:
     embedder: Embedder
     reader: PassageReader
     words: Vocabulary
+    basis: Callable[[], Compared | Uncompared | Dated | None] = lambda: None
+    """How an answer without a model was found, where the question compares or has a date."""
 
     def assess(self, answer: Answer) -> Assessment | None:
         """Assess a complete answer; None where the embedder fails."""
         if not answer.citations:
             return Assessment("doubtful", "The answer cites no passage.")
+        compared = self.basis()
+        if isinstance(compared, Compared) and compared.certain:
+            return Assessment("answered", compared.reason)
+        assessment = self._weighed(answer)
+        if assessment is None or compared is None:
+            return assessment
+        if isinstance(compared, Dated):
+            return replace(assessment, reason=f"{assessment.reason} {compared.reason}".strip())
+        if assessment.state == "doubtful":
+            only = isinstance(compared, Uncompared) and set(assessment.missing) <= set(
+                compared.words
+            )
+            return replace(assessment, reason=compared.reason) if only else assessment
+        if isinstance(compared, Compared):
+            return replace(assessment, state="answered", reason=compared.reason, editions=())
+        if not assessment.missing and self._says(answer, compared.words):
+            return assessment
+        return replace(assessment, state="doubtful", reason=compared.reason, editions=())
+
+    def _says(self, answer: Answer, superlative: Sequence[str]) -> bool:
+        """Whether the first quote has all words of the superlative itself."""
+        quoted = self.reader.quoted(answer.citations[0]).text.casefold()
+        return bool(superlative) and all(word.casefold() in quoted for word in superlative)
+
+    def _weighed(self, answer: Answer) -> Assessment | None:
         evidence_reader = EvidenceReader(self.embedder, self.reader, self.words)
         try:
             evidence = evidence_reader.read(answer.trace, answer.citations)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +19,20 @@ _VERSION = re.compile(
 )
 """At the end of a name alone: "V8" within it may be the product."""
 _STATUS = re.compile(r"(?:^|[-_ .(])(?:old|new|draft|final|current|archived?)(?=$|[-_ .)])", re.I)
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+_NAMED_MONTH = re.compile(
+    rf"\b({'|'.join(_MONTHS)})\s+(?:\d{{1,2}},\s+)?((?:19|20)\d\d)\b", re.IGNORECASE
+)
+_TODAY = re.compile(
+    r"\b(?:current|currently|now|nowadays|today|at present|at the moment|in force|valid|up to date"
+    r"|aktuell\w*|derzeit\w*|heute|zurzeit|gültig\w*)\b",
+    re.IGNORECASE,
+)
+LAST = "~"
+"""Sorts behind every day of a month or year."""
 _SEPARATOR = re.compile(r"[\W_]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _COUNT = re.compile(
@@ -88,6 +103,39 @@ def edition_date(name: str, text: str = "") -> EditionDate:
     number = (match.group(1) or match.group(2)) if match else ""
     version = tuple(map(int, number.split("."))) if number else ()
     return EditionDate(day_of(name), valid_from(text), version)
+
+
+def asks_today(question: str) -> bool:
+    """Whether a question is about what is in force: "currently", "now"."""
+    return bool(_TODAY.search(question))
+
+
+def moment_of(question: str) -> str:
+    """The day, month or year that a question is about, comparable with that of a name; or ""."""
+    named = _NAMED_MONTH.search(question)
+    if named:
+        month = 1 + _MONTHS.index(named.group(1).casefold())
+        return f"{named.group(2)}-{month:02}"
+    return day_of(question)
+
+
+def superseded(editions: Mapping[str, EditionDate], moment: str = "") -> tuple[str, ...]:
+    """The names of editions that are not in force at a moment, "" for today.
+
+    In force is the newest of them that is not newer than the moment. All editions are kept where
+    their dates do not tell which one that is.
+    """
+    families: dict[str, list[str]] = {}
+    for name in editions:
+        families.setdefault(family(name), []).append(name)
+    left_out = list[str]()
+    for key, names in families.items():
+        before = [name for name in names if not moment or editions[name].day <= moment + LAST]
+        newest = max(before, key=lambda name: editions[name].order, default="")
+        others = [name for name in before if name != newest]
+        if key and newest and all(editions[newest].is_newer_than(editions[n]) for n in others):
+            left_out += [name for name in names if name != newest]
+    return tuple(left_out)
 
 
 def differ(one: str, other: str) -> bool:

@@ -1,0 +1,53 @@
+"""The edition of a document that a question with a date is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.answering.assessing.editions import asks_today, family, moment_of, superseded
+from rag.answering.reading import PassageReader
+from rag.types import Hit
+
+_OVER_TIME = re.compile(
+    r"\b(?:chang\w*|differ\w*|compare\w*|since|between|history|until|before|after|than|versus|vs"
+    r"|seit|zwischen|geändert\w*|unterschied\w*|vergl\w*)\b",
+    re.IGNORECASE,
+)
+"""Such a question is about several editions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """The passages of the editions that are in force; ``reason`` names those that are not."""
+
+    hits: tuple[Hit, ...]
+    reason: str
+
+
+def dated(question: str, hits: Sequence[Hit], reader: PassageReader) -> Dated | None:
+    """The passages that are in force when the question says; None where it makes no difference.
+
+    A question without a date and without a word such as "currently" is answered by all editions,
+    the newest first.
+    """
+    moment = moment_of(question)
+    if not (moment or asks_today(question)) or _OVER_TIME.search(question):
+        return None
+    left_out = superseded({hit.document: reader.edition_date(hit) for hit in hits}, moment)
+    kept = tuple(hit for hit in hits if hit.document not in left_out)
+    if not left_out:
+        return None
+    used = next(hit.document for hit in kept if family(hit.document) == family(left_out[0]))
+    return Dated(kept, edition_words(used, left_out, moment))
+
+
+def edition_words(used: str, left_out: Sequence[str], moment: str = "") -> str:
+    """Say which edition of a document is used; "" where it has no other."""
+    others = [name for name in left_out if family(name) == family(used)]
+    if not others:
+        return ""
+    when = f" in {moment}" if moment else ""
+    verb = "is" if len(others) == 1 else "are"
+    return f"{used} is the edition in force{when}; {', '.join(others)} {verb} left out."

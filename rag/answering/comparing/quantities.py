@@ -1,0 +1,153 @@
+"""Cells of tables as quantities: numbers in base units, dates as days."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from rag.answering.checking.figures import Figure, figures
+from rag.answering.checking.units import unit_at
+
+DATE = "date"
+OTHER_WORDS = 16
+"""Characters beside its figure that a cell may have and still be a quantity."""
+_FACTORS: Mapping[str, Mapping[str, float]] = {
+    "time": {
+        "second": 1,
+        "minute": 60,
+        "hour": 3600,
+        "day": 86_400,
+        "week": 604_800,
+        "month": 2_629_800,
+        "year": 31_557_600,
+    },
+    "length": {"millimetre": 0.001, "centimetre": 0.01, "metre": 1, "kilometre": 1000},
+    "mass": {"milligram": 0.001, "gram": 1, "kilogram": 1000},
+    "volume": {"millilitre": 0.001, "litre": 1},
+    "power": {"watt": 1, "kilowatt": 1000},
+    "frequency": {"hertz": 1, "kilohertz": 1e3, "megahertz": 1e6, "gigahertz": 1e9},
+    "pressure": {
+        "pascal": 1,
+        "millibar": 100,
+        "kilopascal": 1e3,
+        "bar": 1e5,
+        "megapascal": 1e6,
+    },
+    "data": {"kilobyte": 1e3, "megabyte": 1e6, "gigabyte": 1e9, "terabyte": 1e12},
+}
+_BASE = {
+    unit: (dimension, factor)
+    for dimension, factors in _FACTORS.items()
+    for unit, factor in factors.items()
+}
+_RANGE = re.compile(r"\s*(?:[^\W\d_]{1,3}|°[CF]|%|€|\$)?\s*(?:to|bis|-|–|—|…|\.\.\.?)\s*[+]?")
+_CALENDAR = re.compile(r"\b(?:working|business|calendar)\s+", re.IGNORECASE)
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+_NAMED_DAY = re.compile(
+    rf"\b(?:(\d{{1,2}})\.?\s+)?({'|'.join(name[:3] for name in _MONTHS)})[a-z]*\.?\s+"
+    r"(?:(\d{1,2}),\s+)?((?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_YEAR_MONTH = re.compile(r"((?:19|20)\d\d)-(0[1-9]|1[0-2])")
+_WORD = re.compile(r"[^\W\d_]+")
+_LABEL_PART = re.compile(r"[^\W\d_]+|[%€$£¥]")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number or range in the base unit of its ``dimension``, "" where no unit is known.
+
+    Days of dates are counted from the first day of the calendar.
+    """
+
+    low: float
+    high: float
+    dimension: str
+
+
+def column_quantities(cells: Sequence[str], label: str) -> list[Quantity | None]:
+    """Return the quantity of each cell of a column; None for a cell that is none.
+
+    A number without a unit has that of the column's label. All are None where the units of a
+    column cannot be compared.
+    """
+    unit = _label_unit(label)
+    quantities = [quantity(cell, unit) for cell in cells]
+    dimensions = {one.dimension for one in quantities if one is not None}
+    return quantities if len(dimensions) == 1 else [None] * len(cells)
+
+
+def quantity(cell: str, unit: str = "") -> Quantity | None:
+    """The quantity that a cell consists of, or None. ``unit`` is that of a bare number."""
+    day = _day(cell)
+    if day is not None:
+        return Quantity(day, day, DATE)
+    text = _CALENDAR.sub("", cell)
+    numbers = [figure for figure in figures(text) if len(figure.parts) == 1]
+    if not 1 <= len(numbers) <= 2 or not _is_bare(text, numbers):
+        return None
+    if len(numbers) == 2 and not _RANGE.fullmatch(text, numbers[0].end, numbers[1].start):
+        return None
+    last = _measured(numbers[-1], unit)
+    first = _measured(numbers[0], numbers[-1].measure or unit)
+    if first[1] != last[1]:
+        return None
+    low, high = sorted((first[0], last[0]))
+    return Quantity(low, high, last[1])
+
+
+def dimension_of(unit: str) -> str:
+    """The dimension of a unit of measure: that of all units it can be converted to."""
+    if unit == "fahrenheit":
+        return "celsius"
+    return _BASE[unit][0] if unit in _BASE else unit
+
+
+def _measured(figure: Figure, unit: str) -> tuple[float, str]:
+    """(value, dimension) of a figure; a word that is no unit of measure is one of its own."""
+    value = figure.parts[0]
+    measure = figure.measure or unit
+    if measure == "fahrenheit":
+        return (value - 32) / 1.8, "celsius"
+    if measure in _BASE:
+        dimension, factor = _BASE[measure]
+        return value * factor, dimension
+    return value, measure or figure.unit
+
+
+def _is_bare(text: str, numbers: Sequence[Figure]) -> bool:
+    outside, at = list[str](), 0
+    for figure in numbers:
+        outside.append(text[at : figure.start])
+        at = figure.end
+    letters = sum(len(word) for part in (*outside, text[at:]) for word in _WORD.findall(part))
+    return letters <= OTHER_WORDS
+
+
+def _day(cell: str) -> float | None:
+    named = _NAMED_DAY.search(cell)
+    month = _YEAR_MONTH.fullmatch(cell.strip())
+    try:
+        if named:
+            number = 1 + [name[:3] for name in _MONTHS].index(named.group(2).casefold()[:3])
+            day = int(named.group(1) or named.group(3) or 1)
+            return float(date(int(named.group(4)), number, day).toordinal())
+        if month:
+            return float(date(int(month.group(1)), int(month.group(2)), 1).toordinal())
+        dates = [figure for figure in figures(cell) if len(figure.parts) == 3]
+        if len(dates) == 1 and _is_bare(cell, dates):
+            day_number, month_number, year = (int(part) for part in dates[0].parts)
+            return float(date(year, month_number, day_number).toordinal())
+    except ValueError:  # 31 June
+        return None
+    return None
+
+
+def _label_unit(label: str) -> str:
+    units = (unit_at(f"1 {part}", 0, 1) for part in _LABEL_PART.findall(label.replace("_", " ")))
+    return next(filter(None, reversed(list(units))), "")
