@@ -153,6 +153,7 @@ from .questions.edits import QuestionRow as QuestionRow
 from .questions.exchange import Imported as Imported
 from .questions.judging_queue import Unjudged as Unjudged
 from .questions.label_edits import HIGHEST_GRADE as HIGHEST_GRADE
+from .questions.label_edits import LONGEST_NUGGET as LONGEST_NUGGET
 from .questions.passage_labels import PassageGrade as PassageGrade
 from .questions.passage_labels import QuestionLabels as QuestionLabels
 from .questions.sets import Existing as Existing
@@ -326,6 +327,7 @@ from .tuning.tuner import Tuner as Tuner
 from .tuning.what_if import Curve as Curve
 from .tuning.what_if import ScoreMap as ScoreMap
 from .tuning.what_if import WhatIf as WhatIf
+from .types import MISLEADING as MISLEADING
 from .types import STATE_TITLES as STATE_TITLES
 from .types import Answer as Answer
 from .types import AnswerState as AnswerState

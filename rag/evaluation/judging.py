@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
-from rag.types import Keys, Question, Scores
+from rag.evaluation.relevance import (
+    Passage,
+    best_grades,
+    judged_by_document,
+    misleading_chunks,
+    nuggets_of,
+    relevant_chunks,
+)
+from rag.types import MISLEADING, Keys, Question, Scores
 
 Spans = Mapping[str, Sequence[tuple[int, int, int]]]
 """(key, start, end) of the passages of a build, by document id."""
@@ -20,7 +27,7 @@ class Judged:
     """One question's ranking. ``ids`` are passages, or documents when it is judged by document.
 
     ``grades`` is aligned with ``ids``; ``ideal`` holds the grades of all relevant ones, best first.
-    ``cut_rank`` is that of ``QuestionResult``.
+    A misleading one has the grade -1. ``cut_rank`` is that of ``QuestionResult``.
     """
 
     question: Question
@@ -29,6 +36,8 @@ class Judged:
     grades: tuple[int, ...]
     ideal: tuple[int, ...]
     cut_rank: int | None = None
+    nuggets: tuple[frozenset[str], ...] = ()
+    """The parts of the answer that each of ``ids`` has; empty where the labels name none."""
 
     @property
     def first_relevant(self) -> int | None:
@@ -53,10 +62,14 @@ class Judge:
         """The first ``depth`` of a ranking (best first), graded by the question's evidence."""
         if judged_by_document(question):
             grades = _relevant_documents(question)
+            misleading: Collection[str] = _misleading_documents(question)
             ids, values = self._by_document(ranked, scores, depth)
         else:
             by_key = self._relevant(question)
             grades = {f"{key:016x}": grade for key, grade in by_key.items()}
+            rows = self._rows(question)
+            keys = misleading_chunks(question.evidence, rows)
+            misleading = {f"{key:016x}" for key in keys}
             places = _first_places(ranked, depth)
             ids = [f"{key:016x}" for key in ranked[places].tolist()]
             values = scores[places].tolist()
@@ -64,8 +77,9 @@ class Judge:
             question=question,
             ids=tuple(ids),
             scores=tuple(values),
-            grades=tuple(grades.get(name, 0) for name in ids),
+            grades=tuple(grades.get(name, MISLEADING if name in misleading else 0) for name in ids),
             ideal=tuple(sorted([*grades.values(), *_lost_spans(question)], reverse=True)),
+            nuggets=self._nuggets(question, ids),
         )
 
     def graded(self, question: Question, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64]]:
@@ -90,13 +104,33 @@ class Judge:
         nothing = np.empty(0, np.int64), np.empty(0)
         return self.judge(question, *nothing, depth=1).ideal
 
+    def _nuggets(self, question: Question, ids: Sequence[str]) -> tuple[frozenset[str], ...]:
+        """The parts of the answer that each retrieved unit has."""
+        names = nuggets_of(question.evidence)
+        if not names:
+            return ()
+        parts = dict[str, set[str]]()
+        rows = self._rows(question)
+        for name in names:
+            labels = [item for item in question.evidence if item.nugget == name]
+            if judged_by_document(question):
+                units = [item.document_id for item in labels if item.grade > 0]
+            else:
+                units = [f"{key:016x}" for key in relevant_chunks(labels, rows)]
+            for unit in units:
+                parts.setdefault(unit, set()).add(name)
+        return tuple(frozenset(parts.get(unit, ())) for unit in ids)
+
     def _relevant(self, question: Question) -> dict[int, int]:
-        rows = [
+        return relevant_chunks(question.evidence, self._rows(question))
+
+    def _rows(self, question: Question) -> list[Passage]:
+        """The passages of the documents that a question has labels in."""
+        return [
             (key, document_id, start, end)
             for document_id in {item.document_id for item in question.evidence}
             for key, start, end in self.spans.get(document_id, ())
         ]
-        return relevant_chunks(question.evidence, rows)
 
     def _by_document(
         self, ranked: Keys, scores: Scores, depth: int
@@ -115,6 +149,12 @@ def _first_places(ranked: Keys, depth: int) -> npt.NDArray[np.intp]:
 
 def _relevant_documents(question: Question) -> dict[str, int]:
     return {name: grade for name, grade in best_grades(question).items() if grade > 0}
+
+
+def _misleading_documents(question: Question) -> set[str]:
+    """Documents with a label that misleads, and none that is relevant."""
+    named = {item.document_id for item in question.evidence if item.grade == MISLEADING}
+    return named - _relevant_documents(question).keys()
 
 
 def _lost_spans(question: Question) -> list[int]:

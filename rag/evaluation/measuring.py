@@ -8,6 +8,7 @@ from statistics import fmean
 from types import MappingProxyType
 
 from rag.evaluation import retrieved_text
+from rag.evaluation.evidence_figures import evidence_figures
 from rag.evaluation.judging import Judged
 from rag.evaluation.metrics import MEASURES, Ranked, evaluate
 from rag.results import QuestionResult
@@ -39,7 +40,8 @@ def measured(
         _result(item, {**rows.get(item.question.id, {}), **spans.get(item.question.id, {})})
         for item in ranked
     ]
-    return results, means | retrieved_text.means(spans) | _refusals(ranked)
+    means |= retrieved_text.means(spans) | _refusals(ranked)
+    return with_figures(results, means, evidence_figures(ranked, cutoffs))
 
 
 def _refusals(ranked: Sequence[Judged]) -> dict[str, float]:

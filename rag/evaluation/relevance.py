@@ -9,11 +9,12 @@ chunking never loses a label.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from rag.types import Evidence, Question
+from rag.types import MISLEADING, Evidence, Question
 
 Passage = tuple[int, str, int, int]
 """Key, document id, start, end."""
@@ -63,6 +64,22 @@ def relevant_chunks(
         for key in _answering(item.start, item.end, rows, nearest=all_passages):
             grades[key] = max(item.grade, grades.get(key, 0))
     return grades
+
+
+def misleading_chunks(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> set[int]:
+    """Keys of the passages that mislead, by the rule that makes passages relevant.
+
+    A passage that is relevant too does not mislead.
+    """
+    misleading = [replace(item, grade=1) for item in evidence if item.grade == MISLEADING]
+    if not misleading:
+        return set()
+    return relevant_chunks(misleading, chunks).keys() - relevant_chunks(evidence, chunks).keys()
+
+
+def nuggets_of(evidence: Sequence[Evidence]) -> frozenset[str]:
+    """The names of the parts that relevant labels say an answer consists of."""
+    return frozenset(item.nugget for item in evidence if item.nugget and item.grade > 0)
 
 
 def uncovered_labels(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> list[int]:

@@ -13,14 +13,19 @@ from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats import question_files as files
 from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_tables import QuestionTable
-from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
+from rag.evaluation.relevance import (
+    best_grades,
+    judged_by_document,
+    misleading_chunks,
+    relevant_chunks,
+)
 from rag.evaluation.unjudged import judged_passages
 from rag.operation import ALL, SERVER, operation
 from rag.questions.packed import QuestionFile, questions_in, table_in
 from rag.questions.sets import Existing, QuestionSets
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
-from rag.types import LOST, Document, Question
+from rag.types import LOST, MISLEADING, Document, Question
 
 TextForm = Literal["jsonl", "csv", "qrels"]
 
@@ -196,7 +201,8 @@ def _grades(
     document_ids = {evidence.document_id for evidence in question.evidence}
     cut = [(key, name, a, b) for name in document_ids for key, a, b in spans.get(name, ())]
     judged = dict.fromkeys(sorted(judged_passages(question, cut)), 0)
-    grades = judged | relevant_chunks(question.evidence, cut)
+    misleading = dict.fromkeys(misleading_chunks(question.evidence, cut), MISLEADING)
+    grades = judged | misleading | relevant_chunks(question.evidence, cut)
     lost = {
         f"{evidence.document_id}:{evidence.start}": evidence.grade
         for evidence in question.evidence

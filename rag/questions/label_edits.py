@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rag.errors import InvalidInput
+from rag.input_rules import find_fault
 from rag.operation import operation
 from rag.questions.sets import contradiction, counted_edit
 from rag.storage import Connection, Database, documents, labels
 from rag.storage import questions as rows
 from rag.storage.labels import BY_HAND, Label
+from rag.types import MISLEADING
 
 HIGHEST_GRADE = 3
+LOWEST_GRADE = MISLEADING
+LONGEST_NUGGET = 200
+"""Characters of the name of a part of an answer."""
 
 
 class LabelEdits:
@@ -36,8 +41,9 @@ class LabelEdits:
 
         ``start`` and ``end`` are offsets in the document's text, so that no index matters; ``end``
         None judges the whole document. The same span again changes its grade. Grade 0 stores
-        "judged, not relevant", also for labels within the span; a higher grade makes the question
-        answerable. A new label keeps its ``origin``. Raises NotFound, InvalidInput.
+        "judged, not relevant", grade -1 "misleads", also for labels within the span; a higher grade
+        makes the question answerable. A new label keeps its ``origin``. Raises NotFound,
+        InvalidInput.
         """
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             span = label_span(connection, self._base_id, document_id, start, end, grade)
@@ -48,6 +54,16 @@ class LabelEdits:
         """Changes the grade of a label. Raises NotFound, InvalidInput."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             change_grade(connection, set_id, label_id, grade)
+
+    @operation("labeller", audit="labels")
+    def set_nugget(self, set_name: str, label_id: int, nugget: str) -> None:
+        """Names the part of the expected answer that a label has; "" for none.
+
+        Labels with the same name have the same part. Raises NotFound, InvalidInput.
+        """
+        nugget = checked_nugget(nugget)
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            labels.set_nugget(connection, set_id, label_id, nugget)
 
     @operation("labeller", audit="labels")
     def remove_label(self, set_name: str, label_id: int, grade: int | None = None) -> None:
@@ -106,10 +122,23 @@ def store_label(connection: Connection, set_id: int, question_id: str, new: Labe
     rows.change(connection, set_id, question_id, about)  # fails for one that is gone
     present = labels.of_question(connection, set_id, question_id)
     same = [label.id for label in present if _place(label) == _place(new)]
-    within = [label.id for label in present if _within(label, new)] if new.grade == 0 else []
+    within = [label.id for label in present if _within(label, new)] if new.grade <= 0 else []
     for label_id in {*same, *within}:
         labels.set_grade(connection, set_id, label_id, new.grade)
+    if same and new.nugget:
+        labels.set_nugget(connection, set_id, same[0], new.nugget)
     return same[0] if same else labels.insert_all(connection, set_id, [(question_id, new)])[0]
+
+
+def checked_nugget(nugget: str) -> str:
+    """The name of a part of an answer as it is stored. Raises InvalidInput."""
+    nugget = " ".join(nugget.split())
+    if find_fault(nugget) or len(nugget) > LONGEST_NUGGET:
+        raise InvalidInput(
+            f"The name of a part has at most {LONGEST_NUGGET} characters, all of them text.",
+            "Shorten it.",
+        )
+    return nugget
 
 
 def change_grade(connection: Connection, set_id: int, label_id: int, grade: int) -> None:
@@ -145,7 +174,8 @@ def _within(label: Label, outer: Label) -> bool:
 
 
 def _check_grade(grade: int) -> None:
-    if not 0 <= grade <= HIGHEST_GRADE:
+    if not LOWEST_GRADE <= grade <= HIGHEST_GRADE:
         raise InvalidInput(
-            f"There is no grade {grade}.", f"0 is not relevant, {HIGHEST_GRADE} is the best."
+            f"There is no grade {grade}.",
+            f"{LOWEST_GRADE} misleads, 0 is not relevant, {HIGHEST_GRADE} is the best.",
         )

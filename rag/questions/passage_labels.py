@@ -7,18 +7,24 @@ from dataclasses import dataclass, field, replace
 
 from rag.errors import NotFound
 from rag.evaluation.formats.question_files import folded
-from rag.evaluation.relevance import Passage, best_grades, relevant_chunks
+from rag.evaluation.relevance import Passage, best_grades, misleading_chunks, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
 from rag.operation import operation
 from rag.questions.edits import checked_answer, collect_question
-from rag.questions.label_edits import change_grade, label_span, set_unanswerable, store_label
+from rag.questions.label_edits import (
+    change_grade,
+    checked_nugget,
+    label_span,
+    set_unanswerable,
+    store_label,
+)
 from rag.questions.sets import edit_or_create
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, Database, builds, documents, labels, passages
 from rag.storage import questions as rows
 from rag.storage.labels import BY_HAND, Label
 from rag.storage.questions import LabelledQuestion
-from rag.types import Chunk, Evidence, Question
+from rag.types import MISLEADING, Chunk, Evidence, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,7 @@ class QuestionLabels:
     """A question in a set; ``question_id`` is None where the set does not have it.
 
     ``grades`` are those of passages by key: the highest of the labels that the passage answers, 0
-    for "judged, not relevant". Passages that no label covers are absent.
+    for "judged, not relevant", -1 for one that misleads. Passages that no label covers are absent.
     """
 
     question_id: str | None = None
@@ -158,18 +164,27 @@ class PassageLabels:
 
     @operation("labeller", audit="labels")
     def grade_words(
-        self, set_name: str, text: str, passage: Chunk, start: int, end: int, grade: int
+        self,
+        set_name: str,
+        text: str,
+        passage: Chunk,
+        start: int,
+        end: int,
+        grade: int,
+        nugget: str = "",
     ) -> None:
         """Labels words of a passage, by offsets in its document, for a question (see ``grade``).
 
-        A label on just the whole passage says less, and gives way. Raises NotFound, InvalidInput.
+        ``nugget`` names the part of the answer that the words have, "" for none. A label on just
+        the whole passage says less, and gives way. Raises NotFound, InvalidInput.
         """
         with edit_or_create(self._database, self._base_id, set_name) as (connection, set_id):
             question_id, _ = collect_question(connection, set_id, text)
             question_labels = labels.of_question(connection, set_id, question_id)
             inner = _inside(question_labels, passage.document_id, passage.start, passage.end)
             words = label_span(connection, self._base_id, passage.document_id, start, end, grade)
-            store_label(connection, set_id, question_id, replace(words, origin=BY_HAND))
+            new = replace(words, origin=BY_HAND, nugget=checked_nugget(nugget))
+            store_label(connection, set_id, question_id, new)
             for label in inner:
                 vague = label.quote == passage.text.strip()
                 if vague and (start, end) != (label.start, label.end):
@@ -239,6 +254,7 @@ def _grades(evidence: Sequence[Evidence], passages: Sequence[Passage]) -> dict[i
     by_document = best_grades(whole)
     grades = dict.fromkeys(judged_passages(question, passages), 0)
     grades |= {key: by_document[name] for key, name, *_ in passages if name in by_document}
+    grades |= dict.fromkeys(misleading_chunks(evidence, passages), MISLEADING)
     for key, grade in relevant_chunks(evidence, passages).items():
         grades[key] = max(grade, grades.get(key, 0))
     return grades

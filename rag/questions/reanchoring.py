@@ -134,6 +134,7 @@ class Anchors:
                     quote=label.quote,
                     page=label.page,
                     origin=FROM_FILE,
+                    nugget=label.nugget,
                 )
             )
 

@@ -281,4 +281,7 @@ def _add_labels(
 
 def _file_label(label: Label) -> FileLabel:
     start = None if label.end is None else label.start
-    return FileLabel(label.document_name, label.quote, start, label.end, label.grade, label.page)
+    return FileLabel(
+        *(label.document_name, label.quote, start, label.end, label.grade, label.page),
+        nugget=label.nugget,
+    )

@@ -27,8 +27,9 @@ class Label:
 
     A label is lost while no present document has ``document_id``, or it is None; its quote is
     then looked for in every new document of that name. One that was given by its ``page`` keeps
-    the number until that page is there. Grade 0 or less says "judged, not relevant". ``id`` is 0
-    before the label is stored.
+    the number until that page is there. Grade 0 says "judged, not relevant", less than that
+    "misleads". ``nugget`` names the part of the answer that it has. ``id`` is 0 before the label is
+    stored.
 
     ``origin`` says where it came from: ``BY_HAND``, ``FROM_FILE``, ``PROPOSED`` with its question,
     ``FROM_USERS``, the runs whose hit it judges, or a random sample of their hits (``SAMPLED``
@@ -44,6 +45,7 @@ class Label:
     id: int = 0
     page: int | None = None
     origin: str = field(default="", compare=False)
+    nugget: str = ""
 
 
 def insert_all(
@@ -129,6 +131,13 @@ def set_grade(connection: Connection, set_id: int, label_id: int, grade: int) ->
     if question_id is None:
         raise _gone()
     return str(question_id)
+
+
+def set_nugget(connection: Connection, set_id: int, label_id: int, nugget: str) -> None:
+    """Names the part of the answer that a label has, "" for none. Raises NotFound."""
+    mine = (evidence.c.set_id == set_id) & (evidence.c.id == label_id)
+    if not connection.execute(update(evidence).where(mine).values(nugget=nugget)).rowcount:
+        raise _gone()
 
 
 def grade(connection: Connection, set_id: int, label_id: int) -> int:

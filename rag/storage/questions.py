@@ -372,8 +372,11 @@ def _question(item: LabelledQuestion, present: set[str]) -> Question:
 
 def _evidence(label: Label, present: set[str]) -> Evidence:
     if label.document_id is not None and label.document_id in present:
-        return Evidence(label.document_id, label.start, label.end, label.grade, label.quote)
+        return Evidence(
+            *(label.document_id, label.start, label.end, label.grade, label.quote),
+            nugget=label.nugget,
+        )
     # A quote that was never found has no end yet; it is a span all the same, not all of a document.
     end = label.start + len(label.quote) if label.end is None and label.quote else label.end
     name = f"{LOST}{label.document_name}"
-    return Evidence(name, label.start, end, label.grade, label.quote)
+    return Evidence(name, label.start, end, label.grade, label.quote, label.nugget)

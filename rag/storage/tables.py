@@ -241,6 +241,7 @@ evidence = Table(
     Column("quote", Text, nullable=False),
     Column("page", Integer),
     Column("origin", String, nullable=False, server_default=""),
+    Column("nugget", String, nullable=False, server_default=""),
     goes_with("question", set_id="set_id", question_id="id"),
     Index(None, "set_id", "question_id"),
     Index(None, "document_id"),

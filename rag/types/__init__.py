@@ -47,11 +47,12 @@ from rag.types.documents import (
     chunk_key,
     with_context,
 )
-from rag.types.labels import LOST, Evidence, Question
+from rag.types.labels import LOST, MISLEADING, Evidence, Question
 from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace, WordCorrection
 
 __all__ = [
     "LOST",
+    "MISLEADING",
     "MUST_CITE",
     "STATE_TITLES",
     "TOOL",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MISLEADING = -1
+"""The grade of what is on the topic and would make an answer wrong."""
 LOST = "lost:"
 """What the document id of lost evidence begins with; a SHA-256 never does."""
 
@@ -11,6 +13,9 @@ LOST = "lost:"
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The location of an answer: a span of a document, with a grade (1 relevant, 2 highly, ...).
+
+    Grade 0 says that it is not relevant, ``MISLEADING`` that it would make an answer wrong.
+    ``nugget`` names the part of the answer that it has, where the answer consists of several.
 
     If ``end`` is None, the whole document is relevant: the label names the document, not the
     location. ``quote`` is the text of the span, stored to locate it again in a new version.
@@ -23,6 +28,7 @@ class Evidence:
     end: int | None
     grade: int = 1
     quote: str = ""
+    nugget: str = ""
 
     @property
     def lost(self) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.labels.grading import (
-    GRADES,
+    ALL_GRADES,
     MEANING,
     grade_name,
     labels_in_words,
@@ -117,7 +117,7 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
         for passage in passages:
             st.segmented_control(
                 passage.label,
-                GRADES,
+                ALL_GRADES,
                 format_func=grade_name,
                 key=_grade_key(turn, passage),
                 help=MEANING,

@@ -6,12 +6,12 @@ import re
 
 import streamlit as st
 
-from pages.components.labels.grading import GRADES, MEANING, Grading, grade_name
+from pages.components.labels.grading import GRADES, MEANING, MISLEADS, Grading, grade_name
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import Span, marked
-from rag import Hit, InvalidInput
+from rag import LONGEST_NUGGET, Hit, InvalidInput
 
 _SENTENCE = re.compile(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|(?=\n\s*\n)|\Z)", re.DOTALL)
 
@@ -49,12 +49,19 @@ def _choose(grading: Grading, hit: Hit) -> None:
         st.markdown(marked(hit.chunk.text, [_span(hit)], "green-background"))
     st.segmented_control(
         "Grade",
-        GRADES[1:],
+        (MISLEADS, *GRADES[1:]),
         format_func=grade_name,
         default=GRADES[2],
         required=True,
         key=_key("grade", hit),
         help=MEANING,
+    )
+    st.text_input(
+        "Part of the answer (optional)",
+        key=_key("nugget", hit),
+        max_chars=LONGEST_NUGGET,
+        help="A name, such as *deadline*. For an answer of several parts, recall of parts counts "
+        "those that are found.",
     )
     key = "inspector_evidence_store"
     confirm_button("Store the label", key, _store, grading, hit, cancel=True)
@@ -80,6 +87,7 @@ def _store(grading: Grading, hit: Hit) -> None:
         hit.chunk.start + start,
         hit.chunk.start + end,
         int(st.session_state[_key("grade", hit)]),
+        st.session_state[_key("nugget", hit)],
     )
 
 

@@ -15,6 +15,7 @@ from pages.components.shell.session import question_sets, shared_cache, show
 from pages.components.shell.text import plain
 from rag import (
     HIGHEST_GRADE,
+    MISLEADING,
     SAMPLE,
     Chunk,
     IndexRecipe,
@@ -27,13 +28,24 @@ from rag import (
 
 FIRST_SET = "my questions"  # where labels go while there is no set
 GRADES = tuple(str(grade) for grade in range(HIGHEST_GRADE + 1))
-NAMES = ("Not relevant", "Relevant", "Highly relevant", "The answer")  # of the grades 0 to 3
-MEANING = "How well the passage answers the question. In files the grades are 0 to 3."
+MISLEADS = str(MISLEADING)
+ALL_GRADES = (MISLEADS, *GRADES)
+NAMES = {
+    MISLEADS: "Misleads",
+    "0": "Not relevant",
+    "1": "Relevant",
+    "2": "Highly relevant",
+    "3": "The answer",
+}
+MEANING = (
+    "How well the passage answers the question. *Misleads* is on the topic and would make an "
+    "answer wrong. In files the grades are -1 to 3."
+)
 
 
 def grade_name(grade: str) -> str:
     """A grade as all pages call it."""
-    return NAMES[int(grade)]
+    return NAMES[grade]
 
 
 def targets(base: KnowledgeBase) -> tuple[list[str], int | None]:
@@ -64,7 +76,7 @@ class Grading:
         show(key, None if grade is None else str(grade))
         st.segmented_control(
             "Grade",
-            GRADES,
+            ALL_GRADES,
             format_func=grade_name,
             key=key,
             label_visibility="collapsed",
@@ -92,7 +104,9 @@ class Grading:
                 icon=":material/info:",
             )
         else:
-            message = f"{NAMES[grade]}. {plain(self.set_name)} has {labels_in_words(now)} for this."
+            message = (
+                f"{NAMES[str(grade)]}. {plain(self.set_name)} has {labels_in_words(now)} for this."
+            )
             st.toast(message, icon=":material/label:")
 
     def _remove(self, chunk: Chunk) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.labels.grading import GRADES, grade_name
+from pages.components.labels.grading import ALL_GRADES, MISLEADS, grade_name
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
@@ -90,11 +90,11 @@ def where(hit: Unjudged) -> str:
 
 def _buttons(base: KnowledgeBase, set_name: str, hit: Unjudged) -> None:
     with st.container(horizontal=True, gap="small"):
-        for grade in GRADES:
+        for grade in ALL_GRADES:
             st.button(
                 grade_name(grade),
                 key=f"judging_grade_{grade}",
-                shortcut=grade,
+                shortcut="M" if grade == MISLEADS else grade,
                 on_click=_grade,
                 args=(base, set_name, hit, int(grade)),
             )

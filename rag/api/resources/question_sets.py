@@ -10,6 +10,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import ConfigDict, Field
 
 from rag import (
+    LONGEST_NUGGET,
     LONGEST_QUESTION,
     Existing,
     KnowledgeBase,
@@ -108,6 +109,7 @@ class LabelData(Schema):
     end: int | None
     grade: int
     quote: str
+    nugget: str
 
 
 class QuestionData(Schema):
@@ -195,15 +197,16 @@ class NewLabel(Body):
     document_id: str
     start: int = Field(0, ge=0, le=MOST_ID)
     end: int | None = Field(None, ge=0, le=MOST_ID)
-    grade: int = Field(ge=0, le=9)
+    grade: int = Field(ge=-1, le=9)
 
 
-class Grade(Body):
-    """Another grade of a label."""
+class LabelChanges(Body):
+    """Changes of a label; absent fields stay unchanged. ``nugget`` names a part of the answer."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"grade": 2}]})
 
-    grade: int = Field(ge=0, le=9)
+    grade: int | None = Field(None, ge=-1, le=9)
+    nugget: str | None = Field(None, max_length=LONGEST_NUGGET)
 
 
 SetName = Annotated[str, Path(description="the id of a question set, or its name")]
@@ -426,10 +429,13 @@ def add_label(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Re
     "/knowledge-bases/{kb}/question-sets/{questions}/labels/{label}",
     **needs("label", 400, 404, 415, example=_LABEL),
 )
-def change_grade(base: Base, questions: SetName, label: RowId, body: Grade) -> LabelData:
-    """Changes the grade of a label."""
+def change_grade(base: Base, questions: SetName, label: RowId, body: LabelChanges) -> LabelData:
+    """Changes the grade of a label, or names the part of the answer that it has."""
     name = set_called(base, questions).name
-    base.labels.set_grade(name, label, body.grade)
+    if body.grade is not None:
+        base.labels.set_grade(name, label, body.grade)
+    if body.nugget is not None:
+        base.labels.set_nugget(name, label, body.nugget)
     return _label(base, name, label)
 
 

@@ -21,7 +21,7 @@ from rag.evaluation.formats.fields import (
 )
 from rag.spreadsheets import csv_text, unguard_cell
 
-_LABEL_KEYS = ("document", "quote", "page", "start", "end", "grade")
+_LABEL_KEYS = ("document", "quote", "page", "start", "end", "grade", "nugget")
 _CSV_COLUMNS = ("id", "question", "answerable", "tags", "group", "answer", *_LABEL_KEYS)
 _KEYS = ("id", "text", "tags", "answerable", "evidence", "_id", "question", "group", "answer")
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -31,7 +31,8 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class FileLabel:
     """Evidence as a file names it: a document, and a quote, a span or a page of it, or all of it.
 
-    Beside a quote, ``page`` (from 1) tells which of its occurrences is meant.
+    Beside a quote, ``page`` (from 1) tells which of its occurrences is meant. ``nugget`` names the
+    part of the answer that it has, "" where the answer has no parts.
     """
 
     document: str
@@ -40,6 +41,7 @@ class FileLabel:
     end: int | None = None
     grade: int = 1
     page: int | None = None
+    nugget: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +164,10 @@ def _with_row(previous: FileQuestion | None, place: str, row: Mapping[str, str])
         about = {**inherited, **about, "text": previous.text}
     if "document" in row:
         about["evidence"] = [{key: row[key] for key in _LABEL_KEYS if key in row}]
-    elif "quote" in row or "page" in row or "end" in row:
+    elif any(key in row for key in ("quote", "page", "end", "nugget")):
         raise InvalidFile(
-            f"{place}: a quote or page without a document.", "Name the document that it is in."
+            f"{place}: a quote, page or nugget without a document.",
+            "Name the document that it is in.",
         )
     tags = [tag for tag in row.get("tags", "").split(";") if tag]
     if previous is not None:
@@ -217,6 +220,7 @@ def _label(place: str, row: Any) -> FileLabel:
             end=end,
             grade=whole_number(row.get("grade", 1)),
             page=_page(row.get("page")),
+            nugget=str(row.get("nugget") or "").strip(),
         )
     except ValueError as error:
         raise InvalidFile(
@@ -264,6 +268,8 @@ def _plain_label(label: FileLabel) -> dict[str, Any]:
         row |= {"start": label.start, "end": label.end}
     if label.page is not None:
         row["page"] = label.page
+    if label.nugget:
+        row["nugget"] = label.nugget
     return row
 
 

@@ -12,7 +12,7 @@ from rag.evaluation.formats.fields import ReadingNotes, guesses, likely_field
 
 FIELDS = (
     *("question", "id", "answerable", "tags", "group", "answer"),
-    *("document", "quote", "page", "start", "end", "grade"),
+    *("document", "quote", "page", "start", "end", "grade", "nugget"),
 )
 """What a column may hold."""
 _ALSO = {"text": "question", "query": "question", "questions": "question", "_id": "id"}

@@ -26,6 +26,9 @@ METRIC_TITLES: Mapping[str, str] = {
     "f1": "F1",
     "map": "MAP",
     "hit": "Hit rate",
+    "nugget_recall": "Recall of parts",
+    "udcg": "UDCG",
+    "misleading": "Misleading hits",
     "span_recall": "Span recall",
     "span_precision": "Span precision",
     "span_iou": "Span IoU",
@@ -51,6 +54,11 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "map": "Precision at the rank of every relevant {unit} among the first k, summed and "
     "divided by how many relevant ones there are.",
     "f1": "The harmonic mean of precision and recall.",
+    "nugget_recall": "The share of the parts of the expected answer that the first k have.",
+    "udcg": "The use of the first k to a model that reads them all: a relevant one counts 1, a "
+    "misleading one -1/3. The mean over k is mapped to 0 to 1 by the logistic function: 0.5 if "
+    "they neither help nor mislead.",
+    "misleading": "How many of the first k mislead. Fewer is better.",
     "span_recall": "The share of the characters of the evidence that the first k cover.",
     "span_precision": "The share of the characters of the first k that are evidence.",
     "span_iou": "Characters of evidence among the first k, divided by all characters of either.",

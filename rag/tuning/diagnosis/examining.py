@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 
 import numpy as np
 
 from rag.errors import NotFound
 from rag.evaluation.calibration import Calibration
-from rag.evaluation.relevance import judged_by_document
+from rag.evaluation.relevance import judged_by_document, nuggets_of
 from rag.evaluation.report.words import counted
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus
@@ -62,7 +63,13 @@ class Examination:
 
     def failed(self, on_progress: ProgressCallback) -> list[FailedQuestion]:
         """The failed questions with their causes, in the order of the set."""
-        bad = np.flatnonzero(self.scores < PASSING).tolist()
+        bad = [
+            number
+            for number, (question, searched) in enumerate(
+                zip(self.questions, self.searched, strict=True)
+            )
+            if self.scores[number] < PASSING or self._missing_parts(question, searched)
+        ]
         failures = []
         for done, number in enumerate(bad):
             on_progress(done, len(bad))
@@ -74,6 +81,10 @@ class Examination:
         score = float(self.scores[number])
         if not question.answerable:
             return FailedQuestion(question.id, question.text, score, self._answered(searched))
+        missing = self._missing_parts(question, searched)
+        if missing:
+            evidence = [item for item in question.evidence if item.nugget in missing]
+            question = replace(question, evidence=tuple(evidence))
         keys = self._relevant(question)
         if not len(keys):
             finding = self._unindexed(question)
@@ -85,9 +96,20 @@ class Examination:
             raise NotFound("A document changed during the diagnosis.", "Find the causes again.")
         chunk, name = looked_up[key]
         case = Case(question, self._setting, searched, rankings, chunk, _label(question, chunk))
+        finding = cause_of(case)
+        if missing:
+            parts = ", ".join(f"“{part}”" for part in missing)
+            finding = replace(finding, message=f"Not found: {parts}. {finding.message}")
         return FailedQuestion(
-            question.id, question.text, score, cause_of(case), chunk.id, name, chunk.page
+            question.id, question.text, score, finding, chunk.id, name, chunk.page
         )
+
+    def _missing_parts(self, question: Question, searched: Searched) -> list[str]:
+        """The named parts of the answer that no result has, in order; none without names."""
+        names = nuggets_of(question.evidence)
+        if not names or not question.answerable:
+            return []
+        return sorted(names - frozenset[str]().union(*searched.judged.nuggets))
 
     def _answered(self, searched: Searched) -> Finding:
         selection, candidates = searched.selection, searched.candidates
