@@ -75,7 +75,7 @@ def fail_at(monkeypatch: pytest.MonkeyPatch, name: str, call: int) -> None:
     monkeypatch.setattr(labels, name, failing)
 
 
-@pytest.mark.parametrize("grade", [-1, 4])
+@pytest.mark.parametrize("grade", [-2, 4])
 def test_a_grade_that_is_none_leaves_no_question_behind(
     base: KnowledgeBase, passage: Chunk, grade: int
 ) -> None:

@@ -98,7 +98,7 @@ def test_what_cannot_be_labelled_says_why(base: KnowledgeBase, question: str, le
     for start, end in ((5, 5), (9, 2), (-3, 4), (0, 10_000), (33, 35)):
         with pytest.raises(InvalidInput, match=r"leave\.md"):
             labels.label(SET, question, leave, start, end, 1)
-    for grade in (-1, 4):
+    for grade in (-2, 4):
         with pytest.raises(InvalidInput, match="grade"):
             labels.label(SET, question, leave, 0, 6, grade)
     with pytest.raises(NotFound, match="This document no longer exists"):

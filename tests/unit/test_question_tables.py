@@ -167,4 +167,4 @@ def test_an_id_of_two_questions_and_a_quote_of_no_document_are_refused(
     with pytest.raises(InvalidFile) as raised:
         base.exchange.import_file("set", "a.csv", content)
     assert "Line 3: the id 'a' has another question in a line above" in raised.value.message
-    assert "Line 4: a quote or page without a document" in raised.value.message
+    assert "Line 4: a quote, page or nugget without a document" in raised.value.message

@@ -68,7 +68,7 @@ class _Sides:
     other: Terms
 
     def fit(self, terms: Terms, *, first: bool) -> float:
-        """How well some terms name one side and not the other; 0 for not at all, up to 2."""
+        """Weigh how well some terms name one side only: 0 for not at all, up to 2."""
         own, against = (self.one, self.other) if first else (self.other, self.one)
         codes = _codes(own)
         if codes and _codes(against):  # the codes alone tell "Corvane C16" from "C16R"
@@ -97,7 +97,7 @@ def differences(
     reader: PassageReader,
     words: Vocabulary,
 ) -> Differences | None:
-    """What two things differ in, or None where nothing is found about both.
+    """Show two things side by side; None where nothing is found about both.
 
     In this order: two columns of one table, the tables of two documents with the same rows, two
     rows of one table, a sentence about each.
@@ -164,7 +164,7 @@ def _rows(tables: Sequence[Grid], sides: _Sides, words: Vocabulary) -> Iterator[
 
 
 def _row_fit(row: Row, sides: _Sides, *, first: bool, words: Vocabulary) -> float:
-    """How well the name of a row fits a side: one of its first cells, up to "with" or "for"."""
+    """Weigh how well the name of a row fits a side: a first cell, up to "with" or "for"."""
     heads = (BEHIND_HEAD.split(cell)[0] for cell in row.cells[:NAMING] if not _is_list(cell))
     return max((sides.fit(words.terms(head), first=first) for head in heads if head), default=0.0)
 
@@ -273,7 +273,7 @@ def _best(fits: Sequence[float]) -> int | None:
 def _statement_pairs(
     sides: _Sides, matter: Terms, hits: Sequence[Hit], reader: PassageReader, words: Vocabulary
 ) -> Differences | None:
-    """What two editions of a document say with other figures on the same matter."""
+    """Pairs of statements of two editions on the same matter, with other figures."""
     statements = [
         [
             (hit, statement, words.terms(statement.text))

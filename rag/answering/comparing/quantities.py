@@ -42,7 +42,9 @@ _BASE = {
     for dimension, factors in _FACTORS.items()
     for unit, factor in factors.items()
 }
-_RANGE = re.compile(r"\s*(?:[^\W\d_]{1,3}|°[CF]|%|€|\$)?\s*(?:to|bis|-|–|—|…|\.\.\.?)\s*[+]?")
+_RANGE = re.compile(
+    r"\s*+(?:(?!to\b|bis\b)[^\W\d_]{1,3}|°[CF]|%|€|\$)?+\s*+(?:to|bis|-|–|—|…|\.\.\.?)\s*+\+?"
+)
 _CALENDAR = re.compile(r"\b(?:working|business|calendar)\s+", re.IGNORECASE)
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +23,6 @@ _GENERIC = """
     table document price part number code have has cost take need offer sell last require come get
     be there all any our we you company longest value total figure
 """
-_CODE = re.compile(r"\S*\d\S*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +172,7 @@ def _may_fit(label: Terms, cells: Sequence[str], sought: _Sought) -> bool:
 
 
 def _score(label: Terms, quantities: Sequence[Quantity | None], sought: _Sought) -> float:
-    """How well a column fits: the words of the question, what the superlative measures, units."""
+    """Weigh how well a column fits: words of the question, the measure, units."""
     dimension = next((one.dimension for one in quantities if one is not None), None)
     if dimension is None:
         return 0.0
@@ -218,7 +216,8 @@ def _is_named(cell: str, needed: Terms, words: Vocabulary) -> bool:
 def _heads(row: Row, needed: Terms, words: Vocabulary) -> bool:
     """Whether a cell of a row is about the very thing: "C16 centrifuge with rotor", no rotor."""
     for cell in row.cells:
-        head = [word for word in BEHIND_HEAD.split(cell)[0].split() if not _CODE.fullmatch(word)]
+        words_of_head = BEHIND_HEAD.split(cell)[0].split()
+        head = [word for word in words_of_head if not any(char.isdigit() for char in word)]
         if head and words.terms(head[-1]) & needed and needed <= words.terms(" ".join(head)):
             return True
     return False

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a superlative measures: the words of labels, and the dimensions of values, that fit.
+    """The words of labels, and the dimensions of values, that fit a superlative.
 
     ``named`` says that the question itself has to name the column: "the most employees". ``free``
     says that it may name one of any kind: "the largest crew".
