@@ -147,3 +147,28 @@ def test_labels_take_a_part_and_a_grade_below_zero(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="at most 200 characters"):
         base.labels.set_nugget("mine", label.id, "x" * 201)
     workspace.close()
+
+
+def test_a_question_with_a_missing_part_has_failed(tmp_path: Path) -> None:
+    files = {
+        "claims.txt": "Claims of travel costs are due by 31 March.",
+        "rates.txt": "The rate is 30 cents for a kilometre by car.",
+    }
+    workspace, base = stocked(tmp_path, files)
+    label = '{"document": "%s", "quote": "%s", "nugget": "%s"}'
+    labels = ", ".join(
+        (
+            label % ("claims.txt", "due by 31 March", "deadline"),
+            label % ("rates.txt", "30 cents for a kilometre", "rate"),
+        )
+    )
+    text = "When are claims of travel costs due, and what is the rate?"
+    line = f'{{"id": "q", "text": "{text}", "evidence": [{labels}]}}'
+    base.exchange.import_file("parts", "parts.jsonl", line)
+    recipe = QUICK.with_fields({"search.mode": "lexical", "search.top_k": 1})
+    diagnosis = base.diagnoses.diagnose("parts", recipe)
+    (failed,) = diagnosis.questions
+    assert (failed.score, failed.cause, failed.document) == (1.0, "top_k", "rates.txt")
+    assert failed.finding.evidence.startswith("Not found: “rate”. ")
+    assert base.diagnoses.diagnose("parts", recipe.with_fields({"search.top_k": 2})).questions == ()
+    workspace.close()

@@ -99,7 +99,7 @@ class Examination:
         finding = cause_of(case)
         if missing:
             parts = ", ".join(f"“{part}”" for part in missing)
-            finding = replace(finding, message=f"Not found: {parts}. {finding.message}")
+            finding = replace(finding, evidence=f"Not found: {parts}. {finding.evidence}")
         return FailedQuestion(
             question.id, question.text, score, finding, chunk.id, name, chunk.page
         )
