@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag import InvalidInput
-from rag.evaluation.evidence_figures import evidence_figures, udcg
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv, to_jsonl
 from rag.evaluation.judging import Judge
-from rag.evaluation.measuring import measured
+from rag.evaluation.measuring import evidence_figures, measured, udcg
 from rag.types import MISLEADING, Evidence, Question
 from tests.workspaces import QUICK, stocked
 

@@ -51,6 +51,7 @@ _LABEL = {
     "start": 120,
     "end": 168,
     "grade": 1,
+    "nugget": "",
     "quote": "Unused leave may be carried over until 31 March.",
 }
 QUESTION = {
