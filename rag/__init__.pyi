@@ -52,6 +52,7 @@ from .documents.additions import Amount as Amount
 from .documents.additions import LanguageGap as LanguageGap
 from .documents.library import DocumentInfo as DocumentInfo
 from .documents.library import Upload as Upload
+from .documents.stores.imports import StorePreview as StorePreview
 from .errors import AlreadyExists as AlreadyExists
 from .errors import BlockedAddress as BlockedAddress
 from .errors import Cancelled as Cancelled
@@ -149,6 +150,8 @@ from .maps.maps import Placed as Placed
 from .maps.maps import PlacedQuestions as PlacedQuestions
 from .memory import Remembered as Remembered
 from .providers import ProviderStatus as ProviderStatus
+from .providers import vector_space as vector_space
+from .providers.embedder_defaults import with_embedder_weight as with_embedder_weight
 from .questions.edits import QuestionRow as QuestionRow
 from .questions.exchange import Imported as Imported
 from .questions.judging_queue import Unjudged as Unjudged
@@ -233,9 +236,9 @@ from .schemas.runs import answers_spent_data as answers_spent_data
 from .schemas.schema import Schema as Schema
 from .schemas.schema import Timestamp as Timestamp
 from .schemas.schema import attribute as attribute
+from .schemas.stores import StorePreviewData as StorePreviewData
 from .schemas.systems import SystemData as SystemData
 from .schemas.systems import SystemTrialData as SystemTrialData
-from .search.embedder_defaults import with_embedder_weight as with_embedder_weight
 from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
 from .settings import Settings as Settings
@@ -270,6 +273,9 @@ from .storage.questions import KeptVersion as KeptVersion
 from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
 from .storage.runs import Trial as Trial
+from .stores.existing import STORE_KINDS as STORE_KINDS
+from .stores.existing import ExistingStore as ExistingStore
+from .stores.existing import StoreKind as StoreKind
 from .systems.callables import ask_callable as ask_callable
 from .systems.callables import callable_source as callable_source
 from .systems.callables import retriever as retriever

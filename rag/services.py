@@ -43,12 +43,14 @@ class Models:
 
     def embedder(self, name: str) -> Embedder:
         """The embedder of a recipe. Raises InvalidRecipe or ProviderError."""
+        model, space = providers.vector_space(name)
         with self._lock:
-            if name not in self._embedders:
-                self._embedders[name] = providers.embedder(
-                    name, self._settings, clients=self._clients
+            if model not in self._embedders:
+                self._embedders[model] = providers.embedder(
+                    model, self._settings, clients=self._clients
                 )
-            return self._embedders[name]
+            embedder = self._embedders[model]
+        return providers.StoredSpace(embedder, space) if space else embedder
 
     def require(self, recipe: IndexRecipe) -> None:
         """Nothing where a build can be made as far as this computer knows; no server is asked.

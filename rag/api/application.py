@@ -29,6 +29,7 @@ from rag.api.resources.question_sets import labels, question_files, question_set
 from rag.api.resources.recipes import recipes
 from rag.api.resources.runs import runs
 from rag.api.resources.search import search
+from rag.api.resources.store_imports import store_imports
 from rag.api.resources.systems import systems
 from rag.api.resources.tours import tours
 
@@ -39,7 +40,11 @@ _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
     *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
+<<<<<<< HEAD
     *(examination, permission_audits),
+=======
+    *(examination, store_imports),
+>>>>>>> b8583a80 (An existing store comes in with its own vectors, and is only read: pgvector, Qdrant, Elasticsearch, OpenSearch)
 )
 
 

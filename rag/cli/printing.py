@@ -78,7 +78,7 @@ def follow(jobs: Jobs, job_id: int) -> None:
 def unread(jobs: Jobs, base: KnowledgeBase) -> None:
     """Says on standard error that a base is still to read documents, which cannot answer yet."""
     for job in jobs.recent(base.id):
-        if job.active and job.kind in ("ingest", "import-beir", "duplicate"):
+        if job.active and job.kind in ("ingest", "import-beir", "import-store", "duplicate"):
             print(
                 f"Note: {job.title!r} in {base.name!r} is not finished. Searches do not "
                 "cover what it has not read yet. An open dashboard continues the job.",

@@ -39,7 +39,7 @@ _TRIAL_BATCH = 4
 
 def embedding(embedder: str) -> str:
     """The name of the step that embeds."""
-    return f"embedding {embedder}"
+    return f"embedding {providers.vector_space(embedder)[0]}"
 
 
 def work_for(*recipes: IndexRecipe) -> dict[str, str]:

@@ -26,6 +26,7 @@ from rag.documents import build_job
 from rag.documents.additions import Additions, LockedFiles
 from rag.documents.library import Library
 from rag.documents.passage_edits import PassageEdits
+from rag.documents.stores.imports import StoreImports
 from rag.errors import NotFound
 from rag.examination.examinations import Examinations
 from rag.explanation.explainer import Explainer
@@ -116,6 +117,7 @@ class KnowledgeBase:
         self.passage_edits = PassageEdits(services, base.id)
         self.locked_files = LockedFiles(services, self.documents, base.id)
         self.additions = Additions(services)
+        self.store_imports = StoreImports(services, jobs, base.id)
         self.questions = QuestionSets(services.database, base.id)
         self.question_edits = QuestionEdits(services.database, base.id)
         self.proposals = Proposals(services, jobs, base.id)

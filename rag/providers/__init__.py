@@ -12,6 +12,7 @@ from rag.providers.making import (
 )
 from rag.providers.prices import Price, embedding_price_of, price_of, read_prices
 from rag.providers.probing import ProviderStatus, check, statuses
+from rag.providers.stored_space import StoredSpace
 from rag.providers.table import (
     ROWS,
     ProviderRow,
@@ -22,6 +23,7 @@ from rag.providers.table import (
     languages,
     may_cost,
     multilingual_embedders,
+    vector_space,
 )
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "ProviderRow",
     "ProviderStatus",
     "RetryPolicy",
+    "StoredSpace",
     "Variables",
     "chat_model",
     "check",
@@ -49,4 +52,5 @@ __all__ = [
     "require_embedder",
     "reranker",
     "statuses",
+    "vector_space",
 ]

@@ -16,6 +16,7 @@ from rag.providers.minilm import MiniLM, MiniLMFast
 from rag.providers.remote import RemoteEmbedder
 from rag.providers.spanned import SpannedChat
 from rag.providers.static import WordLlama
+from rag.providers.stored_space import StoredSpace
 from rag.providers.table import (
     LOCAL_WIRES,
     Variables,
@@ -24,6 +25,7 @@ from rag.providers.table import (
     reranking_names,
     reranking_row,
     traits,
+    vector_space,
 )
 from rag.providers.wires.bedrock_wire import BedrockReranker, BedrockWire
 from rag.providers.wires.embedding_forms import FORMS
@@ -51,6 +53,9 @@ def embedder(
     Raises InvalidRecipe for an unknown name. A key that is not set is reported on first use.
     """
     row, default = embedding_row(name)
+    plain, space = vector_space(name)
+    if space:
+        return StoredSpace(embedder(plain, settings, retry_policy, clients), space)
     match row.wire:
         case "onnx":
             return MiniLM()

@@ -138,12 +138,22 @@ def row_named(name: str) -> ProviderRow:
     return _named(name, ROWS, "provider")
 
 
+def vector_space(embedder: str) -> tuple[str, str]:
+    """The model of ``MODEL#SPACE``, and the space: "" for vectors that the model makes here.
+
+    A space is a set of vectors that came from a store. Questions are embedded by the model.
+    """
+    model, _, space = embedder.partition("#")
+    return model, space
+
+
 def embedding_row(name: str) -> tuple[ProviderRow, str]:
-    """Row and model of ``NAME`` or ``PROVIDER:MODEL``; the model may be "".
+    """Row and model of ``NAME`` or ``PROVIDER:MODEL``, with or without a space; the model may be
+    "".
 
     Raises InvalidRecipe when there is no such embedder.
     """
-    provider, _, model = name.partition(":")
+    provider, _, model = vector_space(name)[0].partition(":")
     rows = {row.name: row for row in ROWS if row.embeds}
     row = rows.get(provider)
     if row is None or (model and row.wire in LOCAL_WIRES):

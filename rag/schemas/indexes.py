@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from rag.documents.library import Library
 from rag.recipe import IndexRecipe, Recipe
 from rag.schemas.schema import Schema, Timestamp, attribute
@@ -86,6 +88,7 @@ class VectorCheckData(Schema):
     sampled: int
     foreign: list[ForeignVectorData]
     share: tuple[float, float]
+    median: float = Field(description="the median cosine of the sample")
 
 
 class MigrationStepData(Schema):

@@ -36,6 +36,7 @@ def corpus(
     ProviderError.
     """
     chat = services.models.step_chat(recipe.answer) if recipe.search.asks_chat else None
+    model, _ = providers.vector_space(recipe.index.embedder)
     return Corpus(
         embedder=services.models.embedder(recipe.index.embedder),
         dense=vectors_of(index),
@@ -47,7 +48,7 @@ def corpus(
         reranker=_reranker(services, recipe.search, chat),
         allowed=allowed(services, base_id, recipe.search, index),
         queries=services.queries,
-        topic=None if recipe.search.refuse == "off" else shipped(recipe.index.embedder),
+        topic=None if recipe.search.refuse == "off" else shipped(model),
         languages=KnownLanguages(
             providers.languages(recipe.index.embedder), providers.multilingual_embedders()
         ),

@@ -12,14 +12,14 @@ from typing import Literal
 import numpy as np
 
 from rag.chunking.estimates import tokens
+from rag.documents.stores.vector_check import SampledText, VectorCheck, check_vectors
 from rag.documents.throughput import Throughput
 from rag.errors import InvalidInput
-from rag.evaluation.intervals import rate_interval
 from rag.operation import operation
+from rag.providers.embedder_defaults import with_embedder_weight
 from rag.recipe import IndexRecipe, Recipe
 from rag.runs.evaluator import Evaluator
 from rag.runs.history import LEADING, RunComparison, RunHistory
-from rag.search.embedder_defaults import with_embedder_weight
 from rag.search.snapshot import take_snapshot
 from rag.services import Services
 from rag.storage import bases, builds, documents, passages, runs
@@ -27,11 +27,6 @@ from rag.types import Cost, ProgressCallback
 
 SAMPLE = 100
 """Vectors that a check embeds again."""
-SAME_MODEL = 0.98
-"""The cosine of a stored vector and that of its text from which on one model made both.
-
-Rounding, batches and other processors move a vector by less than 0.001.
-"""
 _FLOAT_BYTES = 4
 MEASURED, COMPARED = 2, 4
 """Steps of the plan that are done when both indexes are measured, and after the switch."""
@@ -55,27 +50,6 @@ class MigrationCost:
     price: Cost | None
     bytes_before: int
     bytes_after: int
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignVector:
-    """A stored vector that the embedder of its index did not make; ``cosine`` is to its text's."""
-
-    passage: str
-    document: str
-    cosine: float
-
-
-@dataclass(frozen=True, slots=True)
-class VectorCheck:
-    """A random sample of stored vectors, compared with those of their texts, lowest cosine first.
-
-    ``share`` is the interval (95 %) of the share of foreign vectors in the index.
-    """
-
-    sampled: int
-    foreign: tuple[ForeignVector, ...]
-    share: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,21 +139,11 @@ class EmbedderMigration:
         if not rows:
             return VectorCheck(0, (), (0.0, 1.0))
         stored = index.dense.vectors(np.array([chunk.key for chunk in rows], np.int64))
-        embedder = self._services.models.embedder(recipe.index.embedder)
-        fresh = embedder.embed([chunk.indexed_text for chunk in rows], "document")
-        if fresh.shape != stored.shape:
-            cosines = np.zeros(len(rows))
-        else:
-            cosines = np.einsum("ij,ij->i", stored, fresh, dtype=np.float64)
-        foreign = [
-            ForeignVector(chunk.id, names.get(chunk.document_id, ""), float(cosine))
-            for chunk, cosine in zip(rows, cosines, strict=True)
-            if cosine < SAME_MODEL
+        texts = [
+            SampledText(chunk.id, names.get(chunk.document_id, ""), chunk.indexed_text)
+            for chunk in rows
         ]
-        low, high = rate_interval(len(foreign), len(rows))
-        return VectorCheck(
-            len(rows), tuple(sorted(foreign, key=lambda item: item.cosine)), (low, high)
-        )
+        return check_vectors(self._services.models.embedder(recipe.index.embedder), texts, stored)
 
     @operation("editor", audit="evaluation")
     def measure(

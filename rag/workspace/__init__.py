@@ -26,6 +26,8 @@ from rag.documents.library import (
     brought_in,
     paths_brought_in,
 )
+from rag.documents.stores import imports as store_imports
+from rag.documents.stores.import_job import import_store
 from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.indexing.servers import Servers
 from rag.indexing.vector_cache import import_vectors
@@ -99,6 +101,7 @@ class Workspace:
             "build": partial(build, services),
             "build-several": partial(build_several, services),
             "import-beir": partial(import_beir, services),
+            store_imports.KIND: partial(import_store, services),
             copy_job.KIND: partial(copy_job.duplicate, services),
             "generate": partial(generate, services),
             **measuring(services, self.base_with_id),

@@ -142,7 +142,12 @@ class ScopedWorkspace:
         guarded = guarded_copy(base, Authorization(this.id, role, note, use))
         guarded.permit_attribution = self._require_frugal
         guarded.systems.may_name_keys = self.principal.administrator
+<<<<<<< HEAD
         guarded.permission_audits.may_name_keys = self.principal.administrator
+=======
+        guarded.store_imports.may_name_keys = self.principal.administrator
+        guarded.store_imports.permit_recipe = self._require_frugal
+>>>>>>> b8583a80 (An existing store comes in with its own vectors, and is only read: pgvector, Qdrant, Elasticsearch, OpenSearch)
         return guarded
 
     @property
@@ -205,7 +210,7 @@ class ScopedWorkspace:
         """
         if not self.principal.may_spend and spending.embeds_for_money(recipe, self.settings):
             raise NotAllowed(
-                "The attribution embeds dozens of texts, which can cost money.",
+                "This embeds dozens of texts, which can cost money.",
                 ASK if self.principal.link else "Use a token with the scope ask.",
             )
 

@@ -66,7 +66,11 @@ def costs(recipe: Recipe, variables: Variables) -> bool:
 
 def embeds_for_money(recipe: Recipe, variables: Variables) -> bool:
     """Whether a text that is embedded may cost money. Raises as ``beyond``."""
-    return providers.may_cost(recipe.index.embedder.partition(":")[0], variables)
+    return providers.may_cost(_provider(recipe), variables)
+
+
+def _provider(recipe: Recipe) -> str:
+    return providers.vector_space(recipe.index.embedder)[0].partition(":")[0]
 
 
 def _costs(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_Cost]:

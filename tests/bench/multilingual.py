@@ -20,10 +20,10 @@ import numpy as np
 from rag import KnowledgeBase, Recipe, Settings, Workspace
 from rag.protocols import Embedder
 from rag.providers.e5 import MultilingualE5
+from rag.providers.embedder_defaults import with_embedder_weight
 from rag.providers.minilm import MiniLM
 from rag.providers.runtimes import open_runtime
 from rag.providers.runtimes.choice import OnnxRuntime
-from rag.search.embedder_defaults import with_embedder_weight
 from tests.bench.embedding import documents_of
 
 COLLECTIONS = ("xquad_en", "xquad_de")

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from pages.components.documents.existing_store import store_area
 from pages.components.documents.first_upload import decided
 from pages.components.documents.locked_files import locked_rows
 from pages.components.shell import base_picker, job_progress
@@ -19,6 +20,7 @@ from rag import SAMPLE, SUPPORTED, KnowledgeBase, Upload, counted
 
 _DRAFTS = "documents"
 _FILES = "documents_files"
+_FOLLOWED = ("ingest", "import-store")
 _LISTED = 400  # pixels; more files scroll
 _MOST_SHORT = 10  # rows that need no scrolling
 
@@ -30,11 +32,12 @@ def add_area(base: KnowledgeBase) -> None:
     """Tabs to add documents. What is handed over becomes a job at once."""
     if not allowed(base, "documents.add_files"):
         return
-    files, addresses, text = st.tabs(
+    files, addresses, text, store = st.tabs(
         [
             ":material/upload_file: Files",
             ":material/language: Web addresses",
             ":material/notes: Text",
+            ":material/database: From a store",
         ],
         key="documents_add",
     )
@@ -44,6 +47,8 @@ def add_area(base: KnowledgeBase) -> None:
         _addresses(base)
     with text, guard():
         _text(base)
+    with store, guard():
+        store_area(base, partial(_follow, base.id))
 
 
 def sample_button() -> None:
@@ -127,7 +132,7 @@ def upload_status(base: KnowledgeBase) -> None:
 
     Below it, whatever waits for a password.
     """
-    running = [job.id for job in job_progress.active(base.id) if job.kind == "ingest"]
+    running = [job.id for job in job_progress.active(base.id) if job.kind in _FOLLOWED]
     started = _followed().get(base.id)
     if running:
         _running_upload(base, started if started in running else running[0])

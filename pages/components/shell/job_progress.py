@@ -177,7 +177,7 @@ def summary(job: JobRow, items: Sequence[JobItem]) -> str:
     parts = [f"{number:,} {_ITEM_WORDS[status]}" for status, number in counts.items() if number]
     passages = sum(item.chunks for item in items)
     passage_count = f" ({counted(passages, 'passage')})" if passages else ""
-    if job.status == "failed":
+    if job.status == "failed" or job.kind == "import-store":
         return job.message
     stopped = "Stopped. " if job.status == "cancelled" else ""
     return (
@@ -194,12 +194,15 @@ _ITEM_WORDS = {
 }
 
 
+_READING = ("ingest", "import-beir", "import-store", "duplicate")
+
+
 def reading(base_id: int) -> list[JobRow]:
     """The jobs that bring documents into a knowledge base."""
     return [
         job
         for job in cached_per_run(_ACTIVE, active)
-        if job.base_id == base_id and job.kind in ("ingest", "import-beir", "duplicate")
+        if job.base_id == base_id and job.kind in _READING
     ]
 
 

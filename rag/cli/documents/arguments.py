@@ -4,8 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rag import STORE_KINDS
 from rag.cli.documents import builds, examining, importing, passage_edits
 from rag.cli.options import Verb, repeatable, switch
+
+
+def _store_verb(verb: Verb) -> None:
+    added = verb(importing.import_store, "kb")
+    added.add_argument("kind", choices=STORE_KINDS)
+    added.add_argument("address", help="postgresql://USER@HOST:PORT/DATABASE, or https://...")
+    added.add_argument("name", help="the table, collection or index")
+    added.add_argument("--embedder", required=True, help="the embedder that made the vectors")
+    added.add_argument("--text", default="", help="the field with the text")
+    added.add_argument("--vector", default="", help="the field with the vectors")
+    added.add_argument("--id", default="", help="the field that names a row (default: its key)")
+    added.add_argument("--title", default="", help="the field with the title")
+    repeatable(added, "--field", "NAME", "a field to keep as metadata (repeatable; default: all)")
+    repeatable(added, "--only", "FIELD=VALUE", "only rows with this value (repeatable)")
+    added.add_argument(
+        "--key",
+        default="",
+        metavar="VARIABLE",
+        help="the environment variable of the password or key: TOUCHSTONE_TOOL_NAME",
+    )
+    switch(added, "--preview", "show fields, rows and a check of the vectors, and import nothing")
 
 
 def importing_verbs(verb: Verb) -> None:
@@ -23,6 +45,7 @@ def importing_verbs(verb: Verb) -> None:
     added = verb(importing.import_beir, "kb", recipe=True)
     added.add_argument("folder", type=Path)
     added.add_argument("--split", default="test")
+    _store_verb(verb)
     added = verb(importing.import_questions, "kb")
     added.add_argument(
         "file",

@@ -10,11 +10,14 @@ from typing import Literal
 
 from rag import (
     AlreadyExists,
+    ExistingStore,
     Imported,
     JobItem,
     KnowledgeBase,
     QuestionSet,
     Recipe,
+    StorePreview,
+    StorePreviewData,
     VersionData,
     Workspace,
     counted,
@@ -78,6 +81,59 @@ def import_beir(args: argparse.Namespace) -> Output:
     ) as (base, job):
         printing.follow(workspace.jobs, job)
         return _imported(base, base.questions.named(args.folder.resolve().name))
+
+
+def import_store(args: argparse.Namespace) -> Output:
+    """Import texts and vectors of an existing store, which is only read."""
+    workspace = inputs.workspace(args)
+    fields = ("kind", "address", "name", "key", "text", "vector", "id", "title")
+    store = ExistingStore.parse(
+        {name: getattr(args, name) for name in fields}
+        | {"fields": args.field, "only": dict(inputs.column(text) for text in args.only)}
+    )
+    if args.kb in {info.name for info in workspace.bases()}:
+        return _from_store(workspace, workspace.base(args.kb), store, args)
+    base = workspace.create(args.kb, Recipe())
+    with _kept_if_filled(workspace, base):
+        return _from_store(workspace, base, store, args)
+
+
+def _from_store(
+    workspace: Workspace, base: KnowledgeBase, store: ExistingStore, args: argparse.Namespace
+) -> Output:
+    if args.preview:
+        preview = base.store_imports.preview(store, args.embedder)
+        return Output(StorePreviewData.of(preview).dump(), "\n".join(_preview_lines(preview)))
+    job = base.store_imports.start(store, args.embedder)
+    printing.follow(workspace.jobs, job)
+    recipe, message = base.recipe(), workspace.jobs.get(job).message
+    data = {
+        "knowledge_base": base.name,
+        "documents": len(base.documents.documents(recipe.index)),
+        "embedder": recipe.index.embedder,
+        "message": message,
+    }
+    return Output(data, f"{message}\nembedder: {recipe.index.embedder}")
+
+
+def _preview_lines(preview: StorePreview) -> Iterator[str]:
+    store, layout = preview.store, preview.layout
+    yield f"{counted(layout.rows, 'row')} in {store.label}"
+    for vector in layout.vectors:
+        size = f"{vector.dimension:,} dimensions" if vector.dimension else "any dimension"
+        yield f"vectors  {vector.name}: {', '.join(filter(None, (size, vector.similarity)))}"
+    for field in layout.fields:
+        yield f"field    {field.name}{field.type and f': {field.type}'}"
+    yield f"text from {store.text!r}, vectors from {store.vector!r}, title from {store.title!r}"
+    for row in preview.rows:
+        yield f"  {row.id}: {' '.join(row.text.split())[:100]}"
+    if (check := preview.check) is not None:
+        yield (
+            f"{len(check.foreign):,} of {check.sampled:,} sampled vectors are not those of their "
+            f"texts (median cosine {check.median:.3f})"
+        )
+        yield from (f"  {vector.passage}: cosine {vector.cosine:.3f}" for vector in check.foreign)
+    yield from preview.notes
 
 
 def import_questions(args: argparse.Namespace) -> Output:
@@ -177,7 +233,7 @@ def _adding(
         except AlreadyExists:
             pass  # another process was quicker
         else:
-            with _kept_if_filled(workspace, base, recipe):
+            with _kept_if_filled(workspace, base):
                 yield base, job
             return
     base = workspace.base(args.kb)
@@ -186,7 +242,7 @@ def _adding(
 
 
 @contextmanager
-def _kept_if_filled(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> Iterator[None]:
+def _kept_if_filled(workspace: Workspace, base: KnowledgeBase) -> Iterator[None]:
     """Deletes a new base that has no document and no job at the end of the block."""
     interrupted = False
     try:
@@ -196,7 +252,7 @@ def _kept_if_filled(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -
         raise
     finally:
         others = any(job.active for job in workspace.jobs.recent(base.id))
-        if not interrupted and not others and not base.documents.documents(recipe.index):
+        if not interrupted and not others and not base.documents.documents(base.recipe().index):
             workspace.delete(base.id)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.providers import default_dense_weight
+from rag.providers.table import default_dense_weight
 from rag.recipe import Recipe
 
 

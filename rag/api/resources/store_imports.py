@@ -1,0 +1,89 @@
+"""Imports from existing stores: preview, and start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+from pydantic import ConfigDict, Field
+
+from rag import ExistingStore, Made, StorePreviewData
+from rag.api.resource import Base, Body, Maker, Resource, Shared, needs
+from rag.api.resources.documents import queued
+from rag.api.resources.jobs import EXAMPLE as JOB
+from rag.api.resources.jobs import JobData
+from rag.api.threads import dear
+
+_STORE: dict[str, Any] = {
+    "kind": "pgvector",
+    "address": "postgresql://reader@db.example/manuals",
+    "name": "passages",
+    "key": "TOUCHSTONE_TOOL_DB",
+}
+_NAMED = ExistingStore.parse({**_STORE, "text": "body", "vector": "embedding", "title": "title"})
+_PREVIEW: dict[str, Any] = {
+    "store": _NAMED.model_dump(mode="json"),
+    "rows": 1200,
+    "fields": [{"name": "body", "type": "text"}, {"name": "title", "type": "text"}],
+    "vectors": [{"name": "embedding", "dimension": 384, "similarity": "cosine"}],
+    "sampled": 40,
+    "examples": [
+        {
+            "id": "17",
+            "title": "Leave",
+            "text": "Unused leave may be carried over until 31 March.",
+            "metadata": {},
+        }
+    ],
+    "check": {"sampled": 40, "foreign": [], "share": [0.0, 0.09], "median": 1.0},
+    "notes": [],
+}
+_ASKED = ConfigDict(json_schema_extra={"examples": [{"store": _STORE, "embedder": "minilm"}]})
+
+store_imports = Resource("documents")
+
+
+class StoreToPreview(Body):
+    """A store to look at. The vectors are checked where an embedder is named."""
+
+    model_config = _ASKED
+
+    store: dict[str, Any]
+    embedder: str = Field("", max_length=500)
+
+
+class StoreToImport(Body):
+    """A store to import, with the embedder that made its vectors."""
+
+    model_config = _ASKED
+
+    store: dict[str, Any]
+    embedder: str = Field(min_length=1, max_length=500)
+
+
+@store_imports.post(
+    "/knowledge-bases/{kb}/store-imports/preview",
+    **needs("write", 400, 404, 415, 502, example=_PREVIEW),
+)
+@dear
+def preview_store(base: Base, body: StoreToPreview) -> StorePreviewData:
+    """Look at the fields and some rows of an existing store, which is only read."""
+    store = ExistingStore.parse(body.store)
+    return StorePreviewData.of(base.store_imports.preview(store, body.embedder))
+
+
+@store_imports.post(
+    "/knowledge-bases/{kb}/store-imports",
+    **needs("write", 400, 404, 409, 415, 502, response_model=JobData, example=JOB, status_code=202),
+)
+@dear
+def import_store(
+    request: Request, workspace: Shared, base: Base, body: StoreToImport, once: Maker
+) -> Response:
+    """Queue the import of an existing store: its texts as documents, with its vectors."""
+
+    def make() -> Made:
+        store = ExistingStore.parse(body.store)
+        return queued(request, workspace, base.store_imports.start(store, body.embedder))
+
+    return once(body.model_dump(), make)

@@ -1,0 +1,1 @@
+"""Existing stores that come in as documents with their own vectors."""
