@@ -40,11 +40,7 @@ _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
     *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
-<<<<<<< HEAD
-    *(examination, permission_audits),
-=======
-    *(examination, store_imports),
->>>>>>> b8583a80 (An existing store comes in with its own vectors, and is only read: pgvector, Qdrant, Elasticsearch, OpenSearch)
+    *(examination, permission_audits, store_imports),
 )
 
 

@@ -142,12 +142,9 @@ class ScopedWorkspace:
         guarded = guarded_copy(base, Authorization(this.id, role, note, use))
         guarded.permit_attribution = self._require_frugal
         guarded.systems.may_name_keys = self.principal.administrator
-<<<<<<< HEAD
         guarded.permission_audits.may_name_keys = self.principal.administrator
-=======
         guarded.store_imports.may_name_keys = self.principal.administrator
         guarded.store_imports.permit_recipe = self._require_frugal
->>>>>>> b8583a80 (An existing store comes in with its own vectors, and is only read: pgvector, Qdrant, Elasticsearch, OpenSearch)
         return guarded
 
     @property
