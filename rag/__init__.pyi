@@ -239,6 +239,8 @@ from .schemas.schema import attribute as attribute
 from .schemas.stores import StorePreviewData as StorePreviewData
 from .schemas.systems import SystemData as SystemData
 from .schemas.systems import SystemTrialData as SystemTrialData
+from .schemas.traffic import TrafficQuestionData as TrafficQuestionData
+from .schemas.traffic import TrafficSystemData as TrafficSystemData
 from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
 from .settings import Settings as Settings
@@ -293,6 +295,11 @@ from .systems.permissions.report import UserTally as UserTally
 from .systems.registry import StoredSystem as StoredSystem
 from .systems.registry import SystemTrial as SystemTrial
 from .systems.registry import TriedResult as TriedResult
+from .systems.traces import received_spans as received_spans
+from .systems.traces import trace_filter as trace_filter
+from .systems.traffic import Reception as Reception
+from .systems.traffic import TrafficQuestion as TrafficQuestion
+from .systems.traffic import TrafficSystem as TrafficSystem
 from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning
@@ -302,6 +309,9 @@ from .tours import TourQuote as TourQuote
 from .tours import TourStop as TourStop
 from .tours import TourValue as TourValue
 from .tours import tour_html as tour_html
+from .tracing.received import export_request as export_request
+from .tracing.received import export_response as export_response
+from .tracing.received import unpacked_body as unpacked_body
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
 from .tuning.diagnosis.causes import CAUSES as CAUSES

@@ -18,7 +18,7 @@ PROMPTS = "prompts"
 FOREIGN = "foreign:"
 """The beginning of the id of a result that no document of the knowledge base contains."""
 
-SystemKind = Literal["file", "callable", "http"]
+SystemKind = Literal["file", "callable", "http", "traces"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class SystemSource:
     ``hash`` is the SHA-256 of its definition, or of the file that has its results. ``version``
     counts the definitions of a stored system from 1; 0 for others. ``located`` counts the returned
     texts by the way in which they were located in the documents, and ``errors`` has the reason by
-    the id of each question that failed.
+    the id of each question that failed. ``hops`` summarises the questions with several retrievals.
     """
 
     kind: SystemKind
@@ -37,6 +37,7 @@ class SystemSource:
     version: int = 0
     located: Mapping[str, int] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
+    hops: Mapping[str, float | int | None] = field(default_factory=dict)
 
     @property
     def label(self) -> str:

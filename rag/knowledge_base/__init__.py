@@ -84,6 +84,7 @@ from rag.systems.evaluate_job import SystemEvaluations
 from rag.systems.measuring import SystemRuns
 from rag.systems.permissions.audit_job import PermissionAudits
 from rag.systems.registry import Systems
+from rag.systems.traffic import Traffic
 from rag.tours import Tours
 from rag.tuning.diagnosis.job import Diagnoses, failure_note
 from rag.tuning.tuning import Tuning
@@ -144,6 +145,7 @@ class KnowledgeBase:
         self.tuning = Tuning(services, jobs, base.id)
         self.systems = Systems(services, base.id)
         self.system_runs = SystemRuns(services, base.id)
+        self.traffic = Traffic(services, base.id)
         self.system_evaluations = SystemEvaluations(services, jobs, base.id)
         self.permission_audits = PermissionAudits(services, jobs, base.id)
         self.diagnoses = Diagnoses(services, jobs, base.id)

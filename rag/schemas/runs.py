@@ -21,6 +21,9 @@ class SystemSourceData(Schema):
     hash: str = Field(description="SHA-256 of its definition, or of the file with its results")
     located: dict[str, int] = Field(description="returned texts by how they were located")
     errors: dict[str, str] = Field(description="the reason by id of each question that failed")
+    hops: dict[str, float | int | None] = Field(
+        description="means of the questions with several retrievals; empty without any"
+    )
 
 
 class MeasuredData(Schema):

@@ -53,6 +53,15 @@ class HopSummary:
         )
 
 
+def redundant_hops(hops: Sequence[Sequence[Hashable]]) -> int:
+    """Count the hops of a trace after the first that returned nothing new."""
+    seen, redundant = set[Hashable](), 0
+    for number, items in enumerate(hops):
+        redundant += number > 0 and seen.issuperset(items)
+        seen.update(items)
+    return redundant
+
+
 def hop_figures(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable]) -> HopFigures:
     """Measure the hops of a trace, each the items that it returned.
 
@@ -61,12 +70,11 @@ def hop_figures(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashabl
     if not relevant:
         raise ValueError("nothing is relevant")
     wanted = set(relevant)
-    evidence, seen, redundant = list[float](), set[Hashable](), 0
+    evidence, seen = list[float](), set[Hashable]()
     first_useful: int | None = None
     for number, items in enumerate(hops, start=1):
-        redundant += number > 1 and seen.issuperset(items)
         seen.update(items)
         if first_useful is None and not wanted.isdisjoint(items):
             first_useful = number
         evidence.append(len(wanted & seen) / len(wanted))
-    return HopFigures(tuple(evidence), first_useful, redundant)
+    return HopFigures(tuple(evidence), first_useful, redundant_hops(hops))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -123,14 +123,14 @@ class SystemRuns:
         ranked, methods, by_hop = [], Counter[Method](), list[HopFigures]()
         for number, question in enumerate(asked):
             on_progress(number, len(asked))
-            hops = matched.by_question[question.id]
-            texts = [text for hop in hops for text in hop.texts]
+            retrieved = matched.by_question[question.id]
+            texts = [text for hop in retrieved for text in hop.texts]
             aligned = [locator.locate(text) for text in texts]
             methods.update(item.method for item in aligned)
             ranked.append(judged_texts(question, texts, aligned, max(cutoffs)))
-            if len(hops) > 1 and ranked[-1].judged.ideal:
-                by_hop.append(_hop_figures(ranked[-1], [len(hop.texts) for hop in hops]))
-        judged = [item.judged for item in ranked]
+            if len(retrieved) > 1 and ranked[-1].judged.ideal:
+                by_hop.append(_hop_figures(ranked[-1], [len(hop.texts) for hop in retrieved]))
+        judged, hops = [item.judged for item in ranked], HopSummary.of(by_hop)
         spans = {
             name: _span(place, item.texts[name]) for item in ranked for name, place in item.ranked()
         }
@@ -152,14 +152,16 @@ class SystemRuns:
             environment=code_and_machine() | ({EDITS: edits} if edits else {}),
             seconds=spent + time.perf_counter() - started,
             created=datetime.now(UTC),
-            system=replace(source, located=dict(methods.items())),
+            system=replace(
+                source, located=dict(methods.items()), hops=asdict(hops) if hops else {}
+            ),
         )
         keep = partial(_store_texts, ranked=ranked)
         return SystemEvaluation(
             store_run(self._services.database, run, question_set, results, keep),
             tuple(item.id for item in questions if item.id not in matched.by_question),
             tuple(item.question for item in matched.unmatched),
-            HopSummary.of(by_hop),
+            hops,
         )
 
 
@@ -245,6 +247,9 @@ class Locator:
 
     def places(self, returned: ReturnedText) -> list[AlignedText]:
         """Return the equally good places of a result; see ``Aligner.places``."""
+        if (place := returned.place) is not None:
+            is_there = place.end <= self._lengths.get(place.document_id, -1)
+            return [place] if is_there else []
         if not returned.text.strip():
             place = self._by_id(returned.id or returned.title)
             return [place] if place.document_id else []
@@ -253,6 +258,10 @@ class Locator:
         if key not in self._aligned:
             self._aligned[key] = self._aligner.places(returned.text, returned.title, names)
         return self._aligned[key]
+
+    def forget(self) -> None:
+        """Keep no text of a result that was located."""
+        self._aligned.clear()
 
     def _by_id(self, name: str) -> AlignedText:
         if document_id := self._ids.get(name):

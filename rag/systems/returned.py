@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rag.systems.alignment import AlignedText
+
 
 @dataclass(frozen=True, slots=True)
 class ReturnedText:
     """One result of a system; ``text`` is "" where the system sent none.
 
     ``score`` is the system's own, on its own scale. ``id`` is its id, which is not one of ours.
+    ``place`` is where the text was located when it was received, if it isn't stored.
     """
 
     text: str
@@ -19,6 +22,7 @@ class ReturnedText:
     id: str = ""
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    place: AlignedText | None = None
 
 
 @dataclass(frozen=True, slots=True)

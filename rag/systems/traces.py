@@ -6,58 +6,118 @@ of OpenTelemetry for generative AI, https://github.com/open-telemetry/semantic-c
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from rag.errors import InvalidFile, InvalidInput
+from rag.input_rules import storable
 from rag.systems.formats import shapes
 from rag.systems.formats.tables import Row
 from rag.systems.returned import Returned
 
 _DOCUMENT = re.compile(r"retrieval\.documents\.(\d{1,4})\.(document\.[a-z_.]{1,100})")
+_TRACE, _SPAN = re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{16}")
+_LATEST = (1 << 63) - 1
 _DEEPEST = 16  # values within values
 _LONGEST_SERVICE = 200
 _HINT = "Send the JSON or protobuf of an OTLP trace export request."
 
 
+RETRIEVALS: Mapping[str, str] = MappingProxyType(
+    {"openinference.span.kind": "RETRIEVER", "gen_ai.operation.name": "retrieval"}
+)
+"""The attributes that mark a span as a retrieval."""
+REQUEST = "input.value"
+"""The attribute of a span without a parent that has the question of its trace."""
+
+TraceFilter = Callable[[str], bool]
+"""Whether the spans of a trace are read, by its id."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReceivedSpan:
-    """A retrieval of a service. ``started`` counts nanoseconds since 1970; 0 where not stated."""
+    """A retrieval of a service, or the request above it, which retrieves nothing itself.
+
+    ``started`` counts nanoseconds since 1970; 0 where not stated.
+    """
 
     service: str
+    id: str
     started: int
     retrieval: Returned
+    retrieves: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedSpans:
-    """The retrievals of a request, and the number of its spans that have no question or texts."""
+    """The retrievals of a request, and the number of its spans that have no question or texts.
+
+    ``left_out`` counts those beyond the number that was to be read.
+    """
 
     spans: tuple[ReceivedSpan, ...]
     rejected: int
+    left_out: int = 0
 
 
-def received_spans(request: Mapping[str, Any], most: int = 10_000) -> ReceivedSpans:
+def trace_filter(share: float) -> TraceFilter:
+    """Return a filter that passes a share of all traces, the same ones each time.
+
+    The id is hashed: exporters sample by the id itself, and their traces would all pass or none.
+    """
+    bound = int(share * (1 << 64))
+
+    def passes(trace: str) -> bool:
+        digest = hashlib.sha256(trace.lower().encode("utf-8", "replace")).digest()
+        return int.from_bytes(digest[:8]) < bound
+
+    return passes
+
+
+def received_spans(
+    request: Mapping[str, Any], most: int = 10_000, passes: TraceFilter = lambda _trace: True
+) -> ReceivedSpans:
     """Read the retrievals among the spans of an OTLP export request, in the form of its JSON.
 
-    Spans of other kinds are ignored; so are those after the first ``most``. Raises InvalidInput for
-    another shape.
+    Spans of other kinds and of traces that don't pass are ignored. Raises InvalidInput for another
+    shape.
     """
-    spans, rejected = list[ReceivedSpan](), 0
-    for number, (service, span) in enumerate(_spans(request)):
-        if number >= most:
-            break
-        attributes = _attributes(span.get("attributes"))
+    spans, rejected, left_out = list[ReceivedSpan](), 0, 0
+    for service, span in _spans(request):
+        if not passes(str(span.get("traceId", ""))):
+            continue
         try:
-            retrieval = _retrieval(span, attributes)
+            received = _received(service, span)
         except InvalidFile:
             rejected += 1
             continue
-        if retrieval is not None:
-            spans.append(ReceivedSpan(service, _nanoseconds(span), retrieval))
-    return ReceivedSpans(tuple(spans), rejected)
+        if received is not None and len(spans) < most:
+            spans.append(received)
+        else:
+            left_out += received is not None
+    return ReceivedSpans(tuple(spans), rejected, left_out)
+
+
+def _received(service: str, span: Mapping[str, Any]) -> ReceivedSpan | None:
+    """Read a retrieval, or the request at the top of a trace. Raises InvalidFile."""
+    attributes = _attributes(span.get("attributes"))
+    retrieval = _retrieval(span, attributes)
+    retrieves = retrieval is not None
+    if retrieval is None and not span.get("parentSpanId") and attributes.get(REQUEST):
+        try:
+            retrieval = _retrieved(span, attributes, attributes[REQUEST], None)
+        except InvalidFile:  # what starts a trace may be anything
+            return None
+    if retrieval is None:
+        return None
+    name = str(span.get("spanId", "")).lower()
+    if not (_TRACE.fullmatch(retrieval.trace) and _SPAN.fullmatch(name)):
+        raise InvalidFile("A span has no valid ids.", _HINT)
+    return ReceivedSpan(service, name, _nanoseconds(span), retrieval, retrieves)
 
 
 def _spans(request: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -67,7 +127,8 @@ def _spans(request: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
         attributes = _attributes(
             described.get("attributes") if isinstance(described, Mapping) else None
         )
-        service = str(attributes.get("service.name") or "unknown_service")[:_LONGEST_SERVICE]
+        name = storable(str(attributes.get("service.name") or "")[:_LONGEST_SERVICE]).strip()
+        service = name or "unknown_service"
         for scope in _objects(resource, "scopeSpans"):
             for span in _objects(scope, "spans"):
                 yield service, span
@@ -120,12 +181,18 @@ def _retrieval(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Return
         documents = attributes.get("gen_ai.retrieval.documents")
     else:
         return None
+    return _retrieved(span, attributes, question, documents)
+
+
+def _retrieved(
+    span: Mapping[str, Any], attributes: Mapping[str, Any], question: Any, documents: Any
+) -> Returned:
     user = attributes.get("user.id")
     return shapes.retrieval(
         Row("A span", {}),
         question,
         documents,
-        trace=str(span.get("traceId", ""))[:64],
+        trace=str(span.get("traceId", ""))[:64].lower(),
         user=user[:_LONGEST_SERVICE] if isinstance(user, str) else "",
     )
 
@@ -142,4 +209,4 @@ def _flattened(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _nanoseconds(span: Mapping[str, Any]) -> int:
     """Return when a span began; JSON writes 64 bits as text."""
     text = str(span.get("startTimeUnixNano", ""))
-    return int(text) if text.isdecimal() and len(text) <= 19 else 0
+    return min(int(text), _LATEST) if text.isdecimal() and len(text) <= 19 else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import threading
 import time
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from rag.errors import InvalidInput
+from rag.systems.traces import REQUEST, RETRIEVALS, TraceFilter
 from rag.telemetry import Span
 from rag.tracing import names
 from rag.tracing.attributes import STEPS, Content, of_event, of_span, of_step
@@ -129,18 +129,56 @@ def _problem(span: Span) -> str:
     return status if status.startswith("5") else ""
 
 
-def request_of_protobuf(body: bytes) -> dict[str, Any]:
-    """Read the protobuf of an export request in the form of its JSON. Raises InvalidInput."""
+def request_of_protobuf(body: bytes, passes: TraceFilter) -> dict[str, Any]:
+    """Read the protobuf of an export request in the form of its JSON.
+
+    It has the spans that can be retrievals or requests, of traces that pass: plain data of all
+    spans would take longer than all else. Raises InvalidInput.
+    """
     try:
         message = trace_service_pb2.ExportTraceServiceRequest.FromString(body)
     except DecodeError as error:
         raise InvalidInput(
             "The body is not protobuf.", "Send an OTLP trace export request."
         ) from error
-    request: dict[str, Any] = MessageToDict(message)
-    for resource in request.get("resourceSpans", ()):
-        for scope in resource.get("scopeSpans", ()):
-            for span in scope.get("spans", ()):
-                # JSON of OTLP writes ids in hexadecimal, other than that of protobuf.
-                span["traceId"] = base64.b64decode(span.get("traceId", "")).hex()
-    return request
+    resources = []
+    for resource in message.resource_spans:
+        spans = [
+            _plain(span)
+            for scope in resource.scope_spans
+            for span in scope.spans
+            if _is_wanted(span) and passes(span.trace_id.hex())
+        ]
+        described = MessageToDict(resource.resource)
+        resources.append({"resource": described, "scopeSpans": [{"spans": spans}]})
+    return {"resourceSpans": resources}
+
+
+def _is_wanted(span: Any) -> bool:
+    return any(
+        RETRIEVALS.get(attribute.key) == attribute.value.string_value
+        if attribute.key in RETRIEVALS
+        else attribute.key == REQUEST and not span.parent_span_id
+        for attribute in span.attributes
+    )
+
+
+def _plain(span: Any) -> dict[str, Any]:
+    """A span as JSON of OTLP, which writes ids in hexadecimal, other than that of protobuf."""
+    return {
+        "traceId": span.trace_id.hex(),
+        "spanId": span.span_id.hex(),
+        "parentSpanId": span.parent_span_id.hex(),
+        "startTimeUnixNano": str(span.start_time_unix_nano),
+        "attributes": [MessageToDict(attribute) for attribute in span.attributes],
+    }
+
+
+def response_in_protobuf(rejected: int, message: str) -> bytes:
+    """The protobuf of an export response."""
+    partial = trace_service_pb2.ExportTracePartialSuccess(
+        rejected_spans=rejected, error_message=message
+    )
+    response = trace_service_pb2.ExportTraceServiceResponse(partial_success=partial)
+    content: bytes = response.SerializeToString()
+    return content if rejected or message else b""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
 from rag.errors import InvalidInput
 from rag.evaluation.formats.fields import json_value
+from rag.systems.traces import TraceFilter
 
 PROTOBUF = "application/x-protobuf"
 _HINT = "Send an OTLP trace export request, as JSON or protobuf."
@@ -19,7 +21,7 @@ def reads_protobuf() -> bool:
     return importlib.util.find_spec("opentelemetry.proto") is not None
 
 
-def unpacked(body: bytes, most: int) -> bytes:
+def unpacked_body(body: bytes, most: int) -> bytes:
     """Unpack a body compressed by gzip. Raises InvalidInput beyond ``most`` bytes."""
     stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:
@@ -31,12 +33,24 @@ def unpacked(body: bytes, most: int) -> bytes:
     return content
 
 
-def request_of(body: bytes, media_type: str) -> Mapping[str, Any]:
-    """Read an export request in the form of its JSON. Raises InvalidInput."""
+def export_request(
+    body: bytes, media_type: str, passes: TraceFilter = lambda _trace: True
+) -> Mapping[str, Any]:
+    """Read an export request in the form of its JSON.
+
+    Of protobuf, spans of traces that don't pass are left out. Raises InvalidInput, also where the
+    package that reads protobuf isn't installed.
+    """
     if media_type == PROTOBUF:
+        if not reads_protobuf():
+            raise InvalidInput(
+                "This server reads OTLP as JSON only.",
+                "Set OTEL_EXPORTER_OTLP_PROTOCOL=http/json, or run: "
+                "pip install -r requirements-otel.txt.",
+            )
         from rag.tracing.export import request_of_protobuf
 
-        return request_of_protobuf(body)
+        return request_of_protobuf(body, passes)
     try:
         request = json_value(body)
     except (ValueError, UnicodeDecodeError) as error:
@@ -44,3 +58,17 @@ def request_of(body: bytes, media_type: str) -> Mapping[str, Any]:
     if not isinstance(request, dict):
         raise InvalidInput("The body is not a JSON object.", _HINT)
     return request
+
+
+def export_response(media_type: str, rejected: int, message: str) -> bytes:
+    """The body of an export response, in the encoding of its request.
+
+    ``rejected`` counts the spans that aren't stored, and ``message`` says why; 0 and "" for a
+    request without any.
+    """
+    if media_type == PROTOBUF:
+        from rag.tracing.export import response_in_protobuf
+
+        return response_in_protobuf(rejected, message)
+    partial = {"rejectedSpans": str(rejected), "errorMessage": message}
+    return json.dumps({"partialSuccess": partial} if rejected or message else {}).encode()

@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from rag.errors import InvalidInput
 from rag.systems.returned import Returned, ReturnedText
 from rag.systems.traces import ReceivedSpan, received_spans
-from rag.tracing.received import PROTOBUF, request_of, unpacked
+from rag.tracing.received import PROTOBUF, export_request, unpacked_body
 
 PREFIX = f"{SpanAttributes.RETRIEVAL_DOCUMENTS}"
 OPENINFERENCE: Mapping[str, Any] = {
@@ -35,6 +35,7 @@ GENAI: Mapping[str, Any] = {
     "gen_ai.retrieval.documents": '[{"id": "d1", "score": 0.5, "content": "first"}]',
 }
 TRACE = "0123456789abcdef0123456789abcdef"
+SPAN = "0123456789abcdef"
 
 
 def value(plain: Any) -> dict[str, Any]:
@@ -47,6 +48,8 @@ def request(*spans: Mapping[str, Any]) -> dict[str, Any]:
     rows = [
         {
             "traceId": TRACE,
+            "spanId": SPAN,
+            "parentSpanId": SPAN,
             "startTimeUnixNano": "1700000000000000007",
             "attributes": [{"key": key, "value": value(plain)} for key, plain in span.items()],
         }
@@ -64,7 +67,7 @@ def test_a_span_of_openinference_has_its_documents_in_order() -> None:
         ReturnedText("third"),
     )
     retrieval = Returned("Why?", texts, user="ann", trace=TRACE)
-    assert span == ReceivedSpan("shop", 1_700_000_000_000_000_007, retrieval)
+    assert span == ReceivedSpan("shop", SPAN, 1_700_000_000_000_000_007, retrieval)
 
 
 def test_a_span_of_genai_may_state_documents_as_text_or_as_a_structure() -> None:
@@ -88,20 +91,21 @@ def test_a_span_of_genai_may_state_documents_as_text_or_as_a_structure() -> None
 def test_other_spans_are_ignored_and_those_without_a_question_counted() -> None:
     llm = {SpanAttributes.OPENINFERENCE_SPAN_KIND: "LLM", SpanAttributes.INPUT_VALUE: "Why?"}
     mute = {SpanAttributes.OPENINFERENCE_SPAN_KIND: "RETRIEVER"}
-    received = received_spans(request(llm, mute, OPENINFERENCE, GENAI), most=3)
-    assert (len(received.spans), received.rejected) == (1, 1)
+    received = received_spans(request(llm, mute, OPENINFERENCE, GENAI), most=1)
+    assert (len(received.spans), received.rejected, received.left_out) == (1, 1, 1)
 
 
 def test_protobuf_and_json_are_read_alike() -> None:
     sent = request(OPENINFERENCE, GENAI)
     encoded = json.loads(json.dumps(sent))
     for span in encoded["resourceSpans"][0]["scopeSpans"][0]["spans"]:
-        del span["traceId"]
+        del span["traceId"], span["spanId"], span["parentSpanId"]
     message = ParseDict(encoded, ExportTraceServiceRequest())
     for span in message.resource_spans[0].scope_spans[0].spans:
         span.trace_id = bytes.fromhex(TRACE)
-    from_json = received_spans(request_of(json.dumps(sent).encode(), "application/json"))
-    from_protobuf = received_spans(request_of(message.SerializeToString(), PROTOBUF))
+        span.span_id = span.parent_span_id = bytes.fromhex(SPAN)
+    from_json = received_spans(export_request(json.dumps(sent).encode(), "application/json"))
+    from_protobuf = received_spans(export_request(message.SerializeToString(), PROTOBUF))
     assert from_protobuf == from_json
     assert len(from_json.spans) == 2
 
@@ -118,7 +122,7 @@ def test_protobuf_and_json_are_read_alike() -> None:
 )
 def test_bad_bodies_have_an_error_with_a_hint(body: bytes, media_type: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message) as raised:
-        request_of(body, media_type)
+        export_request(body, media_type)
     assert raised.value.hint
 
 
@@ -148,8 +152,8 @@ def test_attributes_of_odd_shapes_are_left_out() -> None:
 
 
 def test_a_bomb_of_gzip_is_refused() -> None:
-    assert unpacked(gzip.compress(b"{}"), 10) == b"{}"
+    assert unpacked_body(gzip.compress(b"{}"), 10) == b"{}"
     with pytest.raises(InvalidInput, match="unpacks to more than 1,000 bytes"):
-        unpacked(gzip.compress(bytes(1_000_000)), 1000)
+        unpacked_body(gzip.compress(bytes(1_000_000)), 1000)
     with pytest.raises(InvalidInput, match="not gzip"):
-        unpacked(b"{}", 10)
+        unpacked_body(b"{}", 10)

@@ -10,6 +10,7 @@ from rag.cli.evaluating import (
     diagnosing,
     exporting,
     leaking,
+    live_traffic,
     measuring,
     migrating,
     sharing,
@@ -42,6 +43,9 @@ def measuring_verbs(verb: Verb) -> None:
         "--callable", metavar="MODULE:NAME", help="measure a retriever in Python instead"
     )
     added.add_argument("--system", metavar="NAME", help="measure a stored system instead")
+    added.add_argument(
+        "--traffic", metavar="NAME", help="measure what a system sent as traces instead"
+    )
     added = verb(measuring.judge, "kb", "set_name")
     added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a chat model")
     added.add_argument("--run", help="a run; the newest of the set if left out")
@@ -125,7 +129,7 @@ def comparing_verbs(verb: Verb) -> None:
 
 
 def system_verbs(verb: Verb) -> None:
-    """The verb for systems under test."""
+    """The verbs for systems under test, and for what they send."""
     added = verb(stored_systems.systems, "kb")
     actions = ("list", "add", "test", "remove")
     added.add_argument("action", nargs="?", choices=actions, default="list")
@@ -139,6 +143,11 @@ def system_verbs(verb: Verb) -> None:
     added.add_argument("--most", type=int, default=10, help="results to ask for (default 10)")
     added.add_argument("--definition", metavar="FILE", help="JSON: the request of any other form")
     added.add_argument("--question", metavar="TEXT", help="asks it, and shows the located results")
+    added = verb(live_traffic.traffic, "kb")
+    actions = ("list", "questions", "collect", "remove")
+    added.add_argument("action", nargs="?", choices=actions, default="list")
+    added.add_argument("name", nargs="?", help="the name of a system")
+    added.add_argument("--set", dest="set_name", metavar="SET", help="the set to collect into")
 
     added = verb(leaking.leaks, "kb", recipe=True)
     added.add_argument(
