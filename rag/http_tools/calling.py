@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlsplit
 
 from rag.errors import (
@@ -22,6 +23,8 @@ from rag.network.requests import TooLarge, body_of, checked_client, checked_url
 
 if TYPE_CHECKING:
     import httpx
+
+Answer = TypeVar("Answer")
 
 MOST_BYTES = 5_000_000
 _REDIRECTS = 3
@@ -39,10 +42,13 @@ class ToolOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class Exchange:
+    """A request; ``headers`` go to the first server only."""
+
     method: str
     url: str
     content: bytes | None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def call(
@@ -63,14 +69,14 @@ def answer_of(
     tool: HttpTool, question: str, variables: Mapping[str, str], *, allow_private: bool
 ) -> bytes:
     """The body of the answer. Raises what ``call`` raises, except for the contents of the body."""
-    secrets = _headers(tool, variables)
-    request = _Request(tool.method, url_for(tool, question), body_for(tool, question))
+    secrets = secret_headers(tool, variables)
+    request = Exchange(tool.method, url_for(tool, question), body_for(tool, question))
     plain = {"User-Agent": _AGENT, "Accept": "application/json"}
     deadline = time.monotonic() + tool.seconds
     with checked_client(
         plain, allow_private=allow_private, deadline=deadline, timeout=tool.seconds
     ) as client:
-        return _answer(client, tool, request, secrets)
+        return exchange(client, tool, request, secrets, partial(_received, tool))
 
 
 def url_for(tool: HttpTool, question: str) -> str:
@@ -104,7 +110,8 @@ def _filled(content: Any, question: str) -> Any:
     return content.replace(QUESTION, question) if isinstance(content, str) else content
 
 
-def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
+def secret_headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of a tool with their values. Raises ProviderRejected for unset ones."""
     headers = {}
     for name, value in tool.headers.items():
         match = SECRET.fullmatch(value)
@@ -127,17 +134,24 @@ def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
     return headers
 
 
-def _answer(
-    client: httpx.Client, tool: HttpTool, request: _Request, secrets: Mapping[str, str]
-) -> bytes:
-    """The body of the last answer; what is secret goes to the first server only."""
+def exchange(
+    client: httpx.Client,
+    tool: HttpTool,
+    request: Exchange,
+    secrets: Mapping[str, str],
+    read: Callable[[httpx.Response], Answer],
+) -> Answer:
+    """Send a request, follow its redirects, and read the last response.
+
+    What is secret goes to the first server only. Raises what ``call`` and ``read`` raise.
+    """
     import httpx
 
     first = httpx.URL(request.url)
     for _ in range(_REDIRECTS + 1):
         target = httpx.URL(request.url)
         same = (target.scheme, target.host, target.port) == (first.scheme, first.host, first.port)
-        headers = dict(secrets) if same else {}
+        headers = {**secrets, **request.headers} if same else {}
         if request.content is not None:
             headers["Content-Type"] = "application/json"
         with (
@@ -147,23 +161,27 @@ def _answer(
             ) as response,
         ):
             if not response.has_redirect_location:
-                return _received(tool, response)
+                return read(response)
             request = _redirected(request, response)
     raise ProviderMisbehaved(
         f"The {tool.label} redirects more than {_REDIRECTS} times.", "Check its address."
     )
 
 
-def _redirected(request: _Request, response: httpx.Response) -> _Request:
+def _redirected(request: Exchange, response: httpx.Response) -> Exchange:
     url = checked_url(str(response.url.join(response.headers["location"])))
     if response.status_code in _REPEATED:
-        return _Request(request.method, url, request.content)
-    return _Request("GET", url, None)
+        return replace(request, url=url)
+    return Exchange("GET", url, None)
 
 
 def _received(tool: HttpTool, response: httpx.Response) -> bytes:
-    import httpx
+    checked_status(tool, response)
+    return read_within(tool, response, MOST_BYTES, ("text/plain",))
 
+
+def checked_status(tool: HttpTool, response: httpx.Response) -> None:
+    """Raises ProviderUnavailable or ProviderRejected for a status other than success."""
     status = response.status_code
     if not response.is_success:
         message = f"The {tool.label} answers {status} {response.reason_phrase[:80]}".rstrip() + "."
@@ -171,13 +189,21 @@ def _received(tool: HttpTool, response: httpx.Response) -> bytes:
             wait = _seconds(response.headers.get("retry-after", ""))
             raise ProviderUnavailable(message, "Try again later.", wait)
         raise ProviderRejected(message, "Check its address, its headers and its body.")
+
+
+def read_within(
+    tool: HttpTool, response: httpx.Response, most: int, media_types: Collection[str]
+) -> bytes:
+    """The body of a response with JSON, or of one of these types. Raises ProviderMisbehaved."""
+    import httpx
+
     kind_of = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind_of and not (kind_of.endswith(("/json", "+json")) or kind_of == "text/plain"):
+    if kind_of and not (kind_of.endswith(("/json", "+json")) or kind_of in media_types):
         raise ProviderMisbehaved(
             f"The {tool.label} returned {kind_of[:80]} instead of JSON.", "Check its address."
         )
     try:
-        return body_of(response, MOST_BYTES)
+        return body_of(response, most)
     except TooLarge as error:
         raise ProviderMisbehaved(
             f"The response of the {tool.label} is larger than {MOST_BYTES / 1e6:.0f} MB.",

@@ -87,14 +87,14 @@ def body_of(response: httpx.Response, max_bytes: int) -> bytes:
     if _declared_length(response) > max_bytes:
         raise TooLarge
     data = bytearray()
-    for block in _unpacked(response):
+    for block in unpacked_blocks(response):
         data += block
         if len(data) > max_bytes:
             raise TooLarge
     return bytes(data)
 
 
-def _unpacked(response: httpx.Response) -> Iterator[bytes]:
+def unpacked_blocks(response: httpx.Response) -> Iterator[bytes]:
     """The body in small blocks: httpx itself unpacks any number of layers, each block at once."""
     import httpx
 

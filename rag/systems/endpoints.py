@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 from urllib.parse import quote, urlsplit
 
 from pydantic import Field
@@ -26,7 +26,8 @@ class HttpSystem(HttpTool):
     """A system that answers a question over HTTP. Defined like a tool.
 
     In contrast to a tool, its results are measured: they keep their rank where they repeat or have
-    no text, and their texts aren't shortened. ``id`` is the JMESPath of a result's id.
+    no text, and their texts aren't shortened. ``id`` is the JMESPath of a result's id. With the
+    protocol "mcp", ``body`` has the arguments of the tool search, whose result the paths are of.
 
     ``url``, ``body`` and ``headers`` may name fields of the user who asks: ``{user}`` and
     ``{user.FIELD}``. ``user`` has those of the user that evaluations ask as.
@@ -38,6 +39,7 @@ class HttpSystem(HttpTool):
         re.compile(rf"(?:(?:Bearer|Token|Basic|ApiKey) )?{PLACEHOLDER.pattern}"),
     )
 
+    protocol: Literal["http", "mcp"] = "http"
     form: str = Field("", max_length=40, description="the product whose form it has")
     id: Path = ""
     most: int = Field(100, ge=1, le=MOST_TEXTS, description="results of a question that are read")
@@ -89,11 +91,15 @@ def ask(
 
 def _results(system: HttpSystem, data: bytes) -> list[ReturnedText]:
     try:
-        answer = json.loads(data)
+        return results_of_answer(system, json.loads(data))
     except (ValueError, RecursionError) as error:
         raise ProviderMisbehaved(
             f"The {system.label} did not answer with JSON.", "Check its address."
         ) from error
+
+
+def results_of_answer(system: HttpSystem, answer: Any) -> list[ReturnedText]:
+    """Read the results at the paths of a system. Raises ProviderMisbehaved without a list."""
     items = compiled(system.results or "@")(answer)
     if not isinstance(items, list):
         fields = ""
@@ -203,12 +209,19 @@ def _touchstone(address: str, collection: str, depth: int) -> dict[str, Any]:
     }
 
 
+def _mcp(address: str, collection: str, depth: int) -> dict[str, Any]:
+    arguments = {"query": "{question}"} | ({"knowledge_base": collection} if collection else {})
+    paths = {"results": "results", "text": "text", "id": "id", "title": "title", "link": "url"}
+    return {"url": address, "protocol": "mcp", "body": arguments, "score": "score", **paths}
+
+
 SYSTEM_FORMS: Mapping[str, _Form] = {
     "dify-external": _dify_external,
     "dify-dataset": _dify_dataset,
     "openai": _openai,
     "ragflow": _ragflow,
     "touchstone": _touchstone,
+    "mcp": _mcp,
 }
 """Requests and answers of known products: from address, collection and depth to fields.
 

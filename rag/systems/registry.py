@@ -19,6 +19,7 @@ from rag.storage.quality import systems
 from rag.storage.quality.systems import SystemRow
 from rag.systems.alignment import Method
 from rag.systems.endpoints import HttpSystem, ask
+from rag.systems.mcp_endpoints import ask_mcp
 from rag.systems.measuring import Locator
 from rag.systems.returned import Returned
 
@@ -181,9 +182,13 @@ class Systems:
 def ask_once(services: Services, system: HttpSystem, question: str) -> Returned:
     """Ask a system one question. Raises BlockedAddress, ProviderError."""
     settings = services.settings
-    return ask(system, question, settings.tool_variables, allow_private=settings.allow_private_urls)
+    call = ask_mcp if system.protocol == "mcp" else ask
+    return call(
+        system, question, settings.tool_variables, allow_private=settings.allow_private_urls
+    )
 
 
 def definition_hash(definition: Mapping[str, object]) -> str:
-    """The SHA-256 of a definition."""
+    """The SHA-256 of a definition; those before there was a choice of protocol keep theirs."""
+    definition = {k: v for k, v in definition.items() if (k, v) != ("protocol", "http")}
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()

@@ -100,7 +100,7 @@ def test_each_form_sends_its_request_and_reads_the_same_results(form: str) -> No
 def test_an_unknown_form_names_the_known_ones() -> None:
     with pytest.raises(InvalidInput) as caught:
         system_of("difi", "rival", "https://x.example", "kb")
-    assert caught.value.hint == "Use dify-external, dify-dataset, openai, ragflow, touchstone."
+    assert caught.value.hint == "Use dify-external, dify-dataset, openai, ragflow, touchstone, mcp."
 
 
 def asked(reply: Reply, **fields: Any) -> tuple[ReturnedText, ...]:

@@ -38,6 +38,7 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "memory": {"size": 2000},
     "multilingual": {"collections": ("scifact",), "texts": 2, "rounds": 1},
     "metrics": {"libraries": ("ours", "pytrec_eval"), "rounds": 1, "starts": 1},
+    "own_parity": {"forms": ("mcp",), "most": 2},
     "promises": {"draws": 2, "halves": 2, "collections": ("scifact",)},
     "recognition": {"pages": 1, "least_words": 10},
     "recutting": {"documents": 2, "paragraphs": 2},

@@ -34,6 +34,7 @@ _TITLES = {
     "dify-dataset": "Dify, dataset",
     "openai": "OpenAI vector store",
     "ragflow": "RAGFlow",
+    "mcp": "MCP server",
     "": "Other",
 }
 _PATHS = {

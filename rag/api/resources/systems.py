@@ -66,7 +66,9 @@ class NewSystem(Body):
 
     name: str = Field(max_length=40)
     form: str = Field(
-        "", max_length=40, description="dify-external, dify-dataset, openai, ragflow, touchstone"
+        "",
+        max_length=40,
+        description="dify-external, dify-dataset, openai, ragflow, touchstone, mcp",
     )
     address: str = Field("", max_length=2000, description="where the product runs")
     collection: str = Field("", max_length=200, description="its knowledge base or store, by id")

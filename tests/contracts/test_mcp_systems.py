@@ -1,0 +1,237 @@
+"""MCP servers as systems under test: their forms of answers, and servers that misbehave."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import SCOPES
+from rag.errors import (
+    BlockedAddress,
+    ProviderError,
+    ProviderMisbehaved,
+    ProviderRejected,
+    ProviderUnavailable,
+)
+from rag.systems import mcp_endpoints
+from rag.systems.endpoints import HttpSystem, system_of
+from rag.systems.mcp_endpoints import ask_mcp
+from rag.systems.returned import ReturnedText
+from tests.api import served
+from tests.workspaces import QUICK, add, workspace_at
+
+TEXTS = {
+    "leave.md": "Unused leave may be carried over until 31 March.",
+    "travel.md": "Trains are booked in second class. Leave the hotel by noon.",
+    "sick.md": "Report sick leave on the first day, before noon.",
+}
+INITIALIZED = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x"}}
+
+
+def structured(value: Any) -> dict[str, Any]:
+    return {"content": [], "structuredContent": value}
+
+
+def in_text(value: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": json.dumps(value)}]}
+
+
+def as_json(message: Mapping[str, Any]) -> tuple[str, bytes]:
+    return "application/json", json.dumps(message).encode()
+
+
+def as_events(message: Mapping[str, Any]) -> tuple[str, bytes]:
+    """The response among other events of a stream."""
+    progress = json.dumps({"jsonrpc": "2.0", "method": "notifications/progress"})
+    return (
+        "text/event-stream; charset=utf-8",
+        f": hello\r\nevent: message\r\ndata: {progress}\r\n\r\n"
+        f"data: {json.dumps(message)}\n\n".encode(),
+    )
+
+
+@dataclass
+class Server:
+    """The results of tools by name, or functions of their arguments; and what was sent."""
+
+    tools: dict[str, Any]
+    write: Callable[[Mapping[str, Any]], tuple[str, bytes]] = as_json
+    url: str = ""
+    calls: list[tuple[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+
+    def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        method, head = message["method"], {"jsonrpc": "2.0", "id": message["id"]}
+        if method == "initialize":
+            return head | {"result": self.tools.get("initialize", INITIALIZED)}
+        name, arguments = message["params"]["name"], message["params"]["arguments"]
+        self.calls.append((name, arguments))
+        result = self.tools.get(name)
+        if result is None:
+            return head | {"error": {"code": -32602, "message": f"Unknown tool: {name}"}}
+        return head | {"result": result(arguments) if callable(result) else result}
+
+
+@contextmanager
+def running(tools: Mapping[str, Any], write: Any = as_json) -> Iterator[Server]:
+    server = Server(dict(tools), write)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.headers.append({name.lower(): value for name, value in self.headers.items()})
+            if "id" not in message:
+                self.send_response(202)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            kind, body = server.write(server.answer(message))
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Mcp-Session-Id", "s-1")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
+        server.url = f"http://127.0.0.1:{http.server_address[1]}/mcp"
+        yield server
+        http.shutdown()
+
+
+def asked(server: Server, **fields: Any) -> tuple[ReturnedText, ...]:
+    system = system_of("mcp", "rival", server.url, "", 5)
+    system = HttpSystem.parse({**system.model_dump(), **fields})
+    return ask_mcp(system, "How long?", {}, allow_private=True).texts
+
+
+def fetched(arguments: Mapping[str, str]) -> dict[str, Any]:
+    return structured({"id": arguments["id"], "text": f"Text of {arguments['id']}."})
+
+
+@pytest.mark.parametrize("write", [as_json, as_events])
+@pytest.mark.parametrize("shape", [structured, in_text])
+def test_a_text_is_fetched_where_the_search_has_none(write: Any, shape: Any) -> None:
+    hits = [{"id": "a", "title": "A"}, {"id": "b", "title": "B", "text": "Here."}, {"title": "C"}]
+    with running({"search": shape({"results": hits}), "fetch": fetched}, write) as server:
+        texts = asked(server)
+    assert texts == (
+        ReturnedText("Text of a.", id="a", title="A"),
+        ReturnedText("Here.", id="b", title="B"),
+        ReturnedText("", title="C"),
+    )
+    assert server.calls == [("search", {"query": "How long?"}), ("fetch", {"id": "a"})]
+    assert [headers.get("mcp-session-id") for headers in server.headers] == [None, *["s-1"] * 3]
+    assert server.headers[-1]["mcp-protocol-version"] == "2025-06-18"
+
+
+@pytest.mark.parametrize(
+    ("tools", "kind", "message"),
+    [
+        ({"initialize": {}}, ProviderMisbehaved, "names no protocol version"),
+        ({}, ProviderRejected, "answers tools/call with an error: Unknown tool: search"),
+        (
+            {"search": {"isError": True, "content": [{"type": "text", "text": "No such base."}]}},
+            ProviderRejected,
+            "The tool search of the system rival answers with an error: No such base.",
+        ),
+        ({"search": {"content": [{"text": "{oops"}]}}, ProviderMisbehaved, "not answer with JSON"),
+        ({"search": {"content": 7}}, ProviderMisbehaved, "did not answer with JSON"),
+        ({"search": structured({"hits": []})}, ProviderMisbehaved, "It has: hits."),
+        (
+            {"search": structured({"results": [{"id": "a"}]})},
+            ProviderRejected,
+            "Unknown tool: fetch",
+        ),
+    ],
+)
+def test_a_server_that_misbehaves_is_described(
+    tools: dict[str, Any], kind: type[ProviderError], message: str
+) -> None:
+    with running(tools) as server, pytest.raises(kind) as caught:
+        asked(server)
+    assert message in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (("application/json", b"{oops"), "did not answer with JSON"),
+        (("application/json", b"[" * 100_000), "did not answer with JSON"),
+        (("application/json", b"[]"), "did not answer initialize"),
+        (("application/json", b'{"id": 99, "result": {}}'), "did not answer initialize"),
+        (("text/event-stream", b"data: {}\n\n"), "did not answer initialize"),
+        (("text/event-stream", b"data: {oops\n\n"), "did not answer with JSON"),
+        (("text/html", b"<html>"), "returned text/html instead of JSON"),
+    ],
+)
+def test_what_is_no_response_is_described(body: tuple[str, bytes], message: str) -> None:
+    with running({}, lambda _: body) as server, pytest.raises(ProviderMisbehaved, match=message):
+        asked(server)
+
+
+@pytest.mark.parametrize("write", [as_json, as_events])
+def test_huge_answers_are_refused(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_endpoints, "MOST_BYTES", 20_000)
+    huge = structured({"results": [{"id": "a", "text": "x" * 30_000}]})
+    with running({"search": huge}, write) as server, pytest.raises(ProviderMisbehaved) as caught:
+        asked(server)
+    assert "is larger than" in caught.value.message
+    hits = [{"id": str(number)} for number in range(5)]
+    long = structured({"id": "a", "text": "x" * 6_000})
+    tools = {"search": structured({"results": hits}), "fetch": long}
+    with running(tools, write) as server, pytest.raises(ProviderMisbehaved, match="is larger"):
+        asked(server)
+    assert len(server.calls) == 5
+
+
+def test_all_calls_share_the_time_of_a_question() -> None:
+    def slow(arguments: Mapping[str, str]) -> dict[str, Any]:
+        time.sleep(0.2)
+        return fetched(arguments)
+
+    hits = [{"id": str(number)} for number in range(5)]
+    tools = {"search": structured({"results": hits}), "fetch": slow}
+    late = pytest.raises(ProviderUnavailable, match=r"did not answer within 0\.5 s")
+    with running(tools) as server, late:
+        asked(server, seconds=0.5)
+    assert len(server.calls) < 6
+
+
+def test_private_addresses_are_refused() -> None:
+    system = system_of("mcp", "rival", "http://127.0.0.1:9/mcp", "")
+    with pytest.raises(BlockedAddress):
+        ask_mcp(system, "q", {}, allow_private=False)
+
+
+def test_the_own_server_returns_the_ranking_of_the_recipe(tmp_path: Path) -> None:
+    workspace = workspace_at(tmp_path)
+    base = workspace.create("manuals", QUICK)
+    add(workspace, base, TEXTS)
+    secret, _ = workspace.access.tokens.create("audit", SCOPES)
+    variables = {"TOUCHSTONE_TOOL_OWN": secret}
+    with served(workspace) as url:
+        system = system_of("mcp", "own", f"{url}/mcp", "manuals", 10, "TOUCHSTONE_TOOL_OWN")
+        system = system.model_copy(update={"seconds": 60.0})  # the first request starts the server
+        for question in ("unused leave", "When is sick leave reported?", "trains", "noon"):
+            returned = ask_mcp(system, question, variables, allow_private=True)
+            hits = base.search(question, base.recipe()).hits
+            assert [(text.text, text.title) for text in returned.texts] == [
+                (hit.chunk.text, hit.document) for hit in hits
+            ]
+            assert hits
