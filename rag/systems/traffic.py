@@ -32,7 +32,7 @@ from rag.systems.returned import Returned, ReturnedText
 from rag.systems.traces import ReceivedSpan, ReceivedSpans
 from rag.types import ProgressCallback
 
-MOST_SPANS = 10_000
+MOST_SPANS = 5_000
 """The newest spans of a system that are looked at."""
 _MOST_RESULTS = 100  # of a retrieval
 _LONGEST_RESULT = 20_000  # characters that are stored of a result

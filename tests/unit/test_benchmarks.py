@@ -66,6 +66,7 @@ NOT_TINY: Mapping[str, str] = {
     "fix_promises": "diagnoses three whole collections",
     "examination": "reads papers, and the sample with planted changes four times",
     "full_text": "needs a PostgreSQL server",
+    "otlp": "starts a server of the dashboard and sends it spans for minutes",
     "pgvector": "needs a PostgreSQL server",
     "users": "starts servers of the dashboard, with tabs and programs for minutes",
     "workers": "needs a PostgreSQL server",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from rag.systems.traces import received_spans, trace_filter
 from rag.systems.traffic import Reception
 from tests.api import client, served
 from tests.runs import SET, handbook
+from tests.spans import request, span
 
 NOISE = "Why is there a grinding noise?"
 GRINDING = "The Hollin pump makes a grinding noise when its bearing is dry."
@@ -36,35 +37,6 @@ def opened(home: Path, **variables: str) -> tuple[Workspace, KnowledgeBase]:
     handbook(home)[0].close()
     workspace = Workspace(Settings.from_env(variables, home=home))
     return workspace, workspace.base("handbook")
-
-
-def attribute(key: str, value: str | float) -> dict[str, Any]:
-    kind = "stringValue" if isinstance(value, str) else "doubleValue"
-    return {"key": key, "value": {kind: value}}
-
-
-def span(
-    trace: int, number: int, question: str, texts: Sequence[str] | None, started: int = 1
-) -> dict[str, Any]:
-    """A retrieval below another span, or with texts None the request at the top of a trace."""
-    attributes = [attribute("input.value", question)]
-    if texts is not None:
-        attributes.append(attribute("openinference.span.kind", "RETRIEVER"))
-        for place, text in enumerate(texts):
-            name = f"retrieval.documents.{place}.document"
-            attributes += [attribute(f"{name}.content", text), attribute(f"{name}.score", 0.5)]
-    return {
-        "traceId": f"{trace:032x}",
-        "spanId": f"{number:016x}",
-        "parentSpanId": "" if texts is None else f"{trace:016x}",
-        "startTimeUnixNano": str(1_700_000_000_000_000_000 + started),
-        "attributes": attributes,
-    }
-
-
-def request(*spans: Mapping[str, Any], service: str = "shop") -> dict[str, Any]:
-    resource = {"attributes": [attribute("service.name", service)]}
-    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": list(spans)}]}]}
 
 
 def receive(base: KnowledgeBase, *spans: Mapping[str, Any]) -> Reception:
