@@ -59,7 +59,10 @@ def test_a_real_exporter_sends_traffic_that_is_measured(
     secret, _ = workspace.access.tokens.create("exporter", ["traces"])
     with served(workspace) as url:
         exporter = OTLPSpanExporter(
-            url + PATH, headers={"Authorization": f"Bearer {secret}"}, compression=compression
+            url + PATH,
+            headers={"Authorization": f"Bearer {secret}"},
+            timeout=120,  # the first request loads the API
+            compression=compression,
         )
         provider = TracerProvider(resource=Resource({"service.name": "assistant"}))
         provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -107,7 +110,8 @@ def test_the_exporter_learns_that_its_token_lacks_the_scope(home: Path) -> None:
     with tracer.start_as_current_span("retrieve") as ended:
         pass
     with served(workspace) as url:
-        exporter = OTLPSpanExporter(url + PATH, headers={"Authorization": f"Bearer {secret}"})
+        headers = {"Authorization": f"Bearer {secret}"}
+        exporter = OTLPSpanExporter(url + PATH, headers=headers, timeout=120)
         assert exporter.export([ended]) is SpanExportResult.FAILURE
         exporter.shutdown()
     assert base.traffic.list_all() == []

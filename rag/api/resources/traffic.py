@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import HTTPException, Query, Request, Response
 from pydantic import ConfigDict, Field
+from starlette.requests import ClientDisconnect
 
 from rag import (
     KnowledgeBase,
@@ -112,7 +113,10 @@ async def receive_traces(request: Request, workspace: Shared, base: Base) -> Res
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if media_type not in (_JSON, _PROTOBUF) or encoding not in ("gzip", "identity", ""):
         raise HTTPException(415, f"Send {_PROTOBUF} or {_JSON}, plain or compressed by gzip.")
-    body = await request.body()
+    try:
+        body = await request.body()
+    except ClientDisconnect as error:  # an exporter gives up after a few seconds
+        raise HTTPException(400, "The body ended early.") from error
     content = await in_thread(_received)(workspace, base, body, media_type, encoding)
     return Response(content, media_type=media_type)
 
