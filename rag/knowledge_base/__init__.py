@@ -48,13 +48,7 @@ from rag.questions.passage_labels import PassageLabels
 from rag.questions.proposals import Proposals
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
-from rag.retrieval import (
-    Part,
-    ScoreContribution,
-    merge_traces,
-    retrieve,
-    score_contributions,
-)
+from rag.retrieval import Part, ScoreContribution, merge_traces, retrieve, score_contributions
 from rag.runs.deciding.decisions import Decisions
 from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator, documents_hash
