@@ -111,6 +111,7 @@ from .explanation.attribution import Attribution as Attribution
 from .explanation.attribution import TextPart as TextPart
 from .explanation.counterfactuals import Counterfactual as Counterfactual
 from .explanation.explainer import Explainer as Explainer
+from .explanation.explainer import FeaturePart as FeaturePart
 from .explanation.explainer import Finding as Finding
 from .explanation.explainer import passage_key as passage_key
 from .explanation.locating import Located as Located
@@ -222,6 +223,8 @@ from .schemas.indexes import BuildData as BuildData
 from .schemas.indexes import MigrationData as MigrationData
 from .schemas.indexes import VectorsData as VectorsData
 from .schemas.indexes import build_data as build_data
+from .schemas.learned_fusions import LearnedFusionData as LearnedFusionData
+from .schemas.learned_fusions import LearnedOutcomeData as LearnedOutcomeData
 from .schemas.permissions import PermissionReportData as PermissionReportData
 from .schemas.question_sets import VersionData as VersionData
 from .schemas.retrieval import AnswerData as AnswerData
@@ -323,6 +326,9 @@ from .tuning.embedder_migration import MEASURED as MEASURED
 from .tuning.embedder_migration import MigrationPlan as MigrationPlan
 from .tuning.embedder_migration import steps_after as steps_after
 from .tuning.grid_search import Best as Best
+from .tuning.learning.learned import LearnedFusion as LearnedFusion
+from .tuning.learning.learned import LearnedOutcome as LearnedOutcome
+from .tuning.learning.passports import Passport as Passport
 from .tuning.pareto import CostPoint as CostPoint
 from .tuning.pareto import against_present as against_present
 from .tuning.pareto import by_time as by_time

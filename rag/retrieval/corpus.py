@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from rag.learned_fusion import FusionModel
 from rag.lexical import LexicalIndex
 from rag.protocols import ChatModel, Embedder, Reranker, VectorView
 from rag.retrieval.candidates import Calibrated
@@ -33,7 +34,7 @@ class Corpus:
     ``languages`` are those of the embedder. ``allowed`` restricts every search to these
     passages. ``queries`` caches the vectors of earlier texts. ``topic`` decides whether the
     documents cover a question; None if the recipe does not ask, or no model was trained for the
-    embedder.
+    embedder. ``fusion_model`` is the learned fusion that the recipe names.
     """
 
     embedder: Embedder
@@ -48,6 +49,7 @@ class Corpus:
     queries: QueryVectors | None = None
     topic: TopicModel | None = None
     languages: KnownLanguages = ANY_LANGUAGE
+    fusion_model: FusionModel | None = None
 
     @property
     def passages(self) -> int:

@@ -68,6 +68,15 @@ class AttributionData(Schema):
     embeddings: int
 
 
+class FeaturePartData(Schema):
+    """The part of one feature in the score of a learned fusion."""
+
+    name: str
+    definition: str
+    value: float
+    part: float
+
+
 class StandingData(Schema):
     """The standing of a passage, or the reason for its elimination."""
 
@@ -99,6 +108,7 @@ class PassageData(StandingData):
     recipe: str
     changes: list[ChangeData]
     attribution: AttributionData | None
+    learned: list[FeaturePartData]
 
 
 class FindingData(StandingData):
@@ -167,6 +177,7 @@ def passage_data(
         **dict(StandingData.of(standing)),
         changes=list(map(ChangeData.of, changes)),
         attribution=AttributionData.of(attribution) if attribution else None,
+        learned=list(map(FeaturePartData.of, explainer.learned_parts(standing.chunk.key))),
     )
 
 

@@ -17,6 +17,7 @@ from rag.protocols import ChatModel, Reranker, VectorView
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, IncompleteVectors, Listwise, filters
 from rag.retrieval.languages import KnownLanguages
+from rag.search.learned_fusion import fusion_model
 from rag.services import Services
 from rag.storage import Connection, Database, bases, documents, passages
 from rag.topic import shipped
@@ -32,8 +33,8 @@ def corpus(
 ) -> Corpus:
     """Return the corpus that ``recipe`` searches in ``index``, with the components of its steps.
 
-    ``calibration`` is the calibration of the recipe's threshold rule. Raises InvalidRecipe or
-    ProviderError.
+    ``calibration`` is the calibration of the recipe's threshold rule. Raises InvalidRecipe,
+    ProviderError, or InvalidInput for a learned fusion that is not of this recipe.
     """
     chat = services.models.step_chat(recipe.answer) if recipe.search.asks_chat else None
     model, _ = providers.vector_space(recipe.index.embedder)
@@ -52,6 +53,7 @@ def corpus(
         languages=KnownLanguages(
             providers.languages(recipe.index.embedder), providers.multilingual_embedders()
         ),
+        fusion_model=fusion_model(services, base_id, recipe),
     )
 
 

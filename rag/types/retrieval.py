@@ -11,8 +11,8 @@ from rag.types.documents import Chunk
 
 StageName = (
     Literal["rewrite", "spelling", "expansions", "hyde", "question", "language", "filter"]
-    | Literal["dense", "lexical", "fusion", "feedback", "rerank", "tool", "refuse", "threshold"]
-    | Literal["duplicates", "mmr", "top_k", "merge", "context"]
+    | Literal["dense", "lexical", "fusion", "feedback", "learned", "rerank", "tool", "refuse"]
+    | Literal["threshold", "duplicates", "mmr", "top_k", "merge", "context"]
 )
 """What a stage of retrieval is called wherever it is stored; ``retrieval.stages`` tells of each."""
 

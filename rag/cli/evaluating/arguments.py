@@ -10,6 +10,7 @@ from rag.cli.evaluating import (
     diagnosing,
     exporting,
     leaking,
+    learning,
     live_traffic,
     measuring,
     migrating,
@@ -101,6 +102,12 @@ def comparing_verbs(verb: Verb) -> None:
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
     verb(diagnosing.diagnose, "kb", "set_name", recipe=True)
+    added = verb(learning.learn_fusion, "kb", "set_name", recipe=True)
+    added.add_argument(
+        "--kind", choices=("linear", "trees"), default="linear", help="the kind of model"
+    )
+    added = verb(learning.learned_fusions, "kb")
+    added.add_argument("--remove", metavar="HASH", help="delete a learned fusion")
     added = verb(deciding.decide, "kb", "run")
     added.add_argument("--against", metavar="RUN", required=True, help="the other run")
     added.add_argument("--metric", default="precision@10", help="precision@K or dcg@K")
