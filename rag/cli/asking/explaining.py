@@ -114,7 +114,7 @@ def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
 
 
 def _learned_lines(parts: Sequence[FeaturePart]) -> list[str]:
-    lines = [f"  {part.part:+.3f}  {part.name} = {part.value:.3f}" for part in parts]
+    lines = [f"  {signed(part.part)}  {part.name} = {part.value:.3f}" for part in parts]
     return ["", "Parts of the score by the learned fusion:", *lines] if lines else []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rag import LearnedFusion, LearnedFusionData, LearnedOutcomeData, Passport
+from rag import LearnedFusion, LearnedFusionData, LearnedOutcomeData, Passport, counted
 from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
@@ -38,5 +38,5 @@ def _passport(passport: Passport) -> str:
 def _line(item: LearnedFusion) -> str:
     return (
         f"{item.hash}  version {item.version}  {item.kind}  "
-        f"{item.questions:,} questions of {item.question_set}"
+        f"{counted(item.questions, 'question')} of {item.question_set}"
     )

@@ -40,7 +40,7 @@ FEWEST_QUESTIONS: Mapping[Kind, int] = {"linear": 60, "trees": 150}
 
 @dataclass(frozen=True, slots=True)
 class LearnedOutcome:
-    """What a fit came to. ``hash`` names the stored model, "" for one that was refused.
+    """The outcome of a fit. ``hash`` names the stored model, "" for one that was refused.
 
     ``recipe`` is the hash of the recipe whose fusion the passports compare with.
     """
