@@ -35,7 +35,7 @@ _HEIGHT = 520
 _LONGEST = 70
 _SMALLEST, _LARGEST = 7, 20  # pixels
 _SYMBOLS = {"won": "triangle-up", "lost": "triangle-down", "tied": "circle"}
-_FEWEST = 2
+_FEWEST, _SHARE = 2, 0.25  # of the questions that a document is named for
 
 
 def failure_map(
@@ -98,7 +98,7 @@ def takeaway(compared: RunComparison, passages: PassageMap, placed: PlacedQuesti
             continue
         name, count = names.most_common(1)[0]
         lead = f"{counted(total, 'question')} {'is' if total == 1 else 'are'} {word}"
-        if count < _FEWEST:
+        if count < _FEWEST or count < _SHARE * total:
             return f"{lead}, near {counted(len(names), 'different document')}."
         return f"{lead}: {count:,} of them near {plain(name)}."
     return f"All {counted(len(compared.rows), 'question')} have the same value in both runs."
@@ -108,7 +108,7 @@ def figure(
     compared: RunComparison, passages: PassageMap, placed: PlacedQuestions, colours: Palette
 ) -> Figure:
     """Return the map as a plotly figure."""
-    nothing = {"showticklabels": False, "zeroline": False, "showgrid": False}
+    nothing = {"showticklabels": False, "ticks": "", "zeroline": False, "showgrid": False}
     chart = empty_figure(
         colours,
         height=_HEIGHT,
