@@ -200,6 +200,10 @@ from .runs.quality.spending import money as money
 from .runs.rankings import RankedPassage as RankedPassage
 from .runs.rankings import SideBySide as SideBySide
 from .runs.version import VERSION as VERSION
+from .schemas.access import LinkData as LinkData
+from .schemas.access import MemberData as MemberData
+from .schemas.access import PersonData as PersonData
+from .schemas.access import TokenData as TokenData
 from .schemas.decisions import DecisionData as DecisionData
 from .schemas.decisions import DecisionEntryData as DecisionEntryData
 from .schemas.decisions import decision_data as decision_data

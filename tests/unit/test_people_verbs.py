@@ -32,12 +32,12 @@ def test_members_come_and_go(workspace: Workspace, capsys: pytest.CaptureFixture
     told(capsys, "members", "manuals", "add", "ben@example.org")
     assert told(capsys, "members", "manuals", "change", "ben@example.org", "--role", "editor") == {
         "members": [
-            {"email": "ann@example.org", "role": "owner"},
-            {"email": "ben@example.org", "role": "editor"},
+            {"email": "ann@example.org", "name": "", "role": "owner"},
+            {"email": "ben@example.org", "name": "", "role": "editor"},
         ]
     }
     assert told(capsys, "members", "manuals", "remove", "ben@example.org")["members"] == [
-        {"email": "ann@example.org", "role": "owner"}
+        {"email": "ann@example.org", "name": "", "role": "owner"}
     ]
     for wrong in (["remove", "ann@example.org"], ["add", "ann"], ["add"], ["remove", "x@y.z"]):
         assert main(["members", "manuals", *wrong]) == 2

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import Path, Request, Response
 from pydantic import ConfigDict, Field
 
-from rag import Made, Member, NotFound, Schema, Timestamp, attribute
+from rag import LinkData, Made, Member, MemberData, NotFound
 from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs, where
 
 MEMBER = {"email": "ann@example.org", "name": "Ann", "role": "editor"}
@@ -27,25 +27,6 @@ Email = Annotated[str, Path(description="the e-mail address of a member", max_le
 
 members = Resource("members")
 links = Resource("links")
-
-
-class MemberData(Schema):
-    """A member of a knowledge base."""
-
-    email: str = attribute("person", "email")
-    name: str = attribute("person", "name")
-    role: str
-
-
-class LinkData(Schema):
-    """A link, without its secret."""
-
-    id: str
-    name: str
-    created: Timestamp
-    expires: Timestamp
-    revoked: Timestamp | None
-    valid: bool
 
 
 class NewLinkData(LinkData):

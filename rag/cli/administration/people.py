@@ -6,7 +6,16 @@ import argparse
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rag import AuditLine, InvalidInput, LinkRow, audit_actor, audit_csv
+from rag import (
+    AuditLine,
+    InvalidInput,
+    LinkData,
+    LinkRow,
+    MemberData,
+    PersonData,
+    audit_actor,
+    audit_csv,
+)
 from rag.cli import inputs
 from rag.cli.printing import Output
 
@@ -23,7 +32,7 @@ def members(args: argparse.Namespace) -> Output:
         else:
             members.change(email, args.role)
     listed = members.list_all()
-    rows = [{"email": member.person.email, "role": member.role} for member in listed]
+    rows = [MemberData.of(member).dump() for member in listed]
     lines = [f"{row['email']:40} {row['role']}" for row in rows]
     return Output(
         {"members": rows}, "\n".join(lines) or "No members: only the command line has access."
@@ -38,10 +47,7 @@ def people(args: argparse.Namespace) -> Output:
         removed = accounts.forget(accounts.named(email))
         counts = ", ".join(f"{number} {what}" for what, number in removed.items())
         return Output({"deleted": email, **removed}, f"deleted {email}: {counts}")
-    rows = [
-        {"email": person.email, "name": person.name, "administrator": person.administrator}
-        for person in accounts.list_all()
-    ]
+    rows = [PersonData.of(person).dump() for person in accounts.list_all()]
     lines = [
         f"{row['email']:40} {row['name']}" + ", administrator" * bool(row["administrator"])
         for row in rows
@@ -55,14 +61,16 @@ def link(args: argparse.Namespace) -> Output:
     if args.action == "create":
         secret, row = links.create(args.name or "", args.days)
         text = f"/share/{secret}\n\nThis is shown once. {_link_line(row)}"
-        return Output({"path": f"/share/{secret}", **_link(row)}, text)
+        return Output({"path": f"/share/{secret}", **LinkData.of(row).dump()}, text)
     if args.action == "revoke":
         links.revoke(
             _needed(args.name, "Specify the link.", "Give its id. `link KB list` shows the ids.")
         )
     rows = links.list_all()
     lines = [_link_line(row) for row in rows]
-    return Output({"links": [_link(row) for row in rows]}, "\n".join(lines) or "No link yet.")
+    return Output(
+        {"links": [LinkData.of(row).dump() for row in rows]}, "\n".join(lines) or "No link yet."
+    )
 
 
 def audit(args: argparse.Namespace) -> Output:
@@ -82,12 +90,6 @@ def _needed(value: str | None, message: str, hint: str) -> str:
     if not value:
         raise InvalidInput(message, hint)
     return value
-
-
-def _link(row: LinkRow) -> dict[str, Any]:
-    moments = {name: getattr(row, name) for name in ("created", "expires", "revoked")}
-    dates = {name: moment and moment.isoformat() for name, moment in moments.items()}
-    return {"id": row.id, "name": row.name, **dates, "valid": row.valid}
 
 
 def _link_line(row: LinkRow) -> str:

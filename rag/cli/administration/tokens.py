@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from rag import InvalidInput, TokenRow
+from rag import InvalidInput, TokenData, TokenRow
 from rag.cli import inputs
 from rag.cli.printing import Output
 
@@ -17,7 +16,10 @@ def token(args: argparse.Namespace) -> Output:
     if args.action == "list":
         rows = tokens.list_all()
         lines = [_line(row) for row in rows]
-        return Output({"tokens": [_row(row) for row in rows]}, "\n".join(lines) or "No token yet.")
+        return Output(
+            {"tokens": [TokenData.of(row).dump() for row in rows]},
+            "\n".join(lines) or "No token yet.",
+        )
     if not args.name:
         raise InvalidInput(
             "Specify the token.",
@@ -30,18 +32,7 @@ def token(args: argparse.Namespace) -> Output:
     owner = access.people.named(args.owner).id if args.owner else ""
     secret, row = tokens.create(args.name, args.scope or ["read"], days, owner)
     text = f"{secret}\n\nThis is shown once. {_line(row)}"
-    return Output({"token": secret, **_row(row)}, text)
-
-
-def _row(row: TokenRow) -> dict[str, Any]:
-    moments = {name: getattr(row, name) for name in ("created", "expires", "used", "revoked")}
-    return {
-        "id": row.id,
-        "name": row.name,
-        "scopes": list(row.scopes),
-        **{name: moment and moment.isoformat() for name, moment in moments.items()},
-        "valid": row.valid,
-    }
+    return Output({"token": secret, **TokenData.of(row).dump()}, text)
 
 
 def _line(row: TokenRow) -> str:

@@ -71,7 +71,7 @@ class TrainingRows:
 def training_rows(
     questions: Sequence[LabelledQuestion], unseen: frozenset[str] = frozenset()
 ) -> TrainingRows:
-    """Return what a fit reads of labelled questions, without candidates from ``unseen`` documents."""
+    """Return what a fit reads of questions, without candidates from ``unseen`` documents."""
     parts = []
     for number, item in enumerate(questions):
         ranks = np.minimum(item.candidates.dense_rank, item.candidates.lexical_rank)

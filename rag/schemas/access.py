@@ -1,0 +1,45 @@
+"""People, members, links and tokens as typed JSON, without secrets."""
+
+from __future__ import annotations
+
+from rag.schemas.schema import Schema, Timestamp, attribute
+
+
+class PersonData(Schema):
+    """A person who signed in or was invited."""
+
+    email: str
+    name: str
+    administrator: bool
+
+
+class MemberData(Schema):
+    """A member of a knowledge base."""
+
+    email: str = attribute("person", "email")
+    name: str = attribute("person", "name")
+    role: str
+
+
+class LinkData(Schema):
+    """A link, without its secret."""
+
+    id: str
+    name: str
+    created: Timestamp
+    expires: Timestamp
+    revoked: Timestamp | None
+    valid: bool
+
+
+class TokenData(Schema):
+    """A token of the API, without its secret; ``expires`` is None for one that doesn't expire."""
+
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    created: Timestamp
+    expires: Timestamp | None
+    used: Timestamp | None
+    revoked: Timestamp | None
+    valid: bool
