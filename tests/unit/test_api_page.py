@@ -79,6 +79,8 @@ def _placeholder(found: re.Match[str]) -> str:
         "member": "EMAIL",
         "questions": "SET",
         "run": "RUN",
+        "kind": "KIND",
+        "fusion": "HASH",
     }
     return names.get(found[1], "ID")
 
