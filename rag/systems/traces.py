@@ -56,7 +56,7 @@ class ReceivedSpan:
 class ReceivedSpans:
     """The retrievals of a request, and the number of its spans that have no question or texts.
 
-    ``left_out`` counts those beyond the number that was to be read.
+    ``left_out`` counts retrievals beyond the number that was to be read.
     """
 
     spans: tuple[ReceivedSpan, ...]
@@ -83,10 +83,10 @@ def received_spans(
 ) -> ReceivedSpans:
     """Read the retrievals among the spans of an OTLP export request, in the form of its JSON.
 
-    Spans of other kinds and of traces that don't pass are ignored. Raises InvalidInput for another
-    shape.
+    Spans of other kinds and of traces that don't pass are ignored. ``most`` counts retrievals: most
+    spans at the top of a trace have none, and aren't stored. Raises InvalidInput for another shape.
     """
-    spans, rejected, left_out = list[ReceivedSpan](), 0, 0
+    spans, retrievals, rejected = list[ReceivedSpan](), 0, 0
     for service, span in _spans(request):
         if not passes(str(span.get("traceId", ""))):
             continue
@@ -95,11 +95,12 @@ def received_spans(
         except InvalidFile:
             rejected += 1
             continue
-        if received is not None and len(spans) < most:
+        if received is None:
+            continue
+        retrievals += received.retrieves
+        if retrievals <= most or not received.retrieves:
             spans.append(received)
-        else:
-            left_out += received is not None
-    return ReceivedSpans(tuple(spans), rejected, left_out)
+    return ReceivedSpans(tuple(spans), rejected, max(retrievals - most, 0))
 
 
 def _received(service: str, span: Mapping[str, Any]) -> ReceivedSpan | None:

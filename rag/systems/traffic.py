@@ -19,7 +19,7 @@ from rag.questions.sets import checked_name
 from rag.results import SystemSource
 from rag.runs.evaluator import DEFAULT_CUTOFFS
 from rag.services import Services
-from rag.storage import bases
+from rag.storage import Connection, bases
 from rag.storage import questions as question_rows
 from rag.storage.labels import FROM_USERS
 from rag.storage.quality import traffic
@@ -112,14 +112,17 @@ class Traffic:
     @operation("editor")
     def remaining(self) -> int:
         """Return the number of spans that the budget of today (UTC) has room for."""
-        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         with self._services.database.read() as connection:
-            received = traffic.received_since(connection, self._base_id, midnight)
+            return self._remaining(connection)
+
+    def _remaining(self, connection: Connection) -> int:
+        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        received = traffic.received_since(connection, self._base_id, midnight)
         return max(self._services.settings.traffic_budget - received, 0)
 
     @operation("editor")
     def receive(self, received: ReceivedSpans) -> Reception:
-        """Store spans; those that are stored already stay as they are."""
+        """Store spans that the budget has room for; those that are stored stay as they are."""
         now = datetime.now(UTC)
         if self._services.settings.traffic_text:
             rows = [
@@ -137,11 +140,13 @@ class Traffic:
                 _row(span, now, "", list(map(_without_text, _results(span), places)))
                 for span, places in zip(received.spans, located, strict=True)
             ]
-        stored = 0
+        stored = left_out = 0
         if rows:
             with self._services.database.write() as connection:
-                stored = traffic.add(connection, self._base_id, rows)
-        return Reception(stored, received.rejected, received.left_out)
+                bases.hold(connection, self._base_id)  # others spend the same budget
+                remaining = self._remaining(connection)
+                stored, left_out = traffic.add(connection, self._base_id, rows, remaining)
+        return Reception(stored, received.rejected, received.left_out + left_out)
 
     @operation("viewer")
     def list_all(self) -> list[TrafficSystem]:

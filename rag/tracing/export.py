@@ -22,6 +22,7 @@ from rag.systems.traces import REQUEST, RETRIEVALS, TraceFilter
 from rag.telemetry import Span
 from rag.tracing import names
 from rag.tracing.attributes import STEPS, Content, of_event, of_span, of_step
+from rag.tracing.sizes import check_protobuf
 from rag.types import Answer, Stage
 
 LONGEST_END = 3.0
@@ -135,9 +136,11 @@ def request_of_protobuf(body: bytes, passes: TraceFilter) -> dict[str, Any]:
     It has the spans that can be retrievals or requests, of traces that pass: plain data of all
     spans would take longer than all else. Raises InvalidInput.
     """
+    kind = trace_service_pb2.ExportTraceServiceRequest
     try:
-        message = trace_service_pb2.ExportTraceServiceRequest.FromString(body)
-    except DecodeError as error:
+        check_protobuf(body, kind.DESCRIPTOR)
+        message = kind.FromString(body)
+    except (DecodeError, ValueError) as error:
         raise InvalidInput(
             "The body is not protobuf.", "Send an OTLP trace export request."
         ) from error

@@ -11,8 +11,10 @@ from typing import Any
 from rag.errors import InvalidInput
 from rag.evaluation.formats.fields import json_value
 from rag.systems.traces import TraceFilter
+from rag.tracing.sizes import check_json
 
 PROTOBUF = "application/x-protobuf"
+_MOST_MEMBERS = 100  # of a body: each copies what is left of it
 _HINT = "Send an OTLP trace export request, as JSON or protobuf."
 
 
@@ -23,14 +25,25 @@ def reads_protobuf() -> bool:
 
 def unpacked_body(body: bytes, most: int) -> bytes:
     """Unpack a body compressed by gzip. Raises InvalidInput beyond ``most`` bytes."""
-    stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    try:
-        content = stream.decompress(body, most + 1)
-    except zlib.error as error:
-        raise InvalidInput("The body is not gzip.", _HINT) from error
-    if len(content) > most:
-        raise InvalidInput(f"The body unpacks to more than {most:,} bytes.", "Send fewer spans.")
-    return content
+    content, rest = bytearray(), body
+    for _ in range(_MOST_MEMBERS):
+        stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        try:
+            content += stream.decompress(rest, most + 1 - len(content))
+        except zlib.error as error:
+            raise InvalidInput("The body is not gzip.", _HINT) from error
+        if len(content) > most:
+            raise InvalidInput(
+                f"The body unpacks to more than {most:,} bytes.", "Send fewer spans."
+            )
+        if not stream.eof:
+            raise InvalidInput("The body of gzip ends early.", "Send it again, as a whole.")
+        rest = stream.unused_data
+        if not rest:
+            return bytes(content)
+    raise InvalidInput(
+        f"The body of gzip has more than {_MOST_MEMBERS} members.", "Compress it as one."
+    )
 
 
 def export_request(
@@ -41,6 +54,7 @@ def export_request(
     Of protobuf, spans of traces that don't pass are left out. Raises InvalidInput, also where the
     package that reads protobuf isn't installed.
     """
+    check_json(body)  # of protobuf too: texts of a span are JSON
     if media_type == PROTOBUF:
         if not reads_protobuf():
             raise InvalidInput(

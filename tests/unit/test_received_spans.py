@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from google.protobuf.internal.encoder import _VarintBytes
 from google.protobuf.json_format import ParseDict
 from openinference.semconv.trace import DocumentAttributes, SpanAttributes
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -149,6 +150,62 @@ def test_attributes_of_odd_shapes_are_left_out() -> None:
     attributes += [7, {"key": "a"}, {"key": "b", "value": {"arrayValue": 7}}, {"value": 7}]
     attributes += [{"key": "c", "value": deep}, {"key": "d", "value": {"kvlistValue": None}}]
     assert len(received_spans(odd).spans) == 1
+
+
+def test_a_share_of_retrievals_is_read_whatever_else_starts_a_trace() -> None:
+    check = request({SpanAttributes.INPUT_VALUE: "healthy?"})["resourceSpans"][0]
+    (top,) = check["scopeSpans"][0]["spans"]
+    top["parentSpanId"] = ""
+    check["scopeSpans"][0]["spans"] = [top] * 100
+    sent = request(OPENINFERENCE, GENAI)
+    sent["resourceSpans"].insert(0, check)
+    received = received_spans(sent, most=1)
+    assert sum(span.retrieves for span in received.spans) == 1
+    assert received.left_out == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type"),
+    [
+        (b'{"resourceSpans":[' + b"{}," * 800_000 + b"{}]}", "application/json"),
+        (b"\x12\x00" * 800_000, "spans"),
+        (b"\x4a\x00" * 800_000, "attributes of a span"),
+        (b"\x0a\x00" * 800_000, "values of an attribute"),
+        (b"\x0a\x00" * 800_000, PROTOBUF),
+    ],
+)
+def test_many_small_parts_are_refused_before_they_are_read(body: bytes, media_type: str) -> None:
+    paths = {
+        "spans": (2, 1),
+        "attributes of a span": (2, 2, 1),
+        "values of an attribute": (5, 2, 9, 2, 2, 1),
+    }
+    for number in paths.get(media_type, ()):
+        body = bytes([number << 3 | 2]) + _VarintBytes(len(body)) + body
+    if media_type in paths:
+        media_type = PROTOBUF
+        assert ExportTraceServiceRequest.FromString(body)
+    with pytest.raises(InvalidInput, match="more than 750,000 objects or fields"):
+        export_request(body, media_type)
+
+
+@pytest.mark.parametrize("body", [b"\x0a\x05\x0a", b"\x0a", b"\xff" * 20, b"\x0b", b"\x0d\x00"])
+def test_protobuf_that_ends_early_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidInput, match="not protobuf"):
+        export_request(body, PROTOBUF)
+
+
+def test_every_member_of_gzip_is_read() -> None:
+    packed = gzip.compress(b"[1,") + gzip.compress(b"2]")
+    assert unpacked_body(packed, 5) == b"[1,2]"
+    with pytest.raises(InvalidInput, match="more than 4 bytes"):
+        unpacked_body(packed, 4)
+    with pytest.raises(InvalidInput, match="ends early"):
+        unpacked_body(packed[:-1], 5)
+    with pytest.raises(InvalidInput, match="ends early"):
+        unpacked_body(b"", 5)
+    with pytest.raises(InvalidInput, match="more than 100 members"):
+        unpacked_body(gzip.compress(b"") * 101, 5)
 
 
 def test_a_bomb_of_gzip_is_refused() -> None:

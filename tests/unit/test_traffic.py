@@ -174,6 +174,28 @@ def test_the_budget_of_a_day_ends_what_is_stored(home: Path) -> None:
     assert base.traffic.list_all()[0].retrievals == 3
 
 
+def test_requests_at_once_share_a_budget(home: Path) -> None:
+    _, base = opened(home, TOUCHSTONE_TRAFFIC_BUDGET="3")
+    first = received_spans(request(*(span(n, n, f"{n}?", [OTHER]) for n in (1, 2))), most=3)
+    tops = [span(n, n, "healthy?", None) for n in range(100, 200)]
+    second = received_spans(
+        request(*tops, span(5, 9, "5?", None), *(span(5, n, f"{n}?", [OTHER]) for n in (5, 6))),
+        most=3,
+    )
+    assert base.traffic.receive(first) == Reception(2, 0, 0)
+    assert base.traffic.receive(second) == Reception(1, 0, 2)
+    assert base.traffic.list_all()[0].retrievals == 3
+
+
+def test_senders_wait_while_many_requests_are_read(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = client(handbook(home)[0], "traces")
+    monkeypatch.setattr("rag.api.resources.traffic._MOST_WAITING", 0)
+    answer = sent(api, b"{}")
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "5")
+
+
 def test_a_share_of_the_traces_is_stored_whole(home: Path) -> None:
     passes = trace_filter(0.25)
     traces = [f"{number:032x}" for number in range(4000)]

@@ -22,10 +22,11 @@ from rag import (
     unpacked_body,
 )
 from rag.api.resource import Base, Body, Page, Part, Resource, Shared, needs
-from rag.api.threads import dear, in_thread
+from rag.api.threads import SPANS, dear, in_thread
 
 LARGEST_REQUEST = 8 << 20
 """Bytes of a request with spans, also unpacked."""
+_MOST_WAITING = 16  # requests
 
 _JSON, _PROTOBUF = "application/json", "application/x-protobuf"
 _SYSTEM = {
@@ -113,11 +114,13 @@ async def receive_traces(request: Request, workspace: Shared, base: Base) -> Res
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if media_type not in (_JSON, _PROTOBUF) or encoding not in ("gzip", "identity", ""):
         raise HTTPException(415, f"Send {_PROTOBUF} or {_JSON}, plain or compressed by gzip.")
+    if SPANS.statistics().tasks_waiting >= _MOST_WAITING:  # their bodies are in memory
+        raise HTTPException(429, "Too many requests with spans wait.", {"Retry-After": "5"})
     try:
         body = await request.body()
     except ClientDisconnect as error:  # an exporter gives up after a few seconds
         raise HTTPException(400, "The body ended early.") from error
-    content = await in_thread(_received)(workspace, base, body, media_type, encoding)
+    content = await in_thread(_received, SPANS)(workspace, base, body, media_type, encoding)
     return Response(content, media_type=media_type)
 
 

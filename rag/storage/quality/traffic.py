@@ -83,28 +83,28 @@ def received_since(connection: Connection, base_id: int, moment: datetime) -> in
     return int(connection.execute(counted).scalar_one())
 
 
-def add(connection: Connection, base_id: int, rows: Sequence[SpanRow]) -> int:
-    """Store the spans that aren't stored yet; return their number.
+def add(
+    connection: Connection, base_id: int, rows: Sequence[SpanRow], most: int
+) -> tuple[int, int]:
+    """Store spans that aren't stored yet; return their number, and that of those beyond ``most``.
 
-    A request without items is stored only beside a retrieval of its trace. Raises NotFound for a
-    knowledge base that is gone.
+    Retrievals come first. A request without items is stored only beside a retrieval of its trace.
+    Raises NotFound for a knowledge base that is gone.
     """
     bases.hold(connection, base_id)  # two requests with the same spans store them once
     stored = _stored(connection, base_id, {row.trace for row in rows})
     retrieved = {trace for trace, _, retrieves in stored if retrieves}
-    retrieved |= {row.trace for row in rows if row.items is not None}
     keys = {(trace, span) for trace, span, _ in stored}
-    new = {
-        (row.trace, row.span): row
-        for row in rows
-        if (row.trace, row.span) not in keys and row.trace in retrieved
-    }
-    if new:
+    new = {(row.trace, row.span): row for row in rows if (row.trace, row.span) not in keys}
+    retrievals = [row for row in new.values() if row.items is not None]
+    retrieved |= {row.trace for row in retrievals[:most]}
+    tops = [row for row in new.values() if row.items is None and row.trace in retrieved]
+    kept = [*retrievals, *tops][:most]
+    if kept:
         connection.execute(
-            insert(received_span),
-            [values(received_span, row, base_id=base_id) for row in new.values()],
+            insert(received_span), [values(received_span, row, base_id=base_id) for row in kept]
         )
-    return len(new)
+    return len(kept), len(retrievals) + len(tops) - len(kept)
 
 
 def _stored(
