@@ -10,7 +10,6 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from sqlalchemy import (
     ARRAY,
     REAL,
-    URL,
     ColumnElement,
     Connection,
     Text,
@@ -36,6 +35,7 @@ _PORT = 5432
 _SECONDS_TO_CONNECT = 10
 _BLOCK = 500
 _NO_RIGHT, _BAD_LOGIN = "42501", ("28000", "28P01", "3D000")
+_REFUSALS = ("authentication failed", "does not exist", "no password supplied")
 _SIMILARITIES = {
     "_cosine_ops": "cosine",
     "_ip_ops": "dot product",
@@ -92,9 +92,11 @@ class PostgresTable:
         with self._reading() as connection:
             columns = self._columns(connection)
             key = self._key(connection, columns, "")
-            ids = select(key).where(self._where()).order_by(func.random()).limit(number)
+            # With a table of its own: without one, the key is that of the outer row.
+            some = select(key).select_from(self._table()).where(self._where())
+            ids = some.order_by(func.random()).limit(number)
             plain = [name for name, kind in columns.items() if not _is_vector(kind)]
-            statement = self._selected(key, plain, vector).where(key.in_(ids))
+            statement = self._selected(key, plain, vector).where(key.in_(ids)).limit(number)
             return [_row(row) for row in connection.execute(statement)]
 
     def rows(self, store: ExistingStore) -> Iterator[RawRow]:
@@ -156,31 +158,37 @@ class PostgresTable:
             raise ProviderUnavailable(
                 f"There is no computer named {host}.", "Check the address of the store."
             ) from error
-        url = URL.create(
-            "postgresql+psycopg",
-            unquote(place.username) if place.username else None,
-            self._password,
-            host,
-            port,
-            unquote(place.path.lstrip("/")) or None,
-        )
         arguments = {
+            "host": host,
             "hostaddr": address,
+            "port": port,
+            "user": unquote(place.username or ""),
+            "password": self._password or "",
+            "dbname": unquote(place.path.lstrip("/")),
             "connect_timeout": _SECONDS_TO_CONNECT,
             "sslmode": modes[0],
             "application_name": "Touchstone (reads)",
         }
         try:
-            engine = create_engine(url, poolclass=NullPool, connect_args=arguments)
+            from rag.stores.existing import postgresql_connection as psycopg_connection
         except ImportError as error:
             raise MissingDependency(
                 "PostgreSQL needs the package psycopg, which is not installed.",
                 "Install requirements-postgres.txt.",
             ) from error
+        engine = create_engine(
+            "postgresql+psycopg://",
+            poolclass=NullPool,
+            creator=lambda: psycopg_connection.connect(arguments),
+        )
         try:
             with engine.connect().execution_options(
                 isolation_level="REPEATABLE READ", postgresql_readonly=True
             ) as connection:
+                limit = (
+                    f"SET LOCAL statement_timeout = '{psycopg_connection.SECONDS_OF_STATEMENT}s'"
+                )
+                connection.execute(text(limit))
                 yield connection
         except DBAPIError as error:
             raise _translated(store, host, error) from error
@@ -197,7 +205,8 @@ def _translated(store: ExistingStore, host: str, error: DBAPIError) -> Exception
             f"The {store.label} does not let its rows be read: {detail}.",
             "Give the user of the address the right to SELECT.",
         )
-    if state in _BAD_LOGIN or "authentication failed" in detail or "does not exist" in detail:
+    refused = any(words in detail for words in _REFUSALS)
+    if state in _BAD_LOGIN or refused:
         return ProviderRejected(
             f"PostgreSQL at {host} refuses: {detail}.",
             "Check the user and the database in the address, the column names, and the password "

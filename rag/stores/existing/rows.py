@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any, Protocol
-from uuid import UUID
 
 import numpy as np
 
@@ -134,7 +132,7 @@ def document_row(store: ExistingStore, raw: RawRow) -> StoreRow:
     Raises InvalidInput for a vector that is no list of numbers.
     """
     values = dict(_flat(raw.fields))
-    name = _word(values[store.id]) if store.id else raw.id
+    name = _word(values.get(store.id)) if store.id else raw.id
     if not name:
         raise InvalidInput(
             f"A row of the {store.label} has nothing in {store.id!r}, which shall name it.",
@@ -195,11 +193,9 @@ def _word(value: Any) -> str:
     """A value as text: lists and mappings as JSON."""
     if value is None:
         return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | float | UUID | date):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, Mapping | list | tuple):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
 
 
 def _listed(names: Sequence[str]) -> str:
