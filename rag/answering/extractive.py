@@ -41,7 +41,7 @@ CODE_BONUS = 0.15
 LENGTH_WEIGHT = 0.04
 """For each factor e of its length: a sentence of three words says little."""
 SUPERSEDED = 0.2
-"""Subtracted where a newer edition of the document says the same with other figures."""
+"""Subtracted where the edition in force says the same with other figures."""
 RUNNER_UP = 0.85
 """Further quotes must score at least this share of the best one."""
 SAME = 0.6
@@ -101,8 +101,8 @@ class _Candidate:
     """Share of the codes of the question that stand in it or above it."""
     prior: float = 0.0
     """Its score without the cosine."""
-    newer: _Candidate | None = None
-    """A statement of a newer edition of the document that has other figures on the same matter."""
+    in_force: _Candidate | None = None
+    """A statement of the edition in force that has other figures on the same matter."""
 
 
 def quotes(
@@ -117,17 +117,18 @@ def quotes(
     Passages are numbered from 1 in the order in which they are quoted. A statement counts by its
     cosine with the question, the question's words it holds (rare ones count more) and the rank and
     relevance of its passage. A row of a table is one of its own, and wins where the question names
-    it. Where editions of a document differ, the newest is quoted first and an older one behind it.
-    Headings, running heads and marks of Markdown are not quoted; labels that only repeat the
+    it. Where editions of a document differ, the one in force is quoted first, another one behind
+    it. Headings, running heads and marks of Markdown are not quoted; labels that only repeat the
     question, and what a passage cuts off, only where there is nothing else.
     Deterministic. Raises ProviderError when a remote embedder fails.
     """
     reader, words = reader or PassageReader(), words or Vocabulary()
     all_candidates = _candidates(question, hits, reader, words)
-    telling = _with_editions(_telling(words.terms(question), question, all_candidates), question)
+    telling = _telling(words.terms(question), question, all_candidates)
+    telling = _with_editions(telling, question, reader.day)
     candidates = _likeliest(_with_priors(telling, hits, question))
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
-    chosen = _with_older(chosen, candidates)
+    chosen = _with_others(chosen, candidates, reader.day)
     numbers: dict[int, int] = {}
     for one in chosen:
         numbers.setdefault(one.n, len(numbers) + 1)
@@ -226,34 +227,42 @@ def _is_cut(candidate: _Candidate) -> bool:
     return last and len(quote.split()) >= CUT_WORDS and not _ENDS.search(unmarked(quote))
 
 
-def _with_editions(candidates: list[_Candidate], question: str) -> list[_Candidate]:
-    """The candidates, each with what a newer edition says; none where the question names a year."""
+def _with_editions(candidates: list[_Candidate], question: str, day: str) -> list[_Candidate]:
+    """The candidates with what the edition in force on a day says in their place.
+
+    They have none where the question names a year.
+    """
     if day_of(question):
         return candidates
     return [
-        replace(one, newer=next((other for other in candidates if _supersedes(other, one)), None))
+        replace(
+            one,
+            in_force=next((other for other in candidates if _supersedes(other, one, day)), None),
+        )
         for one in candidates
     ]
 
 
-def _supersedes(one: _Candidate, other: _Candidate) -> bool:
+def _supersedes(one: _Candidate, other: _Candidate, day: str) -> bool:
     new, old = one.hit.document, other.hit.document
     return (
         are_editions(new, old)
-        and one.edition.is_newer_than(other.edition)
+        and one.edition.prevails_over(other.edition, day)
         and on_one_matter(one.words, other.words)
         and differ(one.statement.text, other.statement.text)
     )
 
 
-def _with_older(chosen: list[_Candidate], candidates: list[_Candidate]) -> list[_Candidate]:
-    """The chosen statements; behind the first what an older edition says in its place."""
+def _with_others(
+    chosen: list[_Candidate], candidates: list[_Candidate], day: str
+) -> list[_Candidate]:
+    """The chosen statements; behind the first what an edition not in force says in its place."""
     best = chosen[0]
-    older = [one for one in candidates if one.newer is not None and _supersedes(best, one)]
-    if not older or any(one in chosen for one in older):
+    others = [one for one in candidates if one.in_force is not None and _supersedes(best, one, day)]
+    if not others or any(one in chosen for one in others):
         return chosen
     counterpart = max(
-        older, key=lambda one: len(one.words & best.words) / len(one.words | best.words)
+        others, key=lambda one: len(one.words & best.words) / len(one.words | best.words)
     )
     return [best, counterpart, *chosen[1 : QUOTES - 1]]
 
@@ -279,7 +288,7 @@ def _prior(candidate: _Candidate, best: float, asks_figure: bool) -> float:
         + (CHECKED_BONUS if candidate.checked else 0.0)
         + (FIGURE_BONUS if has_figure else 0.0)
         + LENGTH_WEIGHT * math.log(max(len(text), 1))
-        - (SUPERSEDED if candidate.newer else 0.0)
+        - (SUPERSEDED if candidate.in_force else 0.0)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rag.answering.assessing.editions import EditionDate, edition_date
+from rag.answering.assessing.editions import EditionDate, edition_date, today
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
@@ -23,9 +23,13 @@ class _ReadDocument:
 
 
 class PassageReader:
-    """Reads passages as statements; each document is looked at once."""
+    """Reads passages as statements; each document is looked at once.
 
-    def __init__(self, sources: Sources | None = None) -> None:
+    ``day`` is the ISO date on which editions are in force or not, "" for today.
+    """
+
+    def __init__(self, sources: Sources | None = None, day: str = "") -> None:
+        self.day = day or today()
         self._sources = sources
         self._documents: dict[tuple[str, str], _ReadDocument | None] = {}
 

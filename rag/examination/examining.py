@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rag.answering.assessing.editions import edition_date
+from rag.answering.assessing.editions import edition_date, today
 from rag.documents.garbled import SURE, broken_characters
 from rag.examination.claims import Claim, claims_of
 from rag.examination.contradictions import Contradiction, contradictions
@@ -22,8 +22,11 @@ def by_kind(finding: DocumentFinding) -> tuple[int, float, str]:
     return _ORDER.index(finding.kind), -finding.confidence, finding.summary
 
 
-def examine(documents: Sequence[Document]) -> list[DocumentFinding]:
-    """Return findings: contradictions, editions, copies and unreadable pages, the surest first."""
+def examine(documents: Sequence[Document], day: str = "") -> list[DocumentFinding]:
+    """Return findings: contradictions, editions, copies and unreadable pages, the surest first.
+
+    ``day`` is the ISO date on which an edition is in force or not, "" for today.
+    """
     alike = list(resemblances(documents))
     editions = {(pair.one, pair.other) for pair in alike if pair.kind == "edition"}
     claims = [
@@ -38,7 +41,7 @@ def examine(documents: Sequence[Document]) -> list[DocumentFinding]:
         if (pair.one.document, pair.other.document) not in editions
     ]
     for pair in alike:
-        findings.append(_resemblance(documents, pair, apart))
+        findings.append(_resemblance(documents, pair, apart, day or today()))
     findings.extend(_unreadable(documents))
     return sorted(_numbered(findings), key=by_kind)
 
@@ -80,15 +83,18 @@ def place(document: Document, start: int, end: int, value: str = "") -> FindingP
 
 
 def _resemblance(
-    documents: Sequence[Document], pair: Resemblance, apart: Sequence[Contradiction]
+    documents: Sequence[Document], pair: Resemblance, apart: Sequence[Contradiction], day: str
 ) -> DocumentFinding:
     two = sorted(
         (documents[pair.one], documents[pair.other]),
         key=lambda document: edition_date(document.name, document.text).order,
         reverse=True,
     )
-    places = tuple(FindingPlace(one.id, one.name, 0, len(one.text), None, "") for one in two)
     newest, older = (edition_date(document.name, document.text) for document in two)
+    has_current = newest.prevails_over(older, day)
+    if older.prevails_over(newest, day):
+        two, has_current = two[::-1], True
+    places = tuple(FindingPlace(one.id, one.name, 0, len(one.text), None, "") for one in two)
     if pair.kind == "copy":
         summary = f"{two[0].name} and {two[1].name} share {pair.share:.0%} of the shorter text."
         return DocumentFinding("copies", summary, places, round(pair.share, 2))
@@ -97,10 +103,10 @@ def _resemblance(
         for one in apart
         if (one.one.document, one.other.document) == (pair.one, pair.other)
     ]
-    in_force = two[0].id if newest.is_newer_than(older) else ""
     summary = f"{two[0].name} and {two[1].name} are editions of one document." + (
-        f" By their dates, {two[0].name} is in force." if in_force else ""
+        f" By their dates, {two[0].name} is in force." if has_current else ""
     )
+    in_force = two[0].id if has_current else ""
     confidence = min(1.0, 0.6 + pair.share)
     return DocumentFinding(
         "editions", summary, places, round(confidence, 2), in_force, tuple(differences)

@@ -49,7 +49,7 @@ class Difference:
 class DocumentFinding:
     """One finding; ``confidence`` is from 0 to 1.
 
-    ``places`` are two for contradictions, editions (the newest first) and copies, none for a
+    ``places`` are two for contradictions, editions (the one in force first) and copies, none for a
     question without an answer, and one for all other kinds. ``in_force`` is the id of the document
     that the names say is the newest, "" if they do not tell. ``differences`` are those between two
     editions. ``question`` was asked in a chat. ``number`` tells findings apart whose

@@ -102,6 +102,15 @@ def test_every_passage_is_drawn_once_and_known_by_its_place(
     assert all("<b>doc" not in (trace.name or "") for trace in chart.data)
 
 
+def test_a_misleading_passage_is_judged_and_not_relevant() -> None:
+    shown, placed = example()
+    drawing = Drawing(shown, placed, [], {107: 2, 108: 0, 109: -1}, None, "Label")
+    chart, keys = figure(drawing, LIGHT)
+    groups = {trace.name: held.tolist() for trace, held in zip(chart.data, keys, strict=False)}
+    assert groups["judged not relevant"] == [108, 109]
+    assert groups["relevant"] == [107]
+
+
 def test_groups_differ_in_shape_and_not_by_colour_alone() -> None:
     shown, placed = example()
     chart, _ = figure(Drawing(shown, placed, [], {}, None, "Document"), LIGHT)

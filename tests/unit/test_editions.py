@@ -93,11 +93,41 @@ def test_a_year_is_not_newer_than_a_day_of_it() -> None:
         ("The result is valid. In 2019 we repeated it.", ""),
         ("Valid from 2026-13-45", "2026"),
         ("Signed on 3 February 2025", ""),
+        ("Valid from 2026-06-31", ""),
+        ("Gültig ab 29.02.2026", ""),
         ("x" * 4000 + " Valid from 1 March 2026.", ""),
     ],
 )
 def test_a_document_states_from_when_it_applies(text: str, day: str) -> None:
     assert edition_date("rules.md", text).stated == day
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This policy is no longer in force as of 1 January 2026.",
+        "Not valid after 2026-03-31",
+        "Valid after a check for 2026",
+        "No longer valid since 1 March 2026",
+        "The rules aren't effective from 1 March 2026.",
+        "It ceases to apply and is valid for orders of 2020.",
+        "Valid for orders of 2020",
+        "Nicht mehr gültig seit 01.03.2026",
+        "Gilt nicht mehr ab 01.03.2026",
+        "Gültig für Bestellungen 2020",
+        "N'est plus en vigueur depuis le 1er mars 2026",
+        "Ya no es válido desde el 1 de marzo de 2026",
+        "Больше не действует с 1 марта 2026",
+        "本规定自2026年3月1日起废止",
+    ],
+)
+def test_the_end_of_validity_is_not_its_beginning(text: str) -> None:
+    assert edition_date("rules.md", text).stated == ""
+
+
+def test_a_negation_of_another_clause_does_not_count() -> None:
+    text = "This does not cover trips, valid from 1 March 2026. No longer valid since 2030."
+    assert edition_date("rules.md", text).stated == "2026-03-01"
 
 
 def test_statements_differ_by_their_figures_alone() -> None:

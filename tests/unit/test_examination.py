@@ -73,6 +73,18 @@ def test_the_newest_edition_is_in_force_with_its_differences() -> None:
 EDITIONS = ((2023, 45), (2026, 60))
 
 
+def test_an_edition_of_the_future_is_not_in_force() -> None:
+    editions = [_document(f"expenses-{year}.md", MEALS, value) for year, value in EDITIONS]
+    (before,) = examine(editions, "2025-12-31")
+    assert [place.document for place in before.places] == ["expenses-2023.md", "expenses-2026.md"]
+    assert before.in_force == editions[0].id
+    assert before.summary.endswith("By their dates, expenses-2023.md is in force.")
+    (after,) = examine(editions, "2026-01-01")
+    assert after.in_force == editions[1].id
+    (neither,) = examine(editions, "2022-06-01")
+    assert neither.in_force == ""
+
+
 def test_broken_characters_are_unreadable() -> None:
     (finding,) = examine([_document("scan.md", "\ufffd\ufffd Meals \ufffd cost")])
     assert (finding.kind, finding.places[0].document) == ("unreadable", "scan.md")

@@ -158,7 +158,7 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
 def _differences(finding: DocumentFinding) -> None:
     """Draw a table of the figures that differ, the edition that is shown first on the left."""
     new, old = (place.document for place in finding.places)
-    heads = ("In force", "Older") if finding.in_force else (new, old)
+    heads = ("In force", "Not in force") if finding.in_force else (new, old)
     rows = []
     for difference in finding.differences:
         pair = difference.one, difference.other

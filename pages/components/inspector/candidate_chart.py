@@ -142,7 +142,7 @@ def _symbol(origin: FoundBy, grade: int | None) -> str:
     shape = _SYMBOLS[origin]
     if grade is None:
         return f"{shape}-open"
-    return shape if grade else f"{shape}-x-open"
+    return shape if grade > 0 else f"{shape}-x-open"
 
 
 def _where(candidate: Candidate) -> str:

@@ -213,7 +213,7 @@ def _documents(drawing: Drawing, colours: Palette) -> list[Group]:
 
 def _labels(drawing: Drawing, colours: Palette) -> list[Group]:
     good = drawing.at([key for key, grade in drawing.grades.items() if grade > 0])
-    bad = drawing.at([key for key, grade in drawing.grades.items() if grade == 0])
+    bad = drawing.at([key for key, grade in drawing.grades.items() if grade <= 0])
     rest = np.setdiff1d(np.arange(len(drawing.shown.keys)), np.concatenate([good, bad]))
     return [
         (rest, _style(colours.not_relevant, "circle", "not judged", drawing.size, 0.4)),

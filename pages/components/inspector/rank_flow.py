@@ -100,7 +100,7 @@ def takeaway(compared: RetrievalComparison, lines: Sequence[Flow]) -> str:
     gone = sum(line.right[-1] is None for line in lines)
     parts = [f"{up} up, {down} down, {new} new, {gone} gone."]
     for line in lines:
-        if line.grade and not (line.left[-1] and line.right[-1]):
+        if line.grade > 0 and not (line.left[-1] and line.right[-1]):
             lost_by_other = line.right[-1] is None
             trace, ranks = (
                 (compared.after, line.right) if lost_by_other else (compared.before, line.left)
@@ -175,10 +175,11 @@ def _draw(
     colours: Palette,
 ) -> None:
     ranks = [*line.left, *reversed(line.right)]
-    colour = colours.relevant if line.grade else colours.dense if line.step > 0 else colours.lexical
-    if line.step == 0 and not line.grade:
+    relevant = line.grade > 0
+    colour = colours.relevant if relevant else colours.dense if line.step > 0 else colours.lexical
+    if line.step == 0 and not relevant:
         colour = colours.muted
-    style: dict[str, Any] = {"color": colour, "width": 4 if line.grade else 1.5}
+    style: dict[str, Any] = {"color": colour, "width": 4 if relevant else 1.5}
     if line.left[-1] is None or line.right[-1] is None:
         style["dash"] = "dot"
     last = len(line.left) - 1

@@ -83,7 +83,7 @@ class Assessor:
             return Assessment("doubtful", _doubt(evidence, answer.trace), probability, missing)
         editions = disagreeing(answer.citations, self.reader, self.words)
         if editions:
-            reason = conflict_words(editions)
+            reason = conflict_words(editions, self.reader.day)
             return Assessment("conflicting", reason, probability, missing, editions)
         return Assessment("answered", _borne_out(evidence), probability, missing)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rag.answering.assessing.editions import are_editions, differ, on_one_matter
+from rag.answering.assessing.editions import EditionDate, are_editions, differ, on_one_matter
 from rag.answering.reading import PassageReader
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Vocabulary
@@ -18,6 +18,7 @@ def disagreeing(
 
     Empty where no quote of another edition gives other figures for the same matter. The newest is
     in force, if the names of the documents or the dates that they state tell which one that is.
+    Editions that apply only after the reader's day come last.
     """
     first = citations[0]
     quote = reader.quoted(first)
@@ -31,27 +32,38 @@ def disagreeing(
     if not others:
         return ()
     dates = {citation.n: reader.edition_date(citation.hit) for citation in (first, *others)}
-    ordered = sorted([first, *others], key=lambda one: dates[one.n].order, reverse=True)
+    ordered = sorted(
+        [first, *others],
+        key=lambda one: (not dates[one.n].is_later_than(reader.day), dates[one.n].order),
+        reverse=True,
+    )
     newest, next_newest = (dates[citation.n] for citation in ordered[:2])
     return tuple(
         Edition(
             citation.n,
             citation.hit.document,
             dates[citation.n].day,
-            in_force=citation is ordered[0] and newest.is_newer_than(next_newest),
+            in_force=citation is ordered[0] and newest.prevails_over(next_newest, reader.day),
         )
         for citation in ordered
     )
 
 
-def conflict_words(editions: Sequence[Edition]) -> str:
-    """The disagreement in one sentence."""
-    names = " and ".join(_dated(edition) for edition in editions)
+def conflict_words(editions: Sequence[Edition], day: str) -> str:
+    """The disagreement in a sentence, and which edition is in force on a day."""
+    names = " and ".join(_dated(edition, day) for edition in editions)
     force = next((edition.document for edition in editions if edition.in_force), "")
-    newest = f" {force} is the newest." if force else ""
+    later = any(_is_later(edition, day) for edition in editions)
+    newest = f" {force} is {'in force today' if later else 'the newest'}." if force else ""
     return f"{names} give different figures.{newest}"
 
 
-def _dated(edition: Edition) -> str:
+def _is_later(edition: Edition, day: str) -> bool:
+    return EditionDate(edition.day).is_later_than(day)
+
+
+def _dated(edition: Edition, day: str) -> str:
+    if _is_later(edition, day):
+        return f"{edition.document} (from {edition.day} on)"
     known = not edition.day or edition.day in edition.document
     return edition.document if known else f"{edition.document} ({edition.day})"

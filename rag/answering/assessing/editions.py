@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from rag.answering.assessing.validity import valid_from
@@ -96,6 +97,21 @@ class EditionDate:
             return mine > others
         return bool(self.version and other.version) and self.version > other.version
 
+    def is_later_than(self, day: str) -> bool:
+        """Whether this edition applies only after a day, month or year."""
+        return self.day > day + LAST
+
+    def prevails_over(self, other: EditionDate, day: str) -> bool:
+        """Whether this edition, not the other one, is in force on a day, as far as dates tell."""
+        if self.is_later_than(day):
+            return False
+        return other.is_later_than(day) or self.is_newer_than(other)
+
+
+def today() -> str:
+    """The date of today in UTC, comparable with those of editions."""
+    return datetime.now(UTC).date().isoformat()
+
 
 def edition_date(name: str, text: str = "") -> EditionDate:
     """Return the dates of an edition, from its name and, where it is given, its text."""
@@ -119,8 +135,8 @@ def moment_of(question: str) -> str:
     return day_of(question)
 
 
-def superseded(editions: Mapping[str, EditionDate], moment: str = "") -> tuple[str, ...]:
-    """The names of editions that are not in force at a moment, "" for today.
+def superseded(editions: Mapping[str, EditionDate], moment: str) -> tuple[str, ...]:
+    """The names of editions that are not in force at a moment: a day, a month or a year.
 
     In force is the newest of them that is not newer than the moment. All editions are kept where
     their dates do not tell which one that is.
@@ -130,7 +146,7 @@ def superseded(editions: Mapping[str, EditionDate], moment: str = "") -> tuple[s
         families.setdefault(family(name), []).append(name)
     left_out = list[str]()
     for key, names in families.items():
-        before = [name for name in names if not moment or editions[name].day <= moment + LAST]
+        before = [name for name in names if not editions[name].is_later_than(moment)]
         newest = max(before, key=lambda name: editions[name].order, default="")
         others = [name for name in before if name != newest]
         if key and newest and all(editions[newest].is_newer_than(editions[n]) for n in others):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from functools import lru_cache
 
 HEAD = 3000
 """Characters at the beginning of a document in which it says so."""
 REACH = 16
 """Characters between such words and their date."""
+REACH_BACK = 60
+"""Characters before such words in which a negation belongs to them."""
 LONGEST_DATE = 24
 _MONTHS = (
     ("january", "januar", "jänner", "janvier", "enero", "января", "январь"),
@@ -50,7 +53,20 @@ _APPLIES = re.compile(
     r"|生效日期|自(?=\d{4}年)",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"\b(?:until|till|to|through|bis|jusqu|hasta|до|replaces)\b|至", re.IGNORECASE)
+_ENDS = re.compile(
+    r"\b(?:until|till|to|through|after|for|replaces|bis|nach|für|jusqu|après|pour|hasta|después"
+    r"|para|до|после|для)\b|至",
+    re.IGNORECASE,
+)
+"""Before a date at which something ends, or of something else."""
+_NOT = re.compile(
+    r"\b(?:not|no longer|never|ceas\w+|nicht|kein\w*|nie|(?:n['’]|ne\s)\w+\s(?:plus|pas)"
+    r"|cess\w+|ya no|no (?:es|est\w+|será)|deja\w*|dejó|не|утрат\w+)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(r"[起即]?(?:废止|失效|停止)")
+"""Behind a date from which a document no longer applies."""
+_CLAUSE_END = re.compile(r"[.;:,!?。；，\n]")
 _MADE = re.compile(
     r"\b(?:as of|last updated|updated|last revised|revised|revision|version|edition|issued|dated)\b"
     r"|\b(?:stand(?=:|\s\d)|fassung|ausgabe)\b|\b(?:version|mise? à jour|édition)\b"
@@ -69,9 +85,12 @@ def valid_from(text: str) -> str:
     head = text[:HEAD]
     for words in (_APPLIES, _MADE):
         for match in words.finditer(head):
-            date = _first_date(head[match.end() : match.end() + REACH + LONGEST_DATE])
-            if date:
-                return date
+            clause = _CLAUSE_END.split(head[max(match.start() - REACH_BACK, 0) : match.start()])[-1]
+            if _NOT.search(clause):
+                continue
+            day = _first_date(head[match.end() : match.end() + REACH + LONGEST_DATE])
+            if day:
+                return day
     return ""
 
 
@@ -83,12 +102,15 @@ def _first_date(text: str) -> str:
     # Of dates that begin at the same place, the pattern that comes first says most.
     first = min(matches, key=lambda match: match.start())
     between, parts = line[: first.start()], first.groupdict()
-    if len(between) > REACH or _ENDS.search(between) or ". " in between:
+    if len(between) > REACH or _ENDS.search(between) or _NOT.search(between) or ". " in between:
+        return ""
+    if _ENDED.match(line, first.end()):
         return ""
     month = parts.get("month") or _NUMBER_OF.get((parts.get("name") or "").casefold(), "")
     numbers = [parts["year"], month, parts.get("day") or ""]
     known = [f"{int(number):02}" for number in numbers if number]
-    possible = all(
-        1 <= int(number) <= most for number, most in zip(known[1:], (12, 31), strict=False)
-    )
-    return "-".join(known) if possible else ""
+    try:
+        date(*map(int, [*known, "1", "1"][:3]))
+    except ValueError:  # 31 June
+        return ""
+    return "-".join(known)

@@ -35,7 +35,9 @@ def dated(question: str, hits: Sequence[Hit], reader: PassageReader) -> Dated | 
     moment = moment_of(question)
     if not (moment or asks_today(question)) or _OVER_TIME.search(question):
         return None
-    left_out = superseded({hit.document: reader.edition_date(hit) for hit in hits}, moment)
+    left_out = superseded(
+        {hit.document: reader.edition_date(hit) for hit in hits}, moment or reader.day
+    )
     kept = tuple(hit for hit in hits if hit.document not in left_out)
     if not left_out:
         return None
