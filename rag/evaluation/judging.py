@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,26 +61,12 @@ class Judge:
     def judge(self, question: Question, ranked: Keys, scores: Scores, depth: int) -> Judged:
         """The first ``depth`` of a ranking (best first), graded by the question's evidence."""
         if judged_by_document(question):
-            grades = _relevant_documents(question)
-            misleading: Collection[str] = _misleading_documents(question)
             ids, values = self._by_document(ranked, scores, depth)
         else:
-            by_key = self._relevant(question)
-            grades = {f"{key:016x}": grade for key, grade in by_key.items()}
-            rows = self._rows(question)
-            keys = misleading_chunks(question.evidence, rows)
-            misleading = {f"{key:016x}" for key in keys}
             places = _first_places(ranked, depth)
             ids = [f"{key:016x}" for key in ranked[places].tolist()]
             values = scores[places].tolist()
-        return Judged(
-            question=question,
-            ids=tuple(ids),
-            scores=tuple(values),
-            grades=tuple(grades.get(name, MISLEADING if name in misleading else 0) for name in ids),
-            ideal=tuple(sorted([*grades.values(), *_lost_spans(question)], reverse=True)),
-            nuggets=self._nuggets(question, ids),
-        )
+        return judged_units(question, ids, values, self._rows(question), _lost_spans(question))
 
     def graded(self, question: Question, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64]]:
         """Return the judged unit of each passage and the grade of that unit, both of shape (n,).
@@ -104,23 +90,6 @@ class Judge:
         nothing = np.empty(0, np.int64), np.empty(0)
         return self.judge(question, *nothing, depth=1).ideal
 
-    def _nuggets(self, question: Question, ids: Sequence[str]) -> tuple[frozenset[str], ...]:
-        """The parts of the answer that each retrieved unit has."""
-        names = nuggets_of(question.evidence)
-        if not names:
-            return ()
-        parts = dict[str, set[str]]()
-        rows = self._rows(question)
-        for name in names:
-            labels = [item for item in question.evidence if item.nugget == name]
-            if judged_by_document(question):
-                units = [item.document_id for item in labels if item.grade > 0]
-            else:
-                units = [f"{key:016x}" for key in relevant_chunks(labels, rows)]
-            for unit in units:
-                parts.setdefault(unit, set()).add(name)
-        return tuple(frozenset(parts.get(unit, ())) for unit in ids)
-
     def _relevant(self, question: Question) -> dict[int, int]:
         return relevant_chunks(question.evidence, self._rows(question))
 
@@ -140,6 +109,58 @@ class Judge:
         places = _first_places(owners, depth)
         names = [self._documents[owner] for owner in owners[places].tolist()]
         return names, scores[places].tolist()
+
+
+def judged_units(
+    question: Question,
+    ids: Sequence[str],
+    scores: Sequence[float],
+    rows: Sequence[Passage],
+    more: Sequence[int],
+    *,
+    all_passages: bool = True,
+) -> Judged:
+    """Grade a ranking of passages, or of documents when the question is judged by document.
+
+    ``rows`` are the passages of the documents with labels, all of them or those that were returned
+    (see ``relevant_chunks``). ``more`` has the grades of what is relevant and none of them.
+    """
+    if judged_by_document(question):
+        grades = _relevant_documents(question)
+        misleading = _misleading_documents(question)
+    else:
+        by_key = relevant_chunks(question.evidence, rows, all_passages=all_passages)
+        grades = {f"{key:016x}": grade for key, grade in by_key.items()}
+        keys = misleading_chunks(question.evidence, rows, all_passages=all_passages)
+        misleading = {f"{key:016x}" for key in keys}
+    return Judged(
+        question=question,
+        ids=tuple(ids),
+        scores=tuple(scores),
+        grades=tuple(grades.get(name, MISLEADING if name in misleading else 0) for name in ids),
+        ideal=tuple(sorted([*grades.values(), *more], reverse=True)),
+        nuggets=_nuggets(question, ids, rows, all_passages=all_passages),
+    )
+
+
+def _nuggets(
+    question: Question, ids: Sequence[str], rows: Sequence[Passage], *, all_passages: bool
+) -> tuple[frozenset[str], ...]:
+    """The parts of the answer that each retrieved unit has."""
+    names = nuggets_of(question.evidence)
+    if not names:
+        return ()
+    parts = dict[str, set[str]]()
+    for name in names:
+        labels = [item for item in question.evidence if item.nugget == name]
+        if judged_by_document(question):
+            units = [item.document_id for item in labels if item.grade > 0]
+        else:
+            keys = relevant_chunks(labels, rows, all_passages=all_passages)
+            units = [f"{key:016x}" for key in keys]
+        for unit in units:
+            parts.setdefault(unit, set()).add(name)
+    return tuple(frozenset(parts.get(unit, ())) for unit in ids)
 
 
 def _first_places(ranked: Keys, depth: int) -> npt.NDArray[np.intp]:

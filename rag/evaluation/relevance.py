@@ -66,15 +66,19 @@ def relevant_chunks(
     return grades
 
 
-def misleading_chunks(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> set[int]:
+def misleading_chunks(
+    evidence: Sequence[Evidence], chunks: Sequence[Passage], *, all_passages: bool = True
+) -> set[int]:
     """Keys of the passages that mislead, by the rule that makes passages relevant.
 
-    A passage that is relevant too does not mislead.
+    A passage that is relevant too does not mislead. ``all_passages`` is that of
+    ``relevant_chunks``.
     """
     misleading = [replace(item, grade=1) for item in evidence if item.grade == MISLEADING]
     if not misleading:
         return set()
-    return relevant_chunks(misleading, chunks).keys() - relevant_chunks(evidence, chunks).keys()
+    relevant = relevant_chunks(evidence, chunks, all_passages=all_passages)
+    return relevant_chunks(misleading, chunks, all_passages=all_passages).keys() - relevant.keys()
 
 
 def nuggets_of(evidence: Sequence[Evidence]) -> frozenset[str]:

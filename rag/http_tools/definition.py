@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
@@ -45,6 +46,12 @@ def _path(text: str) -> str:
 Path = Annotated[str, AfterValidator(_path)]
 
 _MESSAGES = {"string_pattern_mismatch": "use up to 40 letters, digits, hyphens and underscores"}
+
+
+def variables_of(headers: Iterable[str]) -> tuple[str, ...]:
+    """The environment variables that values of headers name."""
+    matches = (SECRET.fullmatch(value) for value in headers)
+    return tuple(dict.fromkeys(match.group(2) for match in matches if match))
 
 
 class HttpTool(BaseModel):
@@ -97,8 +104,7 @@ class HttpTool(BaseModel):
     @property
     def variables(self) -> tuple[str, ...]:
         """The environment variables that its headers name."""
-        matches = (SECRET.fullmatch(value) for value in self.headers.values())
-        return tuple(dict.fromkeys(match.group(2) for match in matches if match))
+        return variables_of(self.headers.values())
 
     @field_validator("url")
     @classmethod

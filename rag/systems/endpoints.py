@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rag.errors import InvalidInput, ProviderMisbehaved
 from rag.http_tools import HttpTool, Path, answer_of
-from rag.http_tools.definition import SECRET
+from rag.http_tools.definition import SECRET, variables_of
 from rag.http_tools.expressions import compiled
 from rag.input_rules import storable
 from rag.systems.formats.shapes import LONGEST_TEXT, MOST_TEXTS, number_of
@@ -46,6 +46,15 @@ class HttpSystem(HttpTool):
     user: dict[str, UserValue] = Field(
         default_factory=dict, description="fields of the user that evaluations ask as"
     )
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables that its headers name, also by the fields of ``user``."""
+        own = self.user
+        return variables_of(
+            filled_text(value, own) if user_fields(value) <= own.keys() else value
+            for value in self.headers.values()
+        )
 
     @property
     def user_fields(self) -> set[str]:

@@ -11,14 +11,9 @@ from functools import partial
 from itertools import islice
 
 from rag.errors import InvalidInput
-from rag.evaluation.judging import Judged
+from rag.evaluation.judging import Judged, judged_units
 from rag.evaluation.measuring import measured
-from rag.evaluation.relevance import (
-    best_grades,
-    judged_by_document,
-    relevant_chunks,
-    uncovered_labels,
-)
+from rag.evaluation.relevance import judged_by_document, uncovered_labels
 from rag.evaluation.retrieved_text import span_figures
 from rag.operation import operation
 from rag.results import EDITS, FOREIGN, Run, SystemSource
@@ -293,24 +288,18 @@ def judged_texts(
             scores[name] = 1 / rank if text.score is None else text.score
             places[name], texts_by_id[name] = place, text.text
     ids = tuple(scores)[:depth]
-    if by_document:
-        grades = {name: grade for name, grade in best_grades(question).items() if grade > 0}
-        ideal = list(grades.values())
-    else:
-        rows = [
-            (int(name, 16), place.document_id, place.start, place.end)
-            for name, place in places.items()
-            if place.document_id
-        ]
-        by_key = relevant_chunks(question.evidence, rows, all_passages=False)
-        grades = {f"{key:016x}": grade for key, grade in by_key.items()}
-        ideal = [*grades.values(), *uncovered_labels(question.evidence, rows)]
-    judged = Judged(
-        question=question,
-        ids=ids,
-        scores=tuple(scores[name] for name in ids),
-        grades=tuple(grades.get(name, 0) for name in ids),
-        ideal=tuple(sorted(ideal, reverse=True)),
+    rows = [
+        (int(name, 16), place.document_id, place.start, place.end)
+        for name, place in places.items()
+        if place.document_id and not by_document
+    ]
+    judged = judged_units(
+        question,
+        ids,
+        [scores[name] for name in ids],
+        rows,
+        [] if by_document else uncovered_labels(question.evidence, rows),
+        all_passages=False,
     )
     return RankedTexts(judged, names, places, texts_by_id)
 

@@ -189,6 +189,7 @@ def ask_once(services: Services, system: HttpSystem, question: str) -> Returned:
 
 
 def definition_hash(definition: Mapping[str, object]) -> str:
-    """The SHA-256 of a definition; those before there was a choice of protocol keep theirs."""
-    definition = {k: v for k, v in definition.items() if (k, v) != ("protocol", "http")}
+    """The SHA-256 of a definition; those from before ``protocol`` and ``user`` keep theirs."""
+    later = ("protocol", "http"), ("user", {})
+    definition = {k: v for k, v in definition.items() if (k, v) not in later}
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()

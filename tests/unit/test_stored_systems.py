@@ -61,6 +61,11 @@ def test_another_definition_is_another_version(home: Path) -> None:
         systems.get("rival")
 
 
+def test_a_definition_keeps_the_hash_of_earlier_releases(home: Path) -> None:
+    stored = handbook(home)[1].systems.add(defined("https://one.example"))
+    assert stored.hash == "69b6514c59d2b54f3e6292d62d6bcebf714bf959d107a5fa35b98c303b93e05d"
+
+
 @pytest.mark.usefixtures("database")
 def test_versions_that_are_added_at_once_get_two_numbers(home: Path) -> None:
     workspace, base = handbook(home)
@@ -244,7 +249,16 @@ def test_only_administrators_name_keys_of_the_server(home: Path) -> None:
     for call in (systems.add, lambda system: systems.test_definition(system, NOISE)):
         with pytest.raises(NotAllowed, match="TOUCHSTONE_TOOL_KEY"):
             call(keyed)
+    by_user = defined(
+        "https://x.example",
+        headers={"Authorization": "{user.t}", "X-Other": "{user.none}"},
+        user={"t": "Bearer TOUCHSTONE_TOOL_KEY"},
+    )
+    for call in (systems.add, lambda system: systems.test_definition(system, NOISE)):
+        with pytest.raises(NotAllowed, match="TOUCHSTONE_TOOL_KEY"):
+            call(by_user)
     assert systems.add(defined("https://x.example")).unset == ()
+    assert base.systems.add(by_user).unset == ("TOUCHSTONE_TOOL_KEY",)
     assert base.systems.add(keyed).unset == ("TOUCHSTONE_TOOL_KEY",)
 
 

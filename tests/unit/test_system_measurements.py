@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import pytest
 
 from rag import HopSummary, InvalidInput, KnowledgeBase, SystemEvaluation, SystemSource
 from rag.__main__ import main
+from rag.evaluation.measuring import evidence_figures
 from rag.systems.alignment import AlignedText
 from rag.systems.callables import FailedRetrieval, ask_callable, retriever
 from rag.systems.measuring import judged_texts
@@ -90,6 +92,28 @@ def test_a_text_that_merely_touches_a_label_is_not_relevant() -> None:
     assert judged.ideal == (1,)
     apart = judged_texts(question, texts[:1], places[:1], 10).judged
     assert (apart.grades, apart.ideal) == ((0,), (1,))
+
+
+def test_results_of_a_system_have_the_parts_and_mislead() -> None:
+    labels = (
+        Evidence("d", 0, 10, quote="x", nugget="one"),
+        Evidence("d", 100, 110, quote="x", nugget="two"),
+        Evidence("d", 200, 210, quote="x", grade=-1),
+    )
+    starts = (0, 200, 95, 300)
+    places = [AlignedText("d", start, start + 20, "exact", 1.0) for start in starts]
+    texts = [ReturnedText(str(start)) for start in starts]
+    judged = judged_texts(Question("q", "?", evidence=labels), texts, places, 10).judged
+    assert judged.grades == (1, -1, 1, 0)
+    assert [*map(sorted, judged.nuggets)] == [["one"], [], ["two"], []]
+    figures = evidence_figures([judged], (1, 3))["q"]
+    assert (figures["nugget_recall@1"], figures["nugget_recall@3"]) == (0.5, 1.0)
+    assert (figures["misleading@1"], figures["misleading@3"]) == (0.0, 1.0)
+    whole = (Evidence("d", 0, None, nugget="one"), Evidence("e", 0, None, grade=-1))
+    places = [replace(places[0], document_id=name) for name in "edf"]
+    judged = judged_texts(Question("q", "?", evidence=whole), texts[:3], places, 10).judged
+    assert judged.grades == (-1, 1, 0)
+    assert [*map(sorted, judged.nuggets)] == [[], ["one"], []]
 
 
 def test_a_file_is_measured_on_the_command_line(
