@@ -24,6 +24,8 @@ from rag import (
 from rag.__main__ import main
 from rag.systems.permissions.canaries import Canaries
 from rag.systems.permissions.matrix import Canary
+from rag.systems.permissions.patterns import Patterns
+from rag.systems.permissions.rules import AccessRule
 from tests.people import signed_in, view
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
 from tests.servers import Reply, scripted
@@ -275,6 +277,62 @@ def test_an_audit_names_what_exists(home: Path) -> None:
             base.permission_audits.start(matrix, **options)  # type: ignore[arg-type]
     with pytest.raises(NotFound, match="no result"):
         base.permission_audits.result_of(base.permission_audits.start(matrix, WORDS))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "(user | dept) == dept",
+        "[user][0].dept == dept",
+        "dept == @.user.dept",
+        "(*.dept)[0] == dept",
+        "values(@)[0].dept == dept",
+        "user.*[0] == dept",
+        "user == `{}`",
+        "user.{a: dept}.a == dept",
+        "length(tags[?user.dept == user.dept]) > `0`",
+    ],
+)
+def test_a_rule_takes_fields_of_a_user_by_their_names(rule: str) -> None:
+    with pytest.raises(InvalidInput, match="The rule uses"):
+        AccessRule(rule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "fields"),
+    [
+        ("department == user.department || contains(tags, 'public')", {"department"}),
+        ("contains(user.groups, department) && user.name != 'x'", {"groups", "name"}),
+        ("length(user.groups[?@ == 'x']) > `0`", {"groups"}),
+        ("user.groups[0] == department", {"groups"}),
+        ("not_null(user.groups[], `[]`) == tags", {"groups"}),
+        ("length(tags[?starts_with(@, 'x')]) > `0` && !(user.a)", {"a"}),
+    ],
+)
+def test_fields_that_a_rule_takes_of_a_user(rule: str, fields: set[str]) -> None:
+    assert AccessRule(rule).user_fields == fields
+
+
+def test_the_first_pattern_that_fits_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = Patterns(["HR/*.pdf", "hr/[a]?.txt", "*.txt", "hr/*", "*"])
+    names = ("hr/a.PDF", "hr/[A]1.txt", "hr/a1.txt", "hr/a.doc", "h")
+    assert [matrix.first_fit(name) for name in names] == [
+        "HR/*.pdf",
+        "hr/[a]?.txt",
+        "*.txt",
+        "hr/*",
+        "*",
+    ]
+    assert Patterns(["hr/x", "b*"]).first_fit("HR/X") == "hr/x"
+    assert Patterns(["hr/x", "b*"]).first_fit("hr/xy") is None
+    monkeypatch.setattr("rag.systems.permissions.patterns.MOST_COMPARISONS", 100)
+    apart = Patterns(f"{number}/*" for number in range(101))
+    assert apart.first_fit("100/a") == "100/*"
+    users = {"anna": {}, "ben": {}}
+    rows = {f"*{number}": ["anna"] for number in range(101)}
+    hostile = AccessMatrix.parse({"users": users, "documents": rows})
+    with pytest.raises(InvalidInput, match="too many patterns"):
+        hostile.readers([{"id": "d", "name": "x", "tags": [], "type": "", "day": ""}])
 
 
 def test_fields_of_a_user_go_where_the_request_names_them() -> None:

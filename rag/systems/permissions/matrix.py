@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import fnmatch
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +17,7 @@ from rag.recipe.parts import Glob
 from rag.retrieval.filters import FILTERS
 from rag.spreadsheets import csv_text, unguard_cell
 from rag.systems.letters import letters_of
+from rag.systems.permissions.patterns import Patterns
 from rag.systems.permissions.rules import LONGEST_RULE, AccessRule
 from rag.systems.user_fields import NAME, UserValue, filled
 
@@ -156,20 +156,21 @@ class AccessMatrix(BaseModel):
         """The users who may see each document, by its ``id``.
 
         Raises InvalidInput for documents that no row and no rule covers: they would be hidden from
-        all users or from none, and nobody said which.
+        all users or from none, and nobody said which. Raises it also for too many patterns.
         """
         everybody = frozenset(self.users)
-        patterns = [name for name in self.documents if set(name) & set("*?")]
+        rows = Patterns(name for name in self.documents if set(name) & set("*?"))
+        metadata = Patterns(self.metadata)
         rule = AccessRule(self.rule) if self.rule else None
         readers, uncovered = dict[str, frozenset[str]](), list[str]()
         for document in documents:
             name = str(document["name"])
-            row = name if name in self.documents else _first_fit(name, patterns)
+            row = name if name in self.documents else rows.first_fit(name)
             if row is not None:
                 names = self.documents[row]
                 readers[document["id"]] = everybody if names == _ANYBODY else frozenset(names)
             elif rule is not None:
-                fields = _fields(document) | self._metadata_of(name)
+                fields = _fields(document) | self._metadata_of(name, metadata)
                 readers[document["id"]] = frozenset(
                     user for user in self.users if rule.allows(fields, self.fields_of(user))
                 )
@@ -183,8 +184,8 @@ class AccessMatrix(BaseModel):
             )
         return readers
 
-    def _metadata_of(self, name: str) -> dict[str, UserValue]:
-        fit = name if name in self.metadata else _first_fit(name, self.metadata)
+    def _metadata_of(self, name: str, patterns: Patterns) -> dict[str, UserValue]:
+        fit = name if name in self.metadata else patterns.first_fit(name)
         return {} if fit is None else self.metadata[fit]
 
 
@@ -193,15 +194,6 @@ def _check_value(value: str) -> None:
         raise ValueError(
             f"{value[:50]!r} is not a name: use 1 to {_LONGEST_VALUE} signs without braces"
         )
-
-
-def _first_fit(name: str, patterns: Iterable[str]) -> str | None:
-    """Return the first pattern that fits a name, without case; brackets are literal."""
-    lowered = name.casefold()
-    for pattern in patterns:
-        if fnmatch.fnmatchcase(lowered, pattern.casefold().replace("[", "[[]")):
-            return pattern
-    return None
 
 
 def _fields(document: Mapping[str, Any]) -> dict[str, UserValue]:

@@ -11,6 +11,15 @@ from rag.systems.user_fields import NAME, UserValue
 
 LONGEST_RULE = 1000
 _HINT = "Write it like department == user.department, see https://jmespath.org."
+_OF_PARTS = {
+    "subexpression",
+    "index_expression",
+    "pipe",
+    "projection",
+    "filter_projection",
+    "value_projection",
+}
+"""Nodes whose children after the first are applied to what the first returns."""
 
 
 class AccessRule:
@@ -50,15 +59,41 @@ class AccessRule:
         return value
 
 
-def _user_fields(node: Mapping[str, Any]) -> Iterator[str]:
-    """Generate the fields that an expression takes from ``user``."""
-    waiting = [node]
+def _user_fields(tree: Mapping[str, Any]) -> Iterator[str]:
+    """Generate the fields that an expression takes from ``user``.
+
+    Raises InvalidInput where it reaches ``user`` in another way: which fields it takes is not
+    known then.
+    """
+    waiting = [(tree, True)]  # whether names are those at the top, not of a part
     while waiting:
-        node = waiting.pop()
-        children = [child for child in node.get("children", ()) if isinstance(child, Mapping)]
-        waiting += children
-        if node.get("type") == "subexpression" and len(children) > 1:
-            first, second = children[0], children[1]
-            of_user = (first.get("type"), first.get("value")) == ("field", "user")
-            if of_user and second.get("type") == "field":
-                yield str(second["value"])
+        node, at_top = waiting.pop()
+        kind, children = node["type"], list(node["children"])
+        if kind == "field" and node["value"] == "user":
+            raise InvalidInput("The rule uses user without one of its fields.", _HINT)
+        if kind in ("current", "identity") and at_top:
+            raise InvalidInput(
+                "The rule uses @ or * for all fields at once.", f"Name the fields. {_HINT}"
+            )
+        if kind == "subexpression" and at_top and _is_user(children[0]):
+            field = _first_field(children[1])
+            if field is None:
+                raise InvalidInput("The rule uses user without one of its fields.", _HINT)
+            yield field
+            children = [None, *children[1:]]
+        of_part = kind in _OF_PARTS
+        for number, child in enumerate(children):
+            if isinstance(child, Mapping):
+                inner = kind == "expref" or (of_part and number > 0)
+                waiting.append((child, at_top and not inner))
+
+
+def _is_user(node: Mapping[str, Any]) -> bool:
+    return (node["type"], node.get("value")) == ("field", "user")
+
+
+def _first_field(node: Mapping[str, Any]) -> str | None:
+    """The field that the second part of ``user.FIELD`` or ``user.FIELD[0]`` takes."""
+    while node["type"] == "index_expression":
+        node = node["children"][0]
+    return str(node["value"]) if node["type"] == "field" else None
