@@ -29,6 +29,8 @@ class Settings:
     allow_private_urls: bool = False
     max_upload_mb: int = 200
     max_index_mb: int = 1024
+    max_store_rows: int = 1_000_000
+    max_store_mb: int = 20_000
     metrics: bool = False
     turn_log: bool = False
     traces: bool = False
@@ -95,6 +97,10 @@ class Settings:
             prices=variables.file(values, "TOUCHSTONE_PRICES"),
             max_upload_mb=variables.positive(values, "TOUCHSTONE_MAX_UPLOAD_MB", default=200),
             max_index_mb=variables.positive(values, "TOUCHSTONE_MAX_INDEX_MB", default=1024),
+            max_store_rows=variables.positive(
+                values, "TOUCHSTONE_MAX_STORE_ROWS", default=1_000_000
+            ),
+            max_store_mb=variables.positive(values, "TOUCHSTONE_MAX_STORE_MB", default=20_000),
             provider_variables=variables.provider_variables(values) | variables.bounds(values),
             tool_variables={name: values[name] for name in values if name.startswith(TOOL_PREFIX)},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.indexing.lookup import lookup
 from rag.search.snapshot import take_snapshot
 from rag.stores.existing import postgresql_table
+from rag.stores.existing.qdrant_collection import QdrantCollection
 from rag.types import Vectors
 from tests.postgres import Server
 from tests.read_only_stores import qdrant_with, search_index_with
@@ -384,6 +385,50 @@ def test_a_base_with_other_documents_takes_no_store(
         assert "0 of 448 documents added" in again.message
         with pytest.raises(InvalidInput, match="are of fake, not of minilm"):
             other.store_imports.start(one.store, "minilm")
+
+
+def test_two_imports_into_one_empty_base_do_not_mix(
+    workspace: Workspace,
+    base: KnowledgeBase,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = store_import_job._store
+
+    def overtaken(*args: Any) -> str:
+        base.save_recipe(base.recipe().with_fields({"index.embedder": "fake#other-1"}))
+        return store(*args)
+
+    monkeypatch.setattr(store_import_job, "_store", overtaken)
+    with serve("qdrant", embedded(base), request) as one:
+        job = workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+    assert job.status == "failed"
+    assert "names other vectors" in job.message
+    assert base.documents.documents(base.recipe().index) == []
+
+
+def test_a_store_without_end_is_not_read(
+    workspace: Workspace,
+    base: KnowledgeBase,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layout = QdrantCollection.layout
+
+    def run(**limits: int) -> str:
+        for name, most in limits.items():
+            object.__setattr__(workspace.settings, name, most)
+        with serve("qdrant", embedded(base), request) as one:
+            job = workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+        assert job.status == "failed"
+        return job.message
+
+    with pytest.raises(InvalidInput, match="more than 449 rows"):
+        run(max_store_rows=449)
+    monkeypatch.setattr(QdrantCollection, "layout", lambda one: replace(layout(one), rows=1))
+    assert "more than 449 rows" in run(max_store_rows=449)
+    assert "larger than 0 MB" in run(max_store_rows=450, max_store_mb=0)
+    assert base.documents.documents(base.recipe().index) == []
 
 
 def test_vectors_of_another_model_of_the_same_size(

@@ -24,6 +24,7 @@ from rag.documents.stores.imports import (
     UNRELATED,
     check_rows,
     opened_store,
+    require_rows,
     store_recipe,
     unit_vectors,
 )
@@ -98,14 +99,17 @@ def _fetch(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
     opened = opened_store(services, store)
     reporter.report(0, 0, f"{item.name}: reading")
     total, reading = opened.layout().rows, _Reading()
+    require_rows(services, store, total)
     with tempfile.TemporaryFile(dir=services.settings.home) as file:
         for place, raw in enumerate(opened.rows(store)):
             if place % _TELLING == 0:
                 message = f"{item.name}: {place:,} of {total:,} rows read"
                 reporter.report(place, max(total, place), message)
+            require_rows(services, store, place + 1)  # its count may be wrong, or a lie
             row = document_row(store, raw)
             if reading.add(row):
                 file.write(_line(row, embedder, dimension))
+                _require_bytes(services, store, file.tell())
         notes = _checked(services, store, embedder, reading)
         file.seek(0)
         with services.files.arriving() as arrival:
@@ -117,6 +121,16 @@ def _fetch(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
                 arrival.confirm(connection)
     for build_hash in former:
         services.forget_build(job.base_id, build_hash)
+
+
+def _require_bytes(services: Services, store: ExistingStore, size: int) -> None:
+    most = services.settings.max_store_mb
+    if size > most * 1_000_000:
+        raise InvalidInput(
+            f"The rows of the {store.label} are larger than {most:,} MB, which is the most of an "
+            "import.",
+            "Restrict the rows, or set TOUCHSTONE_MAX_STORE_MB to more.",
+        )
 
 
 def _prepare(connection: Connection, job: JobRow) -> list[str]:
@@ -206,7 +220,11 @@ def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
             }
             with services.database.write() as connection:
                 vectors.store(connection, space, units)
-            ingestion.store([made[place] for place in new], lambda *_: None)
+            ingestion.store(
+                [made[place] for place in new],
+                lambda *_: None,
+                lambda connection, _: _require_space(connection, job),
+            )
         seen, added = seen + len(group), added + len(new)
         reporter.result = added
         reporter.give_way()
@@ -215,6 +233,19 @@ def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
     services.files.discard([item.payload["fetched"]])
     refresh(services, job.base_id)
     return "; ".join(filter(None, (f"{added:,} of {total:,} documents added", item.reason)))
+
+
+def _require_space(connection: Connection, job: JobRow) -> None:
+    """Raises InvalidInput where the saved recipe does not rank the vectors of the job any more.
+
+    An import by another process can have prepared the base before the first documents were stored.
+    """
+    saved = bases.by_id(connection, job.base_id).recipe.index.embedder
+    if providers.vector_space(saved) != providers.vector_space(job.payload["embedder"]):
+        raise InvalidInput(
+            "The recipe of this knowledge base names other vectors than those of this import.",
+            "Another import or a change of the recipe came between. Start the import again.",
+        )
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

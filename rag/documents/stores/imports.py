@@ -101,7 +101,8 @@ class StoreImports:
         self._check_keys(store)
         recipe = self._permit(store, embedder)
         opened = opened_store(self._services, store)
-        _, store, rows = look(opened, store)
+        layout, store, rows = look(opened, store)
+        require_rows(self._services, store, layout.rows)
         require_dimension(self._services, embedder, rows)
         payload: dict[str, Any] = {
             "store": store.model_dump(mode="json"),
@@ -186,6 +187,16 @@ def look(
             "Choose other fields.",
         )
     return layout, store, usable
+
+
+def require_rows(services: Services, store: ExistingStore, count: int) -> None:
+    """Raises InvalidInput for more rows than an import reads."""
+    most = services.settings.max_store_rows
+    if count > most:
+        raise InvalidInput(
+            f"The {store.label} has more than {most:,} rows, which is the most of an import.",
+            "Restrict the rows, or set TOUCHSTONE_MAX_STORE_ROWS to more.",
+        )
 
 
 def check_rows(services: Services, embedder: str, rows: Sequence[StoreRow]) -> VectorCheck:
