@@ -12,6 +12,7 @@ from rag.learned_fusion import FusionModel, model_from_dict
 from rag.recipe import Recipe
 from rag.search.threshold import BM25_FIELDS
 from rag.services import Services
+from rag.storage import Connection
 from rag.storage.quality import learned_fusions
 
 
@@ -34,11 +35,18 @@ def fusion_model(services: Services, base_id: int, recipe: Recipe) -> FusionMode
     Raises InvalidInput where the knowledge base has none of this hash, or has it for another
     embedder or BM25.
     """
+    if recipe.search.learned_fusion is None:
+        return None
+    with services.database.read() as connection:
+        return stored_fusion(connection, base_id, recipe)
+
+
+def stored_fusion(connection: Connection, base_id: int, recipe: Recipe) -> FusionModel | None:
+    """Read what ``fusion_model`` returns. Raises as it does."""
     name = recipe.search.learned_fusion
     if name is None:
         return None
-    with services.database.read() as connection:
-        row = learned_fusions.find(connection, base_id, name)
+    row = learned_fusions.find(connection, base_id, name)
     if row is None:
         raise InvalidInput(
             f"This knowledge base has no learned fusion {name}.",

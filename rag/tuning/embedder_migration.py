@@ -82,6 +82,8 @@ class EmbedderMigration:
     def target(self, embedder: str) -> Recipe:
         """Return the saved recipe with another embedder and the weight that suits it.
 
+        It has no learned fusion: one is learned on the scores of an embedder.
+
         Raises InvalidRecipe for an unknown embedder, InvalidInput for the present one.
         """
         with self._services.database.read() as connection:
@@ -90,7 +92,8 @@ class EmbedderMigration:
             raise InvalidInput(
                 f"This knowledge base uses {embedder} already.", "Name another embedder."
             )
-        recipe = with_embedder_weight(saved, saved.with_fields({"index.embedder": embedder}))
+        changes = {"index.embedder": embedder, "search.learned_fusion": None}
+        recipe = with_embedder_weight(saved, saved.with_fields(changes))
         self._services.models.require(recipe.index)
         return recipe
 

@@ -188,6 +188,26 @@ def test_a_fusion_of_something_else_is_refused(
         base.search("gulosk valve", learned.with_fields(changes))
 
 
+def test_the_saved_recipe_always_has_its_fusion(base: KnowledgeBase, learned: Recipe) -> None:
+    other = learned.with_fields({"index.embedder": "wordllama"})
+    for save in (base.save_recipe, base.save_and_build):
+        with pytest.raises(InvalidInput, match="was learned with"):
+            save(other)
+        with pytest.raises(InvalidInput, match="has no learned fusion"):
+            save(RECIPE.with_fields({"search.learned_fusion": "0" * 12}))
+    name = learned.search.learned_fusion
+    assert name
+    base.save_recipe(learned)
+    try:
+        with pytest.raises(InvalidInput, match="The saved recipe ranks by"):
+            base.tuning.learned_fusions.remove(name)
+        target = base.tuning.migration.target("wordllama")
+        assert target.search.learned_fusion is None
+    finally:
+        base.save_recipe(RECIPE)
+    assert base.tuning.learned_fusions.find(name).hash == name
+
+
 def test_one_retriever_is_ranked_as_ever(base: KnowledgeBase, learned: Recipe) -> None:
     changes = {"search.mode": "lexical"}
     plain, named = (recipe.with_fields(changes) for recipe in (RECIPE, learned))

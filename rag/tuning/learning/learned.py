@@ -22,6 +22,7 @@ from rag.questions.trial_log import TrialLog, name_of
 from rag.recipe import Recipe
 from rag.search.learned_fusion import fusion_hash, learned_with
 from rag.services import Services
+from rag.storage import bases
 from rag.storage import questions as question_rows
 from rag.storage.quality import learned_fusions
 from rag.storage.quality.learned_fusions import LearnedFusionRow
@@ -157,9 +158,15 @@ class LearnedFusions:
     def remove(self, name: str) -> None:
         """Delete a learned fusion; recipes that name it are refused from then on.
 
-        Raises NotFound.
+        Raises NotFound, InvalidInput for the one of the saved recipe.
         """
         with self._services.database.write() as connection:
+            bases.hold(connection, self._base_id)
+            if bases.by_id(connection, self._base_id).recipe.search.learned_fusion == name:
+                raise InvalidInput(
+                    f"The saved recipe ranks by the learned fusion {name}.",
+                    "Save a recipe with search.learned_fusion=null, or another one, first.",
+                )
             if not learned_fusions.remove(connection, self._base_id, name):
                 raise _unknown(name)
 
