@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from statistics import fmean
 from typing import Any
 
@@ -38,6 +38,7 @@ _MOST_RESULTS = 100  # of a retrieval
 _LONGEST_RESULT = 20_000  # characters that are stored of a result
 _LONGEST_STORED = LONGEST_QUESTION + 1  # one more: what is cut is no question of a set
 _MOST_LOCATORS = 2
+_FASTEST_CLOCK = timedelta(days=1)  # later spans would be the newest for ever
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,15 +237,18 @@ class Traffic:
         traces = {trace for digest, trace in newest.items() if digest in ids}
         with self._services.database.read() as connection:
             rows = traffic.of_traces(connection, self._base_id, system, traces)
+        # Spans may come between the two readings, with another question at the top of a trace.
+        requests = {request.top.digest: request for request in _requests(rows)}
         retrievals = [
             Returned(
                 request.top.question,
                 tuple(map(_returned, span.results)),
                 hop=number,
-                question_id=ids[request.top.digest],
+                question_id=ids[digest],
                 trace=span.trace,
             )
-            for request in _requests(rows)
+            for digest, request in requests.items()
+            if digest in ids
             for number, span in enumerate(request.hops)
         ]
         spans = "\n".join(f"{row.trace} {row.span}" for row in rows)
@@ -295,7 +299,8 @@ def _row(span: ReceivedSpan, now: datetime, question: str, results: Sequence[Any
         trace=retrieval.trace,
         span=span.id,
         system=span.service,
-        started=span.started or int(now.timestamp() * 1e9),
+        started=min(span.started, int((now + _FASTEST_CLOCK).timestamp()) * 10**9)
+        or int(now.timestamp() * 1e9),
         received=now,
         question=question,
         digest=_digest(retrieval.question),

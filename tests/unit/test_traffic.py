@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,32 @@ def test_hops_of_an_agent_are_one_request(home: Path) -> None:
     assert (hops.first_useful, hops.redundant) == (3.0, 1)
 
 
+def test_a_request_whose_top_is_not_among_the_newest_keeps_its_question(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, base = handbook(home)
+    receive(base, *AGENT)
+    monkeypatch.setattr("rag.systems.traffic.MOST_SPANS", 3)
+    assert [question.text for question in base.traffic.questions("shop")] == [NOISE]
+    assert base.traffic.evaluate(SET, "shop").evaluation.run.questions == 1
+
+
+def test_a_request_whose_top_comes_between_two_readings_is_left_out(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, base = handbook(home)
+    receive(base, span(1, 2, NOISE, [GRINDING]))
+    read = rows.of_traces
+
+    def later(*arguments: Any) -> list[rows.SpanRow]:
+        receive(base, span(1, 1, "Another question", None))
+        return read(*arguments)
+
+    monkeypatch.setattr(rows, "of_traces", later)
+    with pytest.raises(InvalidInput):
+        base.traffic.evaluate(SET, "shop")
+
+
 def test_the_newest_request_of_a_question_is_measured(home: Path) -> None:
     _, base = handbook(home)
     receive(base, span(1, 1, NOISE, [GRINDING], started=1))
@@ -269,14 +296,15 @@ def test_spans_are_stored_once_and_forgotten(home: Path) -> None:
     assert receive(base, *AGENT).stored == 0
     database = workspace._services.database
     with database.write() as connection:
-        rows.forget(connection, base.traffic.list_all()[0].first.replace(day=1))
+        rows.forget(connection, datetime.now(UTC) - timedelta(days=1))
     assert base.traffic.list_all()[0].retrievals == 3
     assert base.traffic.remove("shop") == 4
     with pytest.raises(NotFound, match="'shop' sent traces"):
         base.traffic.remove("shop")
-    receive(base, *AGENT)
+    receive(base, span(1, 1, NOISE, [GRINDING], started=(1 << 62) * 2 - 2 * 10**18))
+    assert base.traffic.list_all()[0].last <= datetime.now(UTC) + timedelta(days=1)
     with database.write() as connection:
-        rows.forget(connection, base.traffic.list_all()[0].first.replace(year=2024))
+        rows.forget(connection, datetime.now(UTC) + timedelta(days=1))
     assert base.traffic.list_all() == []
 
 

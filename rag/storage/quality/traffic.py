@@ -141,16 +141,26 @@ def counts(connection: Connection, base_id: int) -> list[SystemCount]:
 
 
 def newest(connection: Connection, base_id: int, system: str, most: int) -> list[SpanRow]:
-    """The newest spans of a system without their results, the oldest of them first."""
+    """The newest spans of a system without their results, the oldest of them first.
+
+    With a retrieval comes the request above it, which has the question, however old that is.
+    """
     table = received_span.c
-    statement = (
-        select(*(column for column in table if column.name != "results"))
-        .where(table.base_id == base_id, table.system == system)
-        .order_by(table.started.desc(), table.span.desc())
-        .limit(most)
+    mine = select(*(column for column in table if column.name != "results")).where(
+        table.base_id == base_id, table.system == system
     )
-    rows = [read(SpanRow, row, results=()) for row in connection.execute(statement)]
-    return rows[::-1]
+    statement = mine.order_by(table.started.desc(), table.span.desc()).limit(most)
+    rows = [read(SpanRow, row, results=()) for row in connection.execute(statement)][::-1]
+    if len(rows) < most:
+        return rows
+    cut = {row.trace for row in rows} - {row.trace for row in rows if row.items is None}
+    above = mine.where(table["items"].is_(None))
+    tops = [
+        read(SpanRow, row, results=())
+        for some in listable(sorted(cut))
+        for row in connection.execute(above.where(table.trace.in_(some)))
+    ]
+    return sorted([*tops, *rows], key=lambda row: (row.started, row.span))
 
 
 def of_traces(
@@ -174,6 +184,6 @@ def remove(connection: Connection, base_id: int, system: str) -> int:
 
 
 def forget(connection: Connection, before: datetime) -> None:
-    """Delete the spans that began before a moment."""
-    nanoseconds = int(before.astimezone(UTC).timestamp()) * 10**9
-    connection.execute(delete(received_span).where(received_span.c.started < nanoseconds))
+    """Delete the spans that were received before a moment: clocks of senders may be wrong."""
+    moment = before.astimezone(UTC)
+    connection.execute(delete(received_span).where(received_span.c.received < moment))
