@@ -117,7 +117,10 @@ def label_span(
 
 
 def store_label(connection: Connection, set_id: int, question_id: str, new: Label) -> int:
-    """Stores a label, or its grade where the span has one; its id. Raises NotFound."""
+    """Stores a label, or its grade where the span has one; its id.
+
+    Raises NotFound, and InvalidInput for a span that has another part of the answer.
+    """
     about = {"answerable": True} if new.grade > 0 else {"id": question_id}
     rows.change(connection, set_id, question_id, about)  # fails for one that is gone
     present = labels.of_question(connection, set_id, question_id)
@@ -125,6 +128,12 @@ def store_label(connection: Connection, set_id: int, question_id: str, new: Labe
     within = [label.id for label in present if _within(label, new)] if new.grade <= 0 else []
     for label_id in {*same, *within}:
         labels.set_grade(connection, set_id, label_id, new.grade)
+    named = next((one.nugget for one in present if same and one.id == same[0]), "")
+    if new.nugget and named not in ("", new.nugget):
+        raise InvalidInput(
+            f"These words have the part “{named}” already; a label has one part.",
+            "Select other words for the second part, or delete the label first.",
+        )
     if same and new.nugget:
         labels.set_nugget(connection, set_id, same[0], new.nugget)
     return same[0] if same else labels.insert_all(connection, set_id, [(question_id, new)])[0]

@@ -109,6 +109,26 @@ def test_jobs_of_a_version_without_results_are_read_on(url: str) -> None:
     database.close()
 
 
+@pytest.mark.sqlite("files have the first schema: PostgreSQL came later")
+def test_grades_below_zero_of_before_do_not_mislead(tmp_path: Path) -> None:
+    file = tmp_path / "first.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(FIRST_SCHEMA.read_text())
+        connection.executemany(
+            "INSERT INTO evidence (set_id, question_id, document_name, start, grade, quote)"
+            " VALUES (1, 'q', 'a.txt', 0, ?, '')",
+            [(-1,), (-2,), (0,), (3,)],
+        )
+        connection.commit()
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with create_engine(f"sqlite:///{file}").begin() as upgraded:
+        config.attributes["connection"] = upgraded
+        command.upgrade(config, "0042")
+        grades = upgraded.execute(text("SELECT grade FROM evidence ORDER BY id")).scalars()
+        assert list(grades) == [0, 0, 0, 3]
+
+
 def test_opening_again_changes_nothing(url: str) -> None:
     Database(url).close()
     before = _schema(url)

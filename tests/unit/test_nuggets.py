@@ -130,6 +130,9 @@ def test_labels_take_a_part_and_a_grade_below_zero(tmp_path: Path) -> None:
     base.passage_labels.grade("mine", "When are claims due?", document, 0, 27, 3)
     ((label,),) = (question.labels for question in base.questions.labelled("mine"))
     base.labels.set_nugget("mine", label.id, "  the   deadline ")
+    (passage,) = base.documents.chunks(document, QUICK.index)
+    with pytest.raises(InvalidInput, match="have the part “the deadline” already"):
+        base.passage_labels.grade_words("mine", "When are claims due?", passage, 0, 27, 3, "sum")
     base.labels.label("mine", base.questions.labelled("mine")[0].id, old, 0, 26, MISLEADING)
     (question,) = base.questions.labelled("mine")
     assert [(one.grade, one.nugget) for one in question.labels] == [
