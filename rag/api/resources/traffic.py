@@ -22,6 +22,7 @@ from rag import (
     unpacked_body,
 )
 from rag.api.resource import Base, Body, Page, Part, Resource, Shared, needs
+from rag.api.resources.question_sets import set_called
 from rag.api.threads import SPANS, dear, in_thread
 
 LARGEST_REQUEST = 8 << 20
@@ -175,7 +176,8 @@ def collect_traffic_questions(base: Base, body: TrafficSet) -> AddedQuestionsDat
 @dear
 def evaluate_traffic(base: Base, body: TrafficSet) -> MeasuredData:
     """Measure the traffic of a system by the labels of a set, and store the run."""
-    return MeasuredData.of(base.traffic.evaluate(body.set, body.system).evaluation.run)
+    name = set_called(base, body.set).name
+    return MeasuredData.of(base.traffic.evaluate(name, body.system).evaluation.run)
 
 
 @traffic.delete("/knowledge-bases/{kb}/traffic", **needs("write", 404, status_code=204))
