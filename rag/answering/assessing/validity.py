@@ -27,8 +27,8 @@ _MONTHS = (
     ("november", "novembre", "noviembre", "ноября", "ноябрь"),
     ("december", "dezember", "décembre", "diciembre", "декабря", "декабрь"),
 )
-_NUMBER_OF = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
-_NAME = "|".join(sorted(_NUMBER_OF, key=len, reverse=True))
+MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
+_NAME = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
 _DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
@@ -106,7 +106,7 @@ def _first_date(text: str) -> str:
         return ""
     if _ENDED.match(line, first.end()):
         return ""
-    month = parts.get("month") or _NUMBER_OF.get((parts.get("name") or "").casefold(), "")
+    month = parts.get("month") or MONTH_NUMBERS.get((parts.get("name") or "").casefold(), "")
     numbers = [parts["year"], month, parts.get("day") or ""]
     known = [f"{int(number):02}" for number in numbers if number]
     try:

@@ -116,6 +116,11 @@ _NOT_OVER_ROWS = re.compile(
     r"\b(?:at (?:the )?(?:most|least|latest|earliest)|most of|mostly)\b",
     re.IGNORECASE,
 )
+_NEGATED = re.compile(
+    r"\b(?:not|never|neither|except|excluding|other than|nicht|kein\w*|außer)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+"""Such a question is not about the row at the end: "not the lowest"."""
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _ORDINALS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "zweit": 2, "dritt": 3}
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "zwei": 2, "drei": 3}
@@ -138,7 +143,9 @@ class Superlative:
 
 
 def superlative(question: str) -> Superlative | None:
-    """The superlative of a question, if it has one."""
+    """The superlative of a question, if it has one and does not negate."""
+    if _NEGATED.search(question):
+        return None
     words = [match.group() for match in _WORD.finditer(_NOT_OVER_ROWS.sub(" ", question))]
     folded = [word.casefold() for word in words]
     for at, word in enumerate(folded):
