@@ -30,18 +30,39 @@ _MONTHS = (
 MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
 _NAME = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
-_DATES = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
+_DATES = (
+    re.compile(
         rf"\b(?P<year>{_YEAR})-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>[0-3]\d))?\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"(?P<year>{_YEAR})年(?P<month>\d{{1,2}})月(?:(?P<day>\d{{1,2}})日)?",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"\b(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?(?P<year>{_YEAR})\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"\b(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?(?P<name>{_NAME}),?\s(?:de\s)?(?P<year>{_YEAR})\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"\b(?P<name>{_NAME})\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s(?P<year>{_YEAR})\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"\b(?P<name>{_NAME}),?\s(?:de\s)?(?P<year>{_YEAR})\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"\b\d{{1,2}}/\d{{1,2}}/(?P<year>{_YEAR})\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
         rf"\b(?P<year>{_YEAR})\b",
-    )
+        re.IGNORECASE,
+    ),
 )
 _APPLIES = re.compile(
     r"\b(?:valid|effective|applicable|applies|in force|in effect|takes effect)"
