@@ -67,7 +67,7 @@ _NAMED_DAY = re.compile(
 )
 _NUMBERED_DAY = re.compile(r"(?<![\w.])(\d{1,2})([/-])(\d{1,2})\2(\d{4})(?![\w-])")
 """Day and month in either order; a point between them says that the day is first."""
-_NEGATIVE = re.compile(r"\s*+(?:[–‐‑]\s?(?=\d)|\(([€$£¥]?\s?\d[\d.,'’]*+\s?[€$£¥%]?)\)\s*+$)")
+_NEGATIVE = re.compile(r"[–‐‑]\s?(?=\d)|\(([€$£¥]?\s?\d[\d.,'’]*+\s?[€$£¥%]?)\)$")
 """A dash before a number, or brackets around all of a cell."""
 _EITHER = re.compile(r"[1-9]\d{0,2}([.,])\d{3}")
 """A number whose mark parts thousands or decimals."""
@@ -177,13 +177,15 @@ def _decimal_marks(cells: Sequence[str]) -> str | None:
 
 
 def _in_brackets(cell: str) -> bool:
-    match = _NEGATIVE.fullmatch(cell)
+    match = _NEGATIVE.fullmatch(cell.strip())
     return match is not None and match.group(1) is not None
 
 
 def _with_minus(cell: str) -> str:
     """A cell with the minus sign that its brackets or its dash stand for."""
-    return _NEGATIVE.sub(lambda match: f"-{(match.group(1) or '').lstrip('€$£¥ ')}", cell, count=1)
+    return _NEGATIVE.sub(
+        lambda match: f"-{(match.group(1) or '').lstrip('€$£¥ ')}", cell.strip(), count=1
+    )
 
 
 def _measured(figure: Figure, unit: str, decimals: str) -> tuple[float, str]:

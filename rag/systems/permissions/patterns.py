@@ -50,5 +50,5 @@ class Patterns:
     def _of(self, number: int) -> re.Pattern[str]:
         if number not in self._compiled:
             pattern = self._patterns[number].casefold().replace("[", "[[]")
-            self._compiled[number] = re.compile(fnmatch.translate(pattern))
+            self._compiled[number] = re.compile(r"\A" + fnmatch.translate(pattern))
         return self._compiled[number]
