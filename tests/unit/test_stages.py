@@ -99,13 +99,17 @@ def test_every_stage_has_one_row_and_its_fields_are_those_of_recipes() -> None:
     }
 
 
+BY_NEED = ("tool", "merge", "language", "learned")
+"""Stages of recipes that name tools or models, of several sources, and of other languages."""
+
+
 def test_stages_pass_in_the_order_of_the_table(base: KnowledgeBase) -> None:
     steps: dict[str, Any] = {"spelling": True, "rewrite": True, "expansions": 1, "hyde": True}
     steps |= {"documents": ["*"], "feedback": 2, "feedback_terms": 2, "rerank": "chat"}
     steps |= {"duplicates": 0.9, "mmr": 0.5}
     recipe = QUICK.with_fields({f"search.{name}": value for name, value in steps.items()})
     passed = [stage.name for stage in base.search(QUESTION, recipe).stages]
-    assert passed == [name for name in _names() if name not in ("tool", "merge", "language")]
+    assert passed == [name for name in _names() if name not in BY_NEED]
 
 
 def test_a_new_stage_is_in_the_trace_and_in_the_json_of_a_search(
