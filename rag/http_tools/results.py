@@ -62,7 +62,7 @@ def _result(tool: HttpTool, item: Any) -> ToolResult:
         text=_words(_at(tool, tool.text, item)).strip()[:LONGEST_TEXT],
         title=title[:LONGEST_TITLE],
         url=url if url.lower().startswith(("http://", "https://")) and len(url) <= 2000 else "",
-        score=_number(_at(tool, tool.score, item)) if tool.score else None,
+        score=number_of(_at(tool, tool.score, item)) if tool.score else None,
     )
 
 
@@ -82,7 +82,8 @@ def _words(value: Any) -> str:
     return str(value).replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def _number(value: Any) -> float | None:
+def number_of(value: Any) -> float | None:
+    """Return a finite number, also from its text; else None."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

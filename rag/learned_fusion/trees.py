@@ -56,11 +56,6 @@ class TreeModel:
         """The model as JSON-compatible data, without loss."""
         return {"kind": self.kind, "trees": list(self.trees)}
 
-    @property
-    def exported(self) -> list[Node]:
-        """The trees without statistics, as other engines read them."""
-        return [_plain(tree) for tree in self.trees]
-
     @cached_property
     def _nodes(self) -> _Nodes:
         return _Nodes.of(self.trees)
@@ -141,13 +136,6 @@ def _add_leaf(parts: Floats, rows: Floats, value: float, path: _Path) -> None:
                     product *= inside[other] if other in present else path[other][2]
                 expected += product
         parts[:, feature] += value * (inside[feature] - path[feature][2]) * expected
-
-
-def _plain(node: Node) -> Node:
-    kept = {name: node[name] for name in node if name not in ("gain", "cover", "children")}
-    if "children" in node:
-        kept["children"] = [_plain(child) for child in node["children"]]
-    return kept
 
 
 def require_trees() -> None:

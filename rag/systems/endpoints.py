@@ -14,8 +14,9 @@ from rag.errors import InvalidInput, ProviderMisbehaved
 from rag.http_tools import HttpTool, Path, answer_of
 from rag.http_tools.definition import SECRET, variables_of
 from rag.http_tools.expressions import compiled
+from rag.http_tools.results import number_of
 from rag.input_rules import storable
-from rag.systems.formats.shapes import LONGEST_TEXT, MOST_TEXTS, number_of
+from rag.systems.formats.shapes import LONGEST_TEXT, MOST_TEXTS
 from rag.systems.returned import Returned, ReturnedText
 from rag.systems.user_fields import PLACEHOLDER, UserValue, filled, filled_text, user_fields
 

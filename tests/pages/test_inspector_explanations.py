@@ -9,8 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.inspector.explanations import explainer
-from pages.components.inspector.rank_flow import columns, flows, takeaway
+from pages.components.inspector.rank_flow import columns, figure, flows, takeaway
 from pages.components.inspector.recipe_comparison import fields
+from pages.components.shell.palette import LIGHT
 from rag import Chunk, InvalidRecipe, KnowledgeBase
 from rag.operation import operation
 from tests.handbook import LEAVE, texts, visit
@@ -188,6 +189,13 @@ def test_the_chart_says_where_a_relevant_passage_was_lost(base: KnowledgeBase) -
     [first, *rest] = flows(compared)
     relevant = [replace(first, grade=1), *rest]
     assert takeaway(compared, relevant).endswith("fused 1, but doesn't return it.")
+    misleading = [replace(first, grade=-1), *rest]
+    assert "Relevant" not in takeaway(compared, misleading)
+    widths = [
+        {trace.line.width for trace in figure(compared, lines, LIGHT).data}
+        for lines in (relevant, misleading)
+    ]
+    assert [max(drawn) for drawn in widths] == [4, 1.5]
 
 
 def test_views_compute_only_when_chosen(

@@ -10,6 +10,7 @@ from rag.answering.assessing.editions import (
     differ,
     edition_date,
     family,
+    moment_of,
     on_one_matter,
 )
 from rag.answering.vocabulary import Vocabulary
@@ -128,6 +129,20 @@ def test_the_end_of_validity_is_not_its_beginning(text: str) -> None:
 def test_a_negation_of_another_clause_does_not_count() -> None:
     text = "This does not cover trips, valid from 1 March 2026. No longer valid since 2030."
     assert edition_date("rules.md", text).stated == "2026-03-01"
+
+
+@pytest.mark.parametrize(
+    ("question", "moment"),
+    [
+        ("What was the fee in March 2025?", "2025-03"),
+        ("Was kostete es im März 2025?", "2025-03"),
+        ("What was the fee on June 3, 2024?", "2024-06"),
+        ("What was the fee in 2025?", "2025"),
+        ("What is the fee?", ""),
+    ],
+)
+def test_a_question_is_about_a_month_or_a_year(question: str, moment: str) -> None:
+    assert moment_of(question) == moment
 
 
 def test_statements_differ_by_their_figures_alone() -> None:

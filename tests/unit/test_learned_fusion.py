@@ -165,13 +165,6 @@ def test_parts_of_a_tree_are_shapley_values() -> None:
         assert part[[COSINE, BM25]] == pytest.approx(list(by_hand.values()))
 
 
-def test_trees_are_exported_without_statistics() -> None:
-    text = json.dumps(TreeModel([TREE]).exported)
-    assert "cover" not in text
-    assert "gain" not in text
-    assert '"split": "bm25"' in text
-
-
 def test_stored_trees_score_like_xgboost() -> None:
     xgboost = pytest.importorskip("xgboost")
     table, grades, owner = _planted()

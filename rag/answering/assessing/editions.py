@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from rag.answering.assessing.validity import valid_from
+from rag.answering.assessing.validity import MONTH_NUMBERS, valid_from
 from rag.answering.vocabulary import Terms
 
 ALIKE = 0.3
@@ -20,12 +20,8 @@ _VERSION = re.compile(
 )
 """At the end of a name alone: "V8" within it may be the product."""
 _STATUS = re.compile(r"(?:^|[-_ .(])(?:old|new|draft|final|current|archived?)(?=$|[-_ .)])", re.I)
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
-)
 _NAMED_MONTH = re.compile(
-    rf"\b({'|'.join(_MONTHS)})\s+(?:\d{{1,2}},\s+)?((?:19|20)\d\d)\b", re.IGNORECASE
+    rf"\b({'|'.join(MONTH_NUMBERS)})\s+(?:\d{{1,2}},\s+)?((?:19|20)\d\d)\b", re.IGNORECASE
 )
 _TODAY = re.compile(
     r"\b(?:current|currently|now|nowadays|today|at present|at the moment|in force|valid|up to date"
@@ -130,8 +126,7 @@ def moment_of(question: str) -> str:
     """The day, month or year that a question is about, comparable with that of a name; or ""."""
     named = _NAMED_MONTH.search(question)
     if named:
-        month = 1 + _MONTHS.index(named.group(1).casefold())
-        return f"{named.group(2)}-{month:02}"
+        return f"{named.group(2)}-{MONTH_NUMBERS[named.group(1).casefold()]:02}"
     return day_of(question)
 
 

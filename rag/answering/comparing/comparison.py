@@ -53,8 +53,8 @@ def compare(
     Raises ProviderError when a remote embedder fails.
     """
     question = trace.searched
-    asked, two = superlative(question), pair(question)
-    if asked is None and two is None:
+    wanted, two = superlative(question), pair(question)
+    if wanted is None and two is None:
         return None
     documents = documents_of(trace, reader)
     moment = moment_of(question)
@@ -63,12 +63,12 @@ def compare(
     if not names_editions:
         documents, left_out = in_force(documents, moment or reader.day)
     tables = list(grids(documents, words))
-    if two is None and (not tables or _is_label(asked, tables)):
+    if two is None and (not tables or _is_label(wanted, tables)):
         return None  # running text, or a row of its own, may well say what is the greatest
     if two is not None:
-        kept = {_document(hit) for hit, _ in documents}
+        current = {_document(hit) for hit, _ in documents}
         others = sorted(trace.candidates, key=lambda hit: hit.rank)
-        hits = [hit for hit in (*trace.context, *others) if _document(hit) in kept]
+        hits = [hit for hit in (*trace.context, *others) if _document(hit) in current]
         shown = differences(question, two, tables, hits, embedder, reader, words)
         if shown is None:
             return None
@@ -76,19 +76,19 @@ def compare(
         notes = (edition_words(name, left_out, moment) for name in used)
         reason = f"{shown.reason} {next(filter(None, notes), '')}".strip()
         return Compared(shown.text, shown.citations, reason, shown.certain)
-    assert asked is not None
-    found = _extreme(asked, comparisons(question, asked, tables, words))
-    if isinstance(found, Uncompared):
-        return found
-    note = edition_words(found.citations[0].hit.document, left_out, moment)
-    return replace(found, reason=f"{found.reason} {note}".strip())
+    assert wanted is not None
+    answer = _extreme(wanted, comparisons(question, wanted, tables, words))
+    if isinstance(answer, Uncompared):
+        return answer
+    note = edition_words(answer.citations[0].hit.document, left_out, moment)
+    return replace(answer, reason=f"{answer.reason} {note}".strip())
 
 
-def _is_label(asked: Superlative | None, tables: Sequence[Grid]) -> bool:
+def _is_label(wanted: Superlative | None, tables: Sequence[Grid]) -> bool:
     """Whether a column or row is called by a superlative: "Highest speed" is read, not compared."""
-    if asked is None:
+    if wanted is None:
         return False
-    word = asked.words[-1].casefold()
+    word = wanted.words[-1].casefold()
     names = (
         name
         for grid in tables
@@ -102,44 +102,45 @@ def _document(hit: Hit) -> tuple[str, str]:
     return hit.base, hit.chunk.document_id
 
 
-def _extreme(asked: Superlative, fitting: Sequence[Comparison]) -> Compared | Uncompared:
+def _extreme(wanted: Superlative, fitting: Sequence[Comparison]) -> Compared | Uncompared:
     if not fitting:
-        reason = f"No column of a table could be compared for “{asked.word}”."
-        return Uncompared(reason, asked.words)
-    one, document = fitting[0], fitting[0].documents[0]
+        reason = f"No column of a table could be compared for “{wanted.word}”."
+        return Uncompared(reason, wanted.words)
+    comparison, document = fitting[0], fitting[0].documents[0]
     rivals = [other for other in fitting[1:] if document in other.documents]
     if rivals:
-        names = " and ".join(f"“{rival.label}”" for rival in (one, *rivals[: SHOWN - 1]))
-        return Uncompared(f"The columns {names} fit “{asked.word}” alike.", asked.words)
-    best = one.best(asked)
+        names = " and ".join(f"“{rival.label}”" for rival in (comparison, *rivals[: SHOWN - 1]))
+        return Uncompared(f"The columns {names} fit “{wanted.word}” alike.", wanted.words)
+    best = comparison.best(wanted)
     if not best:
-        return Uncompared(f"There are not enough rows for “{asked.word}”.", asked.words)
-    shown = best[: max(SHOWN, asked.count)]
+        return Uncompared(f"There are not enough rows for “{wanted.word}”.", wanted.words)
+    shown = best[: max(SHOWN, wanted.count)]
     texts, citations = list[str](), list[Citation]()
     for n, entry in enumerate(shown, start=1):
         source = entry.grid.document.text[entry.row.start : entry.row.end]
         hit = hit_of(entry.grid, [entry.row])
         citations.append(Citation(n, hit, source, checked=True))
         texts.append(f"{in_quotation_marks(entry.row.text)} [{n}]")
-    reason = _how(asked, one, best, len(shown))
+    reason = _how(wanted, comparison, best, len(shown))
     return Compared("\n\n".join(texts), tuple(citations), reason)
 
 
-def _how(asked: Superlative, one: Comparison, best: Sequence[Entry], shown: int) -> str:
-    count, documents = len(one.entries), one.documents
+def _how(wanted: Superlative, comparison: Comparison, best: Sequence[Entry], shown: int) -> str:
+    count, documents = len(comparison.entries), comparison.documents
     where = documents[0] if len(documents) == 1 else f"{len(documents)} documents"
-    what = "values of" if one.across else "rows by the column"
-    end = "greatest" if asked.sign > 0 else "least"
+    what = "values of" if comparison.across else "rows by the column"
+    end = "greatest" if wanted.sign > 0 else "least"
     values = dict.fromkeys(
         f"{entry.cell} ({entry.owner})" if entry.owner else entry.cell for entry in best[:shown]
     )
-    text = f"Compared {count} {what} “{one.label}” in {where}: the {end} is {', '.join(values)}."
-    if asked.place > 1:
-        text = text.replace(f"the {end} is", f"number {asked.place} from the {end} is")
-    elif asked.count > 1:
-        text = text.replace(f"the {end} is", f"the {asked.count} {end} are")
+    if wanted.place > 1:
+        end = f"number {wanted.place} from the {end} is"
+    else:
+        end = f"the {wanted.count} {end} are" if wanted.count > 1 else f"the {end} is"
+    rows = f"{count} {what} “{comparison.label}” in {where}"
+    text = f"Compared {rows}: {end} {', '.join(values)}."
     if len(best) > shown:
         text += f" {len(best)} rows have this value; {shown} are quoted."
-    if one.unread:
-        text += f" {one.unread} more have no figure that can be compared."
+    if comparison.unread:
+        text += f" {comparison.unread} more have no figure that can be compared."
     return text

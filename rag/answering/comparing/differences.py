@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.answering.assessing.editions import are_editions, differ, on_one_matter
-from rag.answering.comparing.grids import BEHIND_HEAD, Grid, hit_of, label_terms
+from rag.answering.comparing.grids import BEHIND_HEAD, Grid, cell_of, hit_of, label_terms
 from rag.answering.comparing.wordings import Pair
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader
@@ -132,9 +132,9 @@ def _columns(tables: Sequence[Grid], sides: _Sides, words: Vocabulary) -> Iterat
         if at[0] is None or at[1] is None or at[0] == at[1]:
             continue
         lines = tuple(
-            _Line(row.name, _cell(row, at[0]), _cell(row, at[1]), (row, row))
+            _Line(row.name, cell_of(row, at[0]), cell_of(row, at[1]), (row, row))
             for row in grid.rows
-            if _cell(row, at[0]) or _cell(row, at[1])
+            if cell_of(row, at[0]) or cell_of(row, at[1])
         )
         what = f"the columns “{grid.label(at[0])}” and “{grid.label(at[1])}” in {{}}"
         yield _Aligned((grid, grid), lines, what)
@@ -155,10 +155,10 @@ def _rows(tables: Sequence[Grid], sides: _Sides, words: Vocabulary) -> Iterator[
         lines = tuple(
             _Line(
                 grid.label(column) or f"column {column + 1}",
-                *(_cell(one, column), _cell(other, column), (one, other)),
+                *(cell_of(one, column), cell_of(other, column), (one, other)),
             )
             for column in range(grid.width)
-            if _cell(one, column) or _cell(other, column)
+            if cell_of(one, column) or cell_of(other, column)
         )
         yield _Aligned((grid, grid), lines, "two rows in {}")
 
@@ -258,10 +258,6 @@ def _quoted(cell: str, n: int) -> str:
 
 def _flat(text: str) -> str:
     return " ".join(text.translate(_BAR).split())
-
-
-def _cell(row: Row, column: int) -> str:
-    return row.cells[column] if column < len(row.cells) else ""
 
 
 def _best(fits: Sequence[float]) -> int | None:

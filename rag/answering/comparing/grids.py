@@ -87,6 +87,11 @@ def label_terms(label: str, words: Vocabulary) -> Terms:
     return words.terms(_CAMEL.sub(" ", label)) if label.strip() else frozenset()
 
 
+def cell_of(row: Row, column: int) -> str:
+    """The text of a cell; "" for a row that ends before it."""
+    return row.cells[column] if column < len(row.cells) else ""
+
+
 def hit_of(grid: Grid, rows: Sequence[Row]) -> Hit:
     """A hit whose passage has some rows of a table whole."""
     start, end = min(row.start for row in rows), max(row.end for row in rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answering.comparing.grids import BEHIND_HEAD, Grid, label_terms
+from rag.answering.comparing.grids import BEHIND_HEAD, Grid, cell_of, label_terms
 from rag.answering.comparing.quantities import Quantity, column_quantities
 from rag.answering.comparing.wordings import Superlative
 from rag.answering.rows import Row
@@ -30,18 +30,24 @@ class _Sought:
     """A superlative with the terms of its question: ``wanted`` without those of the superlative,
     ``meant`` are those of labels that it may be about, ``generic`` need not stand anywhere."""
 
-    asked: Superlative
+    superlative: Superlative
     wanted: Terms
     meant: Terms
     generic: Terms
     words: Vocabulary
 
     @classmethod
-    def of(cls, question: str, asked: Superlative, words: Vocabulary) -> _Sought:
+    def of(cls, question: str, superlative: Superlative, words: Vocabulary) -> _Sought:
         """Read a question."""
-        own = words.terms(" ".join(asked.words))
-        meant = words.terms(" ".join(sorted(asked.measure.words))) if asked.measure.words else own
-        return cls(asked, words.terms(question) - own, meant - own, words.terms(_GENERIC), words)
+        own = words.terms(" ".join(superlative.words))
+        meant = (
+            words.terms(" ".join(sorted(superlative.measure.words)))
+            if superlative.measure.words
+            else own
+        )
+        return cls(
+            superlative, words.terms(question) - own, meant - own, words.terms(_GENERIC), words
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +80,25 @@ class Comparison:
         """The names of the documents, each once."""
         return list(dict.fromkeys(entry.grid.document.name for entry in self.entries))
 
-    def best(self, asked: Superlative) -> list[Entry]:
+    def best(self, superlative: Superlative) -> list[Entry]:
         """The entries of the wanted places, with all that are equal to the last of them."""
 
         def value(entry: Entry) -> float:
             quantity = entry.quantity
-            return -(quantity.high if asked.sign > 0 else -quantity.low)
+            return -(quantity.high if superlative.sign > 0 else -quantity.low)
 
         ordered = sorted(self.entries, key=value)
         values = [value(entry) for entry in ordered]
         distinct = sorted(set(values))
-        if asked.place > 1:
-            wanted = distinct[asked.place - 1 : asked.place]
-            return [entry for entry, one in zip(ordered, values, strict=True) if one in wanted]
-        last = values[min(asked.count, len(values)) - 1]
-        return [entry for entry, one in zip(ordered, values, strict=True) if one <= last]
+        if superlative.place > 1:
+            wanted = distinct[superlative.place - 1 : superlative.place]
+            return [entry for entry, rank in zip(ordered, values, strict=True) if rank in wanted]
+        last = values[min(superlative.count, len(values)) - 1]
+        return [entry for entry, rank in zip(ordered, values, strict=True) if rank <= last]
 
 
 def comparisons(
-    question: str, asked: Superlative, tables: Sequence[Grid], words: Vocabulary
+    question: str, superlative: Superlative, tables: Sequence[Grid], words: Vocabulary
 ) -> list[Comparison]:
     """The columns that a superlative may be about, the likeliest first.
 
@@ -100,22 +106,22 @@ def comparisons(
     stand in the rows or over the table: a question with a word that is nowhere there is not
     answered by it. Tables of several documents with the same column are compared together.
     """
-    sought = _Sought.of(question, asked, words)
-    found = list[Comparison]()
+    sought = _Sought.of(question, superlative, words)
+    fitting = list[Comparison]()
     for grid in tables:
-        found += _columns(grid, sought)
-        found += _rows(grid, sought)
-    best = max((one.score for one in found), default=0.0)
-    return _together([one for one in found if one.score == best])
+        fitting += _columns(grid, sought)
+        fitting += _rows(grid, sought)
+    best = max((comparison.score for comparison in fitting), default=0.0)
+    return _together([comparison for comparison in fitting if comparison.score == best])
 
 
 def _columns(grid: Grid, sought: _Sought) -> Iterator[Comparison]:
     labels = [label_terms(grid.label(column), sought.words) for column in range(grid.width)]
     for column in range(grid.width):
-        sample = [_cell(row, column) for row in grid.rows[:SAMPLE]]
+        sample = [cell_of(row, column) for row in grid.rows[:SAMPLE]]
         if not _may_fit(labels[column], sample, sought):
             continue
-        cells = [_cell(row, column) for row in grid.rows]
+        cells = [cell_of(row, column) for row in grid.rows]
         quantities = column_quantities(cells, grid.label(column))
         score = _score(labels[column], quantities, sought)
         if score <= 0:
@@ -144,11 +150,11 @@ def _rows(grid: Grid, sought: _Sought) -> Iterator[Comparison]:
     if grid.width < 2 or not grid.label(1):
         return
     for row in grid.rows:
-        cells = [_cell(row, column) for column in range(1, grid.width)]
-        name = label_terms(_cell(row, 0), sought.words)
+        cells = [cell_of(row, column) for column in range(1, grid.width)]
+        name = label_terms(cell_of(row, 0), sought.words)
         if not _may_fit(name, cells, sought):
             continue
-        quantities = column_quantities(cells, _cell(row, 0))
+        quantities = column_quantities(cells, cell_of(row, 0))
         score = _score(name, quantities, sought)
         if score <= 0 or _open(sought, grid, name.union(*labels)):
             continue
@@ -168,16 +174,16 @@ def _may_fit(label: Terms, cells: Sequence[str], sought: _Sought) -> bool:
     filled = sum(any(char.isalnum() for char in cell) for cell in cells)
     if figures < READABLE * filled:
         return False
-    return bool(label & (sought.wanted | sought.meant) or sought.asked.measure.dimensions)
+    return bool(label & (sought.wanted | sought.meant) or sought.superlative.measure.dimensions)
 
 
 def _score(label: Terms, quantities: Sequence[Quantity | None], sought: _Sought) -> float:
     """Weigh how well a column fits: words of the question, the measure, units."""
-    dimension = next((one.dimension for one in quantities if one is not None), None)
+    dimension = next((quantity.dimension for quantity in quantities if quantity is not None), None)
     if dimension is None:
         return 0.0
     named = label & sought.wanted
-    measure = sought.asked.measure
+    measure = sought.superlative.measure
     if measure.named:
         return LABEL_WEIGHT * len(named) * len(named) / len(label) if named else 0.0
     meant = sought.meant & label
@@ -223,23 +229,22 @@ def _heads(row: Row, needed: Terms, words: Vocabulary) -> bool:
     return False
 
 
-def _cell(row: Row, column: int) -> str:
-    return row.cells[column] if column < len(row.cells) else ""
-
-
-def _together(found: Sequence[Comparison]) -> list[Comparison]:
+def _together(fitting: Sequence[Comparison]) -> list[Comparison]:
     """The same column of several documents as one; rows that are there twice count once."""
     groups: dict[tuple[str, str, bool], list[Comparison]] = {}
-    for one in found:
-        key = one.label.casefold(), one.entries[0].quantity.dimension, one.across
-        groups.setdefault(key, []).append(one)
+    for comparison in fitting:
+        dimension = comparison.entries[0].quantity.dimension
+        key = comparison.label.casefold(), dimension, comparison.across
+        groups.setdefault(key, []).append(comparison)
     joined = list[Comparison]()
     for group in groups.values():
         distinct = {
-            (entry.row.cells, entry.owner): entry for one in group[::-1] for entry in one.entries
+            (entry.row.cells, entry.owner): entry
+            for comparison in group[::-1]
+            for entry in comparison.entries
         }
-        kept = tuple(reversed(distinct.values()))
+        entries = tuple(reversed(distinct.values()))
         first = group[0]
-        unread = sum(one.unread for one in group)
-        joined.append(Comparison(first.label, kept, unread, first.score, first.across))
-    return [one for one in joined if len(one.entries) > 1]
+        unread = sum(comparison.unread for comparison in group)
+        joined.append(Comparison(first.label, entries, unread, first.score, first.across))
+    return [comparison for comparison in joined if len(comparison.entries) > 1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,6 +10,7 @@ from typing import Any
 from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import json_value
 from rag.http_tools import expressions
+from rag.http_tools.results import number_of
 from rag.input_rules import storable
 from rag.systems.formats.tables import Row
 from rag.systems.returned import Returned, ReturnedText
@@ -252,12 +252,3 @@ def _words(value: Any) -> str:
     if value is None or isinstance(value, bool | Mapping | list):
         return ""
     return storable(str(value)[:LONGEST_TEXT])
-
-
-def number_of(value: Any) -> float | None:
-    """Return a finite number, also from its text; else None."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) and not isinstance(value, bool) else None
