@@ -169,6 +169,18 @@ def test_a_quotation_is_one_claim() -> None:
     ]
 
 
+def test_every_quote_in_a_table_of_two_things_is_one_claim() -> None:
+    table = "| | A1 | B2 |\n|---|---|---|\n| Speed | “1.4 m³/h” [1] | “2.3 m³/h” [2] |\n"
+    quoted = table + "| Ultimate vacuum | — | “2 mbar” [2] |"
+    assert [(claim.text, claim.cited) for claim in claims(quoted, quoted=True)] == [
+        ("“1.4 m³/h”", (1,)),
+        ("“2.3 m³/h”", (2,)),
+        ("“2 mbar”", (2,)),
+    ]
+    last = claims(quoted, quoted=True)[-1]
+    assert quoted[last.start : last.end] == "“2 mbar” [2]"
+
+
 def test_verdicts() -> None:
     text = (
         "You may carry over eight days of unused leave [1]. The C16R turns at 15,000 rpm [2]. "

@@ -29,6 +29,7 @@ QUESTION_WEIGHT = 0.5
 """What a word counts that the question has too: repeating the question says little."""
 _COMPARED = 3  # statements of a passage that are embedded for a sentence
 _NAME = re.compile(r"(?<![\w-])[^\W\d_]+(?:[-’'][^\W\d_]+)*(?!\w|[-./]?\d)")
+_CELL_END = re.compile(r"[|;\t\n]|: ")
 _BEGINNING = re.compile(r"(?:^|[.!?:;…“„\"(·]\s*|[-–]\s+)$")
 _CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that begin every noun with a capital letter, where capitals make no name."""
@@ -70,17 +71,26 @@ class SentenceChecker:
     def check(self, text: str, *, quoted: bool = False) -> tuple[SentenceCheck, ...]:
         """A verdict on every sentence of an answer that claims something, in order."""
         named = language(text) not in _CAPITAL_NOUNS
-        return tuple(self._checked(claim, named) for claim in claims(text, quoted=quoted))
+        return tuple(
+            SentenceCheck(claim.start, claim.end, "supported", claim.cited, share=1.0)
+            if self._is_quote(claim, cells=quoted)
+            else self._weighed(claim, named)
+            for claim in claims(text, quoted=quoted)
+        )
 
-    def _checked(self, claim: Claim, named: bool) -> SentenceCheck:
-        has_sources = bool(claim.cited) and all(n in self._citations for n in claim.cited)
-        # A whole quote: what merely stands within a passage could be the end of its "15 days".
-        if has_sources and words_of_quotation(claim.text) in map(self._quote, claim.cited):
-            return SentenceCheck(claim.start, claim.end, "supported", claim.cited, share=1.0)
-        return self._weighed(claim, named)
+    def _is_quote(self, claim: Claim, *, cells: bool) -> bool:
+        """Whether a claim is a whole quote, or with ``cells`` a whole cell of one.
 
-    def _quote(self, n: int) -> str:
-        return words_of_quotation(unmarked(self._citations[n].quote))
+        What merely stands within a passage could be the end of its "15 days".
+        """
+        if not claim.cited or any(n not in self._citations for n in claim.cited):
+            return False
+        quotes = [self._citations[n].quote for n in claim.cited]
+        if cells:
+            quotes += [cell for quote in quotes for cell in _CELL_END.split(quote)]
+        return words_of_quotation(claim.text) in {
+            words_of_quotation(unmarked(quote)) for quote in quotes
+        }
 
     def _weighed(self, claim: Claim, named: bool) -> SentenceCheck:
         cited = [self._cited[n] for n in claim.cited if n in self._cited]

@@ -16,6 +16,8 @@ from rag.types import Span
 _TABLE_RULE = re.compile(r"(?:[\s|:]|-(?!-))*+--")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
 _TELLING = re.compile(r"\w")
+_CELL = re.compile(r"(?<=\| )[“„«][^|\n]*[”“»](?= ++\|)")
+"""A quote in a cell of a table that shows two things side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,8 @@ def claims(answer: str, *, quoted: bool = False) -> list[Claim]:
     A citation mark belongs to the sentence before it in its line, also after the full stop. At the
     beginning of a line, it belongs to the sentence after it. Headings and lead-ins ("These are:")
     are claims only if they contain a number. ``quoted`` means that the answer consists of quotes:
-    each quote is one claim, and brackets in a quote belong to the document.
+    each quote is one claim, also in a cell of a table, and brackets in a quote belong to the
+    document.
     """
     marks = quoted_mentions(answer) if quoted else mentions(answer)
     bare = blank_mentions(answer, marks)
@@ -56,7 +59,10 @@ def _paragraphs(text: str) -> Iterator[Span]:
     for part in text.split("\n\n"):
         if part.strip():
             start = at + len(part) - len(part.lstrip())
-            yield start, at + len(part.rstrip())
+            if part.startswith("| "):
+                yield from (cell.span() for cell in _CELL.finditer(text, start, at + len(part)))
+            else:
+                yield start, at + len(part.rstrip())
         at += len(part) + 2
 
 
