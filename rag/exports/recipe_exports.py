@@ -9,20 +9,37 @@ from typing import Literal
 from rag.errors import InvalidInput
 from rag.exports.fidelity import ExportedField, Fidelity, exported_fields
 from rag.exports.pgvector import pgvector_export
+from rag.exports.python_retrievers import langchain_export, llama_index_export
 from rag.exports.qdrant import qdrant_export
 from rag.exports.search_engines import elasticsearch_export, opensearch_export
 from rag.exports.statements import EngineExport, Statement
+from rag.exports.vespa import vespa_export
+from rag.exports.weaviate import weaviate_export
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services import Services
 
-ExportTarget = Literal["qdrant", "pgvector", "elasticsearch", "opensearch"]
+ExportTarget = Literal[
+    "qdrant",
+    "pgvector",
+    "elasticsearch",
+    "opensearch",
+    "vespa",
+    "weaviate",
+    "langchain",
+    "llama_index",
+]
 EXPORT_TARGETS: Mapping[str, Callable[[Recipe, int, float | None], EngineExport]] = {
     "qdrant": qdrant_export,
     "pgvector": pgvector_export,
     "elasticsearch": elasticsearch_export,
     "opensearch": opensearch_export,
+    "vespa": vespa_export,
+    "weaviate": weaviate_export,
+    "langchain": langchain_export,
+    "llama_index": llama_index_export,
 }
+_ENDINGS = {"pgvector": ".sql", "langchain": ".py", "llama_index": ".py"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +54,11 @@ class RecipeExport:
     recipe: str
     statements: tuple[Statement, ...]
     fields: tuple[ExportedField, ...]
+
+    @property
+    def file_name(self) -> str:
+        """A name for the file, with the ending of its language."""
+        return f"recipe-{self.target}{_ENDINGS.get(self.target, '.txt')}"
 
     @property
     def text(self) -> str:

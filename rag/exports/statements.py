@@ -1,4 +1,4 @@
-"""Statements of an export: requests or SQL, with placeholders for what one call brings along."""
+"""Statements of an export: requests, SQL or files, with placeholders for what a call brings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from rag.recipe import SearchRecipe
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One call of an engine.
+    """One call of an engine, or a file for it.
 
-    ``request`` has the method and path, "" for SQL. ``content`` is a JSON body or SQL. In JSON, the
-    strings ``{{vector}}``, ``{{text}}`` and ``{{id}}`` are placeholders, which a list, a text and
-    an id replace; in SQL they are ``%(vector)s``, ``%(text)s`` and ``%(id)s``.
+    ``request`` has the method and path, "" for SQL and files. ``content`` is a JSON body, GraphQL,
+    SQL or a file. In JSON and GraphQL, the strings ``{{vector}}``, ``{{text}}`` and ``{{id}}`` are
+    placeholders, which a list, a text and an id replace; in SQL they are ``%(vector)s``,
+    ``%(text)s`` and ``%(id)s``.
     """
 
     purpose: str

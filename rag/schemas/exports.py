@@ -12,11 +12,11 @@ from rag.schemas.schema import Schema
 
 
 class StatementData(Schema):
-    """One call of an engine, with placeholders."""
+    """One call of an engine, with placeholders, or a file for it."""
 
     purpose: str
-    request: str = Field(description="method and path, empty for SQL")
-    content: str = Field(description="a JSON body or SQL")
+    request: str = Field(description="method and path, empty for SQL and files")
+    content: str = Field(description="a JSON body, GraphQL, SQL or a file")
 
 
 class ExportedFieldData(Schema):

@@ -1,6 +1,7 @@
-"""Exports of recipes, run in Qdrant and PostgreSQL: the first 10 results are those of the recipe.
+"""Exports of recipes, run where tests can run them: the first 10 results are those of the recipe.
 
 BM25 differs from engine to engine. To test fusion, the BM25 scores of the recipe stand in for it.
+LangChain and LlamaIndex cut words as the recipe does here.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import pytest
 from qdrant_client import QdrantClient, models
 
 from rag import KnowledgeBase, Recipe
+from rag.lexical import LexicalIndex
 from rag.search.snapshot import take_snapshot
 from rag.types import Keys, Scores, Vectors
 from tests.postgres import Server
@@ -47,6 +50,8 @@ class Asked:
     questions: list[str]
     question_vectors: Vectors
     bm25: Scores
+    texts: list[str]
+    lexical: LexicalIndex
     _wanted: dict[str, list[list[int]]] = field(default_factory=dict)
 
     def recipe(self, **fields: Any) -> Recipe:
@@ -77,6 +82,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
             questions,
             embedder.embed(questions, "query"),
             np.array(bm25),
+            _texts(base, keys),
+            index.lexical,
         )
 
 
@@ -180,6 +187,107 @@ def test_the_full_text_query_runs_in_postgresql(
     rows = table.execute(ask.content, values).fetchall()
     assert len(rows) == 10
     assert rows[0][:2] == (key, f"passage {key}")
+
+
+IN_PYTHON = [
+    DENSE,
+    {**DENSE, "search.threshold": 0.45, "search.candidates": 7},
+    {"search.mode": "lexical", "search.k1": 0.9, "search.b": 0.4},
+    {"search.fusion": "weighted", "search.dense_weight": 0.7, "search.threshold": 0.45},
+    {"search.fusion": "rrf", "search.rrf_k": 20, "search.dense_weight": 0.7},
+    {"search.fusion": "saturation", "search.candidates": 30},
+]
+
+
+@pytest.mark.parametrize("fields", IN_PYTHON)
+def test_results_in_langchain_are_those_of_the_recipe(asked: Asked, fields: dict[str, Any]) -> None:
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+
+    class Stored(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            assert texts == asked.texts
+            return asked.vectors.tolist()
+
+        def embed_query(self, text: str) -> list[float]:
+            return asked.question_vectors[asked.questions.index(text)].tolist()
+
+    recipe = asked.recipe(**fields)
+    pairs = zip(asked.keys.tolist(), asked.texts, strict=True)
+    documents = [Document(text, metadata={"key": key}) for key, text in pairs]
+    retriever = _module(asked, recipe, "langchain").RecipeRetriever.from_documents(
+        documents, Stored(), **_terms(asked, recipe)
+    )
+    results = [retriever.invoke(question) for question in asked.questions]
+    assert [[one.metadata["key"] for one in row] for row in results] == asked.wanted(recipe)
+
+
+@pytest.mark.parametrize("fields", IN_PYTHON)
+def test_results_in_llama_index_are_those_of_the_recipe(
+    asked: Asked, fields: dict[str, Any]
+) -> None:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.schema import TextNode
+
+    class Stored(BaseEmbedding):
+        def _get_text_embedding(self, text: str) -> list[float]:
+            return asked.vectors[asked.texts.index(text)].tolist()
+
+        def _get_query_embedding(self, query: str) -> list[float]:
+            return asked.question_vectors[asked.questions.index(query)].tolist()
+
+        async def _aget_query_embedding(self, query: str) -> list[float]:
+            return self._get_query_embedding(query)
+
+    recipe = asked.recipe(**fields)
+    pairs = zip(asked.keys.tolist(), asked.texts, strict=True)
+    nodes = [TextNode(text=text, id_=str(key)) for key, text in pairs]
+    retriever = _module(asked, recipe, "llama_index").RecipeRetriever(
+        nodes, Stored(), **_terms(asked, recipe)
+    )
+    results = [retriever.retrieve(question) for question in asked.questions]
+    assert [[int(one.node_id) for one in row] for row in results] == asked.wanted(recipe)
+
+
+def test_words_are_cut_alike_enough_without_the_analyzer_of_the_recipe(asked: Asked) -> None:
+    recipe = asked.recipe(**{"search.mode": "lexical"})
+    ranker = _module(asked, recipe, "langchain").Ranker(asked.texts, asked.vectors)
+    shares = []
+    for question, vector, wanted in zip(
+        asked.questions, asked.question_vectors, asked.wanted(recipe), strict=True
+    ):
+        keys = {int(asked.keys[row]) for row, _ in ranker.rank(question, vector)}
+        shares.append(len(keys & {*wanted}) / max(len(wanted), 1))
+    assert np.mean(shares) > 0.8
+
+
+def _module(asked: Asked, recipe: Recipe, target: str) -> ModuleType:
+    export = asked.base.recipe_exports.export(recipe, target)
+    module = ModuleType(f"recipe_retriever_{target}_{recipe.hash}")
+    code = compile(export.text, module.__name__, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+    return module
+
+
+def _terms(asked: Asked, recipe: Recipe) -> dict[str, Any]:
+    if recipe.search.mode == "dense":
+        return {}
+    analyzer, names = asked.lexical.analyzer, asked.lexical.analyzers
+    return {
+        "passage_terms": analyzer.tokens,
+        "question_terms": lambda question: analyzer.question_tokens(question, names),
+    }
+
+
+def _texts(base: KnowledgeBase, keys: Keys) -> list[str]:
+    """The indexed texts of passages, in the order of their keys."""
+    chunks = (
+        chunk
+        for info in base.documents.documents(base.recipe().index)
+        for chunk in base.documents.chunks(info.id, base.recipe().index)
+    )
+    texts = {chunk.key: chunk.indexed_text for chunk in chunks}
+    return [texts[key] for key in keys.tolist()]
 
 
 def _body(asked: Asked, recipe: Recipe, number: int) -> Any:

@@ -75,6 +75,20 @@ def test_the_chip_shows_what_changed(filled: Workspace, open_page: OpenPage) -> 
     ).model_dump(mode="json")
 
 
+def test_the_chip_exports_the_recipe(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py", k="9")
+    assert not [one for one in app.sidebar.selectbox if one.key == "recipe_export_target"]
+    app.session_state["recipe_export"] = True
+    app.run()
+    app.sidebar.selectbox(key="recipe_export_target").set_value("weaviate").run()
+    assert not app.exception
+    inexact = next(one.value for one in app.sidebar.markdown if "not expressible" in one.value)
+    assert "- search\\.spelling, not expressible: words of the question" in inexact
+    assert "search\\.top\\_k" not in inexact
+    (button,) = app.sidebar.get("download_button")
+    assert button.proto.label == "Download"
+
+
 def test_the_chip_saves_and_resets(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("upload.py", k="9")
     app.sidebar.button(key="frame_recipe_save").click().run()

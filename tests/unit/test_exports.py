@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, Recipe, RecipeExport
+from rag import EXPORT_TARGETS, InvalidInput, KnowledgeBase, Recipe, RecipeExport
 from rag.__main__ import main
 from rag.recipe.parts import IndexRecipe, SearchRecipe
 from tests.workspaces import QUICK, stocked
 
 TARGETS = ("qdrant", "pgvector", "elasticsearch", "opensearch")
+PYTHON = ("langchain", "llama_index")
 COSINE = "cosineSimilarity(params.vector, doc['vector'])"
 
 
@@ -39,7 +40,7 @@ def body(export: RecipeExport, number: int = -1) -> Any:
     return json.loads(export.statements[number].content)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", EXPORT_TARGETS)
 def test_each_field_of_index_and_search_has_a_fidelity(base: KnowledgeBase, target: str) -> None:
     names = [f"index.{name}" for name in IndexRecipe.model_fields]
     names += [f"search.{name}" for name in SearchRecipe.model_fields]
@@ -151,6 +152,103 @@ def test_requests_for_opensearch(base: KnowledgeBase) -> None:
     (processor,) = body(weighted, 1)["phase_results_processors"]
     assert processor["normalization-processor"]["normalization"] == {"technique": "min_max"}
     assert fidelities(weighted, "fusion", "dense_weight") == ["approximate"] * 2
+
+
+def profile(export: RecipeExport) -> str:
+    return " ".join(export.statements[0].content.split())
+
+
+def test_the_rank_profile_for_vespa(base: KnowledgeBase) -> None:
+    saturation = exported(base, "vespa", fusion="saturation", dense_weight=0.4, threshold=0.3)
+    words = profile(saturation)
+    assert "tensor<float>(x[64])" in words
+    assert "rank-properties { bm25(text).k1: 1.2 bm25(text).b: 0.75 }" in words
+    assert "function words() { expression: bm25(text) / 2.2 }" in words
+    assert (
+        "first-phase { expression: if (cosine >= 0.3, "
+        "0.4 * cosine + 0.6 * words / (words + 8.0), -9.0) rank-score-drop-limit: -8.0 }"
+    ) in words
+    assert "global-phase" not in words
+    assert body(saturation) == {
+        "yql": "select id, text from passages where "
+        "({targetHits: 100}nearestNeighbor(vector, question)) or "
+        "({targetHits: 100, defaultIndex: 'text', grammar.syntax: 'none'}userInput(@text))",
+        "text": "{{text}}",
+        "input.query(question)": "{{vector}}",
+        "ranking": "recipe",
+        "hits": 5,
+    }
+    names = ("fusion", "dense_weight", "bm25_pivot", "candidates", "threshold")
+    assert fidelities(saturation, *names) == ["exact"] * 3 + ["approximate", "exact"]
+    rrf = exported(base, "vespa", fusion="rrf", dense_weight=0.7, rrf_k=20, threshold=None)
+    assert (
+        "match-features: cosine words global-phase { rerank-count: 200 expression: "
+        "0.7 * reciprocal_rank(cosine, 20) + 0.3 * reciprocal_rank(words, 20) }"
+    ) in profile(rrf)
+    weighted = exported(base, "vespa", fusion="weighted", threshold=0.3)
+    assert "0.6 * normalize_linear(cosine) + 0.4 * normalize_linear(words), -9.0)" in profile(
+        weighted
+    )
+    for export in (rrf, weighted):
+        assert fidelities(export, "fusion", "dense_weight") == ["approximate", "exact"]
+    dense = exported(base, "vespa", mode="dense", threshold=0.3, candidates=4)
+    assert "first-phase { expression: if (cosine >= 0.3, cosine, -9.0)" in profile(dense)
+    assert (body(dense)["hits"], "userInput" in body(dense)["yql"]) == (4, False)
+    assert fidelities(dense, "mode", "threshold", "candidates") == ["exact"] * 3
+
+
+def test_a_schema_for_vespa_names_the_language(base: KnowledgeBase) -> None:
+    recipe = QUICK.with_fields({"index.analyzer": "german"})
+    export = base.recipe_exports.export(recipe, "vespa")
+    assert 'field language type string { indexing: "de" | set_language }' in profile(export)
+    assert body(export)["model.language"] == "de"
+
+
+def test_the_query_for_weaviate(base: KnowledgeBase) -> None:
+    rrf = exported(base, "weaviate", fusion="rrf", dense_weight=0.7, rrf_k=59)
+    collection = body(rrf, 0)
+    assert collection["vectorIndexConfig"] == {"distance": "dot"}
+    assert collection["invertedIndexConfig"]["bm25"] == {"k1": 1.2, "b": 0.75}
+    assert rrf.statements[-1].request == "POST /v1/graphql"
+    query = " ".join(rrf.statements[-1].content.split())
+    assert (
+        'Passage( limit: 5 hybrid: {query: "{{text}}", vector: "{{vector}}", '
+        'properties: ["text"], alpha: 0.7, fusionType: rankedFusion} )'
+    ) in query
+    names = ("fusion", "dense_weight", "rrf_k", "candidates", "threshold")
+    assert fidelities(rrf, *names) == ["exact"] * 5
+    other = exported(base, "weaviate", fusion="rrf", rrf_k=60, candidates=50, threshold=0.4)
+    assert fidelities(other, "rrf_k", "candidates", "threshold") == [
+        "not expressible",
+        "approximate",
+        "not expressible",
+    ]
+    weighted = exported(base, "weaviate", fusion="weighted")
+    assert "fusionType: relativeScoreFusion" in weighted.statements[-1].content
+    assert fidelities(weighted, "fusion", "dense_weight") == ["approximate"] * 2
+    saturation = exported(base, "weaviate", fusion="saturation")
+    assert fidelities(saturation, "fusion", "bm25_pivot") == ["approximate", "not expressible"]
+    dense = exported(base, "weaviate", mode="dense", threshold=0.4)
+    assert 'nearVector: {vector: "{{vector}}", distance: -0.4}' in dense.statements[-1].content
+    assert fidelities(dense, "mode", "threshold", "candidates") == ["exact"] * 3
+    lexical = exported(base, "weaviate", mode="lexical", threshold=None)
+    assert 'bm25: {query: "{{text}}", properties: ["text"]}' in lexical.statements[-1].content
+
+
+@pytest.mark.parametrize("target", PYTHON)
+def test_a_python_module_has_what_the_recipe_needs_and_no_more(
+    base: KnowledgeBase, target: str
+) -> None:
+    fused = exported(base, target, fusion="rrf", rrf_k=20, threshold=0.4)
+    names = ("mode", "fusion", "dense_weight", "rrf_k", "k1", "b", "candidates", "threshold")
+    assert fidelities(fused, *names) == ["exact"] * len(names)
+    assert {"RRF_K = 20", "THRESHOLD = 0.4  # of the cosine"} <= {*fused.text.splitlines()}
+    assert 'STEMMER = Stemmer.Stemmer("english")' in fused.text
+    dense = exported(base, target, mode="dense", threshold=None).text
+    assert not any(word in dense for word in ("K1", "Stemmer", "RRF_K", "THRESHOLD", "math"))
+    recipe = QUICK.with_fields({"index.analyzer": "simple"})
+    assert "Stemmer" not in base.recipe_exports.export(recipe, target).text
+    assert fused.file_name == f"recipe-{target}.py"
 
 
 def test_another_target_is_refused(base: KnowledgeBase) -> None:

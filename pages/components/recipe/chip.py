@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.recipe import working_recipe
+from pages.components.recipe.export import recipe_export
 from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
@@ -34,6 +35,7 @@ def recipe_chip(base: KnowledgeBase) -> None:
         _name_field(base, recipe, name)
         with st.expander("As JSON", icon=":material/data_object:"):
             st.code(_as_json(recipe), language="json", height=240)
+        recipe_export(base, recipe)
 
 
 def _conflict(base: KnowledgeBase) -> None:
