@@ -128,13 +128,6 @@ def quantity(cell: str, unit: str = "", decimals: str = "") -> Quantity | None:
     return Quantity(low, high, last[1])
 
 
-def dimension_of(unit: str) -> str:
-    """The dimension of a unit of measure: that of all units it can be converted to."""
-    if unit == "fahrenheit":
-        return "celsius"
-    return _BASE[unit][0] if unit in _BASE else unit
-
-
 def _with_day_first(cells: Sequence[str]) -> list[str] | None:
     """The cells of a column with the day before the month; None where they do not tell."""
     matches = [match for cell in cells for match in _NUMBERED_DAY.finditer(cell)]
