@@ -217,7 +217,7 @@ def _answer(
             request = {"base": base.id, "question": question, "recipe": recipe}
             with spanning("turn", {**request, "session": conversation_id, "turn": turn}):
                 _generate(base, turn, question, recipe, also, history, (above, text), goes_on)
-            stored = base.conversations.turns(conversation_id)[-1]
+            (stored,) = base.conversations.turns(conversation_id, most=1)
             if quick and stored.id == turn and turn_view.finished_turn(base, stored, above, text):
                 return
     st.rerun()

@@ -131,10 +131,15 @@ class Conversations:
         )
 
     @operation("guest")
-    def turns(self, conversation_id: int, last: int | None = None) -> list[Turn]:
-        """Questions and answers of the branch that is shown, or ends with ``last``."""
+    def turns(
+        self, conversation_id: int, last: int | None = None, most: int | None = None
+    ) -> list[Turn]:
+        """Questions and answers of the branch that is shown, or ends with ``last``.
+
+        ``most`` limits them to the newest.
+        """
         with self._database.read() as connection:
-            return turns.list_branch_turns(connection, self._scope, conversation_id, last)
+            return turns.list_branch_turns(connection, self._scope, conversation_id, last, most)
 
     @operation("guest")
     def show(self, conversation_id: int, turn_id: int) -> None:

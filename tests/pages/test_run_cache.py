@@ -33,7 +33,7 @@ def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return held
 
 
-def test_a_page_reads_once_and_what_comes_after_it_reads_again(state: dict[str, Any]) -> None:
+def test_a_page_reads_once_and_what_comes_after_it_reads_again() -> None:
     read = iter(range(9))
     with run_cache():
         assert [cached_per_run("a", lambda: next(read)) for _ in range(3)] == [0, 0, 0]
@@ -42,7 +42,6 @@ def test_a_page_reads_once_and_what_comes_after_it_reads_again(state: dict[str, 
     with pytest.raises(StopIteration), run_cache():
         cached_per_run("c", lambda: next(iter(())))
     assert cached_per_run("a", lambda: next(read)) == 4
-    assert state == {}
 
 
 class _Base:

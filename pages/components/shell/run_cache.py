@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
-import streamlit as st
-
-_READ = "once_read"
+# Not in the session state: a page looks here a hundred times, and that takes a lock each time.
+_cache: ContextVar[dict[Hashable, Any] | None] = ContextVar("_cache", default=None)
 
 Value = TypeVar("Value")
 
 
 @contextmanager
 def run_cache() -> Iterator[None]:
-    """Inside of it ``once`` reads once. The frame puts it around the drawing of a whole page."""
-    st.session_state[_READ] = {}
+    """Make ``cached_per_run`` read once. The frame puts it around the drawing of a whole page."""
+    token = _cache.set({})
     try:
         yield
     finally:
-        st.session_state.pop(_READ, None)
+        _cache.reset(token)
 
 
 def cached_per_run(name: Hashable, read: Callable[[], Value]) -> Value:
@@ -28,9 +28,10 @@ def cached_per_run(name: Hashable, read: Callable[[], Value]) -> Value:
 
     Callbacks and fragment reruns call ``read`` each time, because they follow changes.
     """
-    cache: dict[Hashable, Value] | None = st.session_state.get(_READ)
+    cache = _cache.get()
     if cache is None:
         return read()
     if name not in cache:
         cache[name] = read()
-    return cache[name]
+    value: Value = cache[name]
+    return value

@@ -184,9 +184,16 @@ def count_click(connection: Connection, scope: Scope, turn_id: int) -> None:
 
 
 def list_branch_turns(
-    connection: Connection, scope: Scope, conversation_id: int, last: int | None = None
+    connection: Connection,
+    scope: Scope,
+    conversation_id: int,
+    last: int | None = None,
+    most: int | None = None,
 ) -> list[Turn]:
-    """The turns of the branch that is shown, oldest first; the one that ends with ``last``."""
+    """The turns of the branch that is shown, or ends with ``last``, oldest first.
+
+    ``most`` limits them to the newest.
+    """
     rows = connection.execute(
         select(turn, conversation.c.head)
         .join(conversation, conversation.c.id == turn.c.conversation_id)
@@ -200,8 +207,8 @@ def list_branch_turns(
     for row in rows:
         versions[row.parent] = (*versions.get(row.parent, ()), row.id)
     at = last if last is not None else rows[-1].head or rows[-1].id
-    branch = []
-    while at in by_id:
+    branch = list[Turn]()
+    while at in by_id and len(branch) != most:
         branch.append(stored_turn(by_id[at], versions[by_id[at].parent]))
         at = by_id.pop(at).parent
     return branch[::-1]
