@@ -101,6 +101,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("needs chromium")
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        expect.set_options(timeout=LONG)
         yield chromium
         chromium.close()
 
@@ -123,7 +124,6 @@ def open_page(browser: Browser) -> Iterator[Callable[[], Page]]:
         contexts.append(context)
         return context.new_page()
 
-    expect.set_options(timeout=LONG)
     yield opened
     for context in contexts:
         context.close()
