@@ -10,7 +10,8 @@ import ast
 import contextlib
 import importlib
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,10 @@ _FUNCTIONS = {*_ONE_START, *("compile", "search", "findall", "finditer", "sub", 
 _LENGTH = 24
 _CHEAP = 12  # steps for each letter; a quadratic expression takes more at 96 letters
 _MOST_STEPS = 100_000
+
+
+Methods = Mapping[str, Set[str]]
+"""Methods by the name of what they are called on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +80,12 @@ ARGUMENTS: dict[str, dict[str, object]] = {
 def expressions() -> list[Expression]:
     """All expressions of the package, by place."""
     trees = {name: ast.parse(path.read_text("utf-8")) for name, path in _modules().items()}
+    methods = {name: _methods_by_name(tree) for name, tree in trees.items()}
     found = list[Expression]()
     for name, tree in trees.items():
         if "re" in _imported(tree):
             module = importlib.import_module(name)
-            found += _kept(name, module, tree, trees)
+            found += _kept(name, module, tree, methods)
             found += _inline(name, module, tree)
     return found
 
@@ -135,29 +141,25 @@ def _imported(tree: ast.Module) -> set[str]:
 
 
 def _kept(
-    name: str, module: ModuleType, tree: ast.Module, trees: dict[str, ast.Module]
+    name: str, module: ModuleType, tree: ast.Module, methods: Mapping[str, Methods]
 ) -> Iterator[Expression]:
     """Those that a module keeps under a name, also within a table."""
+    handed_on = _handed_on(tree)
     for statement in tree.body:
         targets = statement.targets if isinstance(statement, ast.Assign) else []
         if isinstance(statement, ast.AnnAssign):
             targets = [statement.target]
         for target in targets:
             if isinstance(target, ast.Name):
-                yield from _of_value(name, module, target.id, statement.lineno, trees)
-
-
-def _of_value(
-    name: str, module: ModuleType, variable: str, line: int, trees: dict[str, ast.Module]
-) -> Iterator[Expression]:
-    value = getattr(module, variable, None)
-    own = {name: trees[name]} if variable.startswith("_") else trees
-    if isinstance(value, re.Pattern):
-        methods = frozenset.union(*(_methods(variable, tree) for tree in own.values()))
-        yield _expression(f"{name}:{line} {variable}", value, methods or {"finditer"})
-    else:
-        for pattern in _patterns_in(value):
-            yield _expression(f"{name}:{line} {variable}", pattern, _handed_on(trees[name]))
+                place = f"{name}:{statement.lineno} {target.id}"
+                own = [methods[name]] if target.id.startswith("_") else methods.values()
+                value = getattr(module, target.id, None)
+                if isinstance(value, re.Pattern):
+                    called = set[str]().union(*(used.get(target.id, ()) for used in own))
+                    yield _expression(place, value, called or {"finditer"})
+                else:
+                    for pattern in _patterns_in(value):
+                        yield _expression(place, pattern, handed_on)
 
 
 def _patterns_in(value: object) -> Iterator[re.Pattern]:
@@ -171,17 +173,19 @@ def _patterns_in(value: object) -> Iterator[re.Pattern]:
             yield from _patterns_in(inner)
 
 
-def _methods(variable: str, tree: ast.Module) -> frozenset[str]:
-    """The methods that a module calls on a variable; "finditer" if it passes the variable on."""
-    called, bases = set[str](), set[int]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and _is_named(node.value, variable):
-            called.add(node.attr if node.attr in _FUNCTIONS else "finditer")
+def _methods_by_name(tree: ast.Module) -> Methods:
+    """The methods that a module calls on what has a name; "finditer" if it passes that on."""
+    called, bases = defaultdict[str, set[str]](set), set[int]()
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
+            base = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+            called[base].add(node.attr if node.attr in _FUNCTIONS else "finditer")
             bases.add(id(node.value))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id == variable and id(node) not in bases:
-            called |= {"finditer"} if isinstance(node.ctx, ast.Load) else set()
-    return frozenset(called)
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in bases:
+            called[node.id].add("finditer")
+    return called
 
 
 def _handed_on(tree: ast.Module) -> frozenset[str]:
@@ -199,12 +203,6 @@ def _handed_on(tree: ast.Module) -> frozenset[str]:
         and node.attr in _FUNCTIONS
     }
     return frozenset(called or {"finditer"})
-
-
-def _is_named(node: ast.expr, variable: str) -> bool:
-    return (isinstance(node, ast.Name) and node.id == variable) or (
-        isinstance(node, ast.Attribute) and node.attr == variable
-    )
 
 
 def _inline(name: str, module: ModuleType, tree: ast.Module) -> Iterator[Expression]:
