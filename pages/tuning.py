@@ -17,6 +17,7 @@ from pages.components.tuning.cards import cards
 from pages.components.tuning.curves import curves
 from pages.components.tuning.fetching import Missing, follow
 from pages.components.tuning.indexes import indexes
+from pages.components.tuning.learned_fusion import learned_fusion
 from pages.components.tuning.search import search_all
 from pages.components.tuning.threshold import threshold_panel
 from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError, counted
@@ -50,7 +51,7 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
         if isinstance(opened, Missing):
             follow(opened)
             return
-        for section in (cards, curves, search_all, threshold_panel, indexes):
+        for section in (cards, curves, search_all, learned_fusion, threshold_panel, indexes):
             with guard():
                 section(opened)
 

@@ -248,6 +248,7 @@ from .schemas.systems import SystemData as SystemData
 from .schemas.systems import SystemTrialData as SystemTrialData
 from .schemas.traffic import TrafficQuestionData as TrafficQuestionData
 from .schemas.traffic import TrafficSystemData as TrafficSystemData
+from .schemas.watch import WatchLookData as WatchLookData
 from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
 from .settings import Settings as Settings
@@ -330,6 +331,7 @@ from .tuning.embedder_migration import MEASURED as MEASURED
 from .tuning.embedder_migration import MigrationPlan as MigrationPlan
 from .tuning.embedder_migration import steps_after as steps_after
 from .tuning.grid_search import Best as Best
+from .tuning.learning.learned import FEWEST_QUESTIONS as FEWEST_QUESTIONS
 from .tuning.learning.learned import LearnedFusion as LearnedFusion
 from .tuning.learning.learned import LearnedOutcome as LearnedOutcome
 from .tuning.learning.passports import Passport as Passport
@@ -376,6 +378,8 @@ from .types import StageName as StageName
 from .types import Table as Table
 from .types import Trace as Trace
 from .types import WordCorrection as WordCorrection
+from .watch.report import WatchReport as WatchReport
+from .watch.watches import WatchLook as WatchLook
 from .workspace import SAMPLE as SAMPLE
 from .workspace import Workspace as Workspace
 from .workspace.principal import Principal as Principal

@@ -34,6 +34,7 @@ from rag.api.resources.store_imports import store_imports
 from rag.api.resources.systems import systems
 from rag.api.resources.tours import tours
 from rag.api.resources.traffic import LARGEST_REQUEST, otlp, traffic
+from rag.api.resources.watches import watches
 
 VERSION = "1"
 LARGEST_BODY = 1 << 20  # bytes of JSON: reading it holds up everybody else
@@ -42,7 +43,7 @@ _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
     *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
-    *(examination, permission_audits, store_imports, traffic, learned_fusions),
+    *(examination, permission_audits, store_imports, traffic, learned_fusions, watches),
 )
 
 

@@ -84,6 +84,7 @@ from rag.tours import Tours
 from rag.tuning.diagnosis.job import Diagnoses, failure_note
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
+from rag.watch.watches import Watches
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ class KnowledgeBase:
         self.system_evaluations = SystemEvaluations(services, jobs, base.id)
         self.permission_audits = PermissionAudits(services, jobs, base.id)
         self.diagnoses = Diagnoses(services, jobs, base.id)
+        self.watches = Watches(services, jobs, base.id)
         self.reports = Reports(services, base.id, partial(failure_note, self.diagnoses))
         self.maps = BaseMaps(maps, jobs, base.id)
         self.members = Members(services.database, base.id)
@@ -355,10 +357,8 @@ class KnowledgeBase:
         Raises as ``search`` does.
         """
         recipes = before, after = without_tools(before), without_tools(after)
-        labels = (
-            self.passage_labels.of(set_name or "", question, before.index),
-            self.passage_labels.of(set_name or "", question, after.index),
-        )
+        labels_of, name = self.passage_labels.of, set_name or ""
+        labels = labels_of(name, question, before.index), labels_of(name, question, after.index)
         traces = (self.search(question, before), self.search(question, after))
         return compare_retrievals(traces, recipes, labels, self.documents)
 

@@ -1,4 +1,4 @@
-"""Unanswerable questions of a set: whether their answers are refused or doubtful."""
+"""The states of answers to questions of a set: whether they are refused or doubtful."""
 
 from __future__ import annotations
 
@@ -22,7 +22,19 @@ def correct_doubts(
 ) -> Mapping[str, Mapping[str, float]]:
     """``METRIC`` by the id of each unanswerable question: 1 where its answer is flagged.
 
-    Answers are quotes. Nothing is measured where that would ask a model or service outside.
+    Nothing is measured where ``answer_states`` has no state.
+    """
+    unanswerable = [question for question in questions if not question.answerable]
+    states = answer_states(services, snapshot, unanswerable)
+    return {name: {METRIC: float(state in FLAGGED)} for name, state in states.items()}
+
+
+def answer_states(
+    services: Services, snapshot: SearchSnapshot, questions: Sequence[Question]
+) -> Mapping[str, str]:
+    """The state of the answer to each question by its id.
+
+    Answers are quotes. There is no state where that would ask a model or service outside.
     """
     recipe = snapshot.recipe
     if (
@@ -37,12 +49,11 @@ def correct_doubts(
     embedder = services.remembering(recipe.index.embedder)
     corpus, threshold = snapshot.corpus(), snapshot.threshold_rule.threshold
 
-    def flagged(question: Question) -> bool:
+    def state(question: Question) -> str:
         trace = retrieve(question.text, recipe, corpus, threshold)
         quoted = answering.answer(
             trace, AnswerRecipe(), embedder=embedder, chat=None, sources=sources, words=words
         )
-        return quoted.answer.state in FLAGGED
+        return quoted.answer.state or ""
 
-    unanswerable = [question for question in questions if not question.answerable]
-    return {question.id: {METRIC: float(flagged(question))} for question in unanswerable}
+    return {question.id: state(question) for question in questions}

@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from rag.chunking.estimates import tokens
-from rag.documents.stores.vector_check import SampledText, VectorCheck, check_vectors
+from rag.documents.stores.vector_check import VectorCheck, check_index
 from rag.documents.throughput import Throughput
 from rag.errors import InvalidInput
 from rag.operation import operation
@@ -22,7 +20,7 @@ from rag.runs.evaluator import Evaluator
 from rag.runs.history import LEADING, RunComparison, RunHistory
 from rag.search.snapshot import take_snapshot
 from rag.services import Services
-from rag.storage import bases, builds, documents, passages, runs
+from rag.storage import bases, builds, passages, runs
 from rag.types import Cost, ProgressCallback
 
 SAMPLE = 100
@@ -130,23 +128,8 @@ class EmbedderMigration:
         """Embed a random sample of the texts of an index again and compare the vectors."""
         if sample < 1:
             raise InvalidInput("A check needs at least one vector.", "Use 100, for example.")
-        index = take_snapshot(self._services, self._base_id, recipe).index
-        keys = index.embedded_passages
-        chosen = np.random.default_rng(0).choice(keys, min(sample, len(keys)), replace=False)
-        with self._services.database.read() as connection:
-            chunks = passages.by_key(connection, index.cut_id, chosen.tolist())
-            names = documents.names(
-                connection, self._base_id, sorted({c.document_id for c in chunks.values()})
-            )
-        rows = [chunks[key] for key in chosen.tolist() if key in chunks]
-        if not rows:
-            return VectorCheck(0, (), (0.0, 1.0))
-        stored = index.dense.vectors(np.array([chunk.key for chunk in rows], np.int64))
-        texts = [
-            SampledText(chunk.id, names.get(chunk.document_id, ""), chunk.indexed_text)
-            for chunk in rows
-        ]
-        return check_vectors(self._services.models.embedder(recipe.index.embedder), texts, stored)
+        snapshot = take_snapshot(self._services, self._base_id, recipe)
+        return check_index(self._services, snapshot, sample)
 
     @operation("editor", audit="evaluation")
     def measure(

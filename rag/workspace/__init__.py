@@ -59,6 +59,7 @@ from rag.tuning.fit_job import calibrate
 from rag.tuning.learning.learned import learn_fusion
 from rag.tuning.search_job import search_all
 from rag.tuning.table_job import build_table
+from rag.watch import watches
 from rag.workspace import spending
 from rag.workspace.subprocess_launcher import SubprocessLauncher, share
 
@@ -113,6 +114,7 @@ class Workspace:
             "calibrate": partial(calibrate, services),
             "diagnose": partial(diagnose, services),
             "learn_fusion": partial(learn_fusion, services),
+            watches.JOB: partial(watches.watch, services),
             "map": partial(draw_map, services, self._maps.files),
         }
 

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.inspector import explanations
+from pages.components.inspector.page_overlay import page_overlay
 from pages.components.inspector.rank_flow import rank_flow
 from pages.components.labels.grading import SET
 from pages.components.metrics.cards import style
@@ -57,6 +58,7 @@ def compare_view(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
         st.markdown("**The other recipe**")
         ranking(after, is_after=True)
     _labels(compared)
+    page_overlay(base, compared)
 
 
 def _other(base: KnowledgeBase, recipe: Recipe) -> Recipe | None:

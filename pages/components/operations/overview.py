@@ -9,6 +9,7 @@ import streamlit as st
 from pages.components.chat import turn_view
 from pages.components.operations.cards import cards, seconds
 from pages.components.operations.charts import charts
+from pages.components.operations.drift import drift_watch
 from pages.components.shell.buttons import switch
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, clipped
@@ -45,15 +46,16 @@ _FAULTS: Mapping[str, str] = {
 
 
 def operations(base: KnowledgeBase) -> None:
-    """Draw totals, charts over time, and the turns that need a look."""
+    """Draw totals, charts over time, the turns that need a look, and the drift watch."""
     period = switch("Period", list(DAYS), PERIOD, label_visibility="collapsed", default="7 days")
     turns = base.operations.turns(DAYS[period])
-    if not turns:
+    if turns:
+        cards(operation_figures(turns))
+        charts(operation_periods(turns))
+        turn_lists(base, turns)
+    else:
         _nothing(period)
-        return
-    cards(operation_figures(turns))
-    charts(operation_periods(turns))
-    turn_lists(base, turns)
+    drift_watch(base)
 
 
 def _nothing(period: str) -> None:

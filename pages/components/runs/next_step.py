@@ -96,8 +96,19 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
     if own is None:
         text = f"The saved recipe has no evaluation on *{plain(chosen.name)}*."
         return Step(text, "metrics.py", "Evaluate", lambda: {SET: chosen.name})
-    fix = _fix(base, chosen, saved)
+    fix = _drift(base, chosen) or _fix(base, chosen, saved)
     return fix or _failure(base, chosen, own) or _better(base, chosen, own, runs) or _nothing()
+
+
+def _drift(base: KnowledgeBase, chosen: QuestionSet) -> Step | None:
+    """The drift that the last look found."""
+    looks = base.watches.looks(chosen.name, 1)
+    if not looks or looks[0].report.outcome != "drifted":
+        return None
+    text = f"The drift watch of *{plain(chosen.name)}* found something."
+    marks = {"usage": "Operations"}
+    parameters = {SET: chosen.name, **marks}
+    return Step(text, "usage.py", "Show the drift", lambda: parameters, marks)
 
 
 def _fix(base: KnowledgeBase, chosen: QuestionSet, saved: Recipe) -> Step | None:

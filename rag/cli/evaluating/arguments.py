@@ -16,6 +16,7 @@ from rag.cli.evaluating import (
     migrating,
     sharing,
     stored_systems,
+    watching,
 )
 from rag.cli.options import Verb, budget, repeatable, switch
 
@@ -101,6 +102,9 @@ def comparing_verbs(verb: Verb) -> None:
     added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
+    added = verb(watching.watch, "kb", "set_name", recipe=True)
+    switch(added, "--reset", "make this look the reference of the next ones")
+    switch(added, "--looks", "list the looks so far instead")
     verb(diagnosing.diagnose, "kb", "set_name", recipe=True)
     added = verb(learning.learn_fusion, "kb", "set_name", recipe=True)
     added.add_argument(
