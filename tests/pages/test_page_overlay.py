@@ -45,12 +45,12 @@ def test_both_recipes_and_the_label_are_painted_on_the_page(base: KnowledgeBase)
     other = recipe.with_fields({"search.mode": "lexical"})
     compared = base.compare(ZIRCON, recipe, other, "checks")
     pages = printed_pages(base, overlay_spans(compared))
-    (document, number), *_ = pages
-    spans = pages[document, number]
-    assert (document.name, number) == ("manual.pdf", 2)
+    page, *_ = pages
+    spans = pages[page]
+    assert (page.name, page.number) == ("manual.pdf", 2)
     assert [span.painted for span in spans] == ["before", "after", "label"]
-    whole = base.documents.document(document.id)
-    drawn = base.documents.page(whole, number, [(span.start, span.end) for span in spans])
+    whole = base.documents.document(page.document_id)
+    drawn = base.documents.page(whole, page.number, [(span.start, span.end) for span in spans])
     svg = picture(drawn, spans, drawn.boxes)
     shapes = ElementTree.fromstring(svg).findall("{http://www.w3.org/2000/svg}rect")
     fills = [shape.get("fill") for shape in shapes]

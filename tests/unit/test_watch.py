@@ -27,7 +27,7 @@ from rag.providers.hashing import HashingEmbedder
 from rag.services import Models
 from rag.types import Vectors
 from tests.servers import Reply, scripted
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, fill_home, workspace_at
 
 SET = "watched"
 _WORDS = (
@@ -39,8 +39,7 @@ _FILES: dict[str, str | bytes] = {
 }
 
 
-@pytest.fixture
-def workspace(home: Path) -> Workspace:
+def _prepare(home: Path) -> None:
     workspace = workspace_at(home)
     base = workspace.create("rules", QUICK)
     add(workspace, base, _FILES)
@@ -54,7 +53,13 @@ def workspace(home: Path) -> Workspace:
         for word in _WORDS
     ]
     base.exchange.import_file(SET, "watched.jsonl", "\n".join(map(json.dumps, rows)))
-    return workspace
+    workspace.close()
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    fill_home(home, _prepare)
+    return workspace_at(home)
 
 
 @pytest.fixture
@@ -189,49 +194,46 @@ def test_the_energy_test_has_uniform_p_values_without_a_difference() -> None:
     assert energy_test(vectors[:0], vectors) == (0.0, 1.0)
 
 
-def test_alarms_go_to_the_webhook_and_a_look_is_kept_if_it_is_down(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def _reporting(workspace: Workspace, url: str) -> Workspace:
+    """The same home with a webhook."""
+    settings = replace(workspace.settings, watch_webhook=url, allow_private_urls=True)
+    workspace.close()
+    return Workspace(settings)
+
+
+def test_alarms_go_to_the_webhook_and_a_look_is_kept_if_it_is_down(workspace: Workspace) -> None:
     with scripted(Reply(), Reply(status=500)) as server:
-        settings = replace(
-            workspace.settings, watch_webhook=f"{server.url}/hook", allow_private_urls=True
-        )
-        monkeypatch.setattr(workspace._services, "settings", settings)
-        _look(workspace)
+        reporting = _reporting(workspace, f"{server.url}/hook")
+        _look(reporting)
         assert server.requests == []
-        base = workspace.base("rules")
+        base = reporting.base("rules")
         base.question_edits.add_question(SET, "Who pays lunch?", answerable=False)
-        report = _look(workspace)
+        report = _look(reporting)
         (sent,) = server.requests
-        assert (sent["event"], sent["outcome"], sent["set"]) == (
-            "drift-watch",
-            "incomparable",
-            SET,
-        )
+        assert (sent["event"], sent["outcome"], sent["set"]) == ("drift-watch", "incomparable", SET)
         assert sent["headline"] == report.headline
-        job = base.watches.start(SET, QUICK)
-        message = workspace.jobs.run(job).message
+        message = reporting.jobs.run(base.watches.start(SET, QUICK)).message
         assert "The webhook did not receive this: 127.0.0.1 answers 500." in message
         assert len(base.watches.looks(SET)) == 3
+        reporting.close()
 
 
 def test_an_embedder_that_is_down_is_told_and_stores_no_look(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _look(workspace)
-
     def embed(_self: HashingEmbedder, _texts: Sequence[str], _input_type: str) -> Vectors:
         raise ProviderUnavailable("The provider is down.")
 
-    monkeypatch.setattr(HashingEmbedder, "embed", embed)
     with scripted(Reply()) as server:
-        settings = replace(workspace.settings, watch_webhook=server.url, allow_private_urls=True)
-        monkeypatch.setattr(workspace._services, "settings", settings)
-        base = workspace.base("rules")
-        done = workspace.jobs.run(base.watches.start(SET, QUICK))
+        reporting = _reporting(workspace, server.url)
+        _look(reporting)
+        monkeypatch.setattr(HashingEmbedder, "embed", embed)
+        base = reporting.base("rules")
+        done = reporting.jobs.run(base.watches.start(SET, QUICK))
         assert (done.status, server.requests[0]["outcome"]) == ("failed", "failed")
         assert "The provider is down." in done.message
         assert len(base.watches.looks(SET)) == 1
+        reporting.close()
 
 
 def test_a_webhook_in_the_private_network_is_refused() -> None:

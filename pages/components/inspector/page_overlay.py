@@ -15,7 +15,6 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import clipped
 from pages.components.source.view import KEPT, is_printed
 from rag import (
-    Document,
     Hit,
     KnowledgeBase,
     PageImage,
@@ -45,27 +44,37 @@ class OverlaySpan:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class PrintedPage:
+    """A page of a document that has printed pages."""
+
+    document_id: str
+    name: str
+    number: int
+
+
 def page_overlay(base: KnowledgeBase, compared: RetrievalComparison) -> None:
     """Draw a page with both recipes' passages and the labels, and the table behind it."""
     pages = printed_pages(base, overlay_spans(compared))
     if not pages:
         return
     st.markdown("**Where on the page?**")
-    document, number = st.selectbox(
+    page = st.selectbox(
         "Page",
         list(pages),
         key="overlay_page",
-        format_func=lambda page: f"{page[0].name}, page {page[1]}",
+        format_func=lambda page: f"{page.name}, page {page.number}",
         label_visibility="collapsed",
         width=WIDTH,
     )
-    spans = pages[document, number]
-    drawn = _drawn(base, document.id, number, tuple((span.start, span.end) for span in spans))
+    spans = pages[page]
+    marks = tuple((span.start, span.end) for span in spans)
+    drawn = _drawn(base, page.document_id, page.number, marks)
     if isinstance(drawn, str):
         st.caption(f":material/image_not_supported: {plain(drawn)}")
     else:
         clean, marked = drawn
-        description = _description(document, number, spans)
+        description = _description(page, spans)
         st.image(picture(clean, spans, marked.boxes), width=WIDTH, caption=None, alt=description)
         st.caption(
             "Blue with a bar on the left: as it is. Orange with a bar on the right: the other "
@@ -98,9 +107,9 @@ def _sides(compared: RetrievalComparison) -> Iterator[tuple[Painted, Sequence[Hi
 
 def printed_pages(
     base: KnowledgeBase, spans: Sequence[OverlaySpan]
-) -> Mapping[tuple[Document, int], list[OverlaySpan]]:
+) -> Mapping[PrintedPage, list[OverlaySpan]]:
     """Return the printed pages with their spans: those with labels first, then the fullest."""
-    pages: dict[tuple[Document, int], list[OverlaySpan]] = {}
+    pages: dict[PrintedPage, list[OverlaySpan]] = {}
     for document_id in dict.fromkeys(span.document_id for span in spans):
         document = base.outline(document_id)
         if document is None or not is_printed(base, document):
@@ -109,9 +118,10 @@ def printed_pages(
             if span.document_id == document_id:
                 for page in document.pages:
                     if page.start < span.end and span.start < page.end:
-                        pages.setdefault((document, page.number), []).append(span)
+                        printed = PrintedPage(document_id, document.name, page.number)
+                        pages.setdefault(printed, []).append(span)
 
-    def order(page: tuple[Document, int]) -> tuple[bool, int]:
+    def order(page: PrintedPage) -> tuple[bool, int]:
         labelled = any(span.painted == "label" for span in pages[page])
         return not labelled, -len(pages[page])
 
@@ -171,12 +181,12 @@ def _drawn(
         return error.message
 
 
-def _description(document: Document, number: int, spans: Sequence[OverlaySpan]) -> str:
+def _description(page: PrintedPage, spans: Sequence[OverlaySpan]) -> str:
     before, after, labels = (
         sum(span.painted == painted for span in spans) for painted in ("before", "after", "label")
     )
     return (
-        f"Page {number} of {document.name} with {counted(before, 'passage')} of the recipe as it "
+        f"Page {page.number} of {page.name} with {counted(before, 'passage')} of the recipe as it "
         f"is, {after} of the other one and {counted(labels, 'label')}."
     )
 
