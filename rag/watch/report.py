@@ -176,4 +176,4 @@ class WatchReport:
             return f"Nothing to compare. {self.obstacles[0]}"
         if self.is_reference:
             return "This look is the reference for the next ones."
-        return "No drift since the reference."
+        return "No drift beyond chance since the reference."

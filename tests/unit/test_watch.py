@@ -79,7 +79,10 @@ def test_the_first_look_is_the_reference_and_the_same_again_passes(workspace: Wo
     first = _look(workspace)
     assert (first.outcome, first.canaries, first.metrics) == ("reference", 2, None)
     again = _look(workspace)
-    assert (again.outcome, again.headline) == ("passed", "No drift since the reference.")
+    assert (again.outcome, again.headline) == (
+        "passed",
+        "No drift beyond chance since the reference.",
+    )
     assert again.metrics is not None
     assert (again.metrics.verdict, again.metrics.number, again.metrics.p) == ("same", 0, 1.0)
     assert again.vectors.lowest == 1.0

@@ -75,10 +75,11 @@ def page_overlay(base: KnowledgeBase, compared: RetrievalComparison) -> None:
     else:
         clean, marked = drawn
         description = _description(page, spans)
-        st.image(picture(clean, spans, marked.boxes), width=WIDTH, caption=None, alt=description)
+        with st.container(border=True, width=WIDTH):
+            st.image(picture(clean, spans, marked.boxes), width="stretch", alt=description)
         st.caption(
             "Blue with a bar on the left: as it is. Orange with a bar on the right: the other "
-            "recipe. Green frame: a label."
+            "recipe. Grey: both. Green frame: a label."
         )
     _table(spans)
 
