@@ -7,7 +7,7 @@ from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, delete, func, insert, select, update
 
 from rag.errors import NotFound
 from rag.storage import leases, passage_edits
@@ -300,11 +300,31 @@ def uncut(connection: Connection, base_id: int, document_id: str) -> list[bytes]
     connection.execute(delete(chunk).where(mine))
     marks = (indexed.c.base_id == base_id) & (indexed.c.document_id == document_id)
     connection.execute(delete(indexed).where(marks))
-    version = select(knowledge_base.c.version).where(knowledge_base.c.id == base_id)
     connection.execute(
-        update(document).where(_is(base_id, document_id)).values(recut=version.scalar_subquery())
+        update(document).where(_is(base_id, document_id)).values(recut=_now(base_id))
     )
     return hashes
+
+
+def mark_recut(connection: Connection, base_id: int, text_hashes: Sequence[bytes]) -> int:
+    """Have indexes read the documents with some passages again; return the number of documents.
+
+    Call it after ``bases.touch``.
+    """
+    ids = set[str]()
+    for part in listable(text_hashes):
+        mine = (chunk.c.base_id == base_id) & chunk.c.text_hash.in_(part)
+        ids.update(connection.execute(select(chunk.c.document_id).where(mine)).scalars())
+    for some in listable(sorted(ids)):
+        chosen = (document.c.base_id == base_id) & document.c.id.in_(some)
+        connection.execute(update(document).where(chosen).values(recut=_now(base_id)))
+    return len(ids)
+
+
+def _now(base_id: int) -> ScalarSelect[int]:
+    """Select the version of a base."""
+    version = select(knowledge_base.c.version).where(knowledge_base.c.id == base_id)
+    return version.scalar_subquery()
 
 
 def recut_since(connection: Connection, base_id: int, version: int) -> set[str]:

@@ -29,6 +29,19 @@ def find_cached_hashes(
     return cached
 
 
+def find_cached_vectors(
+    connection: Connection, embedder: str, hashes: Sequence[bytes]
+) -> dict[bytes, bytes]:
+    """Return those vectors of ``hashes`` that are cached."""
+    cached: dict[bytes, bytes] = {}
+    for part in listable(hashes):
+        statement = select(vector.c.text_hash, vector.c.data).where(
+            vector.c.embedder == embedder, vector.c.text_hash.in_(part)
+        )
+        cached.update({row.text_hash: row.data for row in connection.execute(statement)})
+    return cached
+
+
 def list_cached_vectors(connection: Connection, embedder: str) -> dict[bytes, bytes]:
     """All cached vectors of an embedder, in order of their hash."""
     rows = connection.execute(

@@ -346,6 +346,30 @@ def test_addresses_inside_the_network_are_refused(home: Path) -> None:
     workspace.close()
 
 
+def test_an_import_of_a_store_that_was_embedded_anew_replaces_vectors(
+    workspace: Workspace, base: KnowledgeBase, request: pytest.FixtureRequest
+) -> None:
+    first = embedded(base)
+    with serve("qdrant", first, request) as one:
+        workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+    before, documents = stored_vectors(base), base.documents.documents(base.recipe().index)
+    anew = first.copy()
+    anew[20:30, 0] += 0.01
+    with serve("qdrant", anew, request) as one:
+        job = workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+        again = workspace.jobs.run(base.store_imports.start(one.store, "fake"))
+    assert job.message.startswith("0 of 448 documents added; 10 with another vector than before; ")
+    assert "another vector than before" not in again.message
+    assert base.documents.documents(base.recipe().index) == documents
+    after = stored_vectors(base)
+    changed = {name for name in after if not np.array_equal(before[name], after[name])}
+    assert changed == {str(number) for number in range(20, 30)}
+    for number in range(20, 30):
+        row = anew[number].astype(np.float64)
+        unit = (row / np.linalg.norm(row)).astype(np.float32)
+        np.testing.assert_array_equal(after[str(number)], unit)
+
+
 def test_a_killed_import_goes_on_without_the_store(
     workspace: Workspace,
     base: KnowledgeBase,

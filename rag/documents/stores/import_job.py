@@ -11,7 +11,7 @@ import hashlib
 import json
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -44,7 +44,10 @@ _TELLING = 200  # rows between two reports
 
 
 def import_store(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "import-store"; documents that are present already are left alone."""
+    """Does a job of kind "import-store".
+
+    Documents that are present already are left alone, but get the vector that they have now.
+    """
     with services.database.read() as connection:
         (item,) = rows.items(connection, job.id)
     if "fetched" not in item.payload:
@@ -205,7 +208,8 @@ def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
     space = services.models.embedder(job.payload["embedder"]).id
     ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
     total = sum(1 for _ in _lines(path))
-    seen, added = 0, reporter.carried() or 0
+    seen, replaced, added = 0, 0, reporter.carried() or 0
+    read = set[bytes]()
     lines = _lines(path)
     while group := list(islice(lines, _GROUP)):
         reporter.report(seen, total, f"{item.name}: {seen:,} of {total:,} documents")
@@ -213,6 +217,7 @@ def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
         with services.database.read() as connection:
             present = documents.names(connection, job.base_id, [one.id for one in made])
         new = [place for place, one in enumerate(made) if one.id not in present]
+        replaced += _replace_vectors(services, job, space, _first_vectors(made, group, read))
         if new:
             units = {
                 vectors.text_hash(made[place].text): base64.b64decode(group[place]["vector"])
@@ -232,7 +237,42 @@ def _store(services: Services, job: JobRow, item: JobItem, reporter: Reporter) -
         rows.set_item(connection, job.id, item.position, "added", chunks=added)
     services.files.discard([item.payload["fetched"]])
     refresh(services, job.base_id)
-    return "; ".join(filter(None, (f"{added:,} of {total:,} documents added", item.reason)))
+    counts = [f"{added:,} of {total:,} documents added"]
+    if replaced:
+        counts.append(f"{replaced:,} with another vector than before")
+    return "; ".join(filter(None, (*counts, item.reason)))
+
+
+def _first_vectors(
+    made: Sequence[Document], group: Sequence[Mapping[str, Any]], read: set[bytes]
+) -> dict[bytes, bytes]:
+    """Return the vectors of the texts that aren't in ``read``, and add these texts to it.
+
+    Where rows repeat a text, the first counts.
+    """
+    units: dict[bytes, bytes] = {}
+    for document, fields in zip(made, group, strict=True):
+        key = vectors.text_hash(document.text)
+        if key not in read:
+            read.add(key)
+            units[key] = base64.b64decode(fields["vector"])
+    return units
+
+
+def _replace_vectors(
+    services: Services, job: JobRow, space: str, units: Mapping[bytes, bytes]
+) -> int:
+    """Store the vectors that differ from those of an earlier import; count their documents."""
+    with services.database.read() as connection:
+        stored = vectors.find_cached_vectors(connection, space, list(units))
+    changed = {key: units[key] for key in stored if stored[key] != units[key]}
+    if not changed:
+        return 0
+    with services.database.write() as connection:
+        _require_space(connection, job)
+        bases.touch(connection, job.base_id)
+        vectors.store(connection, space, changed, replace=True)
+        return documents.mark_recut(connection, job.base_id, list(changed))
 
 
 def _require_space(connection: Connection, job: JobRow) -> None:
