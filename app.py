@@ -19,7 +19,7 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
@@ -35,6 +35,25 @@ if TYPE_CHECKING:
 
 SCRIPT = Path(__file__).resolve().parent / "pages" / "frame.py"
 INDEX = Path(st.__file__).parent / "static" / "index.html"
+INCOMPLETE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>This link is not complete</title>
+<style>
+:root { color-scheme: light dark; }
+body { max-width: 32rem; margin: 15vh auto; padding: 0 1.5rem; font: 1rem/1.5 system-ui; }
+</style>
+</head>
+<body>
+<h1>This link is not complete</h1>
+<p>A part of its address is missing or was changed, for example when it was copied from a
+message.</p>
+<p>Copy the whole link again. If that does not help, ask the person who sent it for a new one.</p>
+</body>
+</html>
+"""
 
 
 def headers(index: str) -> dict[str, str]:
@@ -158,21 +177,24 @@ def _by_tls(request: HTTPConnection) -> bool:
     return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
 
 
-async def open_link(request: Request) -> RedirectResponse:
-    """Keeps what a link shows in a cookie, so that its secret stands in no further address."""
-    answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
-    secret = request.path_params["secret"]
-    if is_secret(secret):
-        answer.set_cookie(**kept(secret, secure=_by_tls(request)))
-        answer.delete_cookie(LEFT)
+async def open_link(request: Request) -> Response:
+    """Keep what a link shows in a cookie, so that its secret stands in no further address.
+
+    A link to a tour leads to it. An incomplete link gets a page that says so.
+    """
+    secret, tour = request.path_params["secret"], request.path_params.get("tour")
+    if not is_secret(secret):
+        return await incomplete_link(request)
+    place = "/" if tour is None else f"/tour?tour={tour}"
+    answer = RedirectResponse(place, 303, headers={"Cache-Control": "no-store"})
+    answer.set_cookie(**kept(secret, secure=_by_tls(request)))
+    answer.delete_cookie(LEFT)
     return answer
 
 
-async def open_tour(request: Request) -> RedirectResponse:
-    """Keep what a link shows in a cookie, as ``open_link`` does, and lead to one of its tours."""
-    answer = await open_link(request)
-    answer.headers["Location"] = f"/tour?tour={request.path_params['tour']}"
-    return answer
+async def incomplete_link(_: Request) -> Response:
+    """Say that an address is no link, which Streamlit would call a missing page."""
+    return HTMLResponse(INCOMPLETE, 404, headers={"Cache-Control": "no-store"})
 
 
 async def leave_link(request: Request) -> RedirectResponse:
@@ -214,7 +236,9 @@ app = st.App(
         Route(LEAVE, leave_link),
         Route(COME_IN, come_in),
         Route("/share/{secret}", open_link),
-        Route("/share/{secret}/tour/{tour:int}", open_tour),
+        Route("/share/{secret}/tour/{tour:int}", open_link),
+        Route("/share", incomplete_link),
+        Route("/share/{rest:path}", incomplete_link),
     ],
     lifespan=lifespan,
     middleware=[Middleware(Guard)],

@@ -13,7 +13,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.base_picker import base_picker, close_sidebar, gone_note
 from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
 from pages.components.shell.guard import guard
-from pages.components.shell.notices import notices
+from pages.components.shell.notices import later, notices
 from pages.components.shell.palette import DARK, palette
 from pages.components.shell.permission import guest
 from pages.components.shell.render_queue import DRAWING
@@ -85,7 +85,7 @@ SETTINGS = st.Page(
 
 
 def tour_page(visibility: Literal["visible", "hidden"]) -> Page:
-    """Return the page of guided tours, which owners reach from what they compose tours of."""
+    """Return the page of guided tours, which is in the navigation where there are tours."""
     return st.Page(
         "tour.py",
         title="Tours",
@@ -105,6 +105,22 @@ def moved(address: str, page: Page, **parameters: str) -> Page:
     return st.Page(lead_on, title=address.title(), url_path=address, visibility="hidden")
 
 
+def not_shared(page: Page) -> Page:
+    """Return a hidden page at the address of one that guests don't have: it says so."""
+
+    def lead_on() -> None:
+        later(
+            lambda: st.info(
+                f"The page {page.title} is not part of what your link shows. Ask the person who "
+                "sent it.",
+                icon=":material/link:",
+            )
+        )
+        st.switch_page(CHAT)
+
+    return st.Page(lead_on, title=page.title, url_path=page.url_path, visibility="hidden")
+
+
 TOURS, HIDDEN_TOURS = tour_page("visible"), tour_page("hidden")
 MOVED = [
     moved("arena", RUNS, compare="Arena"),
@@ -113,6 +129,7 @@ MOVED = [
     moved("memory", USAGE, usage="Memory"),
     moved("audit", SETTINGS, settings="Audit log"),
 ]
+NOT_SHARED = [not_shared(page) for page in (DOCUMENTS, INSPECTOR, METRICS, TUNING, USAGE, SETTINGS)]
 
 
 def open_chat() -> None:
@@ -156,6 +173,16 @@ def is_used() -> bool:
     return chosen.id in used
 
 
+def has_tours() -> bool:
+    """Look up the knowledge bases; return whether the chosen one has a tour."""
+    if not look_up():
+        return False
+    toured: set[int] = st.session_state.setdefault("frame_toured", set())
+    if base().id not in toured and base().tours.list_tours():
+        toured.add(base().id)
+    return base().id in toured
+
+
 def what_next(page: str) -> None:
     """Draw the next step that the chosen knowledge base needs; guests get none."""
     if guest() or not known_bases():
@@ -184,18 +211,21 @@ with run_cache():
     if not let_in():
         st.navigation([*LEADING_ON, *PAGES], position="hidden")
         st.stop()
-    used = False
+    used = toured = False
     with guard():
-        used = is_used()
+        used, toured = is_used(), has_tours()
     if guest():
-        tours, runs = HIDDEN_TOURS, HIDDEN_RUNS
+        runs = HIDDEN_RUNS
         with guard():
             if known_bases():
-                tours = TOURS if base().tours.list_tours() else HIDDEN_TOURS
                 runs = RUNS if base().runs.has_runs() else HIDDEN_RUNS
-        LEADING_ON, PAGES = [HOME], [CHAT, tours, runs]
-    elif not used:
-        PAGES[PAGES.index(USAGE)] = UNUSED
+        LEADING_ON = [HOME, *NOT_SHARED]
+        PAGES = [CHAT, TOURS if toured else HIDDEN_TOURS, runs]
+    else:
+        if not used:
+            PAGES[PAGES.index(USAGE)] = UNUSED
+        if toured:
+            PAGES[PAGES.index(HIDDEN_TOURS)] = TOURS
 current = st.navigation([*LEADING_ON, *PAGES])
 with DRAWING.one(), run_cache():
     if current not in LEADING_ON:  # they send the visitor on: the sidebar would be drawn twice

@@ -1,4 +1,4 @@
-"""Finding the words of a label in a text: as they are, white space aside, or nearly the same."""
+"""Finding the words of a label in a text: as they are, without layout, or nearly the same."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ SHORTEST_SIMILAR = 24
 """Visible characters. Shorter quotes are all too much like something else."""
 _SHORTEST_INSIDE_A_WORD = 8
 _LONGEST_WORD = 40
+_MARKS = "|*`\\"
+"""Bars of tables, emphasis, code and escapes of Markdown: people copy a text with or without."""
+_DROPPED = np.array(
+    [code for code in range(0x3001) if chr(code).isspace() or chr(code) in _MARKS], np.uint32
+)
+_RULE = re.compile(r"^[|:\- \t]+$", re.MULTILINE)  # below the labels of a table, or empty
+
+
+_Places = npt.NDArray[np.intp]
 
 
 class Haystack:
@@ -45,21 +54,30 @@ class Haystack:
         """The span of ``quote`` that is nearest to ``near``, or None.
 
         Tried in turn: the very words; the words with any white space between, also within them, as
-        readers of documents differ in that; and, where ``similar`` are wanted, words alike by
-        ``SIMILAR``. Occurrences that do not begin or end inside a word are preferred.
+        readers of documents differ in that; the same without the marks of tables and emphasis on
+        either side; and, where ``similar`` are wanted, words alike by ``SIMILAR``. Occurrences that
+        do not begin or end inside a word are preferred.
         """
         letters = "".join(quote.split())
         if not letters:
             return None
-        spans = _occurrences(quote, self.text) or self._spaced(letters)
+        spans = (
+            _occurrences(quote, self.text)
+            or self._located(letters, self._letters, self._places)
+            or self._located("".join(quote[place] for place in _bare_places(quote)), *self._bare)
+        )
         if not spans:
             return self._similar(letters) if similar else None
         whole = [span for span in spans if self._is_whole(*span)]
         center = near * len(self.text)
         return min(whole or spans, key=lambda span: abs(span[0] - center))
 
-    def _spaced(self, letters: str) -> list[Span]:
-        spans = [self._outer(*span) for span in _occurrences(letters, self._letters)]
+    def _located(self, letters: str, reduced: str, places: _Places) -> list[Span]:
+        """The spans of letters in a reduced text, whose characters are at ``places``."""
+        spans = [
+            (int(places[start]), int(places[end - 1]) + 1)
+            for start, end in (_occurrences(letters, reduced) if letters else [])
+        ]
         if len(letters) >= _SHORTEST_INSIDE_A_WORD:
             return spans
         return [span for span in spans if self._is_whole(*span)]
@@ -91,7 +109,13 @@ class Haystack:
         return "".join(self.text.split())
 
     @cached_property
-    def _places(self) -> npt.NDArray[np.intp]:
+    def _bare(self) -> tuple[str, _Places]:
+        """The visible characters without marks, and their positions in the text."""
+        places = _bare_places(self.text)
+        return "".join(map(self.text.__getitem__, places)), places
+
+    @cached_property
+    def _places(self) -> _Places:
         """Return the position of each visible character in the text."""
         return np.array([match.start() for match in re.finditer(r"\S", self.text)], np.intp)
 
@@ -112,6 +136,21 @@ class Haystack:
         ends = (end + step for step in range(_LONGEST_WORD))
         first = next((place for place in starts if not self._is_inside(place)), start)
         return first, next((place for place in ends if not self._is_inside(place)), end)
+
+
+def find_quote(text: str, quote: str) -> Span | None:
+    """The span of a quote in a text, white space and the marks of tables and emphasis aside."""
+    return Haystack(text).find(quote, similar=False)
+
+
+def _bare_places(text: str) -> _Places:
+    """The places of the visible characters of a text that are no marks."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    visible = ~np.isin(codes, _DROPPED)
+    for match in _RULE.finditer(text):
+        if {"|", "-"} <= set(match.group()):
+            visible[match.start() : match.end()] = False
+    return np.flatnonzero(visible)
 
 
 def _occurrences(needle: str, text: str) -> list[Span]:

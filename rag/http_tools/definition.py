@@ -113,7 +113,7 @@ class HttpTool(BaseModel):
         try:
             filled = checked_url(url.replace(QUESTION, _ELSEWHERE))
         except TouchstoneError as error:
-            raise ValueError(error.message.rstrip(".")) from error
+            raise ValueError(f"{error.message} {error.hint}".strip(" .")) from error
         server = urlsplit(filled).netloc
         if _ELSEWHERE in server or "{" in server:
             raise ValueError("the question may not name the server")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from rag.evaluation.intervals import Interval, signed
+from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.report import on_cards
 from rag.evaluation.report.metric_titles import metric_title
 from rag.explanation.standing import Standing
@@ -19,10 +19,16 @@ from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.turns import Turn
 from rag.tours import TourQuote, TourStop, TourValue
-from rag.types import STATE_TITLES
+from rag.types import STATE_TITLES, AnswerState
 
 SURROUNDINGS = 600
 """Characters of a document before and after a cited passage."""
+_PAGE_TITLES: Mapping[AnswerState, str] = {
+    "answered": "Where it says so",
+    "doubtful": "The nearest passage",
+    "refused": "The nearest passage",
+    "conflicting": "One of the sources",
+}
 _SPACE = re.compile(r"\s+")
 
 
@@ -36,10 +42,11 @@ def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
         TourQuote(f"[{citation.n}] {_place(citation)}", citation.quote or citation.text)
         for citation in turn.citations
     )
-    assessment = turn.details.assessment
-    points = (
-        [f"{STATE_TITLES[assessment.state]}. {assessment.reason}".strip()] if assessment else []
-    )
+    state, points = turn.state or "answered", list[str]()
+    if assessment := turn.details.assessment:
+        points.append(f"{STATE_TITLES[assessment.state]}. {assessment.reason}".strip())
+    if state == "doubtful" and turn.citations:
+        points.append("The quotes are the nearest passages, not the answer.")
     text = turn.answer or turn.note
     stops = [TourStop("answer", turn.complete, text, quotes, points=tuple(points))]
     first = next((cited for cited in turn.citations if cited.document_id in texts), None)
@@ -51,7 +58,7 @@ def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
             _before(text, first.start),
             _after(text, first.end),
         )
-        stops.append(TourStop("page", f"Where it says so: {_place(first)}", quotes=(page,)))
+        stops.append(TourStop("page", f"{_PAGE_TITLES[state]}: {_place(first)}", quotes=(page,)))
     return stops
 
 
@@ -117,7 +124,11 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
             f"{metric_title(figures.metric)}, {names[compared.baseline.id]}",
             f"{figures.baseline:.3f}",
         ),
-        TourValue("Difference", signed(figures.difference), _range(figures.interval, signed)),
+        TourValue(
+            "Difference",
+            signed(figures.difference),
+            f"{_range(figures.interval, signed)} ({as_percent(figures.confidence)} interval)",
+        ),
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
     sentence = figures.sentence

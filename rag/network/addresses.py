@@ -52,9 +52,10 @@ def resolve(host: str, port: int, *, allow_private: bool) -> list[str]:
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     if not allow_private and not all(map(is_public, addresses)):
         raise BlockedAddress(
-            f"“{host}” is an address inside this computer or its network, so it is not fetched.",
-            "Set TOUCHSTONE_ALLOW_PRIVATE_URLS=1 if only people you trust use this "
-            "installation. You can also save the page and add it as a file.",
+            f"“{host}” is an address inside this computer or its network. Requests to such "
+            "addresses are off.",
+            "If you trust everybody who uses this server, set TOUCHSTONE_ALLOW_PRIVATE_URLS=1 in "
+            "its environment and start it again.",
         )
     return addresses
 

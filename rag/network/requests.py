@@ -50,6 +50,11 @@ def checked_url(url: str) -> str:
         parsed = httpx.URL(url.strip())
     except (httpx.InvalidURL, ValueError) as error:
         raise InvalidInput(f"“{url[:200]}” is not a web address") from error
+    if "://" not in url:
+        raise BlockedAddress(
+            f"“{url[:200]}” is not a full web address.",
+            "Give the full address, starting with https:// or http://.",
+        )
     if parsed.scheme not in ("http", "https"):
         raise BlockedAddress(
             f"Only http and https addresses are fetched, not “{parsed.scheme or url[:50]}”.",

@@ -1,4 +1,4 @@
-"""Edits of question sets: each is one transaction on the rows that it means, and a new version.
+"""Edits of question sets: each is one transaction, and a new version if it changes something.
 
 Two people who edit one set at once therefore lose nothing: neither writes what the other touched,
 and an edit of something that the other deleted says so.

@@ -20,7 +20,7 @@ LONGEST_NUGGET = 200
 
 
 class LabelEdits:
-    """An editor of the labels of one knowledge base; each edit creates a version of the set."""
+    """An editor of the labels of one knowledge base; each change creates a version of the set."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

@@ -197,9 +197,10 @@ class PassageLabels:
             question = self._find(connection, set_name, text)
             inner = _inside(question.labels if question else (), document_id, start, end)
             if inner:
-                set_id = rows.count_version(connection, self._base_id, set_name)
+                set_id = rows.lock(connection, self._base_id, set_name)
                 for label in inner:
                     labels.remove(connection, set_id, label.id)
+                rows.count_versions(connection, [set_id])
         return len(inner)
 
     def _find(self, connection: Connection, set_name: str, text: str) -> LabelledQuestion | None:

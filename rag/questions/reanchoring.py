@@ -41,8 +41,10 @@ def reanchor(
         near = label.start / max(length or len(document.text), 1)
         span = _located(document, text, label, near)
         if span is not None:
-            labels.move(connection, _placed(label, document.name, document.id, text, span))
-            moved.add(set_id)
+            placed = _placed(label, document.name, document.id, text, span)
+            if placed != label:
+                labels.move(connection, placed)
+                moved.add(set_id)
         elif replaced is not None and label.document_id == replaced:
             lost.append(label.quote)
             if replaced == document.id:

@@ -49,27 +49,40 @@ def contradiction(question_id: str) -> InvalidInput:
 def counted_edit(
     database: Database, base_id: int, set_name: str
 ) -> Iterator[tuple[Connection, int]]:
-    """A transaction on a set (its id) that counts a version. Raises NotFound.
+    """A transaction on a set (its id) that counts a version if it changes something.
 
-    Other edits of the set wait until it ends.
+    Other edits of the set wait until it ends. Raises NotFound.
     """
     with database.write() as connection:
-        yield connection, rows.count_version(connection, base_id, set_name)
+        set_id = rows.lock(connection, base_id, set_name)
+        with _counting(connection, set_id):
+            yield connection, set_id
 
 
 @contextmanager
 def edit_or_create(
     database: Database, base_id: int, set_name: str
 ) -> Iterator[tuple[Connection, int]]:
-    """A transaction on a set (its id), which is made if there is none; else a version is counted.
+    """The same with a set that is made, as its first version, if there is none.
 
-    Other edits of the set wait until it ends. Raises InvalidInput for a set without a name.
+    Raises InvalidInput for a set without a name.
     """
     with database.write() as connection:
         set_id, created = rows.ensure(connection, base_id, checked_name(set_name))
-        if not created:
-            rows.count_versions(connection, [set_id])
-        yield connection, set_id
+        if created:
+            yield connection, set_id
+            return
+        with _counting(connection, set_id):
+            yield connection, set_id
+
+
+@contextmanager
+def _counting(connection: Connection, set_id: int) -> Iterator[None]:
+    """Count a version of a set if what happens here changes what is measured with it."""
+    before = rows.content(connection, set_id)
+    yield
+    if rows.content(connection, set_id) != before:
+        rows.count_versions(connection, [set_id])
 
 
 class QuestionSets:
@@ -171,9 +184,11 @@ class QuestionSets:
                     f"A question set named {name!r} exists already.",
                     'Choose "add" or "replace", or another name.',
                 )
-            if not created:
-                rows.count_versions(connection, [set_id])
-            _add_all(connection, set_id, labelled)
+            if created:
+                _add_all(connection, set_id, labelled)
+            else:
+                with _counting(connection, set_id):
+                    _add_all(connection, set_id, labelled)
         return None
 
     @operation("labeller", audit="labels", audited_arguments=ALL)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag.errors import InvalidInput, UnreadableDocument
+from rag.errors import BlockedAddress, InvalidInput, UnreadableDocument
 from rag.network.requests import (
     FetchLimits,
     TooLarge,
@@ -80,6 +80,9 @@ def _translated(url: str) -> Iterator[None]:
 
     try:
         yield
+    except BlockedAddress as error:
+        hint = f"{error.hint} You can also save the page and add it as a file."
+        raise BlockedAddress(error.message, hint) from error
     except (httpx.TimeoutException, httpcore.TimeoutException) as error:
         raise UnreadableDocument(
             f"{url} did not answer in time.",

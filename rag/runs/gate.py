@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Literal
 
 from rag.errors import InvalidInput
@@ -26,6 +27,13 @@ from rag.types import ProgressCallback
 
 _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
 _ROUNDING = 1e-9
+_RANKED = (
+    *("ndcg", "mrr", "recall", "precision", "f1", "map", "hit", "nugget_recall", "udcg"),
+    *("misleading", "span_recall", "span_precision", "span_iou"),
+)
+"""Measures of the first k."""
+_UNRANKED = ("correct_refusal", "correct_doubt", "false_refusal")
+_LOWER_IS_BETTER = {"misleading", "false_refusal"}
 
 Outcome = Literal["passed", "failed", "undecided", "unjudged", "incomparable"]
 """What a gate ends with. ``undecided``: so much may be lost as is not allowed, or may not be;
@@ -43,6 +51,20 @@ class Failure:
     value: float
     required: float
     baseline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """A minimum of a metric, and the mean that was measured."""
+
+    metric: str
+    value: float
+    required: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the mean reaches the minimum."""
+        return self.value >= self.required - _ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +161,7 @@ class PairedGate:
 class GateResult:
     """An evaluation with what it failed, and by metric the questions that got worse.
 
+    ``minimums`` are all that were demanded, also those that it reached.
     ``paired`` has each metric against the baseline. ``differences`` tell what else than figures
     differs from it; None without one. ``decisions`` are finished ones against it by few labels;
     the outcome does not depend on them.
@@ -150,6 +173,7 @@ class GateResult:
     differences: RunDifferences | None = None
     paired: Mapping[str, PairedGate] = field(default_factory=dict)
     decisions: tuple[RunDecision, ...] = ()
+    minimums: tuple[Minimum, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -216,14 +240,17 @@ def checked(
     named = [*metrics, *(baseline.metrics if baseline else ())]
     evaluation = measure(_cutoffs(named))
     measured = evaluation.run.metrics
+    minimums = tuple(
+        Minimum(name, _measured(name, measured), value) for name, value in least.items()
+    )
     failures = [
-        Failure(name, measured[name], value, baseline=False)
-        for name, value in least.items()
-        if not _measured(name, measured) >= value - _ROUNDING
+        Failure(one.metric, one.value, one.required, baseline=False)
+        for one in minimums
+        if not one.passed
     ]
     run = evaluation.run
     if baseline is None:
-        return GateResult(evaluation, tuple(failures), {})
+        return GateResult(evaluation, tuple(failures), {}, minimums=minimums)
     for name in metrics:
         looked(database, "gate", run, baseline, name)
     compared = {name: history.paired(run.id, baseline.id, name) for name in metrics}
@@ -242,6 +269,7 @@ def checked(
         history.differences(run.id, baseline.id),
         paired,
         finished_decisions(database, base_id, run.id, baseline.id),
+        minimums,
     )
 
 
@@ -258,14 +286,35 @@ def _check(
             "Name a run of the same question set.",
         )
     for name in least:
-        if not (_CUTOFF.search(name) or name == "correct_refusal"):
-            raise InvalidInput(
-                f"{name!r} cannot have a minimum.",
-                "Use a metric for which higher is better, such as ndcg@10.",
-            )
+        _check_metric(name)
     wrong = [value for value in (*least.values(), tolerance) if not 0 <= value <= 1]
     if wrong:
         raise InvalidInput(f"{wrong[0]} is not between 0 and 1, as metrics are.")
+
+
+def _check_metric(name: str) -> None:
+    """Raise InvalidInput for a metric that there is not, or that can have no minimum."""
+    measure, at, k = name.partition("@")
+    if measure in _UNRANKED or measure in _RANKED:
+        if measure in _LOWER_IS_BETTER:
+            raise InvalidInput(
+                f"{name!r} cannot have a minimum: lower is better.",
+                "Use a metric for which higher is better, such as ndcg@10.",
+            )
+        if measure in _UNRANKED and not at:
+            return
+        if measure in _RANKED and _CUTOFF.search(name):
+            return
+        example = measure if measure in _UNRANKED else f"{measure}@10"
+        raise InvalidInput(f"There is no metric {name!r}.", f"Did you mean {example}?")
+    close = get_close_matches(measure.lower(), (*_RANKED, *_UNRANKED), 3, 0.5)
+    nearest = [one if one in _UNRANKED else f"{one}@{k or 10}" for one in close]
+    raise InvalidInput(
+        f"There is no metric {name!r}.",
+        f"Did you mean {' or '.join(nearest)}?"
+        if nearest
+        else f"There are: {', '.join((*(f'{one}@k' for one in _RANKED), *_UNRANKED))}.",
+    )
 
 
 def _cutoffs(named: Sequence[str]) -> list[int]:

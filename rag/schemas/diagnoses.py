@@ -86,7 +86,7 @@ def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
                 cause=cause,
                 title=CAUSES[cause].title,
                 questions=count,
-                advice=CAUSES[cause].advice,
+                advice=diagnosis.advice(cause),
             )
             for cause, count in diagnosis.causes.items()
         ],

@@ -15,7 +15,14 @@ from rag.errors import AlreadyExists, NotFound
 from rag.storage import labels
 from rag.storage.labels import FROM_USERS, Label
 from rag.storage.rows import insert_missing, read, values
-from rag.storage.tables import document, question, question_set, question_set_version, run
+from rag.storage.tables import (
+    document,
+    evidence,
+    question,
+    question_set,
+    question_set_version,
+    run,
+)
 from rag.types import LOST, Evidence, Question
 
 State = Literal["accepted", "proposed", "rejected"]
@@ -163,18 +170,30 @@ def _name_taken(name: str) -> AlreadyExists:
     return AlreadyExists(f"A question set named {name!r} exists already.", "Choose another name.")
 
 
-def count_version(connection: Connection, base_id: int, name: str) -> int:
-    """Counts a version of a set and returns its id. Raises NotFound.
+def lock(connection: Connection, base_id: int, name: str) -> int:
+    """Return the id of a set. Raises NotFound.
 
     The row stays locked until the transaction ends, so that edits of a set queue up.
     """
-    set_id = connection.execute(
-        update(question_set)
-        .where(question_set.c.base_id == base_id, question_set.c.name == name)
-        .values(version=question_set.c.version + 1, changed=datetime.now(UTC))
-        .returning(question_set.c.id)
-    ).scalar()
+    statement = select(question_set.c.id).where(
+        question_set.c.base_id == base_id, question_set.c.name == name
+    )
+    set_id = connection.execute(statement.with_for_update()).scalar()
     return get_question_set(connection, base_id, name).id if set_id is None else int(set_id)
+
+
+def content(connection: Connection, set_id: int) -> tuple[list[Any], list[Any]]:
+    """The rows of a set's accepted questions and of their labels: what its versions differ by."""
+    accepted = (question.c.set_id == set_id) & (question.c.state == "accepted")
+    questions = select(question).where(accepted).order_by(question.c.id)
+    of_question = (question.c.set_id == evidence.c.set_id) & (
+        question.c.id == evidence.c.question_id
+    )
+    evidence_rows = select(evidence).join(question, of_question).where(accepted)
+    return (
+        list(connection.execute(questions)),
+        list(connection.execute(evidence_rows.order_by(evidence.c.id))),
+    )
 
 
 def count_versions(connection: Connection, set_ids: Collection[int]) -> None:
@@ -201,12 +220,16 @@ def save(
     """Creates a set, or replaces its accepted questions and counts a version.
 
     Returns the number of the version that was replaced, which is kept; None where nothing was lost.
-    Proposals stay, unless a new question has the id of one.
+    Proposals stay, unless a new question has the id of one. The same questions again change
+    nothing.
     """
     set_id, created = ensure(connection, base_id, name)
     version = None
     if not created:
-        version = _keep(connection, set_id, questions)
+        present = list_labelled_questions(connection, set_id)
+        if present and _bare(present) == _bare(questions):
+            return None
+        version = _keep(connection, set_id, present)
         count_versions(connection, [set_id])
         mine = question.c.set_id == set_id
         connection.execute(delete(question).where(mine, question.c.state == "accepted"))
@@ -216,11 +239,11 @@ def save(
     return version
 
 
-def _keep(connection: Connection, set_id: int, instead: Sequence[LabelledQuestion]) -> int | None:
-    """Keeps what a set holds, unless that is nothing or what comes ``instead``; the version."""
-    present = _content(list_labelled_questions(connection, set_id))
-    if not present or present == _content(instead):
+def _keep(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> int | None:
+    """Keeps what a set holds, unless that is nothing; the version."""
+    if not questions:
         return None
+    present: list[dict[str, Any]] = _CONTENT.dump_python(_bare(questions), mode="json")
     this_set = question_set.c.id == set_id
     version = int(connection.execute(select(question_set.c.version).where(this_set)).scalar_one())
     connection.execute(
@@ -229,7 +252,7 @@ def _keep(connection: Connection, set_id: int, instead: Sequence[LabelledQuestio
             version=version,
             questions=len(present),
             labels=sum(len(item["labels"]) for item in present),
-            content=present,
+            content=list(present),
             replaced=datetime.now(UTC),
         )
     )
@@ -241,14 +264,12 @@ def _keep(connection: Connection, set_id: int, instead: Sequence[LabelledQuestio
     return version
 
 
-def _content(questions: Sequence[LabelledQuestion]) -> list[dict[str, Any]]:
+def _bare(questions: Sequence[LabelledQuestion]) -> tuple[LabelledQuestion, ...]:
     """Questions as they are kept: their labels without the ids of rows."""
-    bare = (
+    return tuple(
         replace(item, labels=tuple(replace(label, id=0) for label in item.labels))
         for item in questions
     )
-    content: list[dict[str, Any]] = _CONTENT.dump_python(tuple(bare), mode="json")
-    return list(content)
 
 
 def kept_versions(connection: Connection, set_id: int) -> list[KeptVersion]:

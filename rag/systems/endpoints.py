@@ -16,6 +16,7 @@ from rag.http_tools.definition import SECRET, variables_of
 from rag.http_tools.expressions import compiled
 from rag.http_tools.results import number_of
 from rag.input_rules import storable
+from rag.network.requests import checked_url
 from rag.systems.formats.shapes import LONGEST_TEXT, MOST_TEXTS
 from rag.systems.returned import Returned, ReturnedText
 from rag.systems.user_fields import PLACEHOLDER, UserValue, filled, filled_text, user_fields
@@ -248,12 +249,13 @@ def system_of(
     """The system at an address in the form of a known product.
 
     ``collection`` is the id of its knowledge base, data set or vector store; ``key`` is the
-    environment variable of its key, TOUCHSTONE_TOOL_NAME. Raises InvalidInput.
+    environment variable of its key, TOUCHSTONE_TOOL_NAME. Raises InvalidInput, BlockedAddress.
     """
     if form not in SYSTEM_FORMS:
         raise InvalidInput(
             f"No form of systems is called {form!r}.", f"Use {', '.join(SYSTEM_FORMS)}."
         )
+    checked_url(address)
     fields = SYSTEM_FORMS[form](address.rstrip("/"), collection, depth)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     definition = {**fields, "body": json.dumps(fields["body"]), "headers": headers, "most": depth}

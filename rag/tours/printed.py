@@ -20,15 +20,17 @@ def tour_html(tour: Tour, base_name: str) -> str:
 
 
 def _stop(number: int, stop: TourStop) -> Markup:
-    points = [element("li", point) for point in stop.points]
+    points = element("ul", *(element("li", point) for point in stop.points))
+    first = stop.kind == "answer"  # its points are its state, which decides how to read the rest
     return element(
         "section",
         element("h2", f"{number}. {stop.title}", class_="user"),
         element("p", stop.note, class_="lead user") if stop.note else None,
+        points if stop.points and first else None,
         element("p", stop.text, class_="user") if stop.text else None,
         *map(_quote, stop.quotes),
         _values(stop) if stop.values else None,
-        element("ul", *points) if points else None,
+        points if stop.points and not first else None,
     )
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import Literal
 
+LONGEST_TITLE = 80
+"""Characters of the title of a tour."""
 StopKind = Literal["answer", "page", "why", "metrics", "comparison"]
 
 
@@ -41,6 +44,11 @@ class TourStop:
     values: tuple[TourValue, ...] = ()
     points: tuple[str, ...] = ()
     note: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The title, short enough for that of a tour."""
+        return shorten(self.title, LONGEST_TITLE, placeholder=" …") or "Tour"
 
     def with_note(self, note: str) -> TourStop:
         """Return the stop with another note."""

@@ -14,11 +14,10 @@ from rag.operation import ALL, operation
 from rag.storage import Connection, Database
 from rag.storage.access import tours
 from rag.storage.access.tours import TourRow
-from rag.tours.stops import TourStop
+from rag.tours.stops import LONGEST_TITLE, TourStop
 
 MOST_STOPS = 50
 MOST_TOURS = 100
-LONGEST_TITLE = 80
 LONGEST_NOTE = 2_000
 
 _STOPS = TypeAdapter(tuple[TourStop, ...])

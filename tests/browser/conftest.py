@@ -94,6 +94,22 @@ def warm_home(filled_home: Path, tmp_path: Path) -> Path:
     return shutil.copytree(filled_home, tmp_path / "warm")
 
 
+@pytest.fixture
+def measured_home(warm_home: Path) -> Path:
+    """With a run and its baseline, so that no page is empty."""
+    workspace = workspace_at(warm_home)
+    base = workspace.base("handbook")
+    recipe = base.recipe()
+    pinned = base.evaluator.evaluate("checks", recipe).run.id
+    base.runs.pin(pinned)
+    base.evaluator.evaluate("checks", recipe.with_fields({"search.top_k": 8}))
+    question = "How long may unused leave be carried over?"
+    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
+    base.conversations.conclude(turn, base.ask(question, recipe).answer)
+    workspace.close()
+    return warm_home
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     executable = CHROMIUM if CHROMIUM.exists() else shutil.which("chromium")

@@ -8,12 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Serve
 from tests.browser.waiting import LONG, hides, idle, shows, until
-from tests.workspaces import workspace_at
 
 PAGES = (
     "upload?kb=handbook",
@@ -52,22 +50,6 @@ _RUN = """async ([known, rules]) => {
       known: document.querySelector(node.target[0])?.matches(known[rule.id] || ":not(*)") || false,
     })));
 }"""
-
-
-@pytest.fixture
-def measured_home(warm_home: Path) -> Path:
-    """With a run and its baseline, so that no page is empty."""
-    workspace = workspace_at(warm_home)
-    base = workspace.base("handbook")
-    recipe = base.recipe()
-    pinned = base.evaluator.evaluate("checks", recipe).run.id
-    base.runs.pin(pinned)
-    base.evaluator.evaluate("checks", recipe.with_fields({"search.top_k": 8}))
-    question = "How long may unused leave be carried over?"
-    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
-    base.conversations.conclude(turn, base.ask(question, recipe).answer)
-    workspace.close()
-    return warm_home
 
 
 def test_no_page_has_a_serious_violation_of_ours(

@@ -79,3 +79,15 @@ def test_the_figures_of_the_server_are_told_only_when_asked_for(
     assert told.status_code == status
     assert ("active_sessions" in told.text) == (status == 200)
     assert told.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", ["/share", "/share/abc", "/share/abc/tour/3", "/share/abc/more"])
+def test_an_incomplete_link_says_so(address: str, path: str) -> None:
+    answer = httpx.get(f"{address}{path}", trust_env=False, timeout=60)
+    assert answer.status_code == 404
+    assert "ask the person who sent it for a new one" in answer.text
+    assert (
+        "set-cookie" not in answer.headers
+        or "touchstone_shared" not in answer.headers["set-cookie"]
+    )
+    assert "Content-Security-Policy" in answer.headers

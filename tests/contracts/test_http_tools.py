@@ -264,7 +264,7 @@ def test_secrets_stay_with_the_first_server(server: Script) -> None:
         ({"url": "https://{question}.example/"}, "may not name the server"),
         ({"url": "https://user:pw@x.example/{question}"}, "user name or password"),
         ({"url": "file:///etc/{question}"}, "Only http and https"),
-        ({"url": "words {question}"}, "Only http and https"),
+        ({"url": "words {question}"}, "not a full web address. Give the full address"),
         ({"name": "two words"}, "name"),
         ({"method": "POST", "body": "{question}"}, "body is not JSON"),
         ({"body": '"{question}"'}, "GET request has no body"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from rag import KnowledgeBase
+from dataclasses import replace
+
+from pages.components.chat.answer_state import state_heading
+from rag import AnswerState, Assessment, KnowledgeBase
 from tests.handbook import LEAVE, ask, texts, visit
 
 UNKNOWN = "Until when may unused leave RX-77 be carried over?"
@@ -36,3 +39,17 @@ def test_a_doubtful_answer_takes_a_thumb_and_waits_for_a_review(base: KnowledgeB
     review = texts(visit("usage.py", review_kind="Doubtful"))
     assert ":orange-badge[:material/help: doubtful]" in review
     assert turn.question.partition(" RX")[0] in review
+
+
+def test_what_the_quotes_lack_is_named_in_every_state(base: KnowledgeBase) -> None:
+    ask(visit("chat.py"), LEAVE)
+    [turn] = base.conversations.turns(1)
+
+    def heading(state: AnswerState, reason: str, *missing: str) -> str:
+        assessment = Assessment(state, reason, 0.9, missing)
+        return state_heading(replace(turn, details=replace(turn.details, assessment=assessment)))
+
+    assert heading("answered", "", "permit").endswith(":gray[Not in the quotes: “permit”]")
+    named = heading("doubtful", "No quoted passage has “a1”.", "a1", "b2")
+    assert named.endswith(":gray[Also not in the quotes: “b2”]")
+    assert "in the quotes:" not in heading("doubtful", "No passage has a1.", "a1")

@@ -377,3 +377,19 @@ def test_a_contradiction_is_shown_and_settled(filled: Workspace, open_page: Open
     assert not app.exception
     assert [row.decision for _, row in base.examinations.examine().settled] == ["ignore"]
     assert any("ignored" in each.value for each in app.caption)
+
+
+def test_a_line_is_one_address(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py")
+    app.text_area(key="documents_urls_0").set_value("not a url\n\n ftp://example.org/a b \n")
+    app.button(key="FormSubmitter:documents_addresses-Fetch").click().run()
+    assert not app.exception
+    (job,) = filled.jobs.active()
+    assert [item.name for item in filled.jobs.items(job.id)] == [
+        "not a url",
+        "ftp://example.org/a b",
+    ]
+    filled.jobs.run(job.id)
+    first, second = filled.jobs.items(job.id)
+    assert first.reason == "“not a url” is not a full web address."
+    assert second.reason.startswith("Only http and https addresses are fetched")

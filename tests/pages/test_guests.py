@@ -127,7 +127,7 @@ def test_a_link_is_left_in_the_same_tab(
     assert _sent_to(app) == ["/share/leave"]
     world.base.links.revoke(row.id)
     app = visit("stranger", "chat.py")
-    assert "This link is over" in said(app)
+    assert "This link is not valid" in said(app)
     app.button(key="door_leave").click().run()
     assert _sent_to(app) == ["/share/leave"]
 

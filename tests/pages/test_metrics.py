@@ -235,6 +235,11 @@ def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> Non
             "Words": "when its bearing is dry",
         }
     ]
+    run = base.evaluator.evaluate("checks", base.recipe())
+    (q2,) = (result for result in run.results if result.question_id == "q2")
+    assert q2.metrics["ndcg@10"] == 0.0
+    told = [caption.value for caption in open_page("metrics.py").caption]
+    assert any(text.startswith("Metrics count them as relevant passages") for text in told)
 
 
 def _result(

@@ -181,7 +181,7 @@ def test_a_link_shows_chat_and_runs_alone(
         assert "frame_new" not in {each.key for each in app.button}
     world.base.links.revoke(row.id)
     app = visit("", "")
-    assert "This link is over" in said(app)
+    assert "This link is not valid" in said(app)
     assert "handbook" not in said(app)
     world.workspace.delete(other.name)
 

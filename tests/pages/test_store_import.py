@@ -46,3 +46,13 @@ def test_a_store_is_looked_at_and_imported(
     app.run()
     assert "3 of 3 documents added" in _said(app)
     assert base.recipe().index.embedder.startswith("fake#passages-")
+
+
+def test_a_base_with_documents_says_why_and_offers_another_one(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("upload.py", kb="notes")
+    assert "the store needs a knowledge base of its own" in _said(app)
+    app.button(key="store_new_base").click().run()
+    assert not app.exception
+    assert app.text_input[-1].label == "Name"

@@ -136,11 +136,14 @@ def test_an_answer_is_kept_in_a_new_tour(base: KnowledgeBase, open_page: OpenPag
     base.conversations.conclude(turn, base.ask(QUESTION, recipe).answer)
     app = open_page("chat.py", talk=str(talk))
     app.button(key=f"tour_turn_{turn}").click().run()
+    assert app.text_input(key="tour_add_title").value == QUESTION
     app.text_input(key="tour_add_title").set_value("Demo")
     app.text_area(key="tour_add_note").set_value("See.")
     app.button(key="tour_add_really").click().run()
     assert not app.exception
     (kept,) = base.tours.list_tours()
     assert kept.title == "Demo"
+    links = {link.proto.label: link.proto for link in app.get("page_link")}
+    assert links["Open the tour Demo"].query_string == f"tour={kept.id}"
     assert [(stop.kind, stop.note) for stop in kept.stops] == [("answer", "See."), ("page", "")]
     assert kept.stops[0].title == QUESTION

@@ -94,3 +94,25 @@ def test_offsets_hold_while_the_words_are_there(
 ) -> None:
     text = "Yes.          Yes.          Yes."
     assert Haystack(text).locate(quote, start, end, near=0.4) == place
+
+
+TABLE = "Fares\n\nFrom\tTo\tPrice\nBologna\tMilano\t10 €\nRoma\tBari\t20 €\n"
+MARKED = "| From | To | Price |\n|:---|---|---:|\n| Bologna | **Milano** | 10 € |\n"
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "found"),
+    [
+        ("| Bologna | Milano | 10 € |", TABLE, "Bologna\tMilano\t10 €"),
+        ("Bologna | **Milano** | 10 €", TABLE, "Bologna\tMilano\t10 €"),
+        ("Price |\n|---|---|---|\n| Bologna", TABLE, "Price\nBologna"),
+        ("Bologna Milano 10 €", MARKED, "Bologna | **Milano** | 10 €"),
+        ("Price Bologna", MARKED, "Price |\n|:---|---|---:|\n| Bologna"),
+        ("| Bari | 20 € |", TABLE, "Bari\t20 €"),
+        ("| ari |", TABLE, None),  # the inside of a word
+        ("|", TABLE, None),
+        ("10 - 5", "10 5", None),  # a sign is no mark
+    ],
+)
+def test_marks_of_tables_aside(quote: str, text: str, found: str | None) -> None:
+    assert _found(quote, text) == found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +160,22 @@ def test_a_label_is_cut_apart_where_its_words_are_in_the_passage_that_has_less_o
     line = _line("cut", "Who sees to the older cooling pump?", "rounds.md", sentence)
     base.exchange.import_file("checks", "x.jsonl", json.dumps(line))
     assert _causes(base.diagnoses.diagnose("checks", apart)) == {"cut": "cut"}
+
+
+def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [*LINES[3:4], {"id": "none", "text": "Who sells RX-77 permits?", "answerable": False}]
+    base.exchange.import_file("mixed", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    measured = base.evaluator.evaluate("mixed", WORDS).run.metrics
+    assert (measured["correct_refusal"], measured["correct_doubt"]) == (0.0, 1.0)
+    assert _causes(base.diagnoses.diagnose("mixed", WORDS)) == {}
+    monkeypatch.setattr("rag.runs.doubts.FLAGGED", ())
+    diagnosis = base.diagnoses.diagnose("mixed", WORDS)
+    assert _causes(diagnosis) == {"none": "answered"}
+    assert WORDS.search.refuse == "auto"
+    assert diagnosis.advice("answered") == (
+        "Raise the threshold, or the limit of off-topic questions."
+    )
+    lax = replace(diagnosis, recipe=WORDS.with_fields({"search.refuse": "off"}))
+    assert lax.advice("answered") == "Set off-topic questions to Auto, or raise the threshold."

@@ -215,3 +215,30 @@ def test_the_api_replaces_by_default_and_brings_back(
     assert (back.status_code, back.json()["questions"]) == (200, 2)
     assert held(base) == BY_HAND
     assert inside.post(f"{address}/{SET}/versions/99/restore").status_code == 404
+
+
+def test_an_edit_that_changes_nothing_makes_no_version(base: KnowledgeBase) -> None:
+    base.question_edits.add_question(SET, "Who won?", answerable=False)
+    (when, who, won), version = base.questions.labelled(SET), base.questions.named(SET).version
+    (label,) = who.labels
+    span = str(label.document_id), label.start, label.end
+    first = when.labels[0]
+    base.passage_labels.collect(SET, won.text, answerable=False)
+    base.labels.mark_unanswerable(SET, won.id)
+    base.labels.label(SET, who.id, *span, label.grade)
+    base.labels.set_grade(SET, label.id, label.grade)
+    base.labels.set_nugget(SET, label.id, "")
+    base.passage_labels.grade(SET, who.text, *span, label.grade)
+    base.passage_labels.collect(SET, who.text)
+    base.question_edits.edit_question(SET, who.id, text=who.text, tags=who.tags, answer="")
+    base.question_edits.delete_questions(SET, ["unknown"])
+    base.question_edits.collect(SET, who.text)
+    base.proposals.accept(SET, [who.id])
+    base.questions.add_judgements(SET, {})
+    base.questions.save(SET, base.questions.export(SET), "replace")
+    base.questions.save(SET, base.questions.export(SET), "add")
+    assert base.questions.named(SET).version == version
+    assert base.questions.kept_versions(SET) == []
+    base.labels.set_grade(SET, first.id, 0)
+    base.passage_labels.collect(SET, who.text, answer="The works council.")
+    assert base.questions.named(SET).version == version + 2

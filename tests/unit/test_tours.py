@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag import (
+    Assessment,
     InvalidInput,
     KnowledgeBase,
     NotFound,
@@ -169,3 +170,30 @@ def _asked(base: KnowledgeBase) -> Turn:
     turn_id = base.conversations.ask(talk, QUESTION, WORDS)
     base.conversations.conclude(turn_id, base.ask(QUESTION, WORDS).answer)
     return base.conversations.turns(talk)[0]
+
+
+def _doubtful(turn: Turn) -> Turn:
+    assessment = Assessment("doubtful", "No passage has RX-77.", 0.1, ("RX-77",))
+    return replace(turn, details=replace(turn.details, assessment=assessment))
+
+
+def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home: Path) -> None:
+    base = handbook(home)[1]
+    turn = _doubtful(_asked(base))
+    document = base.documents.document(turn.citations[0].document_id)
+    answer, page = answer_stops(turn, {document.id: document.text})
+    assert answer.points == (
+        "Probably not answered here. No passage has RX-77.",
+        "The quotes are the nearest passages, not the answer.",
+    )
+    assert page.title == f"The nearest passage: {document.name}"
+    tour = base.tours.get(base.tours.create("Leave", [answer, page]))
+    printed = tour_html(tour, base.name)
+    assert printed.index("Probably not answered here.") < printed.index(turn.citations[0].quote)
+
+
+def test_a_long_question_is_shortened_for_the_title_of_a_tour() -> None:
+    assert _stop("One").heading == "One"
+    heading = _stop("How long may unused leave be carried over? " * 4).heading
+    assert len(heading) <= 80
+    assert heading.endswith(" …")

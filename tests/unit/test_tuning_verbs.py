@@ -218,6 +218,29 @@ def test_the_gate_passes_exactly_what_is_demanded(
     assert _run(capsys, "gate", "handbook", SET, "--min", least)[0] == code
 
 
+def test_a_passed_gate_prints_each_rule_with_its_figure(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
+    rules = ("gate", "handbook", SET, "--min", "ndcg@10=0.25", "--min", "mrr@10=0.5")
+    code, data = _run(capsys, *rules)
+    metrics = data["metrics"]
+    assert (code, data["minimums"]) == (
+        0,
+        [
+            {"metric": name, "value": metrics[name], "required": required, "passed": True}
+            for name, required in (("ndcg@10", 0.25), ("mrr@10", 0.5))
+        ],
+    )
+    assert main([*rules, "--baseline", before.id]) == 0
+    shown = capsys.readouterr().out
+    assert f"passed ndcg@10 {metrics['ndcg@10']:.4f}, at least 0.25" in shown
+    assert f"passed mrr@10 {metrics['mrr@10']:.4f}, at least 0.5" in shown
+    assert (
+        f"mrr@10 {metrics['mrr@10']:.4f}, the baseline has {before.metrics['mrr@10']:.4f}" in shown
+    )
+
+
 def test_the_gate_lists_the_questions_that_got_worse(
     base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -291,7 +314,11 @@ def test_the_gate_fails_where_the_test_says_worse() -> None:
         (["--min", "ndcg@10=7"], "between 0 and 1"),
         (["--min", "ndcg@10=nan"], "between 0 and 1"),
         (["--min", "false_refusal=0.1"], "cannot have a minimum"),
-        (["--min", "beauty@10=0.1"], "'beauty@10' was not measured"),
+        (["--min", "beauty@10=0.1"], "no metric 'beauty@10'"),
+        (["--min", "ndgc@5=0.1"], "Did you mean ndcg@5"),
+        (["--min", "recal=0.1"], "Did you mean recall@10"),
+        (["--min", "ndcg=0.1"], "Did you mean ndcg@10?"),
+        (["--min", "corect_refusal=0.1"], "Did you mean correct_refusal"),
         (["--baseline", "unknown"], "no run 'unknown'"),
     ],
 )

@@ -30,6 +30,10 @@ def state_heading(turn: Turn) -> str:
     if assessment.state == "refused":
         return heading  # what came nearest, and why, stands below
     lines = [heading, plain(assessment.reason)]
+    if unnamed := [term for term in assessment.missing if term not in assessment.reason]:
+        lead = "Also not" if len(unnamed) < len(assessment.missing) else "Not"
+        words = ", ".join(f"“{plain(term)}”" for term in unnamed)
+        lines.append(f":gray[{lead} in the quotes: {words}]")
     if assessment.state == "conflicting":
         lines += [
             "\n".join(

@@ -103,7 +103,12 @@ def _addresses(base: KnowledgeBase) -> None:
         )
         submitted = st.form_submit_button("Fetch", icon=":material/download:")
     if submitted:
-        _follow(base.id, base.documents.add_urls(addresses.split()))
+        _follow(
+            base.id,
+            base.documents.add_urls(
+                [line.strip() for line in addresses.splitlines() if line.strip()]
+            ),
+        )
 
 
 def _text(base: KnowledgeBase) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.components.recipe.index_form import embedders
+from pages.components.shell.base_picker import new_base_button
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
@@ -41,9 +42,11 @@ def store_area(base: KnowledgeBase, follow: Callable[[int], None]) -> None:
     space = vector_space(index.embedder)[1]
     if base.documents.documents(index) and not space:
         st.markdown(
-            "This knowledge base has documents of its own. Create a knowledge base for the store: "
-            "its vectors rank its own texts only."
+            "This knowledge base has documents of its own. The vectors of a store rank its own "
+            "texts only, so the store needs a knowledge base of its own. Create one, then import "
+            "the store there."
         )
+        new_base_button("store_new_base", type="primary")
         return
     # No form of Streamlit: that keeps what is typed to itself until it is sent.
     with st.grid(2, min_column_width=240):

@@ -11,7 +11,7 @@ from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import Span, marked
-from rag import LONGEST_NUGGET, Hit, InvalidInput
+from rag import LONGEST_NUGGET, Hit, InvalidInput, find_quote
 
 _SENTENCE = re.compile(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|(?=\n\s*\n)|\Z)", re.DOTALL)
 
@@ -105,11 +105,9 @@ def chosen(text: str, pieces: list[Span], words: str) -> Span:
     words = words.strip()
     if not words:
         return pieces[0][0], pieces[-1][1]
-    # White space is where a copied line was broken; it need not be the same.
-    pattern = r"\s+".join(re.escape(word) for word in words.split())
-    match = re.search(pattern, text)
-    if match is None:
+    span = find_quote(text, words)
+    if span is None:
         raise InvalidInput(
             "The passage does not contain these words.", "Copy them exactly from the passage."
         )
-    return match.span()
+    return span

@@ -236,12 +236,15 @@ def export_buttons(base: KnowledgeBase, name: str) -> None:
 
 
 def lost_labels(lost: Sequence[tuple[str, Label]]) -> None:
-    """Labels whose words no present document has, by question id; they do not count."""
+    """Labels whose words no present document has, by question id; metrics count them as misses."""
     if not lost:
         return
     title = f"{counted(len(lost), 'label')} point to text that is not here"
     with st.expander(title, icon=":material/label_off:"):
-        st.caption("They do not count until you add a document with these words.")
+        st.caption(
+            "Metrics count them as relevant passages that were not retrieved, until you add a "
+            "document with these words."
+        )
         rows = [
             {
                 "Question": question,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import cutoffs
+from pages.components.metrics.cards import DOUBTED, cutoffs
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, QuestionResult, Run
@@ -49,10 +49,10 @@ def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
 
 
 def score(result: QuestionResult) -> float:
-    """nDCG@10; a question without an answer scores 1 when nothing came back, else 0."""
+    """nDCG@10; a question without an answer scores 1 if it was refused or doubted, else 0."""
     if result.answerable:
         return result.metrics.get(_SCORE, 0.0)
-    return 0.0 if result.ranking else 1.0
+    return result.metrics.get(DOUBTED, 0.0) if result.ranking else 1.0
 
 
 def _filtered(results: Sequence[QuestionResult]) -> list[QuestionResult]:
@@ -85,7 +85,7 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
 
 def _first(result: QuestionResult) -> str:
     if not result.answerable:
-        if result.ranking and result.metrics.get("correct_doubt"):
+        if result.ranking and result.metrics.get(DOUBTED):
             return "doubted, rightly"
         return "answered, wrongly" if result.ranking else "refused, rightly"
     if result.first_relevant is None and result.cut_rank is not None:
@@ -99,7 +99,7 @@ def _columns(run: Run) -> dict[str, object]:
         "Tags": st.column_config.ListColumn(width="small"),
         "First relevant": st.column_config.TextColumn(
             help="Rank of the first relevant passage, also if the threshold cut it. For questions "
-            "that the documents do not answer: whether the search refused them."
+            "that the documents do not answer: whether they were refused, doubted or answered."
         ),
         "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
         "nDCG@10": st.column_config.ProgressColumn(

@@ -68,8 +68,9 @@ def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         st.caption(
             "Finds the first cause of each failed question, and tries changes of the recipe on "
             "questions that did not choose them.",
-            help="A question fails if nDCG at top-k is below 0.5, or if it has no answer in the "
-            "documents and anything comes back.",
+            help="A question fails if nDCG at top-k is below 0.5. A question that the documents "
+            "don't answer fails if its answer is neither refused nor doubtful, as in *Correct "
+            "refusals*.",
         )
 
 
@@ -84,7 +85,11 @@ def _causes(diagnosis: Diagnosis) -> None:
     most = max(diagnosis.causes.values())
     st.dataframe(
         [
-            {"Cause": CAUSES[cause].title, "Questions": count, "What helps": CAUSES[cause].advice}
+            {
+                "Cause": CAUSES[cause].title,
+                "Questions": count,
+                "What helps": diagnosis.advice(cause),
+            }
             for cause, count in diagnosis.causes.items()
         ],
         key="metrics_causes",

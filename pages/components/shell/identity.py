@@ -72,7 +72,10 @@ def principal(workspace: Workspace) -> Principal:
     if is_secret(secret := share_secret()):
         link = workspace.access.link(secret)
         if link is None:
-            raise NotAllowed("This link is over, or was revoked.", "Ask for another one, or leave.")
+            raise NotAllowed(
+                "This link is not valid: its time is over, or it was revoked.",
+                "Ask the person who sent it for a new one.",
+            )
         return Principal(link=link, via="link", key_id=link.id)
     if not workspace.settings.sign_in:
         return _local()

@@ -25,8 +25,6 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops) -> None:
     """Draw a button that keeps ``stops()`` in a tour; draw nothing for those who may not."""
     if refusal(base, "tours.add"):
         return
-    if title := st.session_state.pop(f"{_ADDED}_{key}", ""):
-        st.toast(f"Added to the tour **{plain(title)}**.", icon=":material/tour:")
     if st.button(
         "Add to tour",
         key=f"tour_{key}",
@@ -35,6 +33,14 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops) -> None:
         help="Add this as a stop of a guided tour, which you can share by a link.",
     ):
         _add(base, key, stops)
+    if added := st.session_state.get(f"{_ADDED}_{key}"):
+        tour_id, title = added
+        st.page_link(
+            "tour.py",
+            label=f"Open the tour {plain(title)}",
+            icon=":material/play_arrow:",
+            query_params={"tour": str(tour_id)},
+        )
 
 
 @st.dialog("Add to a tour", icon=":material/tour:", width="medium")
@@ -48,21 +54,23 @@ def _add(base: KnowledgeBase, key: str, stops: Stops) -> None:
             key=_TOUR,
             format_func=lambda number: titles.get(number, "New tour"),
         )
+        kept = list(stops())
         if tour_id == _NEW:
-            st.text_input("Title", key=_TITLE, max_chars=80, placeholder="For the board")
+            st.text_input(
+                "Title", kept[0].heading, key=_TITLE, max_chars=80, help="Shown above every stop."
+            )
         st.text_area(
             "Your words for this stop",
             key=_NOTE,
             max_chars=2_000,
             placeholder="Optional: what should people notice here?",
         )
-        kept = list(stops())
         with st.expander(f"Preview: {len(kept)} stop{'s' if len(kept) != 1 else ''}"):
             for stop in kept:
                 stop_view(stop)
         confirm_button("Add", "tour_add_really", partial(_keep, base, key, kept))
         if titles:
-            st.page_link("tour.py", label="Open your tours", icon=":material/tour:")
+            st.page_link("tour.py", label="All tours", icon=":material/tour:")
 
 
 def _keep(base: KnowledgeBase, key: str, stops: Sequence[TourStop]) -> None:
@@ -70,7 +78,8 @@ def _keep(base: KnowledgeBase, key: str, stops: Sequence[TourStop]) -> None:
     stops = [first.with_note(st.session_state[_NOTE]), *others]
     tour_id = int(st.session_state[_TOUR])
     if tour_id == _NEW:
-        tour = base.tours.get(base.tours.create(st.session_state.get(_TITLE, ""), stops))
+        title = str(st.session_state.get(_TITLE) or "").strip() or first.heading
+        tour = base.tours.get(base.tours.create(title, stops))
     else:
         tour = base.tours.add(tour_id, stops)
-    st.session_state[f"{_ADDED}_{key}"] = tour.title
+    st.session_state[f"{_ADDED}_{key}"] = (tour.id, tour.title)

@@ -9,12 +9,20 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import CARDS, REFUSED, UNCHANGED, Card, shown, style
+from pages.components.metrics.cards import CARDS, DOUBTED, REFUSED, UNCHANGED, Card, shown, style
 from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
 from rag import METRIC_TITLES, Comparison, Interval, QuestionFigures, Recipe, as_percent, signed
 
-_CARDS = (*CARDS[:-1], replace(CARDS[-1], label=METRIC_TITLES[REFUSED]))
+_CARDS = (
+    *CARDS[:-1],
+    replace(
+        CARDS[-1],
+        label=METRIC_TITLES[REFUSED],
+        help=f"{CARDS[-1].help} *{METRIC_TITLES[DOUBTED]}* on Metrics also counts answers that are "
+        "doubtful.",
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rag import Comparison, signed
 
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
-ANSWERED, REFUSED = "Questions answered", "Rightly refused"
+ANSWERED, REFUSED = "Questions answered", "Refused by the search"
 
 
 def threshold_takeaway(
@@ -31,7 +31,8 @@ def threshold_takeaway(
     aim = min(_WANTED_REFUSALS, max(refused))
     at = next(place for place, share in enumerate(refused) if share >= aim)
     sentence = (
-        f"At {x[at]:.2f}, {refused[at]:.0%} of the questions without an answer are refused and "
+        f"At {x[at]:.2f}, the search refuses {refused[at]:.0%} of the questions without an answer, "
+        "and "
         f"{answered[at]:.0%} of the answerable ones are answered"
     )
     return f"{sentence}{_now(now)}."

@@ -84,6 +84,15 @@ def gate(result: GateResult, permissions: PermissionReport | None) -> Output:
             }
             for failure in result.failures
         ],
+        "minimums": [
+            {
+                "metric": minimum.metric,
+                "value": minimum.value,
+                "required": minimum.required,
+                "passed": minimum.passed,
+            }
+            for minimum in result.minimums
+        ],
         "regressions": {
             metric: [_regression(row) for row in rows]
             for metric, rows in result.regressions.items()
@@ -96,9 +105,17 @@ def gate(result: GateResult, permissions: PermissionReport | None) -> Output:
         "permissions": permissions and PermissionReportData.of(permissions).dump(),
     }
     lines = [printing.headline(run)]
+    lines += [
+        f"passed {minimum.metric} {minimum.value:.4f}, at least {minimum.required:g}"
+        for minimum in result.minimums
+        if minimum.passed
+    ]
     if result.differences:
         lines.append(f"against the baseline: {result.differences.phrase}")
-    for paired_gate in result.paired.values():
+    for metric, paired_gate in result.paired.items():
+        figures = paired_gate.comparison
+        if figures.differences:
+            lines.append(f"{metric} {figures.mean:.4f}, the baseline has {figures.baseline:.4f}")
         sentence = paired_gate.sentence
         if paired_gate.outcome == "incomparable":
             sentence = f"{sentence} Evaluate the baseline again."

@@ -83,7 +83,8 @@ def _test(baseline: Baseline) -> str:
     p = "below 0.001" if figures.p < 0.001 else f"{figures.p:.2g}"
     return (
         f"On average {signed(figures.difference)}, with a {as_percent(figures.confidence)} "
-        f"interval from {signed(low)} to {signed(high)}. If the two runs were equally good, "
+        f"interval from {signed(low)} to {signed(high)} at the level of the test. If the two "
+        "runs were equally good, "
         f"a difference at least this large would come about by chance with probability {p} "
         f"(paired randomisation test over {counted(len(figures.differences), 'question')})."
     )

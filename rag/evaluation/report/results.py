@@ -267,7 +267,9 @@ def figures(report: RunReport) -> Markup:
         )
         for name in names
     ]
-    refusals = [name for name in ("correct_refusal", "false_refusal") if name in metrics]
+    refusals = [
+        name for name in ("correct_refusal", "correct_doubt", "false_refusal") if name in metrics
+    ]
     more = "; ".join(
         f"{metric_title(name)} {metrics[name]:.0%} "
         f"(95% interval {_range(report.interval(name), True)})"

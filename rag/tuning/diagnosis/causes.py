@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from rag.recipe import Recipe
+
 Cause = (
     Literal["missing", "excluded", "filter", "misread", "cut", "language", "misspelt"]
     | Literal["rerank", "refused", "threshold", "duplicates", "mmr", "budget"]
@@ -61,6 +63,14 @@ CAUSES: Mapping[Cause, CauseRow] = {
     "top_k": CauseRow("Below top-k", "Return more passages, or add a reranker."),
     "ranked_low": CauseRow("Returned, but low", "Add a reranker, or change the fusion."),
     "answered": CauseRow(
-        "Not refused", "Turn on refusals, or raise the threshold: no document answers it."
+        "Answered, though no document does",
+        "Raise the threshold, or the limit of off-topic questions.",
     ),
 }
+
+
+def advice(cause: Cause, recipe: Recipe) -> str:
+    """Return what helps against a cause, where the recipe doesn't do it already."""
+    if cause == "answered" and recipe.search.refuse == "off":
+        return "Set off-topic questions to Auto, or raise the threshold."
+    return CAUSES[cause].advice

@@ -11,7 +11,7 @@ from rag.questions.groups import groups_of, split_questions
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage import questions as question_rows
-from rag.tuning.diagnosis.causes import Cause
+from rag.tuning.diagnosis.causes import Cause, advice
 from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.finding import FailedQuestion
 from rag.tuning.diagnosis.fixes import Trials, metric_depth, try_fixes
@@ -25,7 +25,8 @@ class Diagnosis:
     """The failed questions of a set with their causes, and the fixes that were tried.
 
     A question failed if nDCG at top-k of the passages in its prompt is below one half; one without
-    an answer, if anything came back. ``state`` names what it all rests on.
+    an answer, if what answers it is neither refused nor doubtful. ``state`` names what it all rests
+    on.
     """
 
     question_set: str
@@ -39,6 +40,10 @@ class Diagnosis:
     def causes(self) -> dict[Cause, int]:
         """The number of failed questions by cause, most frequent first."""
         return dict(Counter(question.cause for question in self.questions).most_common())
+
+    def advice(self, cause: Cause) -> str:
+        """Return the advice against a cause, for the recipe that was diagnosed."""
+        return advice(cause, self.recipe)
 
     @property
     def headline(self) -> str:

@@ -15,7 +15,10 @@ from rag.evaluation.report.words import counted
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
+from rag.runs.doubts import METRIC as DOUBT
+from rag.runs.doubts import correct_doubts
 from rag.search.corpus import corpus
+from rag.search.snapshot import take_snapshot
 from rag.search.threshold import threshold_rule
 from rag.services import Services
 from rag.storage import documents
@@ -70,11 +73,23 @@ class Examination:
             )
             if self.scores[number] < PASSING or self._missing_parts(question, searched)
         ]
+        flagged = self._flagged([self.questions[number] for number in bad])
+        bad = [number for number in bad if self.questions[number].id not in flagged]
         failures = []
         for done, number in enumerate(bad):
             on_progress(done, len(bad))
             failures.append(self._examined(number))
         return failures
+
+    def _flagged(self, questions: Sequence[Question]) -> set[str]:
+        """The ids of unanswerable questions whose answers are refused or doubtful all the same.
+
+        Empty where that is not measured, because it would ask a model.
+        """
+        index = self.source.index
+        snapshot = take_snapshot(self._services, self._base_id, self.recipe, index)
+        doubts = correct_doubts(self._services, snapshot, questions)
+        return {name for name, figures in doubts.items() if figures[DOUBT]}
 
     def _examined(self, number: int) -> FailedQuestion:
         question, searched = self.questions[number], self.searched[number]

@@ -84,7 +84,7 @@ def failure_note(diagnoses: Diagnoses, run: Run) -> FailureNote | None:
     return FailureNote(
         diagnosis.headline,
         tuple(
-            (CAUSES[cause].title, count, CAUSES[cause].advice)
+            (CAUSES[cause].title, count, diagnosis.advice(cause))
             for cause, count in diagnosis.causes.items()
         ),
         tuple(
