@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rag.answering.assessing.asked_values import ValueKind, asked_value
 from rag.answering.assessing.editions import (
     EditionDate,
     are_editions,
@@ -34,6 +35,9 @@ NAMED_BONUS = 0.2
 """For a row whose first cell the question names, by the share of its words."""
 FIGURE_BONUS = 0.04
 """For a sentence with a figure, when the question asks for one."""
+VALUE_BONUS, EXACT_BONUS = 0.05, 0.3
+"""For a sentence with a value of the kind that the question asks for, and for one told by its form:
+a phone number."""
 CHECKED_BONUS = 0.1
 """For a sentence with the rare words of the question."""
 CODE_BONUS = 0.15
@@ -79,6 +83,8 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d[\d.,]*")
 _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 _ENDS = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
+_ASKS = re.compile(r"[?？][\"'”’»)*]*\Z")
+"""The end of a question, as a list of questions and answers has them: it answers nothing."""
 _LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
 """What no sentence begins with: the rest of one that an earlier passage has."""
 
@@ -192,6 +198,7 @@ def _telling(
         if (one.words - question_terms or _ENDS.search(one.statement.text))
         and not _is_of_another(one, codes, there)
     ] or candidates
+    new = [one for one in new if not _ASKS.search(one.statement.text)] or new
     return [one for one in new if not _is_cut(one)] or new
 
 
@@ -270,12 +277,12 @@ def _with_others(
 def _with_priors(
     candidates: list[_Candidate], hits: Sequence[Hit], question: str
 ) -> list[_Candidate]:
-    asks_figure = bool(_ASKS_FIGURE.search(question))
+    asks_figure, asked = bool(_ASKS_FIGURE.search(question)), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
-    return [replace(one, prior=_prior(one, best, asks_figure)) for one in candidates]
+    return [replace(one, prior=_prior(one, best, asks_figure, asked)) for one in candidates]
 
 
-def _prior(candidate: _Candidate, best: float, asks_figure: bool) -> float:
+def _prior(candidate: _Candidate, best: float, asks_figure: bool, asked: ValueKind | None) -> float:
     text, hit = candidate.statement.text, candidate.hit
     has_figure = asks_figure and _FIGURE.search(text) is not None
     return (
@@ -287,9 +294,16 @@ def _prior(candidate: _Candidate, best: float, asks_figure: bool) -> float:
         + CODE_BONUS * candidate.coded
         + (CHECKED_BONUS if candidate.checked else 0.0)
         + (FIGURE_BONUS if has_figure else 0.0)
+        + (_value_bonus(asked, text) if asked else 0.0)
         + LENGTH_WEIGHT * math.log(max(len(text), 1))
         - (SUPERSEDED if candidate.in_force else 0.0)
     )
+
+
+def _value_bonus(asked: ValueKind, text: str) -> float:
+    if not asked.is_in(text):
+        return 0.0
+    return EXACT_BONUS if asked.exact else VALUE_BONUS
 
 
 def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:

@@ -26,6 +26,7 @@ _LEANS = re.compile(
     r"|in this case|in that case|after that|the latter)\b",
     re.IGNORECASE,
 )
+_QUESTION = re.compile(r"[?？][\"'”’»)*_]*+\s*+\Z")
 _RECORD = re.compile(r"\s*[\w ./-]{1,40}: [^;]*; [\w ./-]{1,40}: .*")
 _NUMBERED = re.compile(r"(?<![\d.])\d++(?:\.\d++)*+\.?\s+")
 _BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿα-ωа-џ]|\d)")
@@ -187,7 +188,8 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
     before = skip
     for start, end in _limited(text, sentence_spans(text[skip:]), skip):
         # "It must be taken by March" means nothing without the sentence before.
-        begin = before if _LEANS.match(text, start) else start
+        asked = _QUESTION.search(text, before, start)
+        begin = before if _LEANS.match(text, start) or asked else start
         quote = text[begin:end]
         sentence = _plain(quote)
         if segment.kind == "item" and lead:

@@ -1,6 +1,6 @@
 """The states of answers on documents that their model was not fitted on.
 
-``python -m rag bench --only answer_states`` asks questions of four collections without a language
+``python -m rag bench --only answer_states`` asks questions of six collections without a language
 model. Each question that has an answer is also asked of a copy from which the documents that answer
 it were deleted: what is left is on the topic, and does not answer. For each collection a model that
 was fitted on the others prints
@@ -39,8 +39,15 @@ from rag.answering.vocabulary import Vocabulary
 from rag.search.corpus import StoredSources
 from rag.services import Services
 from rag.types import Citation, Question
+from tests.golden.answer_sets import KEPT, SETS, has_words, read_set
+from tests.workspaces import add
 
-COLLECTIONS = (SAMPLE, "xquad_en", "anthropic_docs", "xquad_de")
+NEAR_MISSES = "near misses"
+"""The sets of short documents of ``tests/golden``, without those that are kept apart."""
+KEPT_APART = "kept apart"
+"""The other sets: no model is fitted on them."""
+COLLECTIONS = (SAMPLE, "xquad_en", "anthropic_docs", "xquad_de", NEAR_MISSES, KEPT_APART)
+_SETS_OF = {NEAR_MISSES: SETS, KEPT_APART: KEPT}
 FITTED_ON = {"minilm": True, "": False}
 """The shipped models by the beginning of an embedder's id, and whether each weighs cosines."""
 QUESTIONS = 60
@@ -80,7 +87,7 @@ def left_out(asked: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
         model = model_of({other: asked[other] for other in asked if other != name}, cosines=True)
         own = [(row, _flagged(row, model)) for row in rows]
         figures |= {f"{name}: {what}": share for what, share in _shares(own).items()}
-        states += own
+        states += own if name != KEPT_APART else []
     return figures | {f"all: {what}": share for what, share in _shares(states).items()}
 
 
@@ -90,7 +97,7 @@ def model_of(asked: Mapping[str, Sequence[Asked]], *, cosines: bool) -> AnswerMo
         Observation(name, row.evidence.figures, row.kind == "answerable" and row.right[0])
         for name, rows in asked.items()
         for row in rows
-        if row.evidence is not None
+        if row.evidence is not None and name != KEPT_APART
     ]
     return fitted(observations, cosines=cosines)
 
@@ -126,7 +133,12 @@ def answers(home: Path, folder: Path, collections: Sequence[str]) -> dict[str, l
     """Read all collections into a home, and ask their questions with and without documents."""
     settings = Settings.from_env({}, home=home)
     workspace, services = Workspace(settings), Services.start(settings)
-    asked = {name: _asked(workspace, services, folder, name) for name in collections}
+    asked = {
+        name: _of_sets(workspace, services, _SETS_OF[name])
+        if name in _SETS_OF
+        else _asked(workspace, services, folder, name)
+        for name in collections
+    }
     workspace.close()
     return asked
 
@@ -143,6 +155,24 @@ def _asked(workspace: Workspace, services: Services, folder: Path, name: str) ->
     for number in range(COPIES):
         part = answerable[number::COPIES]
         rows += _answers(services, _without(workspace, base, part, number), part, "taken out")
+    return rows
+
+
+def _of_sets(workspace: Workspace, services: Services, names: Sequence[str]) -> list[Asked]:
+    """The questions of sets; an answer is right if its first quote has the words of the answer."""
+    rows = list[Asked]()
+    for document_set in map(read_set, names):
+        new = document_set.name not in {info.name for info in workspace.bases()}
+        if new:
+            add(workspace, workspace.create(document_set.name, Recipe()), document_set.files)
+        base = workspace.base(document_set.name)
+        reader = _reader(services, base)
+        for question in document_set.questions:
+            answer = base.ask(question.text, base.recipe()).answer
+            kind = "answerable" if question.words else "unanswerable"
+            evidence = reader.read(answer.trace, answer.citations) if answer.citations else None
+            right = tuple(has_words(one, question) for one in answer.citations)
+            rows.append(Asked(kind, evidence, right))
     return rows
 
 
@@ -172,17 +202,20 @@ def _base(workspace: Workspace, name: str, folder: Path) -> KnowledgeBase:
 def _answers(
     services: Services, base: KnowledgeBase, questions: Sequence[Question], kind: str
 ) -> list[Asked]:
-    recipe = base.recipe()
-    index = services.indexes.current(base.id, recipe.index)
-    reader = EvidenceReader(
-        services.remembering(recipe.index.embedder),
-        PassageReader(StoredSources(services.database, base.id, base.name)),
-        Vocabulary(index.lexical, len(index.passages)),
-    )
+    recipe, reader = base.recipe(), _reader(services, base)
     return [
         _observed(reader, base.ask(item.text, recipe).answer, item, kind, base.name)
         for item in questions
     ]
+
+
+def _reader(services: Services, base: KnowledgeBase) -> EvidenceReader:
+    index = services.indexes.current(base.id, base.recipe().index)
+    return EvidenceReader(
+        services.remembering(base.recipe().index.embedder),
+        PassageReader(StoredSources(services.database, base.id, base.name)),
+        Vocabulary(index.lexical, len(index.passages)),
+    )
 
 
 def _observed(

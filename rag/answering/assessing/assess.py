@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from rag.answering.assessing.conflicts import conflict_words, disagreeing
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.key_terms import KeyTerm
+from rag.answering.assessing.key_terms import KeyTerm, Kind
 from rag.answering.assessing.model import AnswerModel, answer_model
 from rag.answering.comparing import Compared, Dated, Uncompared
 from rag.answering.reading import PassageReader
@@ -20,12 +20,16 @@ from rag.protocols import Embedder
 from rag.types import Answer, AnswerStatus, Assessment, Trace, Usage
 
 NO_CODE = 0.02
-"""The greatest probability where no passage has a code that the question names, the quoted one has
-none of its codes, or what it names together stands in different rows."""
+"""The greatest probability where no passage has a code or name of the question, the quoted one has
+none of its codes, what it names together stands in different rows, or the quote has no value of
+the kind that it asks for."""
 NAMED = 3
 """Missing terms that a reason names."""
 ALIKE = 0.6
 """The least likeness (Ratcliff and Obershelp) of a code that is named as the nearest."""
+_NAMING: tuple[Kind, ...] = ("code", "name")
+"""Kinds of terms that no other word stands for. In three collections an answer was right in 3 of 57
+questions with one that no passage has."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
 _CODE = re.compile(r"\b[^\W\d_]+[-./]?\d[\w./-]*\w|\b[^\W\d_]+\d\b")
 
@@ -89,9 +93,10 @@ class Assessor:
 
 
 def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
-    """The probability that the first quote is right; a missing code or pair leaves hardly any."""
+    """The probability that the first quote is right; a gap leaves hardly any."""
     probability = model.probability(evidence.figures)
-    return min(probability, NO_CODE) if _lacks_code(evidence) or evidence.apart else probability
+    impossible = _lacks_name(evidence) or evidence.apart or evidence.gap
+    return min(probability, NO_CODE) if impossible else probability
 
 
 def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
@@ -113,8 +118,8 @@ def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
     return assessed
 
 
-def _lacks_code(evidence: QuoteEvidence) -> bool:
-    unknown = any(term.kind == "code" and not term.indexed for term in evidence.missing)
+def _lacks_name(evidence: QuoteEvidence) -> bool:
+    unknown = any(term.kind in _NAMING and not term.indexed for term in evidence.missing)
     return unknown or evidence.codes == 0.0
 
 
@@ -125,6 +130,8 @@ def _borne_out(evidence: QuoteEvidence) -> str:
 
 def _doubt(evidence: QuoteEvidence, trace: Trace) -> str:
     unknown = [term for term in evidence.missing if not term.indexed]
+    if evidence.gap:
+        return f"No quoted passage has {evidence.gap}."
     if evidence.apart:
         return f"No single row has {_named(evidence.apart, 'and')}."
     if unknown:

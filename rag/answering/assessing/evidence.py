@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import fmean
 
 import numpy as np
 
+from rag.answering.assessing.asked_values import ValueKind, asked_value
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.reading import PassageReader
 from rag.answering.rows import BETWEEN
@@ -29,6 +31,13 @@ BESIDE_CODE = 0.25
 """What a word counts beside a code whose entry is quoted."""
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _FEWEST_LETTERS = 3
+_FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
+_JOINING = re.compile(r"[\s-]*")
+_DETERMINED = re.compile(
+    r"\b(?:the|an?|this|your|der|die|das|des|dem|den|eine?[mnrs]?|el|la|los|las|una?|les?|une)\s+\Z",
+    re.IGNORECASE,
+)
+"""Before a figure that is part of a name: "the 625 Wh battery", not "after 45 days"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +48,15 @@ class QuoteEvidence:
     quotes nor what stands above them has, the rarest first. ``codes`` is the share of its codes
     that quotes and passage have; None for a question without codes. ``apart`` are the things that
     the question names together ("from A to C") where the quoted row has only some of them, and
-    other rows have the rest.
+    other rows have the rest. ``gap`` names what the first quote lacks so that it cannot be the
+    answer: a value of the exact kind that is asked for, or a figure that names a thing.
     """
 
     figures: Mapping[str, float]
     missing: tuple[KeyTerm, ...] = ()
     codes: float | None = None
     apart: tuple[KeyTerm, ...] = ()
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,23 @@ class EvidenceReader:
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
         wanted = _by_code(key_terms(trace.searched, self.words), entry)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
-        absent = [term for term in wanted if term.borne_out(quoted_terms) < 1]
+        spoken = self._words(*quotes, above=self.reader.context(first))
+        absent = [
+            term
+            for term in wanted
+            if term.borne_out(quoted_terms) < 1 and not any(map(term.is_like, spoken))
+        ]
+        asked = asked_value(trace.searched)
+        around = self.reader.context(first)
+        if asked and asked.exact and asked.is_in(quotes[0].text) and not _names_another(quotes[0]):
+            around = f"{around} {first.chunk.text}"  # what a number belongs to stands over it
+        first_words = self._words(quotes[0], above=around)
+        near_terms = first_terms | self.words.terms(around)
+        gaps = [
+            term
+            for term in wanted
+            if term.borne_out(near_terms) < 1 and not any(map(term.is_like, first_words))
+        ]
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
         words_scores = [hit.parts.get("bm25", 0.0) for hit in trace.hits]
         own, elsewhere = _share(wanted, passage), [_share(wanted, terms) for terms in others]
@@ -84,17 +111,59 @@ class EvidenceReader:
             "unknown_name": float(
                 any(not t.indexed and t.kind in ("code", "name") for t in wanted)
             ),
+            "unknown": sum(term.share for term in gaps if not term.indexed),
+            "gap": _greatest(gaps, wanted),
+            "contrast": float(_contrasts(trace.searched, wanted, gaps)),
+            "value": _value(asked, quotes[0]),
             "words_lead": _lead(words_scores),
             "words_share": _share_of_best(first.parts.get("bm25", 0.0), words_scores),
             "dense": float(first.parts.get("dense", first.relevance)),
-            "soft": self._nearness(quotes[0], [t for t in wanted if t.borne_out(first_terms) < 1]),
+            "soft": self._nearness(quotes[0], gaps),
         }
         return QuoteEvidence(
             figures,
             tuple(sorted(absent, key=lambda term: -term.weight)),
             fmean(codes) if codes else None,
-            self._apart(first, quotes[0], above, wanted),
+            self._apart(first, quotes[0], above, wanted)
+            or self._parted(first, quotes[0], trace.searched, wanted, gaps),
+            _gap(asked, quotes[0], trace.searched, gaps),
         )
+
+    def _words(self, *statements: Statement, above: str) -> frozenset[str]:
+        """The words of some statements, and of what stands above them."""
+        texts = (f"{one.text} {one.caption}" for one in statements)
+        return frozenset(_WORD.findall(" ".join((*texts, above)).casefold()))
+
+    def _parted(
+        self,
+        hit: Hit,
+        quote: Statement,
+        question: str,
+        wanted: Sequence[KeyTerm],
+        gaps: Sequence[KeyTerm],
+    ) -> tuple[KeyTerm, ...]:
+        """Two words side by side in a question where one row is named by each of them.
+
+        A "mountain e-bike" is neither a mountain bike nor an e-bike.
+        """
+        if quote.kind != "row" or not quote.name:
+            return ()
+        own = self.words.terms(quote.name)
+        names = [
+            self.words.terms(row.name)
+            for row in self.reader.statements(hit)
+            if row.kind == "row" and row.name and row.quote != quote.quote
+        ]
+        for pair in _side_by_side(question, wanted):
+            there = [term for term in pair if term.borne_out(own) == 1]
+            elsewhere = [
+                term
+                for term in pair
+                if term in gaps and any(term.borne_out(name) == 1 for name in names)
+            ]
+            if there and elsewhere:
+                return pair
+        return ()
 
     def _apart(
         self, hit: Hit, quote: Statement, above: Terms, wanted: Sequence[KeyTerm]
@@ -133,12 +202,59 @@ class EvidenceReader:
         lost = sum(term.share for term in absent)
         texts = {word.casefold() for word in _WORD.findall(f"{quote.text} {quote.caption}")}
         quote_words = sorted(word for word in texts if len(word) >= _FEWEST_LETTERS)
+        absent = [term for term in absent if term.kind == "word"]
         if not absent or not quote_words:
             return 1.0 - lost
         word_vectors = self.embedder.embed(quote_words, "document")
         term_vectors = self.embedder.embed([term.text.casefold() for term in absent], "document")
         near = np.clip(((term_vectors @ word_vectors.T).max(axis=1) - FAR) / (CLOSE - FAR), 0, 1)
         return 1.0 - lost + float(near @ np.array([term.share for term in absent]))
+
+
+def _names_another(quote: Statement) -> bool:
+    """Whether a quote has the name of somebody: two words with capitals."""
+    return _FULL_NAME.search(quote.text) is not None
+
+
+def _side_by_side(question: str, wanted: Sequence[KeyTerm]) -> Iterator[tuple[KeyTerm, KeyTerm]]:
+    """Pairs of key terms with nothing between them in the question."""
+    for pair in pairwise(wanted):
+        if _JOINING.fullmatch(question, pair[0].end, pair[1].start):
+            yield pair
+
+
+def _contrasts(question: str, wanted: Sequence[KeyTerm], gaps: Sequence[KeyTerm]) -> bool:
+    """Whether the quote has only one of two words side by side: of "lost key" the key."""
+    return any((one in gaps) != (other in gaps) for one, other in _side_by_side(question, wanted))
+
+
+def _greatest(gaps: Sequence[KeyTerm], wanted: Sequence[KeyTerm]) -> float:
+    """The weight of the rarest key term that the quote lacks, as a share of the rarest of all."""
+    rarest = max((term.weight for term in wanted), default=0.0)
+    return max((term.weight for term in gaps), default=0.0) / rarest if rarest > 0 else 0.0
+
+
+def _value(asked: ValueKind | None, quote: Statement) -> float:
+    """1 where the quote has a value of the kind that is asked for, -1 where it has none."""
+    if asked is None:
+        return 0.0
+    return 1.0 if asked.is_in(quote.text) else -1.0
+
+
+def _gap(asked: ValueKind | None, quote: Statement, question: str, gaps: Sequence[KeyTerm]) -> str:
+    """The value or figure without which a quote cannot be the answer; "" where it has all.
+
+    A phone number is the answer only beside the name that is asked for.
+    """
+    if asked and asked.exact:
+        if not asked.is_in(quote.text):
+            return asked.name
+        other = next((term for term in gaps if term.kind == "name"), None)
+        if other:
+            return f"{asked.name} beside {other.text}"
+    figures = (term for term in gaps if term.kind == "figure" and not term.indexed)
+    named = (term for term in figures if _DETERMINED.search(question[: term.start]))
+    return next((term.text for term in named), "")
 
 
 def _lead(scores: Sequence[float]) -> float:

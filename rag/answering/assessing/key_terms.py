@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from rag.answering.assessing.asked_values import asked_value
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.lexical.languages import language
 
@@ -20,16 +21,23 @@ _CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that begin every noun with a capital letter, where capitals make no name."""
 _MEASURING = """
     name number amount kind type sort way thing mean meaning happen say tell give need want know
-    please explain describe list difference example
+    please explain describe list difference example go get do have be
+    lauten gibt wie heißt hay es cuál
 """
+_SHORTEST = 4
+"""Letters of a word that another one may end with: "bike" is in "motorbike"."""
+_STEM = 5
+"""Letters that two forms of a word begin with alike: "cancel", "cancellation"."""
+_ENDING = 2
+"""The most letters that the shorter of two forms has behind that."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyTerm:
     """A word of a question with its index terms.
 
-    ``weight`` is its inverse document frequency, ``share`` its share of the question's weight, and
-    ``indexed`` says whether any passage has it.
+    ``weight`` is its inverse document frequency, ``share`` its share of the question's weight,
+    ``indexed`` says whether any passage has it, and ``start`` is where the question has it.
     """
 
     text: str
@@ -38,10 +46,31 @@ class KeyTerm:
     weight: float
     share: float
     indexed: bool
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the question."""
+        return self.start + len(self.text)
 
     def borne_out(self, terms: Terms) -> float:
         """The share of its parts that some terms have; a code is there whole or not at all."""
         return len(self.terms & terms) / len(self.terms)
+
+    def is_like(self, word: str) -> bool:
+        """Whether a word is another form of it, or a compound that ends with it.
+
+        Codes, figures and names have no other forms.
+        """
+        own, word = self.text.casefold(), word.casefold()
+        if self.kind != "word" or len(own) < _SHORTEST:
+            return own == word
+        common = next(
+            (at for at, pair in enumerate(zip(own, word, strict=False)) if pair[0] != pair[1]),
+            min(len(own), len(word)),
+        )
+        same = common >= _STEM and min(len(own), len(word)) - common <= _ENDING
+        return same or word.endswith(own)
 
 
 def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
@@ -49,18 +78,21 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     wanted = words.terms(question)
     rarity = words.rarities(wanted, [wanted])
     indexed = words.indexed(wanted)
-    generic = words.terms(_MEASURING)
+    asked = asked_value(question)
+    generic = words.terms(f"{_MEASURING} {asked.words if asked else ''}")
     entries = list(_tokens(question, wanted, words))
     telling = [entry for entry in entries if not entry[2] <= generic] or entries
-    weights = [max(rarity[term] for term in terms) for _, _, terms in telling]
+    weights = [max(rarity[term] for term in terms) for _, _, terms, _ in telling]
     total = sum(weights) or 1.0
     return tuple(
-        KeyTerm(text, kind, terms, weight, weight / total, terms <= indexed)
-        for (text, kind, terms), weight in zip(telling, weights, strict=True)
+        KeyTerm(text, kind, terms, weight, weight / total, terms <= indexed, start)
+        for (text, kind, terms, start), weight in zip(telling, weights, strict=True)
     )
 
 
-def _tokens(question: str, wanted: Terms, words: Vocabulary) -> Iterator[tuple[str, Kind, Terms]]:
+def _tokens(
+    question: str, wanted: Terms, words: Vocabulary
+) -> Iterator[tuple[str, Kind, Terms, int]]:
     no_names = question.isupper() or language(question) in _CAPITAL_NOUNS
     taken = set[Terms]()
     for match in _TOKEN.finditer(question):
@@ -72,7 +104,7 @@ def _tokens(question: str, wanted: Terms, words: Vocabulary) -> Iterator[tuple[s
             terms = frozenset({whole})
         if terms and terms not in taken:
             taken.add(terms)
-            yield text, kind, terms
+            yield text, kind, terms, match.start()
 
 
 def _kind(text: str, beginning: bool) -> Kind:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.answering.assessing.editions import are_editions, differ, on_one_matter
 from rag.answering.comparing.grids import BEHIND_HEAD, Grid, cell_of, hit_of, label_terms
@@ -21,7 +21,7 @@ LINES = 10
 """Differences that are shown."""
 ALIGNED = 3
 """Tables of two documents with so many rows of the same names describe the same of two things."""
-PAIRS = 3
+PAIRS = 6
 """Pairs of statements of two editions that are shown."""
 TELLING = 4
 """The least number of terms of a statement that says something."""
@@ -32,9 +32,11 @@ CANDIDATES = 12
 NAMING = 2
 """The name of a row is in one of so many first cells."""
 LISTED_WORDS = 2
-STEM = 4
-"""Letters that all words of a term have, however they end."""
+STEM = 3
+"""Letters that all words of a term have, however they end: "city" is cut to "citi"."""
 _LISTED = re.compile(r"[,;]\s*")
+_NUMBER = re.compile(r"(?<=” )\[(\d+)\](?=\n|\Z)")
+"""The number of a quote that ends a line."""
 _BAR = str.maketrans({"|": "¦", "\n": " ", "“": "‘", "”": "’"})
 
 
@@ -118,7 +120,11 @@ def differences(
         if meant:
             lines = [line for line in table.lines if label_terms(line.name, words) & meant]
         if lines:
-            return _side_by_side(two, table, lines)
+            shown = _side_by_side(two, table, lines)
+            if not are_editions(table.grids[0].document.name, table.grids[1].document.name):
+                return shown
+            pairs = _statement_pairs(sides, meant, hits, reader, words, rows=False)
+            return _joined(shown, pairs) if pairs else shown
     pairs = _statement_pairs(sides, meant, hits, reader, words)
     if pairs:
         return pairs
@@ -158,7 +164,8 @@ def _rows(tables: Sequence[Grid], sides: _Sides, words: Vocabulary) -> Iterator[
                 *(cell_of(one, column), cell_of(other, column), (one, other)),
             )
             for column in range(grid.width)
-            if cell_of(one, column) or cell_of(other, column)
+            if (cell_of(one, column) or cell_of(other, column))
+            and (cell_of(one, column), cell_of(other, column)) != (one.name, other.name)
         )
         yield _Aligned((grid, grid), lines, "two rows in {}")
 
@@ -266,16 +273,36 @@ def _best(fits: Sequence[float]) -> int | None:
     return fits.index(best) if best > 0 else None
 
 
+def _joined(one: Differences, other: Differences) -> Differences:
+    """Both, the citations of the other numbered on: a table changes, and so do sentences."""
+    before = len(one.citations)
+    moved = {citation.n: citation.n + before for citation in other.citations}
+    text = _NUMBER.sub(lambda match: f"[{moved[int(match[1])]}]", other.text)
+    citations = tuple(replace(citation, n=moved[citation.n]) for citation in other.citations)
+    reason = f"{one.reason} {other.reason}"
+    return Differences(f"{one.text}\n\n{text}", one.citations + citations, reason, one.certain)
+
+
 def _statement_pairs(
-    sides: _Sides, matter: Terms, hits: Sequence[Hit], reader: PassageReader, words: Vocabulary
+    sides: _Sides,
+    matter: Terms,
+    hits: Sequence[Hit],
+    reader: PassageReader,
+    words: Vocabulary,
+    *,
+    rows: bool = True,
 ) -> Differences | None:
-    """Pairs of statements of two editions on the same matter, with other figures."""
+    """Pairs of statements of two editions on the same matter, with other figures.
+
+    ``rows`` is whether rows of tables are statements, too.
+    """
     statements = [
         [
             (hit, statement, words.terms(statement.text))
             for hit in hits[:PASSAGES]
             if sides.fit(label_terms(hit.document.replace("-", " "), words), first=first) > 0
             for statement in reader.statements(hit)
+            if rows or statement.kind != "row"
         ]
         for first in (True, False)
     ]
