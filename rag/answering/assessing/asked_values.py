@@ -30,7 +30,7 @@ _MONEY = (
     r"|freien?)\b|免费"
 )
 _PHONE = (
-    r"\+?\(?\d[\d()]*+(?:[ ./-]{1,2}[\d()]++){1,6}|\+?\d{6,}"
+    r"\+?\(?\d[\d()]{0,12}(?:[ ./-]{1,2}[\d()]{1,12}+){1,6}|\+?\d{6,}"
     r"|\b(?:phone|tel|telephone|telefon|call|dial|ext|extension|hotline|mobile)\b\W{0,3}\d{3,}"
 )
 _DATE = re.compile(
