@@ -127,7 +127,7 @@ class WatchReport:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What drifted, in plain English."""
+        """The drift in plain English."""
         vectors, sentences = self.vectors, list[str]()
         if vectors.moved:
             first = vectors.moved[0]
