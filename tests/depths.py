@@ -17,6 +17,7 @@ def at_depth(deep: Candidates, depth: int) -> Candidates:
         _cut(deep.dense_rank[kept], depth),
         _cut(deep.lexical_rank[kept], depth),
         exact=None if deep.exact is None else deep.exact[kept],
+        word_relevance=None if deep.word_relevance is None else deep.word_relevance[kept],
     )
 
 

@@ -70,7 +70,7 @@ class Case:
         relevance = (
             candidates.cosine if calibration is None else calibration.probabilities(candidates)
         )
-        return threshold_scores(relevance, candidates.exact, self.search, candidates.by_words)
+        return threshold_scores(relevance, candidates, self.search, candidates.by_words)
 
     def relevant(self, candidates: Candidates) -> Mask:
         """Return a mask of the candidates that reach the threshold, shape (n,)."""

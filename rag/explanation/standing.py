@@ -225,10 +225,11 @@ def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
         return "its vector is not stored yet, so no threshold applies"
     if hit is not None and stage.name == "threshold" and trace.threshold is not None:
         words = f"relevance {hit.relevance:.3f}, the threshold is {trace.threshold:.3f}"
-        has_code = "exact" in hit.parts and hit.relevance < trace.threshold
-        return (
-            f"{words}; it passes because it has a rare code of the question" if has_code else words
-        )
+        if hit.relevance >= trace.threshold:
+            return words
+        if "exact" in hit.parts:
+            return f"{words}; it passes because it has a rare code of the question"
+        return f"{words}; it passes because it has most words of the question"
     return f"one of {stage.given:,}"
 
 

@@ -114,6 +114,7 @@ def _search_rules(recipe: Recipe, threshold: float | None) -> Iterator[tuple[str
         yield "search.threshold", Rule("exact", "it is off")
         yield "search.relevance", UNUSED
         yield "search.exact_codes", UNUSED
+        yield "search.matched_words", UNUSED
     elif by_probability:
         yield "search.threshold", Rule("not expressible", "it is compared with a probability")
         yield "search.relevance", Rule("not expressible", "the calibration stays here")
@@ -122,6 +123,9 @@ def _search_rules(recipe: Recipe, threshold: float | None) -> Iterator[tuple[str
     if limited:
         codes = Rule("not expressible", "passages with a rare code do not pass the threshold")
         yield "search.exact_codes", codes if search.exact_codes else Rule("exact", "it is off")
+        words = Rule("not expressible", "passages with the words do not reach the threshold")
+        on = search.matched_words and not by_probability
+        yield "search.matched_words", words if on else Rule("exact", "it is off")
     refused = Rule("not expressible", "questions that are off topic get results")
     yield "search.refuse", refused if search.refuse != "off" else Rule("exact", "it is off")
     languages = Rule("not expressible", "the engine does not recognise the language of a question")

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rag.lexical import Bm25Options, LexicalIndex, inverse_document_frequency
+from rag.lexical import LexicalIndex, term_weights, word_shares
 from rag.types import Chunk, Floats, Keys, Mask, Ranks, Scores
 
 BM25_PIVOT = 8.0
@@ -19,8 +19,6 @@ RANK_PIVOT = 10.0
 """The rank, from 0, that counts half."""
 LENGTH_PIVOT = 1000.0
 """The length in characters that counts half."""
-_IDF_MASS: Bm25Options = {"k1": 0.0, "b": 0.0, "fuzzy": False, "prefix": False}
-"""With k1 = 0 a BM25 score is the sum of the idf of the words that a passage has."""
 _WORD = re.compile(r"\w+")
 
 FEATURES: Mapping[str, str] = {
@@ -68,13 +66,8 @@ class _QuestionTerms:
 
     @classmethod
     def of(cls, words: str, lexical: LexicalIndex) -> _QuestionTerms:
-        repeats = lexical.terms(words)
-        frequencies = lexical.frequencies(repeats, fuzzy=False, prefix=False)
-        total = len(lexical)
-        idf = {
-            term: inverse_document_frequency(frequencies.get(term, 0), total) for term in repeats
-        }
-        repeated = sum(idf[term] * count for term, count in repeats.items())
+        idf = term_weights(words, lexical, len(lexical))
+        repeated = sum(idf[term] * count for term, count in lexical.terms(words).items())
         return cls(idf, _pairs(words, idf, lexical), repeated)
 
     @property
@@ -112,8 +105,7 @@ def feature_table(
     """
     question = _QuestionTerms.of(words, lexical)
     keys = candidates.keys.tolist()
-    terms = dict.fromkeys(question.idf, 1.0)
-    shares = lexical.scores(terms, candidates.keys, **_IDF_MASS) / question.mass
+    shares = word_shares(question.idf, candidates.keys, lexical)
     exact = np.zeros(len(keys)) if candidates.exact is None else candidates.exact
     count = len(question.idf)
     columns = {

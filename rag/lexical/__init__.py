@@ -8,8 +8,10 @@ from rag.lexical.postings import Postings
 from rag.lexical.query import Bm25Options, Query, Variants
 from rag.lexical.respelling import Respelling, respellings
 from rag.lexical.spelling import Correction, Meant
+from rag.lexical.word_shares import IDF_MASS, term_weights, word_shares
 
 __all__ = [
+    "IDF_MASS",
     "Analyzer",
     "Bm25Options",
     "Correction",
@@ -25,4 +27,6 @@ __all__ = [
     "analyzer_names",
     "inverse_document_frequency",
     "respellings",
+    "term_weights",
+    "word_shares",
 ]

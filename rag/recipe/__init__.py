@@ -53,7 +53,11 @@ class Recipe(RecipePart):
         context="table",
     )
     search: SearchRecipe = SearchRecipe(
-        exact_codes=True, refuse="auto", other_languages="words", spelling="question"
+        exact_codes=True,
+        matched_words=True,
+        refuse="auto",
+        other_languages="words",
+        spelling="question",
     )
     answer: AnswerRecipe = AnswerRecipe(mode="strict", tools=())
 

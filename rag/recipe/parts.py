@@ -216,6 +216,12 @@ class Retrievers(RecipePart):
         description="a passage with a rare code of the question (a word with digits that at most "
         "1 % of the passages have) passes every threshold; absent is off, a new recipe has it on",
     )
+    matched_words: bool = Field(
+        False,
+        description="a passage with at least 30 % of the weight of the question's words reaches "
+        "the default threshold of the embedder, whatever its cosine; absent is off, a new recipe "
+        "has it on",
+    )
     refuse: Refuse = Field(
         "off",
         description="minimum probability that the question is on topic; below it, nothing is "
@@ -451,7 +457,9 @@ def _hash(part: RecipePart) -> str:
 
 
 # Of the retrievers: recipes stored before do without them.
-_LATER = frozenset({"exact_codes", "refuse", "other_languages", "spelling", "bm25_pivot"})
+_LATER = frozenset(
+    {"exact_codes", "matched_words", "refuse", "other_languages", "spelling", "bm25_pivot"}
+)
 _LATER_TO_ANSWER = frozenset({"memory", "tool_calls", "tools"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rag.lexical import Bm25Options, LexicalIndex, Query
+from rag.lexical import Bm25Options, LexicalIndex, Query, term_weights, word_shares
 from rag.protocols import VectorView
 from rag.recipe import SearchRecipe
 from rag.topic import Topic
@@ -19,6 +19,9 @@ NOT_FOUND = np.iinfo(np.int32).max
 
 MOST_HOLDERS = 0.01
 """The share of the passages that may have a rare code."""
+
+MATCHED_WORDS = 0.3
+"""The share of the weight of a question's words from which on a passage matches it by words."""
 
 BLOCK = 4096
 """Vectors that are fetched at once."""
@@ -74,7 +77,9 @@ class Candidates:
     ``near`` and ``words`` are what the retrievers ranked by where they were asked for something
     else than the question alone: an enriched one, or several wordings. None where that is
     ``cosine``, or ``bm25``. ``rerank`` has the scores of a reranker, NaN for what it has not read.
-    ``exact`` says which hold a rare code of the question, None where it has none. ``topic`` says
+    ``exact`` says which hold a rare code of the question, None where it has none.
+    ``word_relevance`` is the relevance that a passage has by its words alone, see
+    ``relevance_of_words``; None where no passage has one. ``topic`` says
     whether the question is on topic, None if that was not decided. ``lacking`` is the
     language of the question (ISO 639-1) where the embedder does not know it, else "". ``by_words``
     says which only lexical search finds, as their vectors are not stored yet: their cosine is 0 and
@@ -91,6 +96,7 @@ class Candidates:
     words: Scores | None = None
     rerank: Scores | None = None
     exact: Mask | None = None
+    word_relevance: Scores | None = None
     topic: Topic | None = None
     lacking: str = ""
     by_words: Mask | None = None
@@ -231,8 +237,11 @@ def join(
     dense: VectorView,
     lexical: LexicalIndex,
     recipe: SearchRecipe,
+    default_threshold: float | None = None,
 ) -> Candidates:
     """The union of both lists, with both true figures of every candidate.
+
+    ``default_threshold`` is that of the embedder, None where nothing reaches it by words.
 
     The cosine is computed in lexical mode too: it is what a threshold is compared with. So is
     BM25 in dense mode, where the threshold is a probability that rests on both.
@@ -252,6 +261,9 @@ def join(
         near=None if is_plain else _nearest_cosines(search_query.vectors, rows),
         words=_words(search_query, keys, lexical, recipe),
         exact=holds_code(rare_codes(search_query.words, lexical, len(dense)), keys, lexical),
+        word_relevance=relevance_of_words(
+            search_query.words, keys, lexical, len(dense), default_threshold
+        ),
         by_words=lacking_vectors(dense, keys),
     )
 
@@ -284,15 +296,52 @@ def holds_code(codes: Sequence[str], keys: Keys, lexical: LexicalIndex) -> Mask 
     return np.asarray(lexical.scores(terms, keys, k1=1.2, b=0.75, fuzzy=False, prefix=False) > 0)
 
 
+def relevance_of_words(
+    question: str,
+    keys: Keys,
+    lexical: LexicalIndex,
+    passages: int,
+    default_threshold: float | None,
+) -> Scores | None:
+    """Return the relevance that passages have by their words alone, shape (n,).
+
+    A passage with at least ``MATCHED_WORDS`` of the weight of the question's words reaches the
+    default threshold of the embedder, -1 stands for all others. None where no passage does: a
+    cosine knows little of short questions, of names and of rare words.
+    """
+    if default_threshold is None or not len(keys):
+        return None
+    shares = word_shares(term_weights(question, lexical, passages), keys, lexical)
+    matches = shares >= MATCHED_WORDS
+    return np.where(matches, default_threshold, -1.0) if matches.any() else None
+
+
+class Evidence(Protocol):
+    """Evidence besides the cosine that lets a passage pass a threshold, see ``Candidates``."""
+
+    @property
+    def exact(self) -> Mask | None: ...
+    @property
+    def word_relevance(self) -> Scores | None: ...
+
+
 def threshold_scores(
-    relevance: Scores, exact: Mask | None, recipe: SearchRecipe, by_words: Mask | None = None
+    relevance: Scores, evidence: Evidence, recipe: SearchRecipe, by_words: Mask | None = None
 ) -> Scores:
     """Relevance as a threshold sees it: a rare code lifts it to 1, which passes every one.
 
-    So does a vector that is not in yet: nothing is known that could be compared.
+    So does a vector that is not in yet: nothing is known that could be compared. Words that match
+    lift a cosine to the default threshold. A probability knows of words by itself.
     """
-    coded = lift_to_certain(relevance, exact) if recipe.exact_codes else relevance
+    if recipe.matched_words and recipe.relevance == "cosine":
+        relevance = lift_to_words(relevance, evidence.word_relevance)
+    coded = lift_to_certain(relevance, evidence.exact) if recipe.exact_codes else relevance
     return lift_to_certain(coded, by_words)
+
+
+def lift_to_words(relevance: Scores, by_words: Scores | None) -> Scores:
+    """Relevance, at least what passages have by their words."""
+    return relevance if by_words is None else np.maximum(relevance, by_words)
 
 
 def lift_to_certain(relevance: Scores, some: Mask | None) -> Scores:

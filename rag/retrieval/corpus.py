@@ -34,7 +34,8 @@ class Corpus:
     ``languages`` are those of the embedder. ``allowed`` restricts every search to these
     passages. ``queries`` caches the vectors of earlier texts. ``topic`` decides whether the
     documents cover a question; None if the recipe does not ask, or no model was trained for the
-    embedder. ``fusion_model`` is the learned fusion that the recipe names.
+    embedder. ``fusion_model`` is the learned fusion that the recipe names. ``default_threshold``
+    is that of the embedder.
     """
 
     embedder: Embedder
@@ -50,6 +51,7 @@ class Corpus:
     topic: TopicModel | None = None
     languages: KnownLanguages = ANY_LANGUAGE
     fusion_model: FusionModel | None = None
+    default_threshold: float | None = None
 
     @property
     def passages(self) -> int:

@@ -16,6 +16,9 @@ from rag.retrieval.timeline import Timeline
 from rag.topic import Topic
 from rag.types import Dropped, Hit, Keys, Order
 
+MATCHED = "matched_words"
+"""The part of a hit whose words count for more than its cosine."""
+
 HitAt = Callable[[int], Hit | None]
 """The hit at a position among the candidates; None where its passage is gone."""
 
@@ -47,6 +50,13 @@ class Hits:
             parts=dict(self._parts(position)),
         )
 
+    def _reaches_by_words(self, place: int) -> bool:
+        """Whether the words of a passage count for more than its cosine."""
+        by_words, recipe = self._candidates.word_relevance, self._recipe
+        if by_words is None or not (recipe.matched_words and recipe.relevance == "cosine"):
+            return False
+        return bool(by_words[place] > self._candidates.cosine[place])
+
     def _parts(self, place: int) -> Iterator[tuple[str, float]]:
         candidates, mode = self._candidates, self._recipe.mode
         yield "dense", float(candidates.cosine[place])
@@ -65,6 +75,8 @@ class Hits:
             yield "rerank", float(candidates.rerank[place])
         if candidates.exact is not None and candidates.exact[place] and self._recipe.exact_codes:
             yield "exact", 1.0
+        if self._reaches_by_words(place):
+            yield MATCHED, 1.0
         if candidates.by_words is not None and candidates.by_words[place]:
             yield BY_WORDS, 1.0
         if place in self._selection.mmr:
@@ -110,8 +122,10 @@ def pass_cuts(
         above = np.concatenate([selection.kept, selection.beyond])
         lifted = hits_at(at, above[selection.relevance[above] < threshold])
         late = sum(BY_WORDS in hit.parts for hit in lifted)
-        coded = len(lifted) - late
+        coded = sum("exact" in hit.parts and BY_WORDS not in hit.parts for hit in lifted)
+        matched = len(lifted) - late - coded
         note += f"; {coded} below it with a rare code of the question" * bool(coded)
+        note += f"; {matched} below it with most words of the question" * bool(matched)
         note += f"; {late} whose vectors are not stored yet" * bool(late)
     timeline.passed("threshold", remaining, remaining - len(below), note, below)
     remaining -= len(below)

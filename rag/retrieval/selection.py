@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Calibrated, Candidates, threshold_scores
+from rag.retrieval.candidates import Calibrated, Candidates, Evidence, threshold_scores
 from rag.retrieval.diversity import Double, Nearness, diversify, doubles
 from rag.retrieval.fusion import first_scores, fused_scores, ranking, reread
 from rag.retrieval.languages import leans_on_words
@@ -53,8 +53,8 @@ def select(
 
     ``threshold`` is the resolved value: the recipe's ``auto`` has become a number or None.
     Relevance is the cosine, or what ``calibration`` makes of the candidates; with ``exact_codes``
-    a rare code of the question passes whatever its relevance, and so does what has no vector yet.
-    Recipes with
+    a rare code of the question passes whatever its relevance, and so does what has no vector yet;
+    with ``matched_words``, what has most of its words reaches the default threshold. Recipes with
     ``duplicates`` or ``mmr`` need the ``nearness`` of the candidates.
     """
     threshold = resolved_threshold(candidates, recipe, threshold)
@@ -65,8 +65,8 @@ def select(
         order = ranking(candidates.keys, scores)
         nothing = _NOTHING, _NOTHING, _NOTHING
         return Selection(order, scores, relevance, *nothing, refused=order, fused=fused)
-    marks = candidates.exact, candidates.by_words
-    selection = cut(candidates.keys, scores, relevance, recipe, threshold, nearness, *marks)
+    rest = threshold, nearness, candidates, candidates.by_words
+    selection = cut(candidates.keys, scores, relevance, recipe, *rest)
     return replace(selection, fused=fused)
 
 
@@ -85,18 +85,21 @@ def cut(
     recipe: SearchRecipe,
     threshold: float | None,
     nearness: Nearness | None = None,
-    exact: Mask | None = None,
+    evidence: Evidence | None = None,
     by_words: Mask | None = None,
 ) -> Selection:
     """``select`` for whatever has a score to be ranked by and a relevance, shape (n,).
 
-    ``exact`` (n,) says which hold a rare code, ``by_words`` (n,) which lack a vector; None where
-    none does.
+    ``evidence`` says what else lets passages pass, None for nothing; ``by_words`` (n,) which lack a
+    vector, None where none does.
     """
     order = ranking(keys, scores)
     passing = np.ones(len(order), np.bool_)
     if threshold is not None:
-        passing = threshold_scores(relevance, exact, recipe, by_words)[order] >= threshold
+        compared = relevance
+        if evidence is not None:
+            compared = threshold_scores(relevance, evidence, recipe, by_words)
+        passing = compared[order] >= threshold
     below, same = order[~passing], tuple[Double, ...]()
     if recipe.duplicates is not None:
         same = _doubles(order[passing], recipe.duplicates, _needed(nearness))

@@ -157,7 +157,7 @@ STAGES: tuple[StageRow, ...] = (
     ),
     StageRow(
         "threshold",
-        ("threshold", "exact_codes"),
+        ("threshold", "exact_codes", "matched_words"),
         label="above threshold",
         help="Choose to see what the threshold dropped.",
         dropped="Threshold",

@@ -54,6 +54,7 @@ def corpus(
             providers.languages(recipe.index.embedder), providers.multilingual_embedders()
         ),
         fusion_model=fusion_model(services, base_id, recipe),
+        default_threshold=providers.default_threshold(recipe.index.embedder),
     )
 
 

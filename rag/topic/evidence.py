@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.lexical import Bm25Options, LexicalIndex, inverse_document_frequency
+from rag.lexical import (
+    IDF_MASS,
+    LexicalIndex,
+    inverse_document_frequency,
+    term_weights,
+    word_shares,
+)
 from rag.protocols import VectorView
 from rag.types import Keys, Vectors
 
@@ -18,8 +24,6 @@ DENSE_SHARE = 0.6
 CHANCE = 0.075
 """What the nearest passage gains by chance: so much for each sqrt(2 ln n) of n passages, as the
 greatest of n normal deviates does. It is about the spread of the cosines of a question."""
-_IDF_MASS: Bm25Options = {"k1": 0.0, "b": 0.0, "fuzzy": False, "prefix": False}
-"""With k1 = 0 a BM25 score is the sum of the idf of the words that a passage holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +84,20 @@ def topic_evidence(
     near, _ = dense.search(vector, PROBED, allowed)
     if not len(near):
         return None
-    terms = dict.fromkeys(lexical.terms(words), 1.0)
-    frequencies = lexical.frequencies(terms, fuzzy=False, prefix=False)
-    idf = {term: inverse_document_frequency(frequencies.get(term, 0), passages) for term in terms}
-    mass = sum(idf.values()) or 1.0
-    holders, _ = lexical.search(terms, PROBED, allowed=allowed, **_IDF_MASS)
+    idf = term_weights(words, lexical, passages)
+    holders, _ = lexical.search(dict.fromkeys(idf, 1.0), PROBED, allowed=allowed, **IDF_MASS)
     keys = np.union1d(near, holders)
-    shares = lexical.scores(terms, keys, **_IDF_MASS) / mass
+    shares = word_shares(idf, keys, lexical)
     # Row by row in double precision: the same passage has the same figure in every company.
     close = (dense.vectors(keys).astype(np.float64) * vector.astype(np.float64)).sum(axis=1)
     best = int(np.argmax(DENSE_SHARE * close + (1 - DENSE_SHARE) * shares))
     nearest = np.sort(close)[::-1][: len(near)]
+    of_none, mass = inverse_document_frequency(0, passages), sum(idf.values()) or 1.0
     return TopicEvidence(
         cosine=float(nearest[0]),
         lead=float(nearest[0] - nearest[-1]),
         share=float(shares.max()),
-        unknown=sum(idf[term] for term in terms if term not in frequencies) / mass,
+        unknown=sum(weight for weight in idf.values() if weight == of_none) / mass,
         joint_cosine=float(close[best]),
         joint_share=float(shares[best]),
         passages=passages if allowed is None else len(allowed),

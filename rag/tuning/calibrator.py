@@ -163,6 +163,6 @@ def _compared(
     """
     candidates = labelled.candidates
     if calibration is not None:
-        return threshold_scores(calibration.probabilities(candidates), candidates.exact, search)
-    relevance = threshold_scores(candidates.cosine, candidates.exact, search)
+        return threshold_scores(calibration.probabilities(candidates), candidates, search)
+    relevance = threshold_scores(candidates.cosine, candidates, search)
     return np.maximum(relevance, 1.0) if labelled.by_words else relevance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -17,7 +17,14 @@ from rag.lexical import LexicalIndex, Postings
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
 from rag.retrieval.candidate_generation import topic_of
-from rag.retrieval.candidates import blocks, cosines, holds_code, nearest, rare_codes
+from rag.retrieval.candidates import (
+    blocks,
+    cosines,
+    holds_code,
+    nearest,
+    rare_codes,
+    relevance_of_words,
+)
 from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
 from rag.search.corpus import corpus
@@ -188,6 +195,7 @@ class CandidateSource:
             partial(self._cosines, np.stack(vectors)),
             self.calibration,
             self._exact(queries, postings, lexical),
+            self._word_relevance(queries, postings, searched),
             topics,
             lacking,
         )
@@ -200,13 +208,26 @@ class CandidateSource:
         The result is None if no passage contains one.
         """
         exact = np.zeros(len(postings.keys), np.bool_)
-        starts = np.searchsorted(postings.rows, np.arange(len(queries) + 1))
-        for words, begin, end in zip(queries, starts[:-1], starts[1:], strict=True):
+        for words, at in _by_question(queries, postings):
             codes = rare_codes(words, lexical, len(self.index.dense))
-            has_code = holds_code(codes, postings.keys[begin:end], lexical)
+            has_code = holds_code(codes, postings.keys[at], lexical)
             if has_code is not None:
-                exact[begin:end] = has_code
+                exact[at] = has_code
         return exact if exact.any() else None
+
+    def _word_relevance(
+        self, queries: Sequence[str], postings: Postings, searched: Corpus
+    ) -> Scores | None:
+        """Return the relevance that the passages of ``postings`` have by their words."""
+        relevance = np.full(len(postings.keys), -1.0)
+        count, threshold = len(self.index.dense), searched.default_threshold
+        for words, at in _by_question(queries, postings):
+            by_words = relevance_of_words(
+                words, postings.keys[at], searched.lexical, count, threshold
+            )
+            if by_words is not None:
+                relevance[at] = by_words
+        return relevance if (relevance >= 0).any() else None
 
     def _cosines(self, queries: Vectors, rows: Keys, keys: Keys) -> Scores:
         parts = blocks(len(keys))
@@ -234,6 +255,12 @@ class CandidateSource:
             chunks = passages.by_key(connection, self.index.cut_id, new)
         self._tokens.update({key: count(chunk.text) for key, chunk in chunks.items()})
         return np.array([self._tokens.get(key, 0) for key in keys.tolist()], np.int64)
+
+
+def _by_question(queries: Sequence[str], postings: Postings) -> Iterator[tuple[str, slice]]:
+    """Yield each question with the slice of its passages in ``postings``."""
+    starts = np.searchsorted(postings.rows, np.arange(len(queries) + 1))
+    yield from zip(queries, map(slice, starts[:-1], starts[1:]), strict=True)
 
 
 def _options(search: SearchRecipe, exact: bool) -> Options:

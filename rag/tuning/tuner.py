@@ -197,7 +197,7 @@ class Tuner:
         relevance[inside] = cross_validated(
             part, part.grade > 0, owner, int(counts.sum()), FEATURES
         )
-        return threshold_scores(relevance, deep.exact, recipe.search)
+        return threshold_scores(relevance, deep, recipe.search)
 
     def require_parts(self, index: IndexRecipe) -> None:
         """Nothing where a recipe can be chosen on some questions and compared on others.
@@ -340,7 +340,7 @@ def _relevance(deep: Deep, rule: ThresholdRule, search: SearchRecipe) -> Floats:
     relevance = deep.cosine if rule.calibration is None else deep.probability
     if relevance is None:
         raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
-    relevance = threshold_scores(relevance, deep.exact, search)
+    relevance = threshold_scores(relevance, deep, search)
     lifting = rule.calibration is None and may_lean(search)
     return lift_to_certain(relevance, deep.unknown) if lifting else relevance
 

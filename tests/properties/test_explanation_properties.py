@@ -30,6 +30,7 @@ recipes = st.builds(
     top_k=st.integers(1, 6),
     candidates=st.integers(1, 12),
     exact_codes=st.booleans(),
+    matched_words=st.booleans(),
 )
 
 
@@ -40,14 +41,14 @@ def cases(draw: st.DrawFn) -> Case:
     cosine = np.array(draw(st.lists(figures, min_size=size, max_size=size)))
     bm25 = np.array(draw(st.lists(words, min_size=size, max_size=size)))
     search, keys = draw(recipes), np.arange(size) * 10
-    codes = draw(st.none() | st.lists(st.booleans(), min_size=size, max_size=size))
-    deep = whole(search, keys, cosine, bm25, codes)
+    masks = st.none() | st.lists(st.booleans(), min_size=size, max_size=size)
+    deep = whole(search, keys, cosine, bm25, draw(masks), draw(masks))
     threshold = draw(st.sampled_from([None, 0.2, 0.5]))
     key = draw(st.sampled_from(keys.tolist()))
     return Case(key, search, threshold, at_depth(deep, search.candidates), deep)
 
 
-def whole(search: SearchRecipe, keys, cosine, bm25, codes=None) -> Candidates:
+def whole(search: SearchRecipe, keys, cosine, bm25, codes=None, matched=None) -> Candidates:
     """Both rankings of everything, as far as the mode asks for them."""
     near, found = np.lexsort((keys, -cosine)), np.lexsort((keys, -bm25))
     found = found[bm25[found] > 0]
@@ -58,8 +59,15 @@ def whole(search: SearchRecipe, keys, cosine, bm25, codes=None) -> Candidates:
         ranks[1, found] = np.arange(len(found))
     kept = (ranks != NOT_FOUND).any(axis=0)
     exact = None if codes is None else np.array(codes, np.bool_)[kept]
+    by_words = None if matched is None else np.where(matched, 0.2, -1.0)[kept]
     return Candidates(
-        keys[kept], cosine[kept], bm25[kept], ranks[0, kept], ranks[1, kept], exact=exact
+        keys[kept],
+        cosine[kept],
+        bm25[kept],
+        ranks[0, kept],
+        ranks[1, kept],
+        exact=exact,
+        word_relevance=by_words,
     )
 
 

@@ -27,6 +27,7 @@ Spans = dict[str, list[tuple[int, int, int]]]
 # Few distinct values, so that ties are common, and some that differ only in the last bits.
 COSINES = st.sampled_from([-0.2, 0.0, 0.1, 0.3, 0.1 + 0.2, 0.5, 0.5 + 1e-12, 0.9])
 BM25 = st.sampled_from([0.0, 0.0, 1.0, 1.1 + 2.2, 3.3, 7.5, 12.25])
+DEFAULT_THRESHOLD = 0.3
 PASSAGES, DEEP, EVIDENCE = 14, 8, 4
 
 
@@ -62,7 +63,8 @@ def _candidates(draw: st.DrawFn, passages: int) -> Candidates:
     dense, words = _ranks(cosine, cosine > -1), _ranks(bm25, bm25 > 0)
     found = np.flatnonzero((dense < DEEP) | (words < DEEP))
     cut = [np.where(ranks < DEEP, ranks, NOT_FOUND)[found] for ranks in (dense, words)]
-    exact = draw(st.none() | st.lists(st.booleans(), min_size=len(found), max_size=len(found)))
+    masks = st.none() | st.lists(st.booleans(), min_size=len(found), max_size=len(found))
+    exact, matched = draw(masks), draw(masks)
     probability = draw(st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0]))
     return Candidates(
         found.astype(np.int64),
@@ -70,6 +72,7 @@ def _candidates(draw: st.DrawFn, passages: int) -> Candidates:
         bm25[found],
         *cut,
         exact=None if exact is None else np.array(exact, np.bool_),
+        word_relevance=None if matched is None else np.where(matched, DEFAULT_THRESHOLD, -1.0),
         topic=None if probability is None else Topic(NO_EVIDENCE, probability, usual=0.3),
     )
 
@@ -92,6 +95,7 @@ SEARCHES = st.builds(
     candidates=st.integers(1, DEEP),
     relevance=st.sampled_from(["cosine", "probability"]),
     exact_codes=st.booleans(),
+    matched_words=st.booleans(),
 )
 CALIBRATIONS = st.builds(
     lambda cosine, bm25, intercept: Calibration({"cosine": cosine, "bm25": bm25}, intercept),
@@ -149,6 +153,7 @@ def _first(deep: Candidates, recipe: SearchRecipe) -> Candidates:
     inside = {"dense": dense, "lexical": words}.get(recipe.mode, np.minimum(dense, words))
     at = np.flatnonzero(inside != NOT_FOUND)
     exact = None if deep.exact is None else deep.exact[at]
+    by_words = None if deep.word_relevance is None else deep.word_relevance[at]
     return Candidates(
         deep.keys[at],
         deep.cosine[at],
@@ -156,6 +161,7 @@ def _first(deep: Candidates, recipe: SearchRecipe) -> Candidates:
         dense[at],
         words[at],
         exact=exact,
+        word_relevance=by_words,
         topic=deep.topic,
     )
 

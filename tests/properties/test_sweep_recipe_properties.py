@@ -57,6 +57,7 @@ VALUES: dict[str, list[Any]] = {
     "threshold": [None, "auto", 0.0, 0.2],
     "relevance": ["cosine", "probability"],
     "exact_codes": [False, True],
+    "matched_words": [False, True],
     "refuse": ["off", "auto", 0.5],
     "other_languages": ["alike", "words"],
     "candidates": [1, 3, 50],

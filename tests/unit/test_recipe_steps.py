@@ -20,6 +20,7 @@ OLD = Recipe().with_fields(
         "index.vector_index": "flat",
         "index.context": "none",
         "search.exact_codes": False,
+        "search.matched_words": False,
         "search.refuse": "off",
         "search.other_languages": "alike",
         "search.spelling": False,
@@ -41,7 +42,7 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
     assert Recipe.parse({}).search.exact_codes
     assert Recipe().hash != BEFORE_STEPS
     stored = Recipe().model_dump(mode="json")
-    for later in ("exact_codes", "refuse", "other_languages", "spelling"):
+    for later in ("exact_codes", "matched_words", "refuse", "other_languages", "spelling"):
         del stored["search"][later]
     stored["answer"] = {"provider": "extractive", "temperature": 0.0}
     for later in ("chunker", "analyzer", "chunk_unit", "vector_index", "context"):

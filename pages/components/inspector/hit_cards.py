@@ -181,4 +181,8 @@ def figures(hit: Hit) -> str:
     return " · ".join([*scores, *(words for name, words in _MARKS.items() if name in parts)])
 
 
-_MARKS = {"exact": "has a rare code of the question", "by_words": "its vector is not stored yet"}
+_MARKS = {
+    "exact": "has a rare code of the question",
+    "matched_words": "passes by the words of the question",
+    "by_words": "its vector is not stored yet",
+}

@@ -41,6 +41,7 @@ PARAMETERS: Mapping[str, str] = {
     "k": "search.top_k",
     "by": "search.relevance",
     "codes": "search.exact_codes",
+    "matched": "search.matched_words",
     "refuse": "search.refuse",
     "languages": "search.other_languages",
     "w": "search.dense_weight",

@@ -37,19 +37,21 @@ class Bm25Grid:
         cosines: Cosines,
         calibration: Calibration | None = None,
         exact: Mask | None = None,
+        word_relevance: Scores | None = None,
         topics: Sequence[Topic | None] = (),
         lacking: Sequence[str] = (),
     ) -> None:
         """``postings`` has the passages that are ``near`` (best first, by question) as well.
 
-        ``exact`` says which of them hold a rare code of their question, None where none has any;
-        ``topics`` whether each question is on topic, ``lacking`` which of their
-        languages the embedder does not know.
+        ``exact`` says which of them hold a rare code of their question, None where none has any,
+        ``word_relevance`` which relevance they have by their words, see ``Candidates``; ``topics``
+        whether each question is on topic, ``lacking`` which of their languages the embedder does
+        not know.
         """
         self._postings = postings
         self._cosines = cosines
         self._calibration = calibration
-        self._exact = exact
+        self._exact, self._word_relevance = exact, word_relevance
         self._topics, self._lacking = tuple(topics), tuple(lacking)
         self._starts = np.searchsorted(postings.rows, np.arange(len(questions) + 1))
         parts = [
@@ -88,6 +90,9 @@ class Bm25Grid:
             unit=self._unit[candidates],
             grade=self._grade[candidates],
             exact=None if self._exact is None else self._exact[candidates],
+            word_relevance=None
+            if self._word_relevance is None
+            else self._word_relevance[candidates],
             topics=self._topics,
             lacking=self._lacking,
         )

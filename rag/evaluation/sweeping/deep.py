@@ -23,7 +23,8 @@ class Deep:
 
     ``row`` is the place of the question. ``unit`` names what is judged: the passage itself, or its
     document for questions that are judged by document; ``grade`` is that unit's. ``probability`` is
-    there where a calibration was given, ``exact`` where a question has a rare code. The other
+    there where a calibration was given, ``exact`` where a question has a rare code,
+    ``word_relevance`` where a passage has most of the words of its question. The other
     columns are those of ``Candidates``. ``topics`` has, by question, whether the documents speak
     of it; it is empty where nobody was asked. ``lacking`` has those of ``Candidates``, by question;
     it is empty where there are none.
@@ -40,6 +41,7 @@ class Deep:
     grade: Integers
     probability: Scores | None = None
     exact: Mask | None = None
+    word_relevance: Scores | None = None
     topics: tuple[Topic | None, ...] = ()
     lacking: tuple[str, ...] = ()
 
@@ -73,6 +75,9 @@ class Deep:
                 dense_rank=_at_most(candidates.dense_rank[at], depth),
                 lexical_rank=_at_most(candidates.lexical_rank[at], depth),
                 exact=None if candidates.exact is None else candidates.exact[at],
+                word_relevance=None
+                if candidates.word_relevance is None
+                else candidates.word_relevance[at],
                 topic=candidates.topics[number] if candidates.topics else None,
                 lacking=candidates.lacking[number] if candidates.lacking else "",
             )
@@ -124,7 +129,10 @@ def flattened(
         probability=None
         if calibration is None
         else np.concatenate([calibration.probabilities(candidate) for candidate in candidates]),
-        exact=_exact(candidates),
+        exact=_joined([candidate.exact for candidate in candidates], sizes, fill=False),
+        word_relevance=_joined(
+            [candidate.word_relevance for candidate in candidates], sizes, fill=-1.0
+        ),
         topics=tuple(candidate.topic for candidate in candidates),
         lacking=tuple(candidate.lacking for candidate in candidates),
     )
@@ -134,11 +142,16 @@ def _at_most(ranks: Ranks, depth: int) -> Ranks:
     return np.where(ranks < depth, ranks, NOT_FOUND)
 
 
-def _exact(candidates: Sequence[Candidates]) -> Mask | None:
-    if all(candidate.exact is None for candidate in candidates):
+def _joined(
+    columns: Sequence[npt.NDArray[Any] | None], sizes: Sequence[int], fill: float
+) -> npt.NDArray[Any] | None:
+    """Columns of all questions as one; ``fill`` stands where a question has none."""
+    dtype = next((column.dtype for column in columns if column is not None), None)
+    if dtype is None:
         return None
-    none = (np.zeros(len(candidate), np.bool_) for candidate in candidates)
-    pairs = zip(candidates, none, strict=True)
     return np.concatenate(
-        [empty if candidate.exact is None else candidate.exact for candidate, empty in pairs]
+        [
+            np.full(size, fill, dtype) if column is None else column
+            for column, size in zip(columns, sizes, strict=True)
+        ]
     )

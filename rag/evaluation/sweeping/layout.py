@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.evaluation.sweeping.deep import Deep
 from rag.recipe import Relevance, SearchRecipe
-from rag.retrieval.candidates import lift_to_certain
+from rag.retrieval.candidates import lift_to_certain, lift_to_words
 from rag.retrieval.languages import may_lean
 from rag.types import Integers, Scores
 
@@ -19,17 +19,20 @@ class By(NamedTuple):
     """The value that a threshold is compared with, and the passages that pass in any case.
 
     These are passages with rare codes (``exact_codes``), and passages for a question in a language
-    that the embedder does not know, which is ranked ``by_words``.
+    that the embedder does not know, which is ranked ``by_words``. Passages with ``matched_words``
+    reach the default threshold.
     """
 
     relevance: Relevance = "cosine"
     exact_codes: bool = False
     by_words: bool = False
+    matched_words: bool = False
 
     @classmethod
     def of(cls, search: SearchRecipe) -> By:
         """Return the comparison of a search recipe."""
-        return cls(search.relevance, search.exact_codes, may_lean(search))
+        matched = search.matched_words and search.relevance == "cosine"
+        return cls(search.relevance, search.exact_codes, may_lean(search), matched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,8 @@ def _relevance(deep: Deep, by: By) -> Scores:
     relevance = deep.cosine if by.relevance == "cosine" else deep.probability
     if relevance is None:
         raise ValueError("candidates without a calibration have no probability")
+    if by.matched_words:
+        relevance = lift_to_words(relevance, deep.word_relevance)
     if by.exact_codes:
         relevance = lift_to_certain(relevance, deep.exact)
     if by.by_words and by.relevance == "cosine":  # a cosine is at most 1, and so is a threshold

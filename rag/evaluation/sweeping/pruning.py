@@ -3,7 +3,8 @@
 A candidate *trails* another that is clearly ahead of it in the lists of both retrievers: whatever
 the weight, the fusion and the depth, it is ranked after it, and whatever the threshold, it goes
 before it (a probability never falls where cosine and BM25 rise; one with a rare code of the
-question, which any threshold lets pass, is always kept). One that trails ``limit`` others
+question, which any threshold lets pass, or with its words instead of a near vector, is always
+kept). One that trails ``limit`` others
 is never among the first ``limit``. Leaving all of those out changes no rank below ``limit``: what
 they trail stays, and is enough to count (the k-skyband of Papadias et al., Progressive Skyline
 Computation in Database Systems, TODS 2005).
@@ -73,9 +74,14 @@ def leading(deep: Deep, limit: int, by_unit: bool) -> Leading:
         nearer = own[0][one] < clear_near[two]
         single[two[nearer & (own[1][one] < clear_words[two])]] = False
         mixed[two[nearer & (own[1][one] < clear_mixed[two])]] = False
-    if deep.exact is not None:  # may pass a threshold that those ahead of it do not
-        return Leading(mixed | deep.exact, single | deep.exact)
-    return Leading(mixed, single)
+    lifted = _lifted(deep)
+    return Leading(mixed | lifted, single | lifted)
+
+
+def _lifted(deep: Deep) -> Mask:
+    """Return a mask of the candidates that may pass a threshold that those ahead do not."""
+    lifted = np.zeros(len(deep.row), np.bool_) if deep.exact is None else deep.exact
+    return lifted if deep.word_relevance is None else lifted | (deep.word_relevance > deep.cosine)
 
 
 def _leading(

@@ -1,0 +1,127 @@
+"""Words that match: a passage with most of them reaches the default threshold, everywhere alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag import Grid, KnowledgeBase, Recipe, providers
+from rag.lexical import LexicalIndex
+from rag.retrieval.candidates import relevance_of_words
+from tests.workspaces import QUICK, add, workspace_at
+
+DEFAULT = providers.default_threshold(QUICK.index.embedder)
+QUESTION = "bereavement"
+LEAVE = "Bereavement: three days, with pay. " + " ".join(f"word{n}" for n in range(150))
+ON = QUICK.with_fields(
+    {
+        "index.chunk_size": 400,
+        "search.mode": "hybrid",
+        "search.threshold": "auto",
+        "search.matched_words": True,
+    }
+)
+OFF = ON.with_fields({"search.matched_words": False})
+FILES = {
+    "leave.txt": LEAVE,
+    "rooms.txt": "Room 214 is on the second floor, beside the lift and the stairs.",
+    "hours.txt": "Everybody may leave at four on Fridays.",
+}
+LINE = '{"id": "q", "text": "%s", "evidence": [{"document": "leave.txt", "quote": "three days"}]}'
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    workspace = workspace_at(tmp_path_factory.mktemp("home"))
+    base = workspace.create("words", ON)
+    add(workspace, base, FILES)
+    base.exchange.import_file("words", "words.jsonl", LINE % QUESTION)
+    return base
+
+
+def texts(base: KnowledgeBase, recipe: Recipe, **search: Any) -> list[str]:
+    changed = recipe.with_fields({f"search.{name}": value for name, value in search.items()})
+    return [hit.chunk.text for hit in base.search(QUESTION, changed).hits]
+
+
+def test_three_tenths_of_the_weight_of_the_words_are_a_match() -> None:
+    # idf by Lucene among three: ln(1 + (3 - n + .5) / (n + .5)) is .98 for one passage, .47 for
+    # two, 2.08 for none. Of all three words, the first passage has 13 %, the third 28 %.
+    index = LexicalIndex.empty("english").added(
+        enumerate(["pump seal", "pump", "seal valve gasket"])
+    )
+    keys = np.arange(3)
+    assert relevance_of_words("pump valve zeppelin", keys, index, 3, 0.2) is None
+    relevance = relevance_of_words("seal valve", keys, index, 3, 0.2)
+    assert relevance is not None
+    assert relevance.tolist() == [0.2, -1.0, 0.2]
+    assert relevance_of_words("seal valve", keys, index, 3, None) is None
+
+
+def test_what_has_the_words_reaches_the_default_threshold(base: KnowledgeBase) -> None:
+    assert texts(base, OFF) == []
+    trace = base.search(QUESTION, ON)
+    [hit] = trace.hits
+    assert (hit.chunk.text, hit.parts["matched_words"]) == (LEAVE, 1.0)
+    assert hit.relevance == hit.parts["dense"] < DEFAULT
+    stage = trace.stage("threshold")
+    assert stage is not None
+    assert stage.note == f"relevance ≥ {DEFAULT:.3g}; 1 below it with most words of the question"
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+def test_it_does_so_in_every_mode(base: KnowledgeBase, mode: str) -> None:
+    assert texts(base, ON, mode=mode, threshold=DEFAULT) == [LEAVE]
+
+
+def test_a_higher_threshold_is_not_reached_by_words(base: KnowledgeBase) -> None:
+    assert texts(base, ON, threshold=DEFAULT + 0.01) == []
+
+
+def test_a_recipe_that_was_stored_before_is_without() -> None:
+    stored = Recipe().model_dump(mode="json")
+    assert stored["search"].pop("matched_words") is True
+    assert not Recipe.parse(stored).search.matched_words
+    off = Recipe().with_fields({"search.matched_words": False})
+    assert off.hash == Recipe.parse(stored).hash
+
+
+def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
+    sweeper = base.tuning.sweeper("words")
+    grid = {
+        "search.matched_words": [False, True],
+        "search.threshold": [None, "auto", DEFAULT + 0.01],
+        "search.mode": ["dense", "lexical", "hybrid"],
+        "search.k1": [0.9, 1.2],
+    }
+    sweep = sweeper.sweep(Grid.parse(grid, ON), (1, 3))
+    assert sweeper.verify(sweep, len(sweep.grid)) == []
+    by_recipe = {
+        (recipe.search.mode, recipe.search.matched_words, recipe.search.threshold): sweep.metrics(
+            number
+        )["recall@3"]
+        for number in range(len(sweep.grid))
+        for recipe in [sweep.grid.recipe(number)]
+    }
+    assert by_recipe["hybrid", False, "auto"] == 0.0
+    assert by_recipe["hybrid", True, "auto"] == 1.0
+    assert by_recipe["hybrid", True, DEFAULT + 0.01] == 0.0
+
+
+def test_curves_of_the_threshold_know_it(base: KnowledgeBase) -> None:
+    tuner, calibrator = base.tuning.tuner("words"), base.tuning.calibrator
+    for recipe, highest in ((ON, DEFAULT), (OFF, None)):
+        live, fitted = tuner.threshold_curve(recipe), calibrator.threshold_curve("words", recipe)
+        assert live.values.tolist() == fitted.values.tolist()
+        assert (live.values[0] == DEFAULT) == (highest == DEFAULT)
+
+
+def test_an_explanation_says_what_lets_it_pass(base: KnowledgeBase) -> None:
+    [hit] = base.search(QUESTION, ON).hits
+    explainer = base.explain(QUESTION, ON)
+    steps = {step.stage: step.words for step in explainer.standing(hit.chunk.key).steps}
+    assert steps["threshold"].endswith("it passes because it has most words of the question")
+    changes = {change.field: change for change in explainer.changes(hit.chunk.key)}
+    assert changes["threshold"].value == DEFAULT + 0.01
