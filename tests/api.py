@@ -29,7 +29,7 @@ def client(workspace: Workspace, *scopes: str) -> TestClient:
 def served(workspace: Workspace) -> Iterator[str]:
     """The address of a real server of a workspace."""
     app = Starlette(routes=Api(lambda: workspace).routes())
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

@@ -90,7 +90,7 @@ def providing(*people: str) -> Iterator[str]:
     """The address of a provider that knows some people."""
     provider = Provider(people)
     app = Starlette(routes=provider.routes())
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
