@@ -47,6 +47,7 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     },
     "retrieval": {"passages": 200, "questions": 3},
     "sample": {},
+    "short_questions": {"collections": ("scifact",)},
     "snapshots": {"passages": 200, "rounds": 1},
     "spelling": {"collections": ("scifact", "sample")},
     "sweep": {"rounds": 1},
