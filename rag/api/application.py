@@ -19,7 +19,7 @@ from rag.api.resources.bases import bases
 from rag.api.resources.builds import builds
 from rag.api.resources.compatible import compatible
 from rag.api.resources.decisions import decisions
-from rag.api.resources.diagnoses import diagnoses
+from rag.api.resources.diagnoses import diagnoses, watches
 from rag.api.resources.documents import documents, uploads
 from rag.api.resources.examination import examination
 from rag.api.resources.jobs import jobs
@@ -34,7 +34,6 @@ from rag.api.resources.store_imports import store_imports
 from rag.api.resources.systems import systems
 from rag.api.resources.tours import tours
 from rag.api.resources.traffic import LARGEST_REQUEST, otlp, traffic
-from rag.api.resources.watches import watches
 
 VERSION = "1"
 LARGEST_BODY = 1 << 20  # bytes of JSON: reading it holds up everybody else
