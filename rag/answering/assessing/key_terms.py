@@ -50,7 +50,7 @@ class KeyTerm:
 
     @property
     def end(self) -> int:
-        """Where it ends in the question."""
+        """The end of the term in the question."""
         return self.start + len(self.text)
 
     def borne_out(self, terms: Terms) -> float:
