@@ -277,7 +277,7 @@ def _joined(one: Differences, other: Differences) -> Differences:
     """Both, the citations of the other numbered on: a table changes, and so do sentences."""
     before = len(one.citations)
     moved = {citation.n: citation.n + before for citation in other.citations}
-    text = _NUMBER.sub(lambda match: f"[{moved[int(match[1])]}]", other.text)
+    text = _NUMBER.sub(lambda match: f"[{moved.get(int(match[1]), match[1])}]", other.text)
     citations = tuple(replace(citation, n=moved[citation.n]) for citation in other.citations)
     reason = f"{one.reason} {other.reason}"
     return Differences(f"{one.text}\n\n{text}", one.citations + citations, reason, one.certain)
