@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 
 from rag.answering.assessing.conflicts import conflict_words, disagreeing
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.key_terms import KeyTerm, Kind
+from rag.answering.assessing.key_terms import KeyTerm
 from rag.answering.assessing.model import AnswerModel, answer_model
 from rag.answering.comparing import Compared, Dated, Uncompared
 from rag.answering.reading import PassageReader
@@ -20,16 +20,13 @@ from rag.protocols import Embedder
 from rag.types import Answer, AnswerStatus, Assessment, Trace, Usage
 
 NO_CODE = 0.02
-"""The greatest probability where no passage has a code or name of the question, the quoted one has
-none of its codes, what it names together stands in different rows, or the quote has no value of
-the kind that it asks for."""
+"""The greatest probability where no passage has a code of the question, the quoted one has none of
+its codes, what it names together stands in different rows, or no quote has the phone number or
+e-mail address that it asks for."""
 NAMED = 3
 """Missing terms that a reason names."""
 ALIKE = 0.6
 """The least likeness (Ratcliff and Obershelp) of a code that is named as the nearest."""
-_NAMING: tuple[Kind, ...] = ("code", "name")
-"""Kinds of terms that no other word stands for. In three collections an answer was right in 3 of 57
-questions with one that no passage has."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
 _CODE = re.compile(r"\b[^\W\d_]+[-./]?\d[\w./-]*\w|\b[^\W\d_]+\d\b")
 
@@ -95,7 +92,7 @@ class Assessor:
 def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
     """The probability that the first quote is right; a gap leaves hardly any."""
     probability = model.probability(evidence.figures)
-    impossible = _lacks_name(evidence) or evidence.apart or evidence.gap
+    impossible = _lacks_code(evidence) or evidence.apart or evidence.gap
     return min(probability, NO_CODE) if impossible else probability
 
 
@@ -118,8 +115,8 @@ def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
     return assessed
 
 
-def _lacks_name(evidence: QuoteEvidence) -> bool:
-    unknown = any(term.kind in _NAMING and not term.indexed for term in evidence.missing)
+def _lacks_code(evidence: QuoteEvidence) -> bool:
+    unknown = any(term.kind == "code" and not term.indexed for term in evidence.missing)
     return unknown or evidence.codes == 0.0
 
 

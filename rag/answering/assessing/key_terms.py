@@ -17,6 +17,12 @@ _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
 _PART = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
+_MEASURE = re.compile(
+    r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|[ap]m|h|hrs?|mins?|sec|[km]g|[kcm]m|ml|[kmgt]b|k?wh|kw|mah)"
+    r"|\d+(?:-(?-i:[a-zß-ÿ]){3,})+",
+    re.IGNORECASE,
+)
+"""A figure with its unit or noun, which is no code: "24th", "9am", "3-day"."""
 _CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that begin every noun with a capital letter, where capitals make no name."""
 _MEASURING = """
@@ -109,6 +115,6 @@ def _tokens(
 
 def _kind(text: str, beginning: bool) -> Kind:
     if _DIGIT.search(text):
-        return "code" if _LETTER.search(text) else "figure"
+        return "code" if _LETTER.search(text) and not _MEASURE.fullmatch(text) else "figure"
     inner = any(letter.isupper() for letter in text[1:])
     return "name" if inner or (text[0].isupper() and not beginning) else "word"
