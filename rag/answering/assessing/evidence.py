@@ -10,7 +10,7 @@ from statistics import fmean
 
 import numpy as np
 
-from rag.answering.assessing.asked_values import ValueKind, asked_value
+from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.reading import PassageReader
 from rag.answering.rows import BETWEEN
@@ -34,10 +34,11 @@ _FEWEST_LETTERS = 3
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
 _JOINING = re.compile(r"[\s-]*")
 _DETERMINED = re.compile(
-    r"\b(?:the|an?|this|your|der|die|das|des|dem|den|eine?[mnrs]?|el|la|los|las|una?|les?|une)\s+\Z",
+    r"\b(?:the|this|your|der|die|das|des|dem|den|el|la|los|las|les?)\s+\Z",
     re.IGNORECASE,
 )
-"""Before a figure that is part of a name: "the 625 Wh battery", not "after 45 days"."""
+"""Before a figure that is part of a name: "the 625 Wh battery", not "after 45 days" or "a 17 year
+old", which say what holds for the one who asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class EvidenceReader:
         ]
         asked = asked_value(trace.searched)
         around = self.reader.context(first)
-        if asked and asked.exact and asked.is_in(quotes[0].text) and not _names_another(quotes[0]):
+        if asked and asked.exact and not _names_another(quotes[0], trace.searched):
             around = f"{around} {first.chunk.text}"  # what a number belongs to stands over it
         first_words = self._words(quotes[0], above=around)
         near_terms = first_terms | self.words.terms(around)
@@ -126,7 +127,7 @@ class EvidenceReader:
             fmean(codes) if codes else None,
             self._apart(first, quotes[0], above, wanted)
             or self._parted(first, quotes[0], trace.searched, wanted, gaps),
-            _gap(asked, quotes[0], trace.searched, gaps),
+            _gap(asked, quotes, trace.searched, gaps),
         )
 
     def _words(self, *statements: Statement, above: str) -> frozenset[str]:
@@ -211,9 +212,12 @@ class EvidenceReader:
         return 1.0 - lost + float(near @ np.array([term.share for term in absent]))
 
 
-def _names_another(quote: Statement) -> bool:
-    """Whether a quote has the name of somebody: two words with capitals."""
-    return _FULL_NAME.search(quote.text) is not None
+def _names_another(quote: Statement, question: str) -> bool:
+    """Whether a question asks for somebody, and the quote has the name of somebody.
+
+    A name is two words with capitals.
+    """
+    return all(_FULL_NAME.search(text) for text in (question, quote.text))
 
 
 def _side_by_side(question: str, wanted: Sequence[KeyTerm]) -> Iterator[tuple[KeyTerm, KeyTerm]]:
@@ -241,19 +245,25 @@ def _value(asked: ValueKind | None, quote: Statement) -> float:
     return 1.0 if asked.is_in(quote.text) else -1.0
 
 
-def _gap(asked: ValueKind | None, quote: Statement, question: str, gaps: Sequence[KeyTerm]) -> str:
-    """The value or figure without which a quote cannot be the answer; "" where it has all.
+def _gap(
+    asked: ValueKind | None, quotes: Sequence[Statement], question: str, gaps: Sequence[KeyTerm]
+) -> str:
+    """The value or figure without which quotes cannot be the answer; "" where they have all.
 
-    A phone number is the answer only beside the name that is asked for.
+    The phone number of somebody is the answer only beside the name.
     """
     if asked and asked.exact:
-        if not asked.is_in(quote.text):
+        if not any(asked.is_in(quote.text) for quote in quotes):
             return asked.name
         other = next((term for term in gaps if term.kind == "name"), None)
-        if other:
+        if other and asked.is_in(quotes[0].text) and _FULL_NAME.search(question):
             return f"{asked.name} beside {other.text}"
     figures = (term for term in gaps if term.kind == "figure" and not term.indexed)
-    named = (term for term in figures if _DETERMINED.search(question[: term.start]))
+    named = (
+        term
+        for term in figures
+        if _DETERMINED.search(question[: term.start]) and not MEASURED.match(question, term.start)
+    )
     return next((term.text for term in named), "")
 
 

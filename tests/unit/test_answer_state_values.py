@@ -1,0 +1,244 @@
+"""Values, names and figures without which an answer is doubtful, and those that are not needed."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.answering.assessing.asked_values import KINDS, asked_value
+from rag.answering.assessing.assess import NO_CODE, probability_of
+from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
+from rag.answering.assessing.key_terms import key_terms
+from rag.answering.assessing.model import AnswerModel
+from rag.answering.reading import PassageReader
+from rag.answering.vocabulary import Terms, Vocabulary
+from rag.providers.hashing import HashingEmbedder
+from rag.types import Citation
+from tests.answers import hits, trace
+
+SURE = AnswerModel({"passage": 10.0}, 0.0, 0.25, "nobody")
+PHONE = next(kind for kind in KINDS if kind.name == "a phone number")
+
+
+class OfTexts(Vocabulary):
+    """The words of some texts as those of an index."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__()
+        self._indexed = self.terms(" ".join(texts))
+
+    def indexed(self, terms: Terms) -> Terms:
+        return terms & self._indexed
+
+
+def read(question: str, passage: str, *quotes: str) -> QuoteEvidence:
+    """Read the evidence of quotes of one passage; the passage as a whole without quotes."""
+    (hit,) = hits(passage)
+    reader = EvidenceReader(HashingEmbedder(), PassageReader(), OfTexts(passage))
+    citations = [Citation(n, hit, quote) for n, quote in enumerate(quotes or (passage,), start=1)]
+    return reader.read(trace([hit], question), citations)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do I change my phone number?",
+        "What is the best way to change my phone number?",
+        "What is the email attachment size limit?",
+        "What is the phone number used for?",
+        "What is a phone number?",
+        "Is my phone number shared with third parties?",
+        "Do I need a phone number to register?",
+        "Do I need a phone number?",
+        "What is the phone allowance per month?",
+        "What is the phone?",
+        "How many email addresses can I add?",
+        "Can I use a private e-mail address?",
+        "What is the email policy?",
+        "What is the e-mail?",
+        "Tell me how to change my e-mail address.",
+        "Which email address do I use to log in?",
+        "Wie ändere ich meine Telefonnummer?",
+        "Wie ist die Telefonnummer zu ändern?",
+        "Was ist die E-Mail-Richtlinie?",
+        "¿Puedo reservar por teléfono?",
+        "¿Hay teléfono en la habitación?",
+        "¿Puedo cancelar por correo electrónico?",
+        "房间有电话吗？",
+        "电话客服几点开始？",
+        "邮箱容量是多少？",
+    ],
+)
+def test_a_question_about_phones_or_mail_asks_for_no_number_or_address(question: str) -> None:
+    kind = asked_value(question)
+    assert kind is None or not kind.exact
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("What's Felix Brandt's phone number?", "a phone number"),
+        ("What is the emergency phone number?", "a phone number"),
+        ("Give me the phone number of the front desk.", "a phone number"),
+        ("What is the phone number to reach support?", "a phone number"),
+        ("What is the phone number for reserving a table?", "a phone number"),
+        ("Which number do I call?", "a phone number"),
+        ("Phone number of the workshop?", "a phone number"),
+        ("Wie lautet die Telefonnummer der Gaststätte?", "a phone number"),
+        ("Unter welcher Rufnummer erreiche ich die Werkstatt?", "a phone number"),
+        ("¿Cuál es el teléfono de la escuela?", "a phone number"),
+        ("Quel est le numéro de téléphone de l'école ?", "a phone number"),
+        ("体检中心的电话是多少?", "a phone number"),
+        ("What is the e-mail address of Joan Farrow?", "an e-mail address"),
+        ("Which email address should I write to?", "an e-mail address"),
+        ("¿Cuál es el correo electrónico de la escuela?", "an e-mail address"),
+        ("Quelle est l'adresse e-mail du musée ?", "an e-mail address"),
+        ("体检中心的邮箱是多少?", "an e-mail address"),
+    ],
+)
+def test_a_question_asks_for_a_number_or_address(question: str, name: str) -> None:
+    kind = asked_value(question)
+    assert kind is not None
+    assert kind.name == name
+
+
+def test_a_number_in_any_quote_is_there() -> None:
+    question = "What is the phone number of the workshop?"
+    passage = "The workshop is in Mill Lane. Its number is 0341 5550 127."
+    first, second = "The workshop is in Mill Lane.", "Its number is 0341 5550 127."
+    assert read(question, passage, first).gap == "a phone number"
+    assert read(question, passage, first, second).gap == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The phone number of the help desk is 4711.",
+        "In an emergency, ring 112",
+        "Notruf: 112",
+        "Durchwahl: 4711",
+        "Tel.-Nr.: 4711",
+        "| Telefon | 4711 |",
+        "Call us on 4711.",
+        "电话：4711",
+        "ext. 42",
+        "+49 (0) 30 / 12345",
+        "0800\u00a0123\u00a04567",
+        "0800\u2011123\u20114567",
+        "01.23.45.67.89",
+        "555-1234",
+        "912 345 678",
+        "+4930123456",
+    ],
+)
+def test_a_phone_number_is_seen(text: str) -> None:
+    assert PHONE.is_in(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Reception is open 9.00-17.00.",
+        "10.00-18.00",
+        "9.00 - 17.00",
+        "192.168.10.20",
+        "DE89 3704 0044 0532 0130 00",
+        "DE89370400440532013000",
+        "GB29 NWBK 6016 1331 9268 19",
+        "costs 1 250 000 euros",
+        "costs EUR 1250000",
+        "1 250 000 people",
+        "1000 - 2000 m",
+        "valid 01.02.2024 10.30",
+        "Call us 24/7.",
+        "Call within 24 hours",
+        "The hotline is open 24 hours",
+        "The hotline is open 10-18",
+        "Phone support is open from 10 to 18",
+        "The phone allowance is 50 euros",
+        "The number of rooms is 240",
+    ],
+)
+def test_other_numbers_are_no_phone_numbers(text: str) -> None:
+    assert not PHONE.is_in(text)
+
+
+def test_opening_hours_are_no_answer_to_a_question_for_a_phone_number() -> None:
+    question = "What is the phone number of the reception?"
+    assert read(question, "Reception is open 9.00-17.00.").gap == "a phone number"
+
+
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("Is it OK to bring my dog?", "Dogs may be brought."),
+        ("Is there a TV in the room?", "There is a television in the room."),
+        ("What is the Wi-Fi password?", "The wifi password is sesame."),
+        ("I need this ASAP: where is the canteen?", "The canteen is on the ground floor."),
+        ("Hello, I am John. How do I reset my password?", "Reset the password on the login page."),
+        ("What is the refund policy of Acme?", "Our refund policy: within 14 days."),
+        ("How Long Is The Notice Period For Tenants?", "The notice period is three months."),
+        ("Are you open on the 24th?", "We are open on all days of December."),
+        ("Can I arrive at 9am?", "You can arrive from 8 to 17."),
+        ("Is parking free for a 3-day stay?", "Parking is free for guests."),
+    ],
+)
+def test_names_ordinals_and_measures_that_no_passage_has_leave_the_answer_to_the_model(
+    question: str, passage: str
+) -> None:
+    evidence = read(question, passage)
+    assert probability_of(evidence, SURE) == SURE.probability(evidence.figures) > NO_CODE
+
+
+def test_a_code_that_no_passage_has_leaves_hardly_any_probability() -> None:
+    evidence = read("What does CV-155 mean?", "CV-118 means that the rotor is blocked.")
+    assert probability_of(evidence, SURE) == NO_CODE
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("24th", "figure"),
+        ("9am", "figure"),
+        ("500Wh", "figure"),
+        ("17-year-old", "figure"),
+        ("625-ABC", "code"),
+        ("3A", "code"),
+        ("F09", "code"),
+    ],
+)
+def test_a_figure_with_its_unit_is_no_code(text: str, kind: str) -> None:
+    assert key_terms(f"Is {text} there?", Vocabulary())[0].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("question", "passage"),
+    [
+        ("Can a 17 year old rent a car?", "To rent a car you must be at least 18."),
+        ("Is shipping free on a 60 euro order?", "Shipping is free from 50 euro."),
+        ("Is shipping free on the 60 € order?", "Shipping is free from 50 euro."),
+        ("Can I return the shoes after the 30 days?", "Return shoes within 14 days."),
+        ("Is parking free for a 3 day stay?", "Parking is free for guests."),
+        ("Do I need a 24/7 contract?", "A contract is needed."),
+        ("Do I need the 24/7 contract?", "A contract is needed."),
+        ("Darf das 17 Jahre alte Kind mit?", "Ein Kind darf ab 18 Jahren mit."),
+    ],
+)
+def test_a_figure_of_the_one_who_asks_is_no_name_of_a_thing(question: str, passage: str) -> None:
+    assert read(question, passage).gap == ""
+
+
+def test_a_figure_with_another_unit_names_a_thing() -> None:
+    evidence = read("How long does the 90 °C programme run?", "The 60 °C programme runs 2 hours.")
+    assert evidence.gap == "90"
+
+
+@pytest.mark.parametrize("quote", ["Front Desk: 030 1234567", "Customer Service 0800 123456"])
+def test_two_words_with_capitals_are_somebody_else_only_where_somebody_is_meant(
+    quote: str,
+) -> None:
+    passage = f"Our Berlin office. {quote}"
+    assert read("What is the phone number of the Berlin office?", passage, quote).gap == ""
+    question = "What is the phone number of Felix Brandt?"
+    assert read(question, f"Felix Brandt is our guide. {quote}", quote).gap == (
+        "a phone number beside Felix"
+    )
