@@ -37,7 +37,9 @@ _UNIT = (
     r"|jours?|nuits?|semaines?|mois|ans?|h|[ap]\.?m|o['’]clock)\b"
 )
 """What is behind a figure of time, age or money, or a share."""
-MEASURED = re.compile(rf"24/7\b|[\d.,:/]*(?:(?:st|nd|rd|th)\b|[\s-]*(?:{_UNIT}))", re.IGNORECASE)
+MEASURED = re.compile(
+    rf"24/7\b|[\d.,:/]{{0,12}}(?:(?:st|nd|rd|th)\b|[\s-]{{0,3}}(?:{_UNIT}))", re.IGNORECASE
+)
 """A figure that measures or counts: "30 days", "17-year-old", "60 euros", "24th"."""
 _TIME = r"(?:[01]?\d|2[0-4])[.:][0-5]\d"
 _DAY = (
@@ -61,8 +63,8 @@ _ANNOUNCED = re.compile(
     r"-?nummer)\b)"
     r"(?:\W{0,3}|[^\d\n]{0,30}?(?:[:：|]\W{0,3}|\bon |\b(?:is|ist|lautet|es|est|number|nummer|nr"
     r"|under|unter)\W{1,3}))"
-    rf"\d{{2,}}+(?![-–/.:,]\d|[\s-]*(?:{_UNIT}))|\b(?:number|nummer|nr)\.?(?::| is| ist| lautet)"
-    rf" ?\d{{3,}}+(?![-–/.:,]\d|[\s-]*(?:{_UNIT}))",
+    rf"\d{{2,}}+(?![-–/.:,]\d|[\s-]{{0,3}}(?:{_UNIT}))"
+    rf"|\b(?:number|nummer|nr)\.?(?::| is| ist| lautet) ?\d{{3,}}+(?![-–/.:,]\d|[\s-]{{0,3}}(?:{_UNIT}))",
     re.IGNORECASE,
 )
 """A number of few digits that a word makes a phone number: "ext. 42"."""
