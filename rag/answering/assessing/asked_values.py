@@ -64,7 +64,8 @@ _ANNOUNCED = re.compile(
     r"(?:\W{0,3}|[^\d\n]{0,30}?(?:[:：|]\W{0,3}|\bon |\b(?:is|ist|lautet|es|est|number|nummer|nr"
     r"|under|unter)\W{1,3}))"
     rf"\d{{2,}}+(?![-–/.:,]\d|[\s-]{{0,3}}(?:{_UNIT}))"
-    rf"|\b(?:number|nummer|nr)\.?(?::| is| ist| lautet) ?\d{{3,}}+(?![-–/.:,]\d|[\s-]{{0,3}}(?:{_UNIT}))",
+    r"|\b(?:number|nummer|nr)\.?(?::| is| ist| lautet) ?"
+    rf"\d{{3,}}+(?![-–/.:,]\d|[\s-]{{0,3}}(?:{_UNIT}))",
     re.IGNORECASE,
 )
 """A number of few digits that a word makes a phone number: "ext. 42"."""

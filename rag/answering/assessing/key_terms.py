@@ -9,7 +9,7 @@ from typing import Literal
 
 from rag.answering.assessing.asked_values import asked_value
 from rag.answering.vocabulary import Terms, Vocabulary
-from rag.lexical.languages import language
+from rag.lexical.languages import language, likeliest
 
 Kind = Literal["code", "figure", "name", "word"]
 
@@ -31,11 +31,18 @@ _MEASURING = """
     lauten gibt wie heißt hay es cuál
 """
 _SHORTEST = 4
-"""Letters of a word that another one may end with: "bike" is in "motorbike"."""
+"""Letters of a word that another one may end with: "Karte" is in "Jahreskarte"."""
+_COMPOUNDING = frozenset({"de", "nl", "da", "no", "sv", "fi", "hu", "zh", "ja", "th"})
+"""Languages that write compounds as one word; the English "current" is no kind of rent."""
+_SURE = 0.5
+"""Least probability of a language that a question is taken to be in."""
 _STEM = 5
 """Letters that two forms of a word begin with alike: "cancel", "cancellation"."""
-_ENDING = 2
-"""The most letters that the shorter of two forms has behind that."""
+_ENDING = re.compile(
+    r"(?:'?s|es|e?d|ings?|l?y|als?|able|(?:at)?ions?|ments?|[ae]nces?|e[nm]?|n|te?|ten|st|ung(?:en|s)?"
+    r"|[oa]s?|ar|ad[oa]s?|a?ción|a?ciones|ée?s?|ements)?"
+)
+"""What forms of one word end with. Not "er", "ee" and "or", which make another thing of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,7 @@ class KeyTerm:
 
     ``weight`` is its inverse document frequency, ``share`` its share of the question's weight,
     ``indexed`` says whether any passage has it, and ``start`` is where the question has it.
+    ``compounds`` says that the language of the question writes compounds as one word.
     """
 
     text: str
@@ -53,6 +61,7 @@ class KeyTerm:
     share: float
     indexed: bool
     start: int = 0
+    compounds: bool = False
 
     @property
     def end(self) -> int:
@@ -75,8 +84,11 @@ class KeyTerm:
             (at for at, pair in enumerate(zip(own, word, strict=False)) if pair[0] != pair[1]),
             min(len(own), len(word)),
         )
-        same = common >= _STEM and min(len(own), len(word)) - common <= _ENDING
-        return same or word.endswith(own)
+        same = any(
+            _ENDING.fullmatch(_behind(own, at)) and _ENDING.fullmatch(_behind(word, at))
+            for at in range(_STEM, common + 1)
+        )
+        return same or (self.compounds and word.endswith(own))
 
 
 def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
@@ -90,10 +102,18 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     telling = [entry for entry in entries if not entry[2] <= generic] or entries
     weights = [max(rarity[term] for term in terms) for _, _, terms, _ in telling]
     total = sum(weights) or 1.0
+    code, probability = likeliest(question)
+    compounds = code in _COMPOUNDING and probability >= _SURE
     return tuple(
-        KeyTerm(text, kind, terms, weight, weight / total, terms <= indexed, start)
+        KeyTerm(text, kind, terms, weight, weight / total, terms <= indexed, start, compounds)
         for (text, kind, terms, start), weight in zip(telling, weights, strict=True)
     )
+
+
+def _behind(word: str, at: int) -> str:
+    """Return the rest of a word, without the double of the letter before: "cancelled"."""
+    doubled = word[at : at + 1] == word[at - 1] and len(word) > at + 1
+    return word[at + doubled :]
 
 
 def _tokens(
