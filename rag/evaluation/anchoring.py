@@ -21,6 +21,8 @@ _MARKS = "|*`\\"
 _DROPPED = np.array(
     [code for code in range(0x3001) if chr(code).isspace() or chr(code) in _MARKS], np.uint32
 )
+_INSIDE = re.compile(r"(?<=\w)[*`\\](?=\w)")
+"""A mark that says something: "2*3" is not "23"."""
 _RULE = re.compile(r"^[|:\- \t]+$", re.MULTILINE)  # below the labels of a table, or empty
 
 
@@ -147,6 +149,8 @@ def _bare_places(text: str) -> _Places:
     """The places of the visible characters of a text that are no marks."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     visible = ~np.isin(codes, _DROPPED)
+    for match in _INSIDE.finditer(text):
+        visible[match.start()] = True
     for match in _RULE.finditer(text):
         if {"|", "-"} <= set(match.group()):
             visible[match.start() : match.end()] = False

@@ -9,7 +9,9 @@ from typing import Literal
 from rag.recipe import Mode, SearchRecipe
 from rag.retrieval import StageRow, stage_row, stage_title
 from rag.retrieval.candidate_generation import FullRankings, true_rank
+from rag.retrieval.candidates import MATCHED_WORDS
 from rag.retrieval.fusion import BY_WORDS
+from rag.retrieval.hits import MATCHED
 from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
 
 StepOutcome = Literal["found", "not found", "kept", "lost"]
@@ -229,7 +231,10 @@ def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
             return words
         if "exact" in hit.parts:
             return f"{words}; it passes because it has a rare code of the question"
-        return f"{words}; it passes because it has most words of the question"
+        if MATCHED in hit.parts:
+            share = f"{MATCHED_WORDS:.0%} of the weight of the question's words"
+            return f"{words}; it passes because it has at least {share}"
+        return words
     return f"one of {stage.given:,}"
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from rag.errors import ProviderRejected, ProviderUnavailable
+from rag.errors import InvalidInput, ProviderRejected, ProviderUnavailable, TouchstoneError
 from rag.network.requests import checked_client, checked_url
 
 SECONDS = 10.0
@@ -17,12 +17,18 @@ _AGENT = "Touchstone (reports to an address of its administrator)"
 def post_json(url: str, content: Mapping[str, Any], *, allow_private: bool) -> None:
     """Send JSON; redirects are not followed, and messages name the server without the address.
 
-    Raises BlockedAddress, InvalidInput, ProviderUnavailable, ProviderRejected.
+    Raises InvalidInput, ProviderUnavailable, ProviderRejected.
     """
     import httpcore
     import httpx
 
-    address = checked_url(url)
+    try:
+        address = checked_url(url)
+    except TouchstoneError:  # its message has the address, which may be a secret
+        raise InvalidInput(
+            "The address to send to is not a web address.",
+            "Give the full address, starting with https:// or http://.",
+        ) from None
     host = httpx.URL(address).host
     deadline = time.monotonic() + SECONDS
     body = json.dumps(content).encode()

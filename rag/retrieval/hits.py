@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import NOT_FOUND, Candidates
+from rag.retrieval.candidates import MATCHED_WORDS, NOT_FOUND, Candidates
 from rag.retrieval.corpus import Lookup
 from rag.retrieval.fusion import BY_WORDS, ranking
 from rag.retrieval.selection import Selection
@@ -125,7 +125,8 @@ def pass_cuts(
         coded = sum("exact" in hit.parts and BY_WORDS not in hit.parts for hit in lifted)
         matched = len(lifted) - late - coded
         note += f"; {coded} below it with a rare code of the question" * bool(coded)
-        note += f"; {matched} below it with most words of the question" * bool(matched)
+        share = f"at least {MATCHED_WORDS:.0%} of the weight of the question's words"
+        note += f"; {matched} below it with {share}" * bool(matched)
         note += f"; {late} whose vectors are not stored yet" * bool(late)
     timeline.passed("threshold", remaining, remaining - len(below), note, below)
     remaining -= len(below)

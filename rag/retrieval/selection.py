@@ -54,7 +54,7 @@ def select(
     ``threshold`` is the resolved value: the recipe's ``auto`` has become a number or None.
     Relevance is the cosine, or what ``calibration`` makes of the candidates; with ``exact_codes``
     a rare code of the question passes whatever its relevance, and so does what has no vector yet;
-    with ``matched_words``, what has most of its words reaches the default threshold. Recipes with
+    with ``matched_words``, what has enough of its words reaches the default threshold. Recipes with
     ``duplicates`` or ``mmr`` need the ``nearness`` of the candidates.
     """
     threshold = resolved_threshold(candidates, recipe, threshold)

@@ -11,6 +11,7 @@ from typing import Literal
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import UNJUDGED, Comparison
 from rag.evaluation.intervals import Interval
+from rag.evaluation.report.metric_titles import ANSWER_TITLES, METRIC_TITLES
 from rag.evaluation.significance import LEVEL
 from rag.operation import operation
 from rag.recipe import Recipe
@@ -27,12 +28,11 @@ from rag.types import ProgressCallback
 
 _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
 _ROUNDING = 1e-9
-_RANKED = (
-    *("ndcg", "mrr", "recall", "precision", "f1", "map", "hit", "nugget_recall", "udcg"),
-    *("misleading", "span_recall", "span_precision", "span_iou"),
+_UNRANKED = ("correct_refusal", "correct_doubt", "false_refusal")
+_RANKED = tuple(
+    name for name in METRIC_TITLES if name not in _UNRANKED and name not in ANSWER_TITLES
 )
 """Measures of the first k."""
-_UNRANKED = ("correct_refusal", "correct_doubt", "false_refusal")
 _LOWER_IS_BETTER = {"misleading", "false_refusal"}
 
 Outcome = Literal["passed", "failed", "undecided", "unjudged", "incomparable"]

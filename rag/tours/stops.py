@@ -48,7 +48,10 @@ class TourStop:
     @property
     def heading(self) -> str:
         """The title, short enough for that of a tour."""
-        return shorten(self.title, LONGEST_TITLE, placeholder=" …") or "Tour"
+        title = shorten(self.title, LONGEST_TITLE, placeholder=" …")
+        if title == "…":  # a script without spaces
+            title = f"{self.title.strip()[: LONGEST_TITLE - 2]} …"
+        return title or "Tour"
 
     def with_note(self, note: str) -> TourStop:
         """Return the stop with another note."""

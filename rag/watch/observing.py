@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,13 +73,13 @@ def observe(
     set_name: str,
     recipe: Recipe,
     reference: Mapping[str, Any] | None,
-    previous: WatchReport | None,
+    earlier: Sequence[WatchReport],
     on_progress: ProgressCallback,
 ) -> Observation:
     """Look at a set with a recipe; ``reference`` is the state to compare with, None for none.
 
-    ``previous`` is the report of the look before. Questions are embedded anew, as a cache would
-    hide that the model changed. Raises NotFound, InvalidInput, ProviderError.
+    ``earlier`` has the reports since the reference, newest first. Questions are embedded anew, as
+    a cache would hide that the model changed. Raises NotFound, InvalidInput, ProviderError.
     """
     evaluator = Evaluator(services, base_id)
     question_set, questions = evaluator.questions(set_name)
@@ -114,7 +114,9 @@ def observe(
     }
     obstacles = () if reference is None else tuple(_obstacles(reference, state))
     comparable = reference if not obstacles else None
-    last = previous.metrics if previous else None
+    # A look that could not be compared spends nothing of the alpha.
+    last = next((report.metrics for report in earlier if report.metrics is not None), None)
+    previous = earlier[0] if earlier else None
     report = WatchReport(
         question_set=set_name,
         recipe=recipe.hash,
@@ -255,14 +257,17 @@ def _questions(
     reference: Mapping[str, Any],
     previous: WatchReport | None,
 ) -> QuestionDrift | None:
-    """Test the questions of chats since the last test; the last result while they are too few."""
+    """Test the questions of chats since the last test.
+
+    While they are too few, return the last result as one of an earlier look.
+    """
     last = previous.questions if previous is not None else None
     after = last.last_turn if last is not None else int(reference["last_turn"])
     with services.database.read() as connection:
         asked = feedback.questions_after(connection, base_id, after, MOST_ASKED)
     texts = list({text.casefold(): text for _, text in asked}.values())
     if len(texts) < FEWEST_ASKED:
-        return last
+        return None if last is None else replace(last, is_new=False)
     sample = labelled
     if len(labelled) > MOST_ASKED:
         chosen = np.random.default_rng(0).choice(len(labelled), MOST_ASKED, replace=False)

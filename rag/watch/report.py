@@ -90,7 +90,7 @@ class QuestionDrift:
     """Questions of chats against those of the set, of which ``labelled`` were compared.
 
     ``distance`` is the coefficient of inhomogeneity, from 0 to 1. ``last_turn`` is the newest
-    question of the sample.
+    question of the sample. ``is_new`` is False for the result of an earlier look.
     """
 
     asked: int
@@ -98,6 +98,7 @@ class QuestionDrift:
     distance: float
     p: float
     last_turn: int
+    is_new: bool = True
 
     @property
     def has_moved(self) -> bool:
@@ -147,8 +148,8 @@ class WatchReport:
             f"Canary “{change.question}”: {change.before} before, {change.now} now."
             for change in self.changed
         ]
-        if self.questions is not None and self.questions.has_moved:
-            drift = self.questions
+        drift = self.questions
+        if drift is not None and drift.is_new and drift.has_moved:
             sentences.append(
                 f"The last {drift.asked} questions of chats differ from the {drift.labelled} "
                 f"labelled ones: energy distance {drift.distance:.3f}, p = {drift.p:.2g}. Add some "

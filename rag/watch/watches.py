@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -28,6 +28,8 @@ from rag.watch.report import WatchReport
 JOB = "watch"
 SHOWN = 50
 """Looks that are listed."""
+REMEMBERED = 1000
+"""Looks back to the reference whose tests share one alpha."""
 _ALARMING = ("drifted", "incomparable")
 _STORED = TypeAdapter(WatchReport)
 
@@ -114,7 +116,7 @@ def watch(services: Services, job: JobRow, reporter: Reporter) -> str:
         try:
             stored = _looked(services, job, on_progress)
         except ProviderError as error:
-            _notify(services, job, "failed", error.message, ())
+            error.message += _notify(services, job, "failed", error.message, ())
             raise
     report = _look(stored).report
     if report.outcome not in _ALARMING:
@@ -129,15 +131,16 @@ def _looked(services: Services, job: JobRow, on_progress: ProgressCallback) -> W
     set_name, database = str(payload["set"]), services.database
     with database.read() as connection:
         set_id = question_rows.get_question_set(connection, base_id, set_name).id
-        reference = None if payload["reset"] else watch_looks.reference(connection, set_id)
-        previous = watch_looks.newest(connection, set_id, 1) if reference else []
+        found = watch_looks.reference(connection, set_id)
+        reference = None if payload["reset"] else found
+        earlier = watch_looks.newest(connection, set_id, REMEMBERED) if reference else []
     observation = observe(
         services,
         base_id,
         set_name,
         Recipe.parse(payload["recipe"]),
         None if reference is None else reference.state,
-        _look(previous[0]).report if previous else None,
+        list(_since_reference(earlier)),
         on_progress,
     )
     row = WatchLookRow(
@@ -149,8 +152,23 @@ def _looked(services: Services, job: JobRow, on_progress: ProgressCallback) -> W
     )
     with database.write() as connection:
         bases.hold(connection, base_id)
+        now = question_rows.get_question_set(connection, base_id, set_name).id
+        latest = watch_looks.reference(connection, set_id)
+        if now != set_id or (latest and latest.id) != (found and found.id):
+            raise InvalidInput(
+                f"The question set {set_name!r} or its reference was replaced meanwhile.",
+                "Look again.",
+            )
         watch_looks.add(connection, set_id, row)
     return row
+
+
+def _since_reference(rows: Sequence[WatchLookRow]) -> Iterator[WatchReport]:
+    """Yield the reports of ``rows``, newest first, down to the reference."""
+    for row in rows:
+        yield _look(row).report
+        if row.is_reference:
+            return
 
 
 def _look(row: WatchLookRow) -> WatchLook:

@@ -112,6 +112,7 @@ MARKED = "| From | To | Price |\n|:---|---|---:|\n| Bologna | **Milano** | 10 â‚
         ("| ari |", TABLE, None),  # the inside of a word
         ("|", TABLE, None),
         ("10 - 5", "10 5", None),  # a sign is no mark
+        ("23", "2*3 pills", None),
     ],
 )
 def test_marks_of_tables_aside(quote: str, text: str, found: str | None) -> None:

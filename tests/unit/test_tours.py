@@ -196,4 +196,5 @@ def test_a_long_question_is_shortened_for_the_title_of_a_tour() -> None:
     assert _stop("One").heading == "One"
     heading = _stop("How long may unused leave be carried over? " * 4).heading
     assert len(heading) <= 80
+    assert _stop("假期结转" * 30).heading == f"{('假期结转' * 30)[:78]} …"
     assert heading.endswith(" …")

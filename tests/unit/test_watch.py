@@ -6,12 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from rag import (
     Answer,
+    InvalidInput,
     KnowledgeBase,
     ProviderUnavailable,
     TouchstoneError,
@@ -26,6 +28,8 @@ from rag.network.posting import post_json
 from rag.providers.hashing import HashingEmbedder
 from rag.services import Models
 from rag.types import Vectors
+from rag.watch import observing, watches
+from rag.watch.observing import Observation
 from tests.servers import Reply, scripted
 from tests.workspaces import QUICK, add, fill_home, workspace_at
 
@@ -162,6 +166,54 @@ def test_another_set_or_recipe_is_incomparable(workspace: Workspace, base: Knowl
     )
 
 
+def test_a_look_that_cannot_be_compared_spends_nothing_of_the_alpha(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    _look(workspace)
+    rows = {row.name: row.id for row in base.documents.documents(QUICK.index)}
+    base.documents.delete_documents([rows["pump.md"]])
+    first = _look(workspace).metrics
+    workspace.jobs.run(base.watches.start(SET, QUICK.with_fields({"search.top_k": 3})))
+    base.documents.delete_documents([rows["hotel.md"]])
+    second = _look(workspace).metrics
+    assert first is not None
+    assert second is not None
+    assert [(drift.number, drift.level) for drift in (first, second)] == [(1, 0.02), (2, 0.015)]
+
+
+def test_a_set_that_is_deleted_during_a_look_is_named(
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def observe(*arguments: Any) -> Observation:
+        observation = observing.observe(*arguments)
+        base.question_edits.delete_set(SET)
+        return observation
+
+    monkeypatch.setattr(watches, "observe", observe)
+    done = workspace.jobs.run(base.watches.start(SET, QUICK))
+    assert done.status == "failed"
+    assert done.message.startswith(f"There is no question set named '{SET}'")
+
+
+def test_of_two_first_looks_at_once_one_is_the_reference(
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = watches.observe
+
+    def observe(*arguments: Any) -> Observation:
+        observation = other(*arguments)
+        monkeypatch.setattr(watches, "observe", other)
+        _look(workspace)
+        return observation
+
+    monkeypatch.setattr(watches, "observe", observe)
+    recipe = QUICK.with_fields({"search.top_k": 3})
+    done = workspace.jobs.run(base.watches.start(SET, recipe))
+    assert done.status == "failed"
+    assert done.message.startswith(f"The question set '{SET}' or its reference was replaced")
+    assert [look.report.outcome for look in base.watches.looks(SET)] == ["reference"]
+
+
 def _ask(base: KnowledgeBase, questions: Sequence[str]) -> None:
     for question in questions:
         turn = base.conversations.ask(base.conversations.open(None), question, QUICK)
@@ -182,7 +234,9 @@ def test_questions_that_move_away_are_told_with_figure_and_p(
     assert report.questions.distance > 0.1
     assert report.questions.p == 1 / 5000
     assert report.outcome == "drifted"
-    assert _look(workspace).questions == report.questions  # until there are 50 new ones
+    again = _look(workspace)  # until there are 50 new ones, the result is told once
+    assert again.questions == replace(report.questions, is_new=False)
+    assert again.outcome == "passed"
 
 
 def test_the_energy_test_has_uniform_p_values_without_a_difference() -> None:
@@ -227,14 +281,14 @@ def test_an_embedder_that_is_down_is_told_and_stores_no_look(
     def embed(_self: HashingEmbedder, _texts: Sequence[str], _input_type: str) -> Vectors:
         raise ProviderUnavailable("The provider is down.")
 
-    with scripted(Reply()) as server:
+    with scripted(Reply(status=500)) as server:
         reporting = _reporting(workspace, server.url)
         _look(reporting)
         monkeypatch.setattr(HashingEmbedder, "embed", embed)
         base = reporting.base("rules")
         done = reporting.jobs.run(base.watches.start(SET, QUICK))
         assert (done.status, server.requests[0]["outcome"]) == ("failed", "failed")
-        assert "The provider is down." in done.message
+        assert "The provider is down. The webhook did not receive this: 127" in done.message
         assert len(base.watches.looks(SET)) == 1
         reporting.close()
 
@@ -245,6 +299,15 @@ def test_a_webhook_in_the_private_network_is_refused() -> None:
     with pytest.raises(TouchstoneError) as caught:
         post_json("http://127.0.0.1:9/secret", {}, allow_private=True)
     assert "secret" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "url", ["hooks.example.com/secret", "slack:secret", "https:///secret", "https://[::secret"]
+)
+def test_a_webhook_that_is_no_address_is_not_shown(url: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        post_json(url, {}, allow_private=False)
+    assert "secret" not in caught.value.message + caught.value.hint
 
 
 def test_the_verb_ends_as_the_gate_does(

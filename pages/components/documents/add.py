@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -89,6 +90,7 @@ def _name(sent: str) -> str:
     return sent.replace("%22", '"')
 
 
+_BETWEEN_ADDRESSES = re.compile(r"\n|\s(?=https?://)")
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."
 _TYPES = "PDF, Word, PowerPoint, Excel, Markdown, HTML, plain text, CSV, TSV, JSON and pictures"
 
@@ -103,12 +105,8 @@ def _addresses(base: KnowledgeBase) -> None:
         )
         submitted = st.form_submit_button("Fetch", icon=":material/download:")
     if submitted:
-        _follow(
-            base.id,
-            base.documents.add_urls(
-                [line.strip() for line in addresses.splitlines() if line.strip()]
-            ),
-        )
+        lines = _BETWEEN_ADDRESSES.split(addresses)
+        _follow(base.id, base.documents.add_urls([line.strip() for line in lines if line.strip()]))
 
 
 def _text(base: KnowledgeBase) -> None:

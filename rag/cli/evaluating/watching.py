@@ -28,7 +28,7 @@ def watch(args: argparse.Namespace) -> Output:
     lines = [message, *report.findings[1:]]
     if report.metrics is not None and report.metrics.verdict != "worse":
         lines.append(report.metrics.sentence)
-    lines += [*report.obstacles[1:], *report.notes]
+    lines += [*(report.obstacles if report.findings else report.obstacles[1:]), *report.notes]
     data = WatchLookData.of(look).dump()
     failing = _FAILING.get(report.outcome)
     return Output(data, "\n".join(lines), failing is None, failing or 1)
