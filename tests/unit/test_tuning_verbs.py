@@ -318,6 +318,7 @@ def test_the_gate_fails_where_the_test_says_worse() -> None:
         (["--min", "ndgc@5=0.1"], "Did you mean ndcg@5"),
         (["--min", "recal=0.1"], "Did you mean recall@10"),
         (["--min", "ndcg=0.1"], "Did you mean ndcg@10?"),
+        (["--min", "token_recall@5=0.1"], "'token_recall@5' was not measured"),
         (["--min", "corect_refusal=0.1"], "Did you mean correct_refusal"),
         (["--baseline", "unknown"], "no run 'unknown'"),
     ],
