@@ -326,17 +326,22 @@ class Evidence(Protocol):
 
 
 def threshold_scores(
-    relevance: Scores, evidence: Evidence, recipe: SearchRecipe, by_words: Mask | None = None
+    relevance: Scores,
+    evidence: Evidence | None,
+    recipe: SearchRecipe,
+    by_words: Mask | None = None,
 ) -> Scores:
     """Relevance as a threshold sees it: a rare code lifts it to 1, which passes every one.
 
     So does a vector that is not in yet: nothing is known that could be compared. Words that match
     lift a cosine to the default threshold. A probability knows of words by itself.
     """
-    if recipe.matched_words and recipe.relevance == "cosine":
-        relevance = lift_to_words(relevance, evidence.word_relevance)
-    coded = lift_to_certain(relevance, evidence.exact) if recipe.exact_codes else relevance
-    return lift_to_certain(coded, by_words)
+    if evidence is not None:
+        if recipe.matched_words and recipe.relevance == "cosine":
+            relevance = lift_to_words(relevance, evidence.word_relevance)
+        if recipe.exact_codes:
+            relevance = lift_to_certain(relevance, evidence.exact)
+    return lift_to_certain(relevance, by_words)
 
 
 def lift_to_words(relevance: Scores, by_words: Scores | None) -> Scores:

@@ -96,10 +96,7 @@ def cut(
     order = ranking(keys, scores)
     passing = np.ones(len(order), np.bool_)
     if threshold is not None:
-        compared = relevance
-        if evidence is not None:
-            compared = threshold_scores(relevance, evidence, recipe, by_words)
-        passing = compared[order] >= threshold
+        passing = threshold_scores(relevance, evidence, recipe, by_words)[order] >= threshold
     below, same = order[~passing], tuple[Double, ...]()
     if recipe.duplicates is not None:
         same = _doubles(order[passing], recipe.duplicates, _needed(nearness))

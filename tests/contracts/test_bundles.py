@@ -13,7 +13,7 @@ from rag.__main__ import main
 from rag.errors import AlreadyExists, InvalidInput
 from rag.storage.labels import FROM_USERS
 from tests.bundles import bundle, evaluated, parts_of, written
-from tests.runs import DOCUMENTS, QUESTIONS, SET, WORDS
+from tests.runs import DOCUMENTS, SET, WORDS
 from tests.workspaces import QUICK, add, workspace_at
 
 
@@ -176,7 +176,7 @@ def test_a_run_whose_questions_or_documents_changed_is_not_bundled(
 ) -> None:
     base = here.base("handbook")
     first = base.runs.list_all()[0].id
-    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)
+    base.question_edits.add_question(SET, "Who pays for lunch?", answerable=False)
     with pytest.raises(InvalidInput, match="questions changed since run"):
         here.bundle(first, tmp_path / "run.zip")
     second = base.evaluator.evaluate(SET, QUICK).run.id

@@ -5,10 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -31,6 +33,12 @@ def _documents(folder: Path, number: int) -> dict[str, str]:
         texts[f"doc-{place:02}.txt"] = f"Document {place}\n\n{body}"
         (folder / f"doc-{place:02}.txt").write_text(texts[f"doc-{place:02}.txt"])
     return texts
+
+
+@pytest.fixture(autouse=True)
+def _no_main_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes run the file of the main module again, which a test of a page leaves behind."""
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
 
 def _ingest(home: Path, folder: Path) -> ForkServerProcess:

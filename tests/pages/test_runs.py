@@ -115,7 +115,8 @@ def test_runs_on_other_labels_get_no_verdict(
     base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
 ) -> None:
     good, _ = pair
-    base.exchange.import_file("checks", "checks.jsonl", questions_file())
+    graded = questions_file().replace('"quote"', '"grade": 3, "quote"', 1)
+    base.exchange.import_file("checks", "checks.jsonl", graded)
     again = _run(base, threshold=1.0)
     app = open_page("runs.py", runs=f"{good},{again}")
     (found,) = base.runs.compare([again], good)

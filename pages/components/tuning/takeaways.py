@@ -31,9 +31,8 @@ def threshold_takeaway(
     aim = min(_WANTED_REFUSALS, max(refused))
     at = next(place for place, share in enumerate(refused) if share >= aim)
     sentence = (
-        f"At {x[at]:.2f}, the search refuses {refused[at]:.0%} of the questions without an answer, "
-        "and "
-        f"{answered[at]:.0%} of the answerable ones are answered"
+        f"At {x[at]:.2f}, {refused[at]:.0%} of the questions without an answer are refused by the "
+        f"search, and {answered[at]:.0%} of the answerable ones are answered"
     )
     return f"{sentence}{_now(now)}."
 
