@@ -384,7 +384,7 @@ def test_a_line_is_one_address(filled: Workspace, open_page: OpenPage) -> None:
     app.text_area(key="documents_urls_0").set_value("not a url\n\n ftp://example.org/a b \n")
     app.button(key="FormSubmitter:documents_addresses-Fetch").click().run()
     assert not app.exception
-    (job,) = filled.jobs.active()
+    job = filled.jobs.recent(limit=1)[0]  # the worker of the page may be at it
     assert [item.name for item in filled.jobs.items(job.id)] == [
         "not a url",
         "ftp://example.org/a b",
