@@ -12,7 +12,7 @@ import importlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -168,6 +168,9 @@ def _patterns_in(value: object) -> Iterator[re.Pattern]:
     elif isinstance(value, dict):
         for inner in value.values():
             yield from _patterns_in(inner)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for part in fields(value):
+            yield from _patterns_in(getattr(value, part.name))
     elif isinstance(value, list | tuple | set | frozenset):
         for inner in value:
             yield from _patterns_in(inner)

@@ -316,6 +316,11 @@ def relevance_of_words(
     return np.where(matches, default_threshold, -1.0) if matches.any() else None
 
 
+def counts_words(recipe: SearchRecipe) -> bool:
+    """Whether words that match count for a threshold: a probability knows of words by itself."""
+    return recipe.matched_words and recipe.relevance == "cosine"
+
+
 class Evidence(Protocol):
     """Evidence besides the cosine that lets a passage pass a threshold, see ``Candidates``."""
 
@@ -334,10 +339,10 @@ def threshold_scores(
     """Relevance as a threshold sees it: a rare code lifts it to 1, which passes every one.
 
     So does a vector that is not in yet: nothing is known that could be compared. Words that match
-    lift a cosine to the default threshold. A probability knows of words by itself.
+    lift a cosine to the default threshold.
     """
     if evidence is not None:
-        if recipe.matched_words and recipe.relevance == "cosine":
+        if counts_words(recipe):
             relevance = lift_to_words(relevance, evidence.word_relevance)
         if recipe.exact_codes:
             relevance = lift_to_certain(relevance, evidence.exact)

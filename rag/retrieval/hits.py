@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import MATCHED_WORDS, NOT_FOUND, Candidates
+from rag.retrieval.candidates import MATCHED_WORDS, NOT_FOUND, Candidates, counts_words
 from rag.retrieval.corpus import Lookup
 from rag.retrieval.fusion import BY_WORDS, ranking
 from rag.retrieval.selection import Selection
@@ -52,8 +52,8 @@ class Hits:
 
     def _reaches_by_words(self, place: int) -> bool:
         """Whether the words of a passage count for more than its cosine."""
-        by_words, recipe = self._candidates.word_relevance, self._recipe
-        if by_words is None or not (recipe.matched_words and recipe.relevance == "cosine"):
+        by_words = self._candidates.word_relevance
+        if by_words is None or not counts_words(self._recipe):
             return False
         return bool(by_words[place] > self._candidates.cosine[place])
 

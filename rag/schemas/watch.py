@@ -57,6 +57,7 @@ class QuestionDriftData(Schema):
     distance: float
     p: float
     has_moved: bool
+    is_new: bool = Field(description="false for the result of an earlier look")
 
 
 class WatchLookData(Schema):

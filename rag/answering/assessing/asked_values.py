@@ -110,13 +110,26 @@ class ValueKind:
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a value of this kind."""
-        if self.name == "a phone number":
-            return _has_phone(text)
         return self.value.search(text) is not None
 
 
+class _PhoneNumber(ValueKind):
+    """A kind whose values have no single form."""
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has a phone number, and not just figures that are written like one."""
+        text = text.translate(_NO_BREAK)
+        if _ANNOUNCED.search(text):
+            return True
+        candidates = self.value.findall(_NO_PHONE.sub(";", text))
+        return any(
+            sum(map(str.isdigit, number)) >= _FEWEST_DIGITS and not _COUNTED.fullmatch(number)
+            for number in candidates
+        )
+
+
 KINDS = (
-    ValueKind(
+    _PhoneNumber(
         "a phone number",
         "phone telephone mobile number call telefonnummer handynummer rufnummer teléfono"
         " téléphone 电话",
@@ -228,14 +241,3 @@ KINDS = (
 def asked_value(question: str) -> ValueKind | None:
     """The kind of value that a question asks for; None where it does not say."""
     return next((kind for kind in KINDS if kind.question.search(question)), None)
-
-
-def _has_phone(text: str) -> bool:
-    text = text.translate(_NO_BREAK)
-    if _ANNOUNCED.search(text):
-        return True
-    candidates = _PHONE.findall(_NO_PHONE.sub(";", text))
-    return any(
-        sum(map(str.isdigit, number)) >= _FEWEST_DIGITS and not _COUNTED.fullmatch(number)
-        for number in candidates
-    )

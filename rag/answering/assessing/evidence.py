@@ -83,14 +83,14 @@ class EvidenceReader:
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
         wanted = _by_code(key_terms(trace.searched, self.words), entry)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
-        spoken = self._words(*quotes, above=self.reader.context(first))
+        around = self.reader.context(first)
+        spoken = self._words(*quotes, above=around)
         absent = [
             term
             for term in wanted
             if term.borne_out(quoted_terms) < 1 and not any(map(term.is_like, spoken))
         ]
         asked = asked_value(trace.searched)
-        around = self.reader.context(first)
         if asked and asked.exact and not _names_another(quotes[0], trace.searched):
             around = f"{around} {first.chunk.text}"  # what a number belongs to stands over it
         first_words = self._words(quotes[0], above=around)

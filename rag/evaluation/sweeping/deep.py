@@ -24,7 +24,7 @@ class Deep:
     ``row`` is the place of the question. ``unit`` names what is judged: the passage itself, or its
     document for questions that are judged by document; ``grade`` is that unit's. ``probability`` is
     there where a calibration was given, ``exact`` where a question has a rare code,
-    ``word_relevance`` where a passage has most of the words of its question. The other
+    ``word_relevance`` where a passage has enough of the words of its question. The other
     columns are those of ``Candidates``. ``topics`` has, by question, whether the documents speak
     of it; it is empty where nobody was asked. ``lacking`` has those of ``Candidates``, by question;
     it is empty where there are none.

@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.evaluation.sweeping.deep import Deep
 from rag.recipe import Relevance, SearchRecipe
-from rag.retrieval.candidates import lift_to_certain, lift_to_words
+from rag.retrieval.candidates import counts_words, lift_to_certain, lift_to_words
 from rag.retrieval.languages import may_lean
 from rag.types import Integers, Scores
 
@@ -31,8 +31,7 @@ class By(NamedTuple):
     @classmethod
     def of(cls, search: SearchRecipe) -> By:
         """Return the comparison of a search recipe."""
-        matched = search.matched_words and search.relevance == "cosine"
-        return cls(search.relevance, search.exact_codes, may_lean(search), matched)
+        return cls(search.relevance, search.exact_codes, may_lean(search), counts_words(search))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,9 @@ A candidate *trails* another that is clearly ahead of it in the lists of both re
 the weight, the fusion and the depth, it is ranked after it, and whatever the threshold, it goes
 before it (a probability never falls where cosine and BM25 rise; one with a rare code of the
 question, which any threshold lets pass, or with its words instead of a near vector, is always
-kept). One that trails ``limit`` others
-is never among the first ``limit``. Leaving all of those out changes no rank below ``limit``: what
-they trail stays, and is enough to count (the k-skyband of Papadias et al., Progressive Skyline
-Computation in Database Systems, TODS 2005).
+kept). One that trails ``limit`` others is never among the first ``limit``. Leaving all of those out
+changes no rank below ``limit``: what they trail stays, and is enough to count (the k-skyband of
+Papadias et al., Progressive Skyline Computation in Database Systems, TODS 2005).
 """
 
 from __future__ import annotations
