@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 
 def attribute(key: str, value: str | float) -> dict[str, Any]:
@@ -33,3 +38,17 @@ def span(
 def request(*spans: Mapping[str, Any], service: str = "shop") -> dict[str, Any]:
     resource = {"attributes": [attribute("service.name", service)]}
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": list(spans)}]}]}
+
+
+def encoded(spans: Mapping[str, Any], media_type: str) -> bytes:
+    """The body of a request of spans, in JSON or protobuf."""
+    if media_type == "application/json":
+        return json.dumps(spans).encode()
+    copied = json.loads(json.dumps(spans))
+    for resource in copied["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            for item in scope["spans"]:
+                for name in ("traceId", "spanId", "parentSpanId"):
+                    item[name] = b64encode(bytes.fromhex(item[name])).decode()
+    body: bytes = ParseDict(copied, ExportTraceServiceRequest()).SerializeToString()
+    return body

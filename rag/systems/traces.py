@@ -56,12 +56,14 @@ class ReceivedSpan:
 class ReceivedSpans:
     """The retrievals of a request, and the number of its spans that have no question or texts.
 
-    ``left_out`` counts retrievals beyond the number that was to be read.
+    ``left_out`` counts retrievals beyond the number that was to be read. ``read`` counts the spans
+    of the request, ignored ones too.
     """
 
     spans: tuple[ReceivedSpan, ...]
     rejected: int
     left_out: int = 0
+    read: int = 0
 
 
 def trace_filter(share: float) -> TraceFilter:
@@ -86,9 +88,10 @@ def received_spans(
     Spans of other kinds and of traces that don't pass are ignored. ``most`` counts retrievals: most
     spans at the top of a trace have none, and aren't stored. Raises InvalidInput for another shape.
     """
-    spans, retrievals, rejected = list[ReceivedSpan](), 0, 0
+    spans, retrievals, rejected, read = list[ReceivedSpan](), 0, 0, 0
     for service, span in _spans(request):
-        if not passes(str(span.get("traceId", ""))):
+        read += 1
+        if not span or not passes(str(span.get("traceId", ""))):
             continue
         try:
             received = _received(service, span)
@@ -100,7 +103,7 @@ def received_spans(
         retrievals += received.retrieves
         if retrievals <= most or not received.retrieves:
             spans.append(received)
-    return ReceivedSpans(tuple(spans), rejected, max(retrievals - most, 0))
+    return ReceivedSpans(tuple(spans), rejected, max(retrievals - most, 0), read)
 
 
 def _received(service: str, span: Mapping[str, Any]) -> ReceivedSpan | None:
@@ -182,6 +185,8 @@ def _retrieval(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> Return
         documents = attributes.get("gen_ai.retrieval.documents")
     else:
         return None
+    if not documents and not shapes.question_of(question):
+        return None  # a step within a retrieval: LlamaIndex marks those of its retrievers too
     return _retrieved(span, attributes, question, documents)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
@@ -39,6 +39,7 @@ _LONGEST_RESULT = 20_000  # characters that are stored of a result
 _LONGEST_STORED = LONGEST_QUESTION + 1  # one more: what is cut is no question of a set
 _MOST_LOCATORS = 2
 _FASTEST_CLOCK = timedelta(days=1)  # later spans would be the newest for ever
+_UNSTORED = 100  # spans that are read for nothing cost as much as one that is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,10 @@ class _Request:
     hops: list[SpanRow]
 
 
+BaseKey = tuple[str, int]
+"""The home of a knowledge base, and its id."""
+
+
 class Traffic:
     """The traffic of other systems that one knowledge base received."""
 
@@ -117,13 +122,21 @@ class Traffic:
             return self._remaining(connection)
 
     def _remaining(self, connection: Connection) -> int:
-        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        midnight = _midnight()
         received = traffic.received_since(connection, self._base_id, midnight)
-        return max(self._services.settings.traffic_budget - received, 0)
+        unstored = _unstored.since(self._key, midnight) // _UNSTORED
+        return max(self._services.settings.traffic_budget - received - unstored, 0)
+
+    @property
+    def _key(self) -> BaseKey:
+        return str(self._services.settings.home), self._base_id
 
     @operation("editor")
     def receive(self, received: ReceivedSpans) -> Reception:
-        """Store spans that the budget has room for; those that are stored stay as they are."""
+        """Store spans that the budget has room for; those that are stored stay as they are.
+
+        All others were read too, and a hundred of them cost as much as one that is stored.
+        """
         now = datetime.now(UTC)
         if self._services.settings.traffic_text:
             rows = [
@@ -147,6 +160,7 @@ class Traffic:
                 bases.hold(connection, self._base_id)  # others spend the same budget
                 remaining = self._remaining(connection)
                 stored, left_out = traffic.add(connection, self._base_id, rows, remaining)
+        _unstored.add(self._key, _midnight(), received.read - stored)
         return Reception(stored, received.rejected, received.left_out + left_out)
 
     @operation("viewer")
@@ -271,6 +285,40 @@ class Traffic:
         if not rows:
             raise _no_traffic(system)
         return _requests(rows)
+
+
+def _midnight() -> datetime:
+    """Return the beginning of today (UTC)."""
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+class UnstoredSpans:
+    """Counts the spans of today that this process read and didn't store, by knowledge base."""
+
+    def __init__(self) -> None:
+        self._spans = Counter[BaseKey]()
+        self._midnight = datetime.min.replace(tzinfo=UTC)
+        self._lock = threading.Lock()
+
+    def add(self, base: BaseKey, midnight: datetime, spans: int) -> None:
+        """Count spans of the day that began at ``midnight``."""
+        with self._lock:
+            self._begin(midnight)
+            self._spans[base] += spans
+
+    def since(self, base: BaseKey, midnight: datetime) -> int:
+        """Return the number of spans of that day."""
+        with self._lock:
+            self._begin(midnight)
+            return self._spans[base]
+
+    def _begin(self, midnight: datetime) -> None:
+        if midnight > self._midnight:
+            self._spans.clear()
+            self._midnight = midnight
+
+
+_unstored = UnstoredSpans()
 
 
 def _no_traffic(system: str) -> NotFound:

@@ -133,8 +133,9 @@ def _problem(span: Span) -> str:
 def request_of_protobuf(body: bytes, passes: TraceFilter) -> dict[str, Any]:
     """Read the protobuf of an export request in the form of its JSON.
 
-    It has the spans that can be retrievals or requests, of traces that pass: plain data of all
-    spans would take longer than all else. Raises InvalidInput.
+    It has the spans that can be retrievals or requests, of traces that pass, and an empty object
+    for each other one: plain data of all spans would take longer than all else. Raises
+    InvalidInput.
     """
     kind = trace_service_pb2.ExportTraceServiceRequest
     try:
@@ -147,10 +148,9 @@ def request_of_protobuf(body: bytes, passes: TraceFilter) -> dict[str, Any]:
     resources = []
     for resource in message.resource_spans:
         spans = [
-            _plain(span)
+            _plain(span) if _is_wanted(span) and passes(span.trace_id.hex()) else {}
             for scope in resource.scope_spans
             for span in scope.spans
-            if _is_wanted(span) and passes(span.trace_id.hex())
         ]
         described = MessageToDict(resource.resource)
         resources.append({"resource": described, "scopeSpans": [{"spans": spans}]})

@@ -51,7 +51,7 @@ def export_request(
 ) -> Mapping[str, Any]:
     """Read an export request in the form of its JSON.
 
-    Of protobuf, spans of traces that don't pass are left out. Raises InvalidInput, also where the
+    Of protobuf, spans of traces that don't pass are left empty. Raises InvalidInput, also where the
     package that reads protobuf isn't installed.
     """
     check_json(body)  # of protobuf too: texts of a span are JSON

@@ -22,15 +22,16 @@ from rag.__main__ import main
 from rag.api.resources.traffic import LARGEST_REQUEST
 from rag.storage.quality import traffic as rows
 from rag.systems.traces import received_spans, trace_filter
-from rag.systems.traffic import Reception
+from rag.systems.traffic import Reception, UnstoredSpans
 from tests.api import client, served
 from tests.runs import SET, handbook
-from tests.spans import request, span
+from tests.spans import attribute, encoded, request, span
 
 NOISE = "Why is there a grinding noise?"
 GRINDING = "The Hollin pump makes a grinding noise when its bearing is dry."
 GREASE = "Grease the bearing every 500 hours with lithium grease."
 OTHER = "Bread is baked at 220 degrees for hours, until its crust is brown."
+PROTOBUF = "application/x-protobuf"
 PATH = "/api/v1/knowledge-bases/handbook/otlp/v1/traces"
 
 
@@ -186,6 +187,40 @@ def test_requests_at_once_share_a_budget(home: Path) -> None:
     assert base.traffic.receive(first) == Reception(2, 0, 0)
     assert base.traffic.receive(second) == Reception(1, 0, 2)
     assert base.traffic.list_all()[0].retrievals == 3
+
+
+@pytest.mark.parametrize("media_type", ["application/json", PROTOBUF])
+def test_a_hundred_spans_that_are_not_stored_cost_as_much_as_one(
+    home: Path, media_type: str
+) -> None:
+    workspace, base = opened(home, TOUCHSTONE_TRAFFIC_BUDGET="4", TOUCHSTONE_TRAFFIC_SHARE="0.25")
+    api, passes = client(workspace, "traces"), trace_filter(0.25)
+    traces = [n for n in range(1, 1000) if not passes(f"{n:032x}")][:100]
+    sampled_out = request(*(span(n, n, f"{n}?", [OTHER]) for n in traces))
+    model = span(1, 1, "Why?", []) | {"attributes": [attribute("openinference.span.kind", "LLM")]}
+    unknown = request(*(model | {"spanId": f"{n:016x}"} for n in range(1, 200)))
+    stored = next(n for n in range(1, 1000) if passes(f"{n:032x}"))
+
+    def send(spans: Mapping[str, Any]) -> Any:
+        return sent(api, encoded(spans, media_type), Content_Type=media_type)
+
+    for spans, remaining in ((sampled_out, 3), (unknown, 2), (request(model), 1)):
+        assert send(spans).status_code == 200
+        assert base.traffic.remaining() == remaining
+    assert send(request(span(stored, 1, NOISE, [GRINDING]))).status_code == 200
+    assert base.traffic.remaining() == 0
+    assert base.traffic.list_all()[0].retrievals == 1
+    assert b"The budget of today is spent" in send(unknown).content
+
+
+def test_the_count_of_spans_that_are_not_stored_begins_anew_each_day() -> None:
+    today, unstored = datetime(2026, 1, 31, tzinfo=UTC), UnstoredSpans()
+    for base in (("a", 1), ("a", 1), ("b", 1)):
+        unstored.add(base, today, 150)
+    assert unstored.since(("a", 1), today) == 300
+    tomorrow = today + timedelta(days=1)
+    unstored.add(("b", 1), tomorrow, 7)
+    assert [unstored.since((home, 1), tomorrow) for home in "ab"] == [0, 7]
 
 
 def test_senders_wait_while_many_requests_are_read(

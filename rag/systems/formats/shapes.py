@@ -23,9 +23,16 @@ MOST_TEXTS = 1000
 LONGEST_TEXT = 1_000_000
 _LONGEST_VALUE, _MOST_VALUES = 500, 20
 _TEXTS = ("page_content", "content", "text", "document.content", "context", "chunk", "snippet")
-_LISTS = ("documents", "results", "records", "data", "hits", "chunks", "nodes", "contexts")
+_LISTS = (
+    *("documents", "results", "records", "data", "hits", "chunks", "nodes", "contexts"),
+    *("context", "source_documents"),
+)
+_DEEPEVAL_SEPARATOR = "|"  # of the texts in a cell of CSV
 _QUESTIONS = ("query", "question", "input", "user_input", "text", "value")
-_TITLES = ("title", "source", "file_name", "filename", "file_path", "document_name", "name")
+_TITLES = (
+    *("title", "source", "file_name", "filename", "file_path"),
+    *("document_name", "document.name", "name"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,9 @@ def _ragas(row: Row) -> tuple[str, Returned] | None:
 
 def _deepeval(row: Row) -> tuple[str, Returned] | None:
     values = row.values
-    texts = values.get("retrieval_context", values.get("retrievalContext"))
+    texts = _parsed(values.get("retrieval_context", values.get("retrievalContext")))
+    if isinstance(texts, str) and texts:
+        texts = texts.split(_DEEPEVAL_SEPARATOR)
     return "", retrieval(row, values.get("input"), texts)
 
 
@@ -156,7 +165,7 @@ def retrieval(
     question_id: str = "",
 ) -> Returned:
     """Return what a row says of a retrieval. Raises InvalidFile without a question or texts."""
-    words = _question(question)
+    words = question_of(question)
     if not words:
         raise InvalidFile(f"{row.place} has no question.", "Name the paths of a file of your own.")
     items = results_of(texts)
@@ -180,8 +189,8 @@ def retrieval(
     )
 
 
-def _question(value: Any) -> str:
-    """Return the words of a question: a string, or the string of an object that it is in."""
+def question_of(value: Any) -> str:
+    """Return the words of a question: a string, or the string of an object that it is in; or ""."""
     value = _parsed(value)
     if isinstance(value, Mapping):
         named = [value[name] for name in _QUESTIONS if isinstance(value.get(name), str)]
@@ -193,9 +202,7 @@ def results_of(value: Any) -> list[Any] | None:
     """Return the results in a value: a list, or the list of a mapping; None where it has none."""
     value = _parsed(value)
     if isinstance(value, Mapping):
-        value = next((value[name] for name in _LISTS if name in value), None) or next(
-            (item for item in value.values() if isinstance(item, list)), None
-        )
+        value = _list_in(value)
     if value in (None, ""):
         return []
     if isinstance(value, str):
@@ -203,11 +210,24 @@ def results_of(value: Any) -> list[Any] | None:
     return value if isinstance(value, list) else None
 
 
+def _list_in(value: Mapping[str, Any]) -> Any:
+    """Return the list of results in a mapping, or in a mapping within it, as pipelines return."""
+    for part in (value, *(item for item in value.values() if isinstance(item, Mapping))):
+        for name in _LISTS:
+            if isinstance(part.get(name), list):
+                return part[name]
+    return next((item for item in value.values() if isinstance(item, list)), None)
+
+
 def result_of(item: Any) -> ReturnedText:
-    """Return one result, from a string or a mapping of any of the usual shapes."""
-    item = _parsed(item)
-    if not isinstance(item, Mapping):
+    """Return one result, from a string or a mapping of any of the usual shapes.
+
+    A string that is JSON is a result in JSON if it has a text, or else itself the text.
+    """
+    parsed = _parsed(item)
+    if not isinstance(parsed, Mapping) or (isinstance(item, str) and not _has_text(parsed)):
         return ReturnedText(_words(item))
+    item = parsed
     if isinstance(item.get("document"), Mapping):
         item = {**item["document"], **item}
     elif isinstance(item.get("node"), Mapping):
@@ -230,6 +250,15 @@ def result_of(item: Any) -> ReturnedText:
             for key, value in list(metadata.items())[:_MOST_VALUES]
             if _words(value)
         },
+    )
+
+
+def _has_text(item: Mapping[str, Any]) -> bool:
+    inner = (item.get("document"), item.get("node"))
+    return any(
+        isinstance(part.get(name), str)
+        for part in (item, *(part for part in inner if isinstance(part, Mapping)))
+        for name in _TEXTS
     )
 
 

@@ -20,6 +20,10 @@ LARGEST = 256 << 20
 _LONGEST_CELL = 16 << 20
 _LONGEST_LITERAL = 1 << 20
 _BATCH = 256  # rows of Parquet
+_LISTS_OF_ROWS = (
+    *("data", "items", "rows", "runs", "observations", "spans"),
+    *("samples", "examples", "test_cases", "testCases", "goldens"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,11 @@ def rows_of(name: str, content: bytes, notes: ReadingNotes) -> Iterator[Row]:
         yield from _array_rows(name, text, notes)
     elif text.lstrip()[:1] == "{":
         for place, values in json_rows(text, notes, name):
-            yield Row(place, values)
+            inner = _rows_in(values)
+            if inner is None:
+                yield Row(place, values)
+            for number, item in enumerate(inner or (), start=1):
+                yield Row(f"{place}, item {number}", item)
     else:
         yield from _csv_rows(name, text, notes)
 
@@ -53,14 +61,22 @@ def _is_one_object(text: str) -> bool:
     return first.startswith("{") and not first.endswith("}")
 
 
+def _rows_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the rows of an object that is a page of an API or an export; None if it is a row."""
+    for name in _LISTS_OF_ROWS:
+        items = value.get(name)
+        if isinstance(items, list) and items and all(isinstance(item, dict) for item in items):
+            return items
+    return None
+
+
 def _array_rows(name: str, text: str, notes: ReadingNotes) -> Iterator[Row]:
     try:
         value = json_value(text)
     except ValueError as error:
         raise InvalidFile(f"{name} is not JSON: {error}.", "Export it again.") from error
     if isinstance(value, dict):
-        lists = [item for item in value.values() if isinstance(item, list) and item]
-        value = max(lists, key=len) if lists else [value]
+        value = _rows_in(value) or [value]
     for number, item in enumerate(value, start=1):
         with notes.line():
             place = f"{name}, item {number}"
