@@ -28,7 +28,13 @@ def client(workspace: Workspace, *scopes: str) -> TestClient:
 @contextmanager
 def served(workspace: Workspace) -> Iterator[str]:
     """The address of a real server of a workspace."""
-    app = Starlette(routes=Api(lambda: workspace).routes())
+    with serving(Starlette(routes=Api(lambda: workspace).routes())) as url:
+        yield url
+
+
+@contextmanager
+def serving(app: Starlette) -> Iterator[str]:
+    """The address of a real server of an application."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pyarrow
 import pytest
-import pytrec_eval
 from pyarrow import parquet
 
 from rag.errors import InvalidFile, InvalidInput
-from rag.evaluation.formats.trec import write_run
-from rag.evaluation.metrics import Ranked, evaluate
-from rag.systems.alignment import Aligner, Source
 from rag.systems.formats import read_returned
 from rag.systems.formats.shapes import Paths
 from rag.systems.returned import Returned, ReturnedText
+from tests.ranked_texts import FOLDER, QUESTIONS, RANKINGS
 
-FOLDER = Path(__file__).parents[1] / "golden" / "systems"
-RANKINGS: dict[str, list[str]] = dict(json.loads((FOLDER / "rankings.json").read_text()))
 FILES = {
     "ragas.jsonl": "ragas",
     "ragas.csv": "ragas",
+    "ragas.parquet": "ragas",
     "deepeval.json": "deepeval",
-    "langsmith.jsonl": "langsmith",
-    "langfuse.jsonl": "langfuse",
-    "phoenix.parquet": "phoenix",
+    "deepeval-goldens.json": "deepeval",
+    "deepeval-goldens.jsonl": "deepeval",
+    "deepeval-goldens.csv": "deepeval",
+    "langfuse.json": "langfuse",
 }
-TEXTS = {
-    f"d{place}": text
-    for place, text in enumerate(sorted({text for texts in RANKINGS.values() for text in texts}))
-}
-GRADES = {question: {texts[-1]: 2, texts[0]: 1} for question, texts in RANKINGS.items()}
 
 
 def one(row: object, **options: object) -> Returned:
@@ -46,58 +37,42 @@ def test_a_file_is_recognised_and_has_the_rankings(name: str, form: str) -> None
     file = read_returned(name, (FOLDER / name).read_bytes())
     assert (file.form, file.skipped, file.warnings) == (form, (), ())
     rankings = {item.question: [text.text for text in item.texts] for item in file.retrievals}
-    assert rankings == RANKINGS
-
-
-def test_the_same_rankings_have_the_same_metrics_in_every_form() -> None:
-    sources = [Source(name, name, len(text)) for name, text in TEXTS.items()]
-    aligner, ids = Aligner(sources, TEXTS.__getitem__), {text: name for name, text in TEXTS.items()}
-    qrels = {
-        question: {ids[text]: grade for text, grade in grades.items()}
-        for question, grades in GRADES.items()
+    assert rankings == {
+        QUESTIONS[question]: [item.text for item in items] for question, items in RANKINGS.items()
     }
-    rankings = dict[str, dict[str, list[str]]]()
-    for name in FILES:
-        rankings[name] = {
-            item.question: [aligner.align(text.text).document_id for text in item.texts]
-            for item in read_returned(name, (FOLDER / name).read_bytes()).retrievals
-        }
-    run = write_run(
-        {
-            question: [(name, -float(rank)) for rank, name in enumerate(ranking)]
-            for question, ranking in rankings["ragas.csv"].items()
-        },
-        "run",
+
+
+def test_a_text_that_is_json_stays_a_text() -> None:
+    texts = ['{"port": 8080}', '["monday", "friday"]', '{"text": "in JSON", "score": 0.5}', "7"]
+    row = {"user_input": "Why?", "retrieved_contexts": texts}
+    assert one(row).texts == (
+        ReturnedText('{"port": 8080}'),
+        ReturnedText('["monday", "friday"]'),
+        ReturnedText("in JSON", 0.5),
+        ReturnedText("7"),
     )
-    rankings["trec"] = {
-        item.question_id: [text.id for text in item.texts]
-        for item in read_returned("run.txt", run.encode()).retrievals
-    }
-    judged = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.2", "recip_rank", "map_cut.3"})
-    for ranking in rankings.values():
-        metrics = _metrics(ranking, qrels)
-        scores = {
-            question: {name: -float(rank) for rank, name in enumerate(names)}
-            for question, names in ranking.items()
-        }
-        figures = judged.evaluate(scores)
-        for place, question in enumerate(ranking):
-            expected = figures[question]
-            assert metrics["ndcg@2"][place] == pytest.approx(expected["ndcg_cut_2"], abs=1e-12)
-            assert metrics["map@3"][place] == pytest.approx(expected["map_cut_3"], abs=1e-12)
-            assert metrics["mrr@10"][place] == expected["recip_rank"]
-    figures = [_metrics(ranking, qrels) for ranking in rankings.values()]
-    assert all(other == figures[0] for other in figures)
 
 
-def _metrics(
-    ranking: dict[str, list[str]], qrels: dict[str, dict[str, int]]
-) -> dict[str, list[float]]:
-    grades = [[qrels[question].get(name, 0) for name in ranking[question]] for question in ranking]
-    ideals = [sorted(qrels[question].values(), reverse=True) for question in ranking]
-    ranked = Ranked.of(grades, ideals, 10)
-    names = ("ndcg@2", "map@3", "mrr@10")
-    return {name: values.tolist() for name, values in evaluate(ranked, names).items()}
+def test_rows_of_a_page_are_read_and_lists_of_a_row_are_none() -> None:
+    rows = [{"input": text, "retrieval_context": [text]} for text in ("a", "b")]
+    page = json.dumps({"data": rows, "meta": {"page": 1}})
+    for content in (page, f"{page}\n{page}", json.dumps(json.loads(page), indent=1)):
+        read = read_returned("file", content.encode()).retrievals
+        assert {item.question for item in read} == {"a", "b"}
+    row = {"run_type": "retriever", "inputs": {"query": "a"}, "events": [{"name": "start"}]}
+    row["outputs"] = {"documents": [{"page_content": "b"}]}
+    for indent in (None, 1):
+        content = json.dumps(row, indent=indent)
+        (item,) = read_returned("file", content.encode()).retrievals
+        assert (item.question, item.texts) == ("a", (ReturnedText("b"),))
+
+
+def test_results_of_a_step_of_a_pipeline_are_read() -> None:
+    history = {"chat_history": [], "context": ["a"]}
+    pipeline = {"retriever": {"documents": ["a"]}}
+    for output in (history, pipeline):
+        row = {"type": "RETRIEVER", "input": "Why?", "output": output}
+        assert one(row).texts == (ReturnedText("a"),)
 
 
 def test_ids_references_and_a_reference_of_ragas_are_read() -> None:

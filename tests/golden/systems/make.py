@@ -1,107 +1,250 @@
-"""Writes the same rankings as files of other tools, with these tools where they are installed.
+"""Writes the rankings of ``rankings.json`` as files of other tools, with these tools.
 
-``python tests/golden/systems/make.py`` needs ``ragas``, ``deepeval``, ``langchain-core`` and
-``pyarrow``, in an environment of its own. Files of Langfuse and Phoenix have the shapes that are
-documented.
+``python tests/golden/systems/make.py NAME ...`` in an environment that has them. The names, and
+what to install for them:
+
+- ``ragas``: ``ragas==0.4.3 langchain-community==0.3.31 pyarrow``
+- ``deepeval``: ``deepeval==4.3.1``
+- ``langfuse``: ``langfuse==5.0.4``
+- ``openai``: ``openai==3.51.0``
+- ``ranx``: ``ranx==0.3.21``
+- ``langchain``: ``langchain-core==1.8.3 openinference-instrumentation-langchain==0.1.80``
+- ``llama_index``: ``llama-index-core==0.14.25 openinference-instrumentation-llama-index==4.6.1``
+- ``haystack``: ``haystack-ai==3.4.1 openinference-instrumentation-haystack==0.1.46``
+
+Spans also need ``opentelemetry-exporter-otlp-proto-common`` and ``opentelemetry-sdk``.
+``made_by.json`` names what wrote each file.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
-RANKINGS: dict[str, list[str]] = dict(json.loads((FOLDER / "rankings.json").read_text()))
+DATA = json.loads((FOLDER / "rankings.json").read_text())
+QUESTIONS = {item["id"]: item["text"] for item in DATA["questions"]}
+RANKINGS = {QUESTIONS[name]: items for name, items in DATA["rankings"].items()}
+NO_ANSWER = "-"
 
 
-def ragas() -> None:
+def ragas() -> list[str]:
     from ragas import EvaluationDataset
 
     dataset = EvaluationDataset.from_list(
         [
-            {"user_input": question, "retrieved_contexts": texts, "response": "-"}
-            for question, texts in RANKINGS.items()
+            {
+                "user_input": question,
+                "retrieved_contexts": [item["text"] for item in items],
+                "retrieved_context_ids": [item["id"] for item in items],
+                "response": NO_ANSWER,
+            }
+            for question, items in RANKINGS.items()
         ]
     )
     dataset.to_jsonl(FOLDER / "ragas.jsonl")
     dataset.to_csv(FOLDER / "ragas.csv")
+    dataset.to_pandas().to_parquet(FOLDER / "ragas.parquet")
+    return ["ragas.jsonl", "ragas.csv", "ragas.parquet"]
 
 
-def deepeval() -> None:
+def deepeval() -> list[str]:
+    from deepeval.dataset import EvaluationDataset, Golden
     from deepeval.test_case import LLMTestCase
 
+    contexts = {question: [item["text"] for item in items] for question, items in RANKINGS.items()}
     cases = [
-        LLMTestCase(input=question, actual_output="-", retrieval_context=texts)
-        for question, texts in RANKINGS.items()
+        LLMTestCase(input=question, actual_output=NO_ANSWER, retrieval_context=texts)
+        for question, texts in contexts.items()
     ]
     rows = [case.model_dump(mode="json", exclude_none=True) for case in cases]
-    (FOLDER / "deepeval.json").write_text(json.dumps(rows, indent=1))
+    (FOLDER / "deepeval.json").write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
+    goldens = [
+        Golden(input=question, retrieval_context=texts) for question, texts in contexts.items()
+    ]
+    dataset = EvaluationDataset(goldens=goldens)
+    for kind in ("json", "csv", "jsonl"):
+        dataset.save_as(kind, str(FOLDER), file_name="deepeval-goldens")
+    return ["deepeval.json", *(f"deepeval-goldens.{kind}" for kind in ("json", "csv", "jsonl"))]
 
 
-def langsmith() -> None:
+def langfuse() -> list[str]:
+    """A page of observations as the API returns them."""
+    from langfuse.api import ObservationsV2Response
+    from langfuse.api.core.pydantic_utilities import parse_obj_as
+
+    rows = [
+        {
+            "id": f"{kind.lower()}-{number}",
+            "traceId": f"trace-{number}",
+            "type": kind,
+            "name": "search",
+            "startTime": "2026-01-31T12:00:00.000Z",
+            "endTime": "2026-01-31T12:00:01.000Z",
+            "input": question,
+            "output": [
+                {"page_content": item["text"], "metadata": {"source": item["document"]}}
+                for item in items
+            ],
+            "projectId": "project",
+            "level": "DEFAULT",
+            "environment": "production",
+        }
+        for number, (question, items) in enumerate(RANKINGS.items())
+        for kind in ("CHAIN", "RETRIEVER")
+    ]
+    page = parse_obj_as(ObservationsV2Response, {"data": rows, "meta": {}})
+    (FOLDER / "langfuse.json").write_text(f"{page.json()}\n")
+    return ["langfuse.json"]
+
+
+def openai() -> list[str]:
+    """Pages of a search in a vector store, by question."""
+    from openai.types import VectorStoreSearchResponse
+
+    pages = {
+        question: {
+            "object": "vector_store.search_results.page",
+            "search_query": [question],
+            "data": [
+                VectorStoreSearchResponse.model_validate(
+                    {
+                        "file_id": f"file-{item['id']}",
+                        "filename": item["document"],
+                        "score": item["score"],
+                        "attributes": {},
+                        "content": [{"type": "text", "text": item["text"]}],
+                    }
+                ).model_dump(mode="json")
+                for item in items
+            ],
+            "has_more": False,
+            "next_page": None,
+        }
+        for question, items in RANKINGS.items()
+    }
+    (FOLDER / "openai.json").write_text(json.dumps(pages, ensure_ascii=False, indent=1) + "\n")
+    return ["openai.json"]
+
+
+def ranx() -> list[str]:
+    """The passages by their ids, as a run of TREC."""
+    from ranx import Run
+
+    run = {
+        name: {item["id"]: item["score"] for item in items}
+        for name, items in DATA["rankings"].items()
+    }
+    Run(run, name="other").save(str(FOLDER / "ranx.trec"), kind="trec")
+    return ["ranx.trec"]
+
+
+def langchain() -> list[str]:
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
-    from langchain_core.tracers.base import BaseTracer
+    from openinference.instrumentation.langchain import LangChainInstrumentor
 
     class Ranked(BaseRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-            return [Document(page_content=text, metadata={}) for text in RANKINGS[query]]
+            return [
+                Document(
+                    id=item["id"],
+                    page_content=item["text"],
+                    metadata={"source": item["document"], "score": item["score"]},
+                )
+                for item in RANKINGS[query]
+            ]
 
-    lines = list[str]()
+    return _traced("langchain", LangChainInstrumentor(), Ranked().invoke)
 
-    class Lines(BaseTracer):
-        def _persist_run(self, run: Any) -> None:
-            kept = run.model_dump(mode="json") if hasattr(run, "model_dump") else run.dict()
-            names = ("id", "name", "start_time", "run_type", "inputs", "outputs", "trace_id")
-            lines.append(json.dumps({name: kept.get(name) for name in names}, default=_plain))
 
-    tracer = Lines()
+def llama_index() -> list[str]:
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
+
+    class Ranked(BaseRetriever):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            return [
+                NodeWithScore(
+                    node=TextNode(
+                        id_=item["id"], text=item["text"], metadata={"file_name": item["document"]}
+                    ),
+                    score=item["score"],
+                )
+                for item in RANKINGS[query_bundle.query_str]
+            ]
+
+    return _traced("llama_index", LlamaIndexInstrumentor(), lambda q: Ranked().retrieve(q))
+
+
+def haystack() -> list[str]:
+    from haystack import Document, Pipeline, component
+    from openinference.instrumentation.haystack import HaystackInstrumentor
+
+    globals()["Document"] = Document  # annotations are looked up in the module
+
+    @component
+    class RankedRetriever:
+        @component.output_types(documents=list[Document])
+        def run(self, query: str) -> dict[str, list[Document]]:
+            return {
+                "documents": [
+                    Document(
+                        id=item["id"],
+                        content=item["text"],
+                        meta={"file_path": item["document"]},
+                        score=item["score"],
+                    )
+                    for item in RANKINGS[query]
+                ]
+            }
+
+    globals()["RankedRetriever"] = RankedRetriever  # spans begin where the module has it
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", RankedRetriever())
+
+    def ask(question: str) -> None:
+        pipeline.run({"retriever": {"query": question}})
+
+    return _traced("haystack", HaystackInstrumentor(), ask)
+
+
+def _traced(name: str, instrumentor: Any, ask: Any) -> list[str]:
+    """The spans of all questions, as an exporter sends them."""
+    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider(resource=Resource({"service.name": name}))
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    instrumentor.instrument(tracer_provider=provider)
     for question in RANKINGS:
-        Ranked().invoke(question, config={"callbacks": [tracer]})
-    (FOLDER / "langsmith.jsonl").write_text("\n".join(lines) + "\n")
+        ask(question)
+    request = encode_spans(exporter.get_finished_spans())
+    (FOLDER / f"{name}.otlp").write_bytes(request.SerializeToString())
+    return [f"{name}.otlp"]
 
 
-def _plain(value: Any) -> Any:
-    return value.model_dump(mode="json") if hasattr(value, "model_dump") else str(value)
-
-
-def langfuse() -> None:
-    rows = [
-        {
-            "id": f"o{place}",
-            "traceId": f"t{place}",
-            "type": kind,
-            "startTime": "2026-01-31T12:00:00.000Z",
-            "input": json.dumps({"query": question}),
-            "output": json.dumps([{"content": text} for text in texts]),
-        }
-        for place, (question, texts) in enumerate(RANKINGS.items())
-        for kind in ("GENERATION", "RETRIEVER")
-    ]
-    (FOLDER / "langfuse.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-
-
-def phoenix() -> None:
-    import pyarrow
-    from pyarrow import parquet
-
-    rows = [
-        {
-            "name": "retrieve",
-            "span_kind": "RETRIEVER",
-            "context.trace_id": f"t{place}",
-            "attributes.input.value": question,
-            "attributes.retrieval.documents": [
-                {"document.content": text, "document.score": 1 / rank}
-                for rank, text in enumerate(texts, start=1)
-            ],
-        }
-        for place, (question, texts) in enumerate(RANKINGS.items())
-    ]
-    parquet.write_table(pyarrow.Table.from_pylist(rows), FOLDER / "phoenix.parquet")
+PACKAGES = {
+    "langchain": "openinference-instrumentation-langchain",
+    "llama_index": "openinference-instrumentation-llama-index",
+    "haystack": "openinference-instrumentation-haystack",
+}
+WRITERS = (ragas, deepeval, langfuse, openai, ranx, langchain, llama_index, haystack)
 
 
 if __name__ == "__main__":
-    for write in (ragas, deepeval, langsmith, langfuse, phoenix):
-        write()
+    made_by: dict[str, str] = json.loads((FOLDER / "made_by.json").read_text())
+    for write in WRITERS:
+        if write.__name__ in sys.argv[1:]:
+            package = PACKAGES.get(write.__name__, write.__name__)
+            made_by |= {file: f"{package} {version(package)}" for file in write()}
+    text = json.dumps(made_by, indent=1, sort_keys=True)
+    (FOLDER / "made_by.json").write_text(text + "\n")
