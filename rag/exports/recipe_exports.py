@@ -8,6 +8,7 @@ from typing import Literal
 
 from rag.errors import InvalidInput
 from rag.exports.fidelity import ExportedField, Fidelity, exported_fields
+from rag.exports.learned import ExportedFusion
 from rag.exports.pgvector import pgvector_export
 from rag.exports.python_retrievers import langchain_export, llama_index_export
 from rag.exports.qdrant import qdrant_export
@@ -17,6 +18,7 @@ from rag.exports.vespa import vespa_export
 from rag.exports.weaviate import weaviate_export
 from rag.operation import operation
 from rag.recipe import Recipe
+from rag.search.learned_fusion import fusion_model
 from rag.services import Services
 
 ExportTarget = Literal[
@@ -81,14 +83,17 @@ class RecipeExport:
 class RecipeExports:
     """Writes recipes for other engines."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, base_id: int) -> None:
         self._services = services
+        self._base_id = base_id
 
     @operation("viewer")
     def export(self, recipe: Recipe, target: str) -> RecipeExport:
         """Write a recipe for an engine of ``EXPORT_TARGETS``.
 
-        Raises InvalidInput for another target, and as the embedder where its dimension is unknown.
+        A learned fusion is exported where the engine can rank by it. Raises InvalidInput for
+        another target or an unknown learned fusion, and as the embedder where its dimension is
+        unknown.
         """
         if target not in EXPORT_TARGETS:
             raise InvalidInput(
@@ -97,6 +102,10 @@ class RecipeExports:
         models = self._services.models
         threshold = models.threshold(recipe.index.embedder, recipe.search)
         dimension = models.embedder(recipe.index.embedder).dimension
-        made = EXPORT_TARGETS[target](recipe, dimension, threshold)
+        model = fusion_model(self._services, self._base_id, recipe)
+        fusion = ExportedFusion.of(recipe, model)
+        made = EXPORT_TARGETS[target](fusion.recipe, dimension, threshold)
         fields = exported_fields(recipe, threshold, made.rules)
+        if model is not None:
+            fields = tuple(fusion.field(field, made.rules) for field in fields)
         return RecipeExport(target, recipe.hash, made.statements, fields)

@@ -132,7 +132,7 @@ class KnowledgeBase:
         self.estimates = Estimates(services.database, base.id)
         self.runs = RunHistory(services.database, base.id)
         self.memory_trials = MemoryTrials(self.answer_evaluations, self.runs)
-        self.recipe_exports = RecipeExports(services)
+        self.recipe_exports = RecipeExports(services, base.id)
         self.recipe_names = RecipeNames(services.database, base.id)
         self.run_figures = RunFigures(services.database, base.id)
         self.rankings = Rankings(services.database, base.id)
