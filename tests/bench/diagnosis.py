@@ -23,6 +23,7 @@ from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
 from rag.services import Services
 from rag.tuning.diagnosis.examining import PASSING, Examination
 from rag.tuning.sweeper import Sweeper
+from tests import cross_encoder
 from tests.typos import mistyped
 
 ASKED = 1190
@@ -44,6 +45,8 @@ BY_RECIPE: Mapping[str, Mapping[str, Any]] = {
     "budget": {"answer.context_tokens": 1},
 }
 FIRST: Mapping[str, Any] = {"search.top_k": 1}
+WORTH: Mapping[str, float] = {"the": -1.0, "The": -1.0}
+"""The worth of words to the reranker, which knows nothing of the question."""
 OUTWEIGHED: Mapping[str, Mapping[str, Any]] = {
     "words_only": {**FIRST, "search.dense_weight": 1.0},
     "meaning_only": {**FIRST, "search.dense_weight": 0.0},
@@ -154,6 +157,10 @@ def _by_recipe(
     ]
     low = passing - by_one[0] - by_one[1]
     named["top_k"] = bench.causes(bench.examined(base, "asked", plain.with_fields(FIRST)), low)
+    with tempfile.TemporaryDirectory() as folder:
+        model = cross_encoder.write(Path(folder), cross_encoder.graph(WORTH), WORTH)
+        reranked = plain.with_fields({"search.rerank": f"onnx:{model}"})
+        named["rerank"] = bench.causes(bench.examined(base, "asked", reranked), passing)
     cut = bench.examined(base, "asked", plain.with_fields(FIXED))
     named["cut"] = bench.causes(cut, passing & _straddling(cut))
     return named

@@ -8,60 +8,26 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from rag import providers
 from rag.errors import InvalidInput, InvalidRecipe, MissingDependency, ProviderMisbehaved
 from rag.protocols import Reranker
 from rag.providers.cross_encoders import one_score_each
 from rag.settings import Settings
+from tests import cross_encoder
 
-# The model adds up what the words of the passage are worth: those of the question count nothing,
-# and padding would count most.
-WORTH = {"[UNK]": 0.0, "[CLS]": 50.0, "[SEP]": 0.25, "[PAD]": 900.0, "leave": 2.0, "pump": -1.0}
+WORTH = {"leave": 2.0, "pump": -1.0}
 QUESTION = "leave leave"
 TEXTS = ["pump pump", "leave", "nothing here at all", "leave leave pump", ""]
 SCORES = [-1.75, 2.25, 0.25, 3.25, 0.25]
 
 
 def graph(outputs: int = 1, extra: str = "") -> onnx.ModelProto:
-    names = ["input_ids", "attention_mask", "token_type_ids", *([extra] if extra else [])]
-    inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, ["b", "t"]) for n in names]
-    table = np.array([[w, -w][:outputs] for w in WORTH.values()], np.float32).ravel()
-    shape = [len(WORTH), outputs]
-    nodes = [
-        helper.make_node("Gather", ["worth", "input_ids"], ["each"]),
-        helper.make_node("Mul", ["attention_mask", "token_type_ids"], ["counts"]),
-        helper.make_node("Cast", ["counts"], ["flat"], to=TensorProto.FLOAT),
-        helper.make_node("Unsqueeze", ["flat", "last"], ["mask"]),
-        helper.make_node("Mul", ["each", "mask"], ["kept"]),
-        helper.make_node("ReduceSum", ["kept", "tokens"], ["logits"], keepdims=0),
-    ]
-    held = [
-        helper.make_tensor("worth", TensorProto.FLOAT, shape, table),
-        helper.make_tensor("last", TensorProto.INT64, [1], [2]),
-        helper.make_tensor("tokens", TensorProto.INT64, [1], [1]),
-    ]
-    result = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["b", outputs])
-    made = helper.make_graph(nodes, "worth", inputs, [result], held)
-    opset = [helper.make_opsetid("", 17)]
-    return helper.make_model(made, opset_imports=opset, ir_version=9)
+    return cross_encoder.graph(WORTH, outputs, extra)
 
 
 def write(folder: Path, model: onnx.ModelProto, at: str = "model.onnx") -> str:
-    vocabulary = {word: number for number, word in enumerate(WORTH)}
-    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", 1), ("[SEP]", 2)],
-    )
-    (folder / at).parent.mkdir(parents=True, exist_ok=True)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    onnx.save(model, str(folder / at))
-    return str(folder)
+    return cross_encoder.write(folder, model, WORTH, at)
 
 
 def reranker(name: str, batch: int = 2) -> Reranker:
