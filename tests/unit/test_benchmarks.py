@@ -66,6 +66,7 @@ NOT_TINY: Mapping[str, str] = {
     "fix_promises": "diagnoses three whole collections",
     "examination": "reads papers, and the sample with planted changes four times",
     "full_text": "needs a PostgreSQL server",
+    "learned_fusion": "learns from 60 labelled questions or more",
     "own_parity": "serves the sample, and asks it every question four times",
     "otlp": "starts a server of the dashboard and sends it spans for minutes",
     "pgvector": "needs a PostgreSQL server",
