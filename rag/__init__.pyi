@@ -213,6 +213,7 @@ from .schemas.diagnoses import CauseData as CauseData
 from .schemas.diagnoses import DiagnosisData as DiagnosisData
 from .schemas.diagnoses import FailedQuestionData as FailedQuestionData
 from .schemas.diagnoses import FixData as FixData
+from .schemas.diagnoses import NextStepData as NextStepData
 from .schemas.diagnoses import diagnosis_data as diagnosis_data
 from .schemas.examination import DocumentFindingData as DocumentFindingData
 from .schemas.examination import ExaminationData as ExaminationData
@@ -225,10 +226,7 @@ from .schemas.explanations import findings_data as findings_data
 from .schemas.explanations import passage_data as passage_data
 from .schemas.exports import RecipeExportData as RecipeExportData
 from .schemas.indexes import BuildData as BuildData
-from .schemas.indexes import MeasuredMigrationData as MeasuredMigrationData
 from .schemas.indexes import MigrationData as MigrationData
-from .schemas.indexes import MigrationEffectData as MigrationEffectData
-from .schemas.indexes import SwitchParityData as SwitchParityData
 from .schemas.indexes import VectorsData as VectorsData
 from .schemas.indexes import build_data as build_data
 from .schemas.learned_fusions import LearnedFusionData as LearnedFusionData
@@ -330,9 +328,9 @@ from .tuning.diagnosis.causes import CAUSES as CAUSES
 from .tuning.diagnosis.diagnosis import Diagnosis as Diagnosis
 from .tuning.diagnosis.finding import FailedQuestion as FailedQuestion
 from .tuning.diagnosis.fixes import Fix as Fix
+from .tuning.diagnosis.next_steps import NextStep as NextStep
 from .tuning.embedder_migration import COMPARED as COMPARED
 from .tuning.embedder_migration import MEASURED as MEASURED
-from .tuning.embedder_migration import MigrationCost as MigrationCost
 from .tuning.embedder_migration import MigrationPlan as MigrationPlan
 from .tuning.embedder_migration import steps_after as steps_after
 from .tuning.grid_search import Best as Best
@@ -340,7 +338,6 @@ from .tuning.learning.learned import FEWEST_QUESTIONS as FEWEST_QUESTIONS
 from .tuning.learning.learned import LearnedFusion as LearnedFusion
 from .tuning.learning.learned import LearnedOutcome as LearnedOutcome
 from .tuning.learning.passports import Passport as Passport
-from .tuning.migration_job import Migration as Migration
 from .tuning.pareto import CostPoint as CostPoint
 from .tuning.pareto import against_present as against_present
 from .tuning.pareto import by_time as by_time

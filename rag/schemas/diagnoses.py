@@ -8,6 +8,7 @@ from rag.schemas.schema import Schema, attribute
 from rag.tuning.diagnosis.causes import CAUSES
 from rag.tuning.diagnosis.diagnosis import Diagnosis
 from rag.tuning.diagnosis.fixes import Fix
+from rag.tuning.diagnosis.next_steps import NextStep
 
 
 class FailedQuestionData(Schema):
@@ -57,8 +58,24 @@ class FixData(Schema):
     sentence: str
 
 
+class NextStepData(Schema):
+    """A step of the list "What should I do next?".
+
+    ``gain`` is the expected gain of the metric, null where it is unknown, as is ``minutes``.
+    ``changes`` has the change of a fix, or those that a rebuild tries.
+    """
+
+    kind: Literal["fix", "rebuild", "label", "nothing"]
+    title: str
+    reason: str
+    gain: float | None
+    minutes: float | None
+    gain_per_minute: float | None
+    changes: list[dict[str, Any]]
+
+
 class DiagnosisData(Schema):
-    """The failed questions of a set by cause, and the fixes that were tried."""
+    """The failed questions of a set by cause, the fixes that were tried, and what to do next."""
 
     set: str
     recipe: str
@@ -70,6 +87,7 @@ class DiagnosisData(Schema):
     fixes: list[FixData]
     without_gain: list[str]
     note: str
+    next_steps: list[NextStepData]
 
 
 def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
@@ -94,6 +112,19 @@ def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
         fixes=[_fix(fix) for fix in trials.fixes],
         without_gain=list(trials.without_gain),
         note=trials.note,
+        next_steps=[_next_step(step) for step in diagnosis.next_steps],
+    )
+
+
+def _next_step(step: NextStep) -> NextStepData:
+    return NextStepData(
+        kind=step.kind,
+        title=step.title,
+        reason=step.reason,
+        gain=step.gain,
+        minutes=None if step.seconds is None else step.seconds / 60,
+        gain_per_minute=step.gain_per_minute,
+        changes=[dict(change) for change in step.changes],
     )
 
 

@@ -113,3 +113,20 @@ def test_the_worst_question_without_a_relevant_hit_opens_in_the_inspector(
     app.button(key="frame_next_go").click().run()
     assert app.title[0].value == "Inspector"
     assert app.query_params["q"] == "Grease the bearing?"
+
+
+def test_a_drift_comes_first(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = labelled.base("notes")
+    content = json.dumps({"id": "x", "text": "What?", "answerable": False})
+    base.exchange.import_file("watched", "w.jsonl", content)
+    look = SimpleNamespace(report=SimpleNamespace(outcome="drifted"))
+
+    def looks(_: object, name: str, limit: int) -> list[SimpleNamespace]:
+        return [look] if name == "watched" else []
+
+    monkeypatch.setattr("rag.watch.watches.Watches.looks", looks)
+    app = open_page("chat.py")  # "checks" has few labels and no drift
+    assert _line(app) == "The drift watch of *watched* found something."
+    assert _button(app) == "Show the drift"

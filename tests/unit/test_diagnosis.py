@@ -23,6 +23,14 @@ WORDS = QUICK.with_fields(
         "index.chunk_size": 60,
     }
 )
+APART = WORDS.with_fields(
+    {
+        "index.chunker": "fixed",
+        "index.chunk_unit": "characters",
+        "index.chunk_size": 60,
+        "index.context": "none",
+    }
+)
 FILES = {
     "travel-policy-2024.md": "Travel by train needs approval when the fare exceeds 300 euros.",
     "travel-policy-2025.md": "Travel by train needs approval when the fare exceeds 450 euros.",
@@ -144,22 +152,14 @@ def test_changes_are_within_the_bounds_of_their_fields() -> None:
 def test_a_label_is_cut_apart_where_its_words_are_in_the_passage_that_has_less_of_it(
     workspace: Workspace,
 ) -> None:
-    apart = WORDS.with_fields(
-        {
-            "index.chunker": "fixed",
-            "index.chunk_unit": "characters",
-            "index.chunk_size": 60,
-            "index.context": "none",
-        }
-    )
-    base = workspace.create("cut", apart)
+    base = workspace.create("cut", APART)
     sentence = (
         "The cooling pump of the older centrifuge is checked by colleagues of the nightshift."
     )
     add(workspace, base, {"rounds.md": f"Rounds begin at eight o'clock. {sentence}"})
     line = _line("cut", "Who sees to the older cooling pump?", "rounds.md", sentence)
     base.exchange.import_file("checks", "x.jsonl", json.dumps(line))
-    assert _causes(base.diagnoses.diagnose("checks", apart)) == {"cut": "cut"}
+    assert _causes(base.diagnoses.diagnose("checks", APART)) == {"cut": "cut"}
 
 
 def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
@@ -179,3 +179,44 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
     )
     lax = replace(diagnosis, recipe=WORDS.with_fields({"search.refuse": "off"}))
     assert lax.advice("answered") == "Set off-topic questions to Auto, or raise the threshold."
+
+
+def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(
+    workspace: Workspace,
+) -> None:
+    base = workspace.create("apart", APART)
+    names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
+    label = "The cooling pump of {} is checked by colleagues of the nightshift."
+    add(
+        workspace,
+        base,
+        {f"{name}.md": f"Rounds begin at eight o'clock. {label.format(name)}" for name in names},
+    )
+    lines = [
+        _line(name, f"Who sees to the pump of {name}?", f"{name}.md", label.format(name))
+        for name in names
+    ]
+    base.exchange.import_file("apart", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    diagnosis = base.diagnoses.diagnose("apart", APART)
+    assert diagnosis.causes == {"cut": 16}
+    assert diagnosis.trials.fixes == ()
+    assert diagnosis.rebuild is not None
+    changes = (
+        {"index.chunker": "recursive"},
+        {"index.chunk_size": 120},
+        {"index.chunk_overlap": 15},
+    )
+    assert diagnosis.rebuild.changes == changes
+    assert (diagnosis.rebuild.questions, diagnosis.rebuild.gain) == (16, None)  # words alone
+    assert [step.kind for step in diagnosis.next_steps] == ["rebuild"]
+
+    workspace.jobs.run(base.diagnoses.start("apart", APART, rebuild=True))
+    rebuilt = base.diagnoses.result("apart")
+    assert rebuilt is not None
+    (fix,) = rebuilt.trials.fixes
+    assert fix.changes == {"index.chunk_size": 120}
+    assert (fix.comparison.difference, fix.comparison.verdict) == (1.0, "better")
+    assert [(step.kind, step.gain) for step in rebuilt.next_steps] == [("fix", 1.0)]
+    sizes = {row.recipe.chunk_size for row in base.documents.builds()}
+    assert sizes == {60, 120}
+    assert len(base.documents.builds()) == 2  # those that gain nothing are gone

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
+from pages.components.labels.question_sets import SET
 from pages.components.recipe import working_recipe
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
-from pages.components.shell.wording import VERDICT_BADGES
+from pages.components.shell.wording import VERDICT_BADGES, duration
 from rag import (
     CAUSES,
     Diagnosis,
     FailedQuestion,
     Fix,
     KnowledgeBase,
+    NextStep,
     QuestionSet,
     Recipe,
     counted,
@@ -55,8 +55,8 @@ def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> 
         )
     st.markdown(f"**{diagnosis.headline}**{_most_frequent(diagnosis)}")
     if diagnosis.questions:
+        _next_steps(base, chosen, diagnosis, recipe if current else None)
         _causes(diagnosis)
-        _fixes(base, chosen, diagnosis, recipe if current else None)
         _questions(diagnosis)
 
 
@@ -104,41 +104,74 @@ def _causes(diagnosis: Diagnosis) -> None:
     )
 
 
-def _fixes(
+def _next_steps(
     base: KnowledgeBase, chosen: QuestionSet, diagnosis: Diagnosis, recipe: Recipe | None
 ) -> None:
-    trials = diagnosis.trials
-    st.header("Fixes", divider="gray")
-    if trials.note or not trials.fixes:
-        st.caption(trials.note or "No change of the recipe gains on the tuning questions.")
-        return
+    """The list; its buttons are for the ``recipe`` that was diagnosed, None if that changed."""
+    st.header("What should I do next?", divider="gray")
     st.caption(
-        f"Each was chosen on {counted(trials.fixes[0].tuning, 'tuning question')} and compared on "
-        "the held-out questions. The gain is net: it includes the questions that lose."
+        "By expected gain per minute of work.",
+        help="A change of the recipe was chosen on the tuning questions, and its gain is net: what "
+        "all held-out questions gain, less what they lose. To use one takes seconds. The time of a "
+        "build follows from the throughput that was measured here. A label takes "
+        f"{duration(diagnosis.pace.seconds)}, "
+        + ("the median of your labels." if diagnosis.pace.measured else "an assumption.")
+        + " More labels gain by what they decide.",
     )
-    for number, fix in enumerate(trials.fixes):
+    for number, step in enumerate(diagnosis.next_steps):
         with st.container(border=True):
-            _fix(diagnosis, fix)
+            _step(diagnosis, step)
             if recipe is not None:
-                _use(base, chosen, fix, recipe, number)
-            _tested(diagnosis, fix)
-    if trials.without_gain:
-        titles = ", ".join(CAUSES[cause].title.lower() for cause in trials.without_gain)
+                _act(base, chosen, step, recipe, number)
+            if step.fix is not None:
+                _tested(diagnosis, step.fix)
+    if diagnosis.trials.without_gain:
+        titles = ", ".join(CAUSES[cause].title.lower() for cause in diagnosis.trials.without_gain)
         st.caption(f"No change that was tried gains against: {titles}.")
 
 
-def _fix(diagnosis: Diagnosis, fix: Fix) -> None:
-    comparison = fix.comparison
-    label, colour, icon = VERDICT_BADGES[comparison.verdict]
+def _step(diagnosis: Diagnosis, step: NextStep) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.badge(label, color=colour, icon=icon)
-        st.markdown(f"**{_changes(diagnosis.recipe, fix.changes)}**")
-    causes = ", ".join(CAUSES[cause].title.lower() for cause in fix.causes)
-    gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
-    st.markdown(
-        f"{gain} on held-out questions: {counted(comparison.won, 'question')} better, "
-        f"{comparison.lost:,} worse, {comparison.tied:,} the same. Against: {causes}."
-    )
+        if step.fix is not None:
+            label, colour, icon = VERDICT_BADGES[step.fix.comparison.verdict]
+            st.badge(label, color=colour, icon=icon)
+        st.markdown(f"**{plain(step.title)}**")
+        if figures := _figures(diagnosis, step):
+            st.markdown(figures)
+    causes = ""
+    if step.fix is not None:
+        causes = ", ".join(CAUSES[cause].title.lower() for cause in step.fix.causes)
+        causes = f" Against: {causes}."
+    st.caption(plain(step.reason) + causes)
+
+
+def _figures(diagnosis: Diagnosis, step: NextStep) -> str:
+    """The expected gain, and the time that it takes."""
+    if step.kind == "nothing":
+        return ""
+    metric = metric_title(diagnosis.trials.metric)
+    gain = [] if step.gain is None else [f"{signed(step.gain)} {metric}"]
+    time = [f"about {duration(step.seconds)}"] if step.seconds else []
+    return " · ".join([*gain, *time])
+
+
+def _act(
+    base: KnowledgeBase, chosen: QuestionSet, step: NextStep, recipe: Recipe, number: int
+) -> None:
+    """The button that does a step."""
+    if step.kind == "fix" and step.fix is not None:
+        _use(base, chosen, step.fix, recipe, number)
+    elif step.kind == "rebuild":
+        start = partial(base.diagnoses.start, chosen.name, recipe, rebuild=True)
+        options = offered(
+            base, "diagnoses.start", help="Builds that gain nothing are deleted again."
+        )
+        action_button("Build and try", "metrics_rebuild", "construction", start, **options)
+    elif step.kind == "label":
+        options = offered(base, "labels.label")
+        icon = ":material/arrow_forward:"
+        if st.button("Label passages", key="metrics_label_more", icon=icon, **options):
+            st.switch_page("inspector.py", query_params={SET: chosen.name})
 
 
 def _use(base: KnowledgeBase, chosen: QuestionSet, fix: Fix, recipe: Recipe, number: int) -> None:
@@ -180,22 +213,6 @@ def _moved(diagnosis: Diagnosis, fix: Fix) -> None:
             column_config={"Difference": st.column_config.NumberColumn(format="%+.3f")},
             alt="Held-out questions whose score changes, those that lose first.",
         )
-
-
-def _changes(recipe: Recipe, changes: Mapping[str, Any]) -> str:
-    changed = recipe.differences(recipe.with_fields(changes))
-    parts = [
-        f"{plain(name.partition('.')[2].replace('_', ' '))} {plain(_written(before))} → "
-        f"{plain(_written(after))}"
-        for name, (before, after) in changed.items()
-    ]
-    return ", ".join(parts)
-
-
-def _written(value: object) -> str:
-    if value is None:
-        return "off"
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _questions(diagnosis: Diagnosis) -> None:

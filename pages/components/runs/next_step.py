@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import streamlit as st
 
@@ -21,6 +22,7 @@ from pages.components.shell.wording import clipped
 from rag import (
     BaseInfo,
     KnowledgeBase,
+    NextStep,
     QuestionResult,
     QuestionSet,
     Recipe,
@@ -87,60 +89,72 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
         onward = ("inspector.py", "Label passages")
         return Step(text, "metrics.py", "Add questions", onward=onward)
     chosen = _chosen(sets)
+    saved = working_recipe.saved(base)
+    if first := _drift(base, sets, chosen) or _diagnosed(base, chosen, saved):
+        return first
     runs = base.runs.list_all(chosen.name)
     labels = _label_count(base, chosen.name, readings.version_of(chosen))
     if labels < ENOUGH_LABELS:
         return _more_labels(chosen, labels, runs)
-    saved = working_recipe.saved(base)
     own = next((run for run in runs if _retrieves_alike(run, saved.index, saved.search)), None)
     if own is None:
         text = f"The saved recipe has no evaluation on *{plain(chosen.name)}*."
         return Step(text, "metrics.py", "Evaluate", lambda: {SET: chosen.name})
-    fix = _drift(base, chosen) or _fix(base, chosen, saved)
-    return fix or _failure(base, chosen, own) or _better(base, chosen, own, runs) or _nothing()
+    return _failure(base, chosen, own) or _better(base, chosen, own, runs) or _nothing()
 
 
-def _drift(base: KnowledgeBase, chosen: QuestionSet) -> Step | None:
-    """The drift that the last look found."""
-    looks = base.watches.looks(chosen.name, 1)
-    if not looks or looks[0].report.outcome != "drifted":
-        return None
-    text = f"The drift watch of *{plain(chosen.name)}* found something."
-    marks = {"usage": "Operations"}
-    parameters = {SET: chosen.name, **marks}
-    return Step(text, "usage.py", "Show the drift", lambda: parameters, marks)
+def _drift(base: KnowledgeBase, sets: Sequence[QuestionSet], chosen: QuestionSet) -> Step | None:
+    """The drift that the last look at a set found, at the chosen one first."""
+    for name in dict.fromkeys([chosen.name, *(item.name for item in sets)]):
+        looks = base.watches.looks(name, 1)
+        if looks and looks[0].report.outcome == "drifted":
+            text = f"The drift watch of *{plain(name)}* found something."
+            marks = {"usage": "Operations"}
+            parameters = partial(dict[str, str], {SET: name, **marks})
+            return Step(text, "usage.py", "Show the drift", parameters, marks)
+    return None
 
 
-def _fix(base: KnowledgeBase, chosen: QuestionSet, saved: Recipe) -> Step | None:
-    """The first fix of the saved recipe that the held-out questions confirm."""
+def _diagnosed(base: KnowledgeBase, chosen: QuestionSet, saved: Recipe) -> Step | None:
+    """The first step of the diagnosis of the saved recipe, if it is current."""
     job = base.diagnoses.latest(chosen.name)
     if job is None:
         return None
-    text = _confirmed(base, chosen.name, saved.hash, job.id, job.status, chosen.version)
-    if not text:
+    step = _first_step(base, chosen.name, saved.hash, job.id, job.status, chosen.version)
+    if step is None or step.kind == "nothing":
         return None
     marks = {TAB: FAILURES}
     parameters = {SET: chosen.name, **marks}
-    hint = "*Apply* it below."
-    return Step(text, "metrics.py", "Show the fix", lambda: parameters, marks, hint)
+    text, label, hint = _described(step, chosen.name)
+    onward = ("inspector.py", "Label passages") if step.kind == "label" else ("", "")
+    return Step(text, "metrics.py", label, lambda: parameters, marks, hint, onward)
+
+
+def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
+    """The sentence of a step, the label of its button, and a hint for its own page."""
+    if step.fix is not None:
+        comparison = step.fix.comparison
+        gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
+        fields = ", ".join(name.partition(".")[2].replace("_", " ") for name in step.fix.changes)
+        verb = "gains" if comparison.verdict == "better" else "may gain"
+        text = f"Changing {plain(fields)} {verb} {gain} on *{plain(set_name)}*."
+        return text, "Show the fix", "*Apply* it below."
+    if step.kind == "rebuild":
+        return f"{plain(step.title)}. {plain(step.reason)}", "Show", "*Build and try* is below."
+    return f"{plain(step.title)}. {plain(step.reason)}", "Show", ""
 
 
 @shared_cache(16)
-def _confirmed(
+def _first_step(
     base: KnowledgeBase, set_name: str, recipe: str, _job: int, _status: str, _version: int
-) -> str:
-    """The fix in a sentence; "" without one that is confirmed and current."""
+) -> NextStep | None:
+    """The first step of the last diagnosis; None if that is of something else."""
     diagnosis = base.diagnoses.result(set_name)
     if diagnosis is None or diagnosis.recipe.hash != recipe:
-        return ""
+        return None
     if not base.diagnoses.is_current(diagnosis, diagnosis.recipe):
-        return ""
-    for fix in diagnosis.trials.fixes:
-        if fix.comparison.verdict == "better":
-            gain = f"{signed(fix.comparison.difference)} {metric_title(fix.comparison.metric)}"
-            fields = ", ".join(name.partition(".")[2].replace("_", " ") for name in fix.changes)
-            return f"Changing {plain(fields)} gains {gain} on *{plain(set_name)}*."
-    return ""
+        return None
+    return next(iter(diagnosis.next_steps), None)
 
 
 def _nothing() -> Step:

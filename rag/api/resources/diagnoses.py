@@ -31,6 +31,10 @@ class DiagnoseRequest(MeasureRequest):
         json_schema_extra={"examples": [{"set": "policies", "fields": {"search.top_k": 5}}]}
     )
 
+    rebuild: bool = Field(
+        False, description="build and try the changes of the index that are proposed"
+    )
+
 
 class LastDiagnosisData(Schema):
     """The last diagnosis of a question set."""
@@ -47,7 +51,8 @@ def start_diagnosis(
 
     def make() -> Any:
         name, recipe = set_called(base, body.set).name, body.recipe_of(base)
-        return queued(request, workspace, base.diagnoses.start(name, recipe))
+        job = base.diagnoses.start(name, recipe, rebuild=body.rebuild)
+        return queued(request, workspace, job)
 
     return once(body.model_dump(), make)
 

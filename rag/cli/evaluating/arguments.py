@@ -105,7 +105,12 @@ def comparing_verbs(verb: Verb) -> None:
     added = verb(watching.watch, "kb", "set_name", recipe=True)
     switch(added, "--reset", "make this look the reference of the next ones")
     switch(added, "--looks", "list the looks so far instead")
-    verb(diagnosing.diagnose, "kb", "set_name", recipe=True)
+    added = verb(diagnosing.diagnose, "kb", "set_name", recipe=True)
+    added.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="build and try the changes of the index that are proposed",
+    )
     added = verb(learning.learn_fusion, "kb", "set_name", recipe=True)
     added.add_argument(
         "--kind", choices=("linear", "trees"), default="linear", help="the kind of model"

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from rag import DiagnosisData, FixData, counted, diagnosis_data
-from rag.cli import targets
+from rag import (
+    Diagnosis,
+    DiagnosisData,
+    FixData,
+    KnowledgeBase,
+    NextStepData,
+    Recipe,
+    counted,
+    diagnosis_data,
+    signed,
+)
+from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
 _SHOWN = 20  # questions that are printed; JSON has all
@@ -14,13 +24,22 @@ _SHOWN = 20  # questions that are printed; JSON has all
 def diagnose(args: argparse.Namespace) -> Output:
     """Find out why questions fail, and what fixes gain on questions that did not choose them."""
     base, recipe = targets.ready(args)
-    diagnosis = base.diagnoses.diagnose(args.set_name, recipe)
+    rebuilt = _rebuilt(args, base, recipe) if args.rebuild else None
+    diagnosis = rebuilt or base.diagnoses.diagnose(args.set_name, recipe)
     data = diagnosis_data(diagnosis)
     return Output(data.dump(), "\n".join([diagnosis.headline, *_lines(data)]))
 
 
+def _rebuilt(args: argparse.Namespace, base: KnowledgeBase, recipe: Recipe) -> Diagnosis | None:
+    """A diagnosis that tried the changes of the index that it proposes."""
+    job = base.diagnoses.start(args.set_name, recipe, rebuild=True)
+    printing.follow(inputs.workspace(args).jobs, job)
+    return base.diagnoses.result(args.set_name)
+
+
 def _lines(data: DiagnosisData) -> list[str]:
-    lines = [f"{row.questions:5}  {row.title}. {row.advice}" for row in data.causes]
+    lines = [line for step in enumerate(data.next_steps, 1) for line in _step(*step)]
+    lines += [f"{row.questions:5}  {row.title}. {row.advice}" for row in data.causes]
     for question in data.questions[:_SHOWN]:
         place = question.document + (f", page {question.page}" if question.page else "")
         lines += [f"{question.cause}: {question.question}", f"    {question.evidence} {place}"]
@@ -30,6 +49,15 @@ def _lines(data: DiagnosisData) -> list[str]:
     if data.without_gain:
         lines.append(f"Nothing that was tried helps against: {', '.join(data.without_gain)}.")
     return [*lines, data.note] if data.note else lines
+
+
+def _step(number: int, step: NextStepData) -> list[str]:
+    """A step of the list, with its expected gain and the minutes that it takes."""
+    figures = [] if step.gain is None else [signed(step.gain)]
+    if step.minutes:
+        figures.append("under a minute" if step.minutes < 1 else f"{step.minutes:.0f} min")
+    expected = f" ({', '.join(figures)})" if step.kind != "nothing" and figures else ""
+    return [f"Next {number}: {step.title}{expected}.", f"    {step.reason}"]
 
 
 def _fix(fix: FixData) -> list[str]:

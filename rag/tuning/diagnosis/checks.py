@@ -22,6 +22,8 @@ _WRITTEN = 0.9  # the same from a passage, which is longer; unreadable text has 
 _WHOLE = 0.75  # share of a label in one passage
 _LONG = 2  # a label of more passages is no sentence that was cut
 _GAIN = 0.02  # of the cosine
+INDEXED_RANK = "indexed_rank"
+"""The figure of a finding: the rank by meaning if the index had the text as the fix has it."""
 
 
 def outside_filter(case: Case) -> Finding | None:
@@ -65,8 +67,7 @@ def cut_apart(case: Case) -> Finding | None:
         return None
     first, last = min(begin for *_, begin, _ in parts), max(stop for *_, stop in parts)
     whole = case.document.text[first:last]
-    vector = case.corpus.embedder.embed([whole], "document")[0]
-    together = float(vector @ case.rankings.search_query.vector)
+    together = _cosine(case, whole)
     apart = case.figures.dense
     terms = _terms(case, case.question.text)
     more = len(terms & _terms(case, whole)) - len(terms & _terms(case, case.chunk.text))
@@ -77,7 +78,8 @@ def cut_apart(case: Case) -> Finding | None:
         f"{most / (end - start):.0%} in one. In one passage its cosine is {together:.3f} instead "
         f"of {apart:.3f}, with {signed(more, 0)} words of the question."
     )
-    return Finding("cut", message, {"together": together, "apart": apart, "words": float(more)})
+    figures = {"together": together, "apart": apart, "words": float(more)}
+    return Finding("cut", message, {**figures, INDEXED_RANK: _rank_by_meaning(case, together)})
 
 
 def other_language(case: Case) -> Finding | None:
@@ -242,7 +244,9 @@ def row_without_labels(case: Case) -> Finding | None:
         f"The row is in a table whose labels have {', '.join(named)} of the question; the indexed "
         "passage does not."
     )
-    return Finding("table_row", message, {"words": float(len(named))})
+    labelled = "\n".join((", ".join(filter(None, table.labels)), case.chunk.text))
+    rank = _rank_by_meaning(case, _cosine(case, labelled))
+    return Finding("table_row", message, {"words": float(len(named)), INDEXED_RANK: rank})
 
 
 def found_by_one(case: Case) -> Finding | None:
@@ -300,6 +304,16 @@ CHECKS: Sequence[Check] = (
 def cause_of(case: Case) -> Finding:
     """The first cause that holds."""
     return next(filter(None, (check(case) for check in CHECKS)), None) or too_low(case)
+
+
+def _cosine(case: Case, text: str) -> float:
+    vector = case.corpus.embedder.embed([text], "document")[0]
+    return float(vector @ case.rankings.search_query.vector)
+
+
+def _rank_by_meaning(case: Case, cosine: float) -> float:
+    """The rank, from 1, of a passage with a cosine among those that are indexed."""
+    return 1.0 + np.count_nonzero(case.rankings.full.near.scores > cosine)
 
 
 def _language_differs(case: Case) -> bool:

@@ -15,6 +15,9 @@ from rag.tuning.diagnosis.causes import Cause, advice
 from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.finding import FailedQuestion
 from rag.tuning.diagnosis.fixes import Trials, metric_depth, try_fixes
+from rag.tuning.diagnosis.labelling import TYPICAL, LabellingPace, labelling_pace
+from rag.tuning.diagnosis.next_steps import Basis, NextStep, next_steps
+from rag.tuning.diagnosis.rebuilds import Rebuild, find_rebuild
 from rag.tuning.state import state
 from rag.tuning.sweeper import Sweeper
 from rag.types import ProgressCallback
@@ -23,6 +26,9 @@ from rag.types import ProgressCallback
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The failed questions of a set with their causes, and the fixes that were tried.
+
+    ``rebuild`` has the changes of the index that were not. ``labels`` counts those of all asked
+    questions, and ``pace`` is the time that one takes.
 
     A question failed if nDCG at top-k of the passages in its prompt is below one half; one without
     an answer, if what answers it is neither refused nor doubtful. ``state`` names what it all rests
@@ -35,6 +41,9 @@ class Diagnosis:
     asked: int
     questions: tuple[FailedQuestion, ...]
     trials: Trials
+    rebuild: Rebuild | None = None
+    labels: int = 0
+    pace: LabellingPace = TYPICAL
 
     @property
     def causes(self) -> dict[Cause, int]:
@@ -44,6 +53,14 @@ class Diagnosis:
     def advice(self, cause: Cause) -> str:
         """Return the advice against a cause, for the recipe that was diagnosed."""
         return advice(cause, self.recipe)
+
+    @property
+    def next_steps(self) -> list[NextStep]:
+        """The steps to take next, by expected gain per minute; empty where no question failed."""
+        if not self.questions:
+            return []
+        parts = self.asked, self.labels, self.trials, self.rebuild, self.pace
+        return next_steps(Basis(self.recipe, *parts))
 
     @property
     def headline(self) -> str:
@@ -75,8 +92,14 @@ def diagnosed(
         trials = Trials(trials.metric, note=note)
     elif failed and parts is not None:
         trials = try_fixes(services, base_id, examination, failed, parts, groups, on_progress)
-    asked = len(examination.questions)
-    return Diagnosis(set_name, recipe, rests_on, asked, tuple(failed), trials)
+    rebuild = find_rebuild(services, base_id, examination, failed) if parts is not None else None
+    with services.database.read() as connection:
+        pace = labelling_pace(connection, base_id)
+    labels = sum(len(question.evidence) for question in examination.questions)
+    count = len(examination.questions)
+    return Diagnosis(
+        set_name, recipe, rests_on, count, tuple(failed), trials, rebuild, labels, pace
+    )
 
 
 def _split(services: Services, base_id: int, set_name: str) -> tuple[Split | None, dict[str, str]]:

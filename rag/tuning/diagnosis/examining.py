@@ -12,7 +12,7 @@ from rag.errors import NotFound
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.relevance import judged_by_document, nuggets_of
 from rag.evaluation.report.words import counted
-from rag.recipe import Recipe, SearchRecipe
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
 from rag.runs.doubts import METRIC as DOUBT
@@ -21,7 +21,8 @@ from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
 from rag.search.threshold import threshold_rule
 from rag.services import Services
-from rag.storage import documents
+from rag.storage import builds, documents
+from rag.tuning.candidates import CandidateSource
 from rag.tuning.diagnosis.case import Case, Rankings, Setting
 from rag.tuning.diagnosis.checks import cause_of
 from rag.tuning.diagnosis.document_checks import lost_label
@@ -42,6 +43,7 @@ class Examination:
     def __init__(self, services: Services, base_id: int, sweeper: Sweeper, recipe: Recipe) -> None:
         self._services = services
         self._base_id = base_id
+        self._sweeper = sweeper
         self.recipe = recipe
         self.source = sweeper.source(recipe.index)
         self.questions: Sequence[Question] = sweeper.questions
@@ -63,6 +65,15 @@ class Examination:
     def scores(self) -> Floats:
         """nDCG at top-k of all questions, shape (questions,)."""
         return scores(self.searched, self.recipe.search.top_k)
+
+    def is_built(self, index: IndexRecipe) -> bool:
+        """Whether the build of an index recipe has all documents."""
+        with self._services.database.read() as connection:
+            return not builds.missing(connection, self._base_id, index.hash)
+
+    def source_of(self, index: IndexRecipe) -> CandidateSource:
+        """The candidates of a build that is there. Raises InvalidInput while it lacks vectors."""
+        return self._sweeper.source(index)
 
     def failed(self, on_progress: ProgressCallback) -> list[FailedQuestion]:
         """The failed questions with their causes, in the order of the set."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.evaluation.comparison import Comparison, Figures, compare_table
+from rag.evaluation.report.words import setting
 from rag.evaluation.splits import Split
 from rag.recipe import Recipe
 from rag.search.threshold import threshold_rule
@@ -25,6 +26,7 @@ Changes = Mapping[str, Any]
 
 MOST_CANDIDATES = 400
 _LEAST_GAIN = 1e-9
+_OVERLAP = 4  # a quarter of a passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,20 @@ def changes_for(cause: Cause, recipe: Recipe, threshold: float | None) -> list[C
     ]
 
 
+def index_changes_for(cause: Cause, recipe: Recipe) -> list[Changes]:
+    """The changes of the index that may help against a cause; each needs a build."""
+    return [change for change in _index_proposals(cause, recipe) if _changes_it(recipe, change)]
+
+
+def described_changes(recipe: Recipe, changes: Changes) -> str:
+    """Describe changes as ``threshold 0.5 → off``."""
+    changed = recipe.differences(recipe.with_fields(changes))
+    return ", ".join(
+        f"{name.partition('.')[2].replace('_', ' ')} {setting(before)} → {setting(after)}"
+        for name, (before, after) in changed.items()
+    )
+
+
 def _changes_it(recipe: Recipe, change: Changes) -> bool:
     """Whether a change is within the bounds of its fields, and makes another recipe."""
     try:
@@ -84,10 +100,20 @@ def metric_depth(recipe: Recipe) -> int:
 def proposed(
     examination: Examination, failed: Sequence[FailedQuestion]
 ) -> dict[Cause, list[Changes]]:
-    """The changes to try by cause."""
+    """The changes to try by cause; those of the index as far as it is built with them."""
     recipe, threshold = examination.recipe, examination.threshold.threshold
     causes = dict.fromkeys(failure.cause for failure in failed)
-    return {cause: changes_for(cause, recipe, threshold) for cause in causes}
+    return {
+        cause: [
+            *changes_for(cause, recipe, threshold),
+            *(
+                change
+                for change in index_changes_for(cause, recipe)
+                if examination.is_built(recipe.with_fields(change).index)
+            ),
+        ]
+        for cause in causes
+    }
 
 
 def try_fixes(
@@ -181,7 +207,7 @@ def _measured(
 ) -> Floats:
     rule = threshold_rule(services, base_id, recipe.index, recipe.search)
     searched = search_all(
-        examination.source,
+        examination.source_of(recipe.index),
         examination.questions,
         recipe,
         rule.threshold,
@@ -247,6 +273,19 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
             yield from _weights(recipe, (-0.2, 0.2))
         case _:
             return
+
+
+def _index_proposals(cause: Cause, recipe: Recipe) -> Iterator[Changes]:
+    index = recipe.index
+    if cause == "cut" and index.chunker != "whole":
+        if index.chunker == "fixed":
+            yield {"index.chunker": "recursive"}
+        yield {"index.chunk_size": 2 * index.chunk_size}
+        overlap = index.chunk_size // _OVERLAP
+        if overlap > index.chunk_overlap:
+            yield {"index.chunk_overlap": overlap}
+    elif cause == "table_row":
+        yield {"index.context": "table"}
 
 
 def _unfiltered() -> Changes:

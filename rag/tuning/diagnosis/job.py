@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 
 from pydantic import TypeAdapter
 
+from rag.documents.build_job import build_indexes
 from rag.errors import NotFound
 from rag.evaluation.report import FailureNote
-from rag.evaluation.report.words import counted, setting
+from rag.evaluation.report.words import counted
 from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import Run
 from rag.services import Services
+from rag.storage import bases, builds
 from rag.tuning.diagnosis.causes import CAUSES
 from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
-from rag.tuning.diagnosis.fixes import Fix
+from rag.tuning.diagnosis.fixes import described_changes, index_changes_for
 from rag.tuning.state import state
 
 JOB = "diagnose"
@@ -42,11 +45,18 @@ class Diagnoses:
         return diagnosed(self._services, self._base_id, set_name, recipe)
 
     @operation("editor", audit="evaluation")
-    def start(self, set_name: str, recipe: Recipe) -> int:
-        """Queue a diagnosis; return the job, also where it is queued already."""
-        payload = {"set": set_name, "recipe": recipe.model_dump(mode="json")}
+    def start(self, set_name: str, recipe: Recipe, *, rebuild: bool = False) -> int:
+        """Queue a diagnosis; return the job, also where it is queued already.
+
+        With ``rebuild``, it builds the changes of the index that it proposes, and tries them too.
+        Builds that gain nothing are deleted again.
+        """
+        payload = {"set": set_name, "recipe": recipe.model_dump(mode="json"), "rebuild": rebuild}
         digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
         about = {"set": set_name, "work": digest}
+        with self._services.database.read() as connection:
+            rows = builds.list_builds(connection, self._base_id)
+        payload["builds"] = [row.hash for row in rows]  # a job that is taken up again deletes none
         title = f"Finding out why questions of {set_name} fail"
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
@@ -88,18 +98,33 @@ def failure_note(diagnoses: Diagnoses, run: Run) -> FailureNote | None:
             for cause, count in diagnosis.causes.items()
         ),
         tuple(
-            (_changes(diagnosis.recipe, fix), fix.comparison.sentence)
+            (described_changes(diagnosis.recipe, fix.changes), fix.comparison.sentence)
             for fix in diagnosis.trials.fixes
         ),
     )
 
 
-def _changes(recipe: Recipe, fix: Fix) -> str:
-    changed = recipe.differences(recipe.with_fields(fix.changes))
-    return ", ".join(
-        f"{name.partition('.')[2].replace('_', ' ')} {setting(before)} → {setting(after)}"
-        for name, (before, after) in changed.items()
-    )
+def _delete_useless(
+    services: Services, base_id: int, diagnosis: Diagnosis, before: Collection[str]
+) -> None:
+    """Delete the builds that were made to try them and that no fix is of.
+
+    Documents that are added later would have to be embedded for them.
+    """
+    recipe = diagnosis.recipe
+    tried = {
+        recipe.with_fields(change).index.hash
+        for cause in diagnosis.causes
+        for change in index_changes_for(cause, recipe)
+    }
+    helping = {recipe.with_fields(fix.changes).index.hash for fix in diagnosis.trials.fixes}
+    with services.database.write() as connection:
+        saved = bases.by_id(connection, base_id).recipe.index.hash
+        useless = tried - helping - {saved, *before}
+        for build_hash in useless:
+            builds.remove(connection, base_id, build_hash)
+    for build_hash in useless:
+        services.forget_build(base_id, build_hash)
 
 
 def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -110,7 +135,14 @@ def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
     def on_progress(done: int, total: int) -> None:
         reporter.report(done, total, "examining questions and trying fixes")
 
-    outcome = diagnosed(services, job.base_id, str(job.payload["set"]), recipe, on_progress)
+    set_name = str(job.payload["set"])
+    outcome = diagnosed(services, job.base_id, set_name, recipe, on_progress)
+    if job.payload.get("rebuild") and outcome.rebuild is not None:
+        indexes = [recipe.with_fields(change).index for change in outcome.rebuild.changes]
+        build_indexes(services, job, reporter, indexes)
+        outcome = diagnosed(services, job.base_id, set_name, recipe, on_progress)
+    if job.payload.get("rebuild"):
+        _delete_useless(services, job.base_id, outcome, job.payload["builds"])
     reporter.result = _STORED.dump_python(outcome, mode="json")
     helped = counted(len(outcome.trials.fixes), "change")
     return f"{outcome.headline} {helped} helped on the tuning questions."

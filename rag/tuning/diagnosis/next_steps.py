@@ -1,0 +1,197 @@
+"""The answer to "What should I do next?": one list, by expected gain per minute of work.
+
+A fix is expected to gain what it gained on the held-out questions, net. More labels gain by what
+they decide: the expected value of a sample, the mean of what the better of two choices gains once
+the sample is known, less what the better one gains now (Raiffa and Schlaifer, Applied Statistical
+Decision Theory, 1961).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import Literal
+
+from rag.evaluation.comparison import Comparison, metric_name
+from rag.evaluation.intervals import signed
+from rag.evaluation.report.words import counted
+from rag.recipe import Recipe
+from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, described_changes
+from rag.tuning.diagnosis.labelling import LabellingPace
+from rag.tuning.diagnosis.rebuilds import Rebuild
+
+StepKind = Literal["fix", "rebuild", "label", "nothing"]
+
+APPLY_SECONDS = 15.0
+"""Seconds to read about a change of the recipe and to click."""
+MORE = 20
+"""Questions that a step suggests to label."""
+LEAST_VALUE = 0.0005
+"""The expected gain below which labels decide nothing: the metric is shown to three places."""
+
+
+_LABEL = f"Label {MORE} more questions"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A step with its reason.
+
+    ``gain`` is what it is expected to gain in the metric of the diagnosis, over all questions, and
+    ``seconds`` the work; None where nothing is known about it. ``changes`` are those of a fix, or
+    those that a rebuild tries. ``fix`` was tried, also by a step that says to do nothing.
+    """
+
+    kind: StepKind
+    title: str
+    reason: str
+    gain: float | None
+    seconds: float | None
+    changes: tuple[Changes, ...] = ()
+    fix: Fix | None = None
+
+    @property
+    def gain_per_minute(self) -> float | None:
+        """The expected gain for a minute of work."""
+        if self.gain is None or not self.seconds:
+            return None
+        return 60 * self.gain / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The input of the steps. ``asked`` counts questions, ``labels`` those of all questions."""
+
+    recipe: Recipe
+    asked: int
+    labels: int
+    trials: Trials
+    rebuild: Rebuild | None
+    pace: LabellingPace
+
+
+def next_steps(basis: Basis) -> list[NextStep]:
+    """Return the steps, the greatest expected gain per minute first.
+
+    Those of an unknown gain stand after those that gain anything to speak of.
+    """
+    trials = basis.trials
+    steps = [_fix(basis, fix) for fix in trials.fixes if _gains(fix.comparison)]
+    if basis.rebuild is not None:
+        steps.append(_rebuild(basis, basis.rebuild))
+    values = [
+        (value_of_labels(fix.comparison, _held_out(basis, fix.comparison)), fix)
+        for fix in trials.fixes
+        if fix.comparison.verdict == "undecided"
+    ]
+    open_values = [
+        (value, fix) for value, fix in values if value >= LEAST_VALUE or _gains(fix.comparison)
+    ]
+    if open_values:
+        value, fix = max(open_values, key=lambda pair: pair[0])
+        steps.append(_label(basis, fix, value))
+    elif trials.note:
+        steps.append(_label_to_try(basis))
+    steps.sort(key=_order)
+    equal = [
+        _nothing(basis, fix)
+        for value, fix in values
+        if value < LEAST_VALUE and not _gains(fix.comparison)
+    ]
+    return [*steps, *equal] or [_nothing_helps()]
+
+
+def _order(step: NextStep) -> tuple[int, float]:
+    """Gains by their rate, then unknown ones, then those too small to show."""
+    rate = step.gain_per_minute
+    if rate is None:
+        return 1, 0.0
+    return (0 if (step.gain or 0.0) >= LEAST_VALUE else 2), -rate
+
+
+def _gains(comparison: Comparison) -> bool:
+    return comparison.verdict in ("better", "undecided") and comparison.difference > 0
+
+
+def _fix(basis: Basis, fix: Fix) -> NextStep:
+    comparison = fix.comparison
+    reason = (
+        f"{counted(comparison.won, 'held-out question')} better, {comparison.lost:,} worse, "
+        f"{comparison.tied:,} the same."
+    )
+    title = described_changes(basis.recipe, fix.changes)
+    return NextStep("fix", title, reason, comparison.difference, APPLY_SECONDS, (fix.changes,), fix)
+
+
+def _rebuild(basis: Basis, rebuild: Rebuild) -> NextStep:
+    variants = "; ".join(described_changes(basis.recipe, change) for change in rebuild.changes)
+    reason = f"{variants[0].upper()}{variants[1:]}."
+    if rebuild.gain is not None:
+        reason += (
+            f" Of {counted(rebuild.questions, 'failed question')}, {rebuild.reached:,} would have "
+            "the passage in the top-k if it alone were indexed so."
+        )
+    title = f"Build and try {counted(len(rebuild.changes), 'variant')} of the index"
+    return NextStep("rebuild", title, reason, rebuild.gain, rebuild.seconds, rebuild.changes)
+
+
+def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
+    now, held_out = _half_width(fix.comparison), len(fix.comparison.differences)
+    then = now * math.sqrt(held_out / (held_out + _held_out(basis, fix.comparison)))
+    reason = (
+        f"The interval of the change {described_changes(basis.recipe, fix.changes)} narrows from "
+        f"±{now:.3f} to about ±{then:.3f}."
+    )
+    return NextStep("label", _LABEL, reason, value, _labelling(basis))
+
+
+def _label_to_try(basis: Basis) -> NextStep:
+    return NextStep("label", _LABEL, basis.trials.note, None, _labelling(basis))
+
+
+def _nothing(basis: Basis, fix: Fix) -> NextStep:
+    comparison = fix.comparison
+    title = f"Nothing decides {described_changes(basis.recipe, fix.changes)}"
+    reason = (
+        f"{signed(comparison.difference)} ± {_half_width(comparison):.3f} "
+        f"{metric_name(comparison.metric)} on held-out questions. {MORE} more questions would "
+        "hardly change that. Keep what you have."
+    )
+    return NextStep("nothing", title, reason, 0.0, 0.0, (fix.changes,), fix)
+
+
+def _nothing_helps() -> NextStep:
+    reason = "No change of the recipe gains on the tuning questions."
+    return NextStep("nothing", "Nothing that was tried helps", reason, 0.0, 0.0)
+
+
+def _labelling(basis: Basis) -> float:
+    """Seconds to label the questions, with as many labels as the others have."""
+    return MORE * max(1.0, basis.labels / max(basis.asked, 1)) * basis.pace.seconds
+
+
+def _held_out(basis: Basis, comparison: Comparison) -> float:
+    """The part of the questions to label that will be held out."""
+    return MORE * len(comparison.differences) / max(basis.asked, 1)
+
+
+def _half_width(comparison: Comparison) -> float:
+    return (comparison.interval.high - comparison.interval.low) / 2
+
+
+def value_of_labels(comparison: Comparison, more: float) -> float:
+    """The expected gain from ``more`` held-out questions, for the choice whether to use a change.
+
+    The mean difference is taken as normal, with the standard error of the questions so far.
+    """
+    count = len(comparison.differences)
+    if count < 2:
+        return 0.0
+    variance = statistics.variance(comparison.differences.values()) * comparison.design_effect
+    spread = math.sqrt(variance * more / (count * (count + more)))
+    if not spread:
+        return 0.0
+    gain, normal = comparison.difference, statistics.NormalDist()
+    place = gain / spread
+    return spread * normal.pdf(place) + gain * normal.cdf(place) - max(gain, 0.0)

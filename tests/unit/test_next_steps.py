@@ -1,0 +1,132 @@
+"""Next steps by expected gain per minute, and the value of labels and builds."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from rag import Recipe
+from rag.evaluation.comparison import Comparison, compare
+from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, index_changes_for
+from rag.tuning.diagnosis.labelling import TYPICAL_SECONDS, LabellingPace, pace_of
+from rag.tuning.diagnosis.next_steps import (
+    APPLY_SECONDS,
+    Basis,
+    NextStep,
+    next_steps,
+    value_of_labels,
+)
+from rag.tuning.diagnosis.rebuilds import Rebuild
+
+RECIPE = Recipe().with_fields({"search.threshold": 0.5, "index.chunk_size": 100})
+OFF: Changes = {"search.threshold": None}
+WORDS: Changes = {"search.mode": "lexical"}
+
+
+def _comparison(*differences: float) -> Comparison:
+    before = {str(number): 0.5 for number in range(len(differences))}
+    after = {str(number): 0.5 + value for number, value in enumerate(differences)}
+    return compare("ndcg@10", after, before, kind="held-out")
+
+
+def _fix(changes: Changes, *differences: float) -> Fix:
+    return Fix(changes, ("threshold",), 3, 20, 0.1, _comparison(*differences))
+
+
+def _steps(*fixes: Fix, rebuild: Rebuild | None = None, note: str = "") -> list[NextStep]:
+    trials = Trials("ndcg@10", fixes, note=note)
+    return next_steps(Basis(RECIPE, 40, 80, trials, rebuild, LabellingPace()))
+
+
+def test_steps_are_ranked_by_gain_per_minute() -> None:
+    small, sure = [0.1, 0.1, 0.1, 0.1, 0.1] * 4, [0.4, 0.4, 0.3, 0.4, 0.4] * 4
+    rebuild = Rebuild(({"index.chunk_size": 200},), ("cut",), 4, 3, 0.2, 90.0)
+    steps = _steps(_fix(OFF, *small), _fix(WORDS, *sure), rebuild=rebuild)
+    assert [(step.kind, step.title) for step in steps] == [
+        ("fix", "mode hybrid → lexical"),
+        ("fix", "threshold 0.5 → off"),
+        ("rebuild", "Build and try 1 variant of the index"),
+        ("label", "Label 20 more questions"),
+    ]
+    assert steps[0].gain == pytest.approx(0.38)
+    assert steps[0].gain_per_minute == pytest.approx(60 * 0.38 / APPLY_SECONDS)
+    assert steps[0].reason == ("20 held-out questions better, 0 worse, 0 the same.")
+    assert steps[2].reason == (
+        "Chunk size 100 → 200. Of 4 failed questions, 3 would have the passage in the top-k if it "
+        "alone were indexed so."
+    )
+
+
+def test_labels_gain_what_they_decide() -> None:
+    fix = _fix(OFF, *([0.5, -0.5] * 10))
+    assert fix.comparison.verdict == "undecided"
+    (step,) = _steps(fix)
+    assert (step.kind, step.title) == ("label", "Label 20 more questions")
+    half = (fix.comparison.interval.high - fix.comparison.interval.low) / 2
+    # Half of the questions are held out: 10 more, beside 20.
+    assert step.reason == (
+        "The interval of the change threshold 0.5 → off narrows from "
+        f"±{half:.3f} to about ±{half * math.sqrt(20 / 30):.3f}."
+    )
+    spread = math.sqrt(0.25 * 20 / 19 * 10 / (20 * 30))
+    assert step.gain == pytest.approx(spread / math.sqrt(2 * math.pi))  # the mean is 0
+    assert step.seconds == 20 * 2 * TYPICAL_SECONDS  # two labels a question
+
+
+def test_an_undecided_gain_is_used_or_labelled() -> None:
+    fix, label = _steps(_fix(OFF, *([0.4, 0.4, 0.0, -0.3] * 5)))
+    assert (fix.kind, label.kind) == ("fix", "label")
+    assert (fix.gain or 0.0) > (label.gain or 0.0) > 0
+
+
+def test_nothing_decides_what_is_equal() -> None:
+    fix = _fix(OFF, *([0.001, -0.001] * 10))
+    (step,) = _steps(fix)
+    assert (step.kind, step.gain) == ("nothing", 0.0)
+    assert step.title == "Nothing decides threshold 0.5 → off"
+    (step,) = _steps(_fix(WORDS, *([-0.4] * 20)))  # worse
+    assert step.title == "Nothing that was tried helps"
+
+
+def test_a_set_that_is_too_small_to_try_fixes_needs_labels() -> None:
+    (step,) = _steps(note="The set is too small.")
+    assert (step.kind, step.gain, step.reason) == ("label", None, "The set is too small.")
+
+
+def test_steps_of_unknown_gain_come_after_the_others() -> None:
+    unknown = Rebuild(({"index.chunk_size": 200},), ("cut",), 4, 0, None, 10.0)
+    kinds = [step.kind for step in _steps(_fix(OFF, *([0.2] * 20)), rebuild=unknown)]
+    assert kinds == ["fix", "rebuild"]
+
+
+def test_the_value_of_labels_falls_with_what_is_known() -> None:
+    open_, clear = _comparison(*([0.5, -0.5] * 10)), _comparison(*([0.9, 0.1] * 10))
+    assert value_of_labels(open_, 10) > 100 * value_of_labels(clear, 10)
+    assert value_of_labels(open_, 10) < value_of_labels(open_, 40)
+    assert value_of_labels(_comparison(0.5), 10) == 0.0
+
+
+def test_the_pace_of_labels_is_the_median_of_gaps_without_pauses() -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    seconds = [0, 20, 40, 60, 80, 100, 130, 160, 190, 220, 250]
+    mine = [("a", start + timedelta(seconds=at)) for at in seconds]
+    after_lunch = ("a", start + timedelta(hours=2))
+    assert pace_of([*mine, after_lunch]) == LabellingPace(25.0, 10)
+    assert pace_of(mine[:5]) == LabellingPace(TYPICAL_SECONDS, 0)
+    others = [(str(number), start) for number in range(40)]
+    assert pace_of(others).measured == 0
+
+
+def test_an_index_is_changed_where_passages_are_cut_apart() -> None:
+    fixed = RECIPE.with_fields({"index.chunker": "fixed"})
+    assert index_changes_for("cut", fixed) == [
+        {"index.chunker": "recursive"},
+        {"index.chunk_size": 200},
+        {"index.chunk_overlap": 25},
+    ]
+    assert index_changes_for("cut", RECIPE.with_fields({"index.chunker": "whole"})) == []
+    bare = RECIPE.with_fields({"index.context": "none"})
+    assert index_changes_for("table_row", bare) == [{"index.context": "table"}]
+    assert index_changes_for("threshold", RECIPE) == []
