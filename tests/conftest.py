@@ -2,6 +2,7 @@
 
 import gc
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -100,6 +101,15 @@ def _everything_on_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(Settings, "from_env", classmethod(somewhere))
         yield
     DATABASES.server = None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _servers_end_with_their_module() -> Iterator[None]:
+    """Fail where a server is left: the thread of a closed socket never waits."""
+    before = set(threading.enumerate())
+    yield
+    left = [thread for thread in threading.enumerate() if "serve_forever" in thread.name]
+    assert before.issuperset(left), f"servers that nobody ended: {left}"
 
 
 @pytest.fixture(autouse=True)

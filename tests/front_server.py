@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from http.server import BaseHTTPRequestHandler
+from threading import Event
 
 import httpx
+
+from tests.servers import http_server
 
 _WORD = re.compile(rb'"content": ?"[^"]')  # of a reply in pieces, in either wire format
 
@@ -90,10 +92,8 @@ def in_front_of(upstream: str) -> Iterator[Front]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        front.url = f"http://127.0.0.1:{server.server_address[1]}"
-        yield front
-        front.open.set()
-        server.shutdown()
+    with http_server(Handler) as front.url:
+        try:
+            yield front
+        finally:
+            front.open.set()

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from qdrant_client import models
 
 from tests.qdrant import local_qdrant
+from tests.servers import http_server
 
 Json = dict[str, Any]
 Answer = Callable[[str, str, Any], tuple[int, Json]]
@@ -68,11 +68,8 @@ def serving(answer: Answer, header: str) -> Iterator[Store]:
 
     for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD"):
         setattr(Handler, f"do_{method}", Handler._handle)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        store.address = f"http://127.0.0.1:{server.server_address[1]}"
+    with http_server(Handler) as store.address:
         yield store
-        server.shutdown()
 
 
 @contextmanager

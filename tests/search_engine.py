@@ -11,12 +11,14 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from http.server import BaseHTTPRequestHandler
+from threading import Lock
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+
+from tests.servers import http_server
 
 Json = dict[str, Any]
 Reply = tuple[int, Json]
@@ -226,8 +228,5 @@ def search_engine(*, open_search: bool = False) -> Iterator[tuple[str, Engine]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", engine
-        server.shutdown()
+    with http_server(Handler) as address:
+        yield address, engine

@@ -12,6 +12,21 @@ from threading import Thread
 from typing import Any
 
 
+@contextmanager
+def http_server(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server that ends with the block, whatever ends it.
+
+    A thread that serves a closed socket never waits: it takes the processor from all later tests.
+    """
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
 @dataclass(frozen=True)
 class Reply:
     """One answer. ``cut`` promises more bytes than it sends, then closes the connection."""
@@ -79,11 +94,8 @@ def scripted(*replies: Reply) -> Iterator[Script]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        script.url = f"http://127.0.0.1:{server.server_address[1]}"
+    with http_server(Handler) as script.url:
         yield script
-        server.shutdown()
 
 
 def openai_vectors(*vectors: Sequence[float], order: Sequence[int] | None = None) -> Reply:

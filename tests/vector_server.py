@@ -10,8 +10,8 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from http.server import BaseHTTPRequestHandler
+from threading import Lock
 from typing import Any
 
 import httpx
@@ -19,6 +19,7 @@ import numpy as np
 
 from rag.errors import InvalidInput, StorageError
 from rag.types import Keys, Scores, Vectors
+from tests.servers import http_server
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -172,11 +173,8 @@ def vector_server() -> Iterator[HttpVectors]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield HttpVectors(f"http://127.0.0.1:{server.server_address[1]}")
-        server.shutdown()
+    with http_server(Handler) as address:
+        yield HttpVectors(address)
 
 
 def packed(arrays: Arrays) -> bytes:

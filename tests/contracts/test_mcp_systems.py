@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from rag.systems.endpoints import HttpSystem, system_of
 from rag.systems.mcp_endpoints import ask_mcp
 from rag.systems.returned import ReturnedText
 from tests.api import served
+from tests.servers import http_server
 from tests.workspaces import QUICK, add, workspace_at
 
 TEXTS = {
@@ -106,11 +106,9 @@ def running(tools: Mapping[str, Any], write: Any = as_json) -> Iterator[Server]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
-        server.url = f"http://127.0.0.1:{http.server_address[1]}/mcp"
+    with http_server(Handler) as address:
+        server.url = f"{address}/mcp"
         yield server
-        http.shutdown()
 
 
 def asked(server: Server, **fields: Any) -> tuple[ReturnedText, ...]:

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -20,6 +20,7 @@ from rag import InvalidInput, MissingDependency, Settings, telemetry, tracing
 from rag.tracing import export
 from rag.tracing.attributes import Content
 from tests.runs import WORDS, handbook
+from tests.servers import http_server
 from tests.workspaces import surroundings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,11 +43,8 @@ def collecting(receive: Callable[[str, bytes], None]) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
+    with http_server(Handler) as address:
+        yield address
 
 
 def run(home: Path, variables: Mapping[str, str], *arguments: str) -> dict[str, object]:

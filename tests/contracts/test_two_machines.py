@@ -20,7 +20,8 @@ from tests.postgres import Server
 from tests.workspaces import QUICK, add, found
 
 ROOT = Path(__file__).resolve().parents[2]
-SEARCHES = 200
+SEARCHES = 60
+FILES = 12  # of each of four jobs
 WORKER = """
 import sys
 from rag import Workspace
@@ -144,7 +145,7 @@ def test_a_killed_worker_is_taken_over_while_others_search(
         for number in range(1, 5):
             files = [
                 Upload(f"{number}-{n}.txt", io.BytesIO(f"The pump {number} {n} leaks.".encode()))
-                for n in range(30)
+                for n in range(FILES)
             ]
             acknowledged.append(base.documents.add_files(files))
         deadline = time.monotonic() + 300  # an end, not a promise: the machine may be busy
@@ -166,7 +167,7 @@ def test_a_killed_worker_is_taken_over_while_others_search(
             process.kill()
             process.communicate()
     names = {info.name for info in base.documents.documents(QUICK.index)}
-    assert names == {"first.txt", *(f"{k}-{n}.txt" for k in range(1, 5) for n in range(30))}
+    assert names == {"first.txt", *(f"{k}-{n}.txt" for k in range(1, 5) for n in range(FILES))}
     for job in acknowledged:
         assert {item.status for item in here.jobs.items(job)} == {"added"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import pytest
-from rouge_score.rouge_scorer import RougeScorer
 
 from rag.evaluation.answers.measures import (
     exact_match,
@@ -26,6 +25,8 @@ WORDS = (
 
 
 def test_rouge_l_is_that_of_the_reference_implementation() -> None:
+    from rouge_score.rouge_scorer import RougeScorer  # slow to import: it brings nltk
+
     theirs = RougeScorer(["rougeL"], use_stemmer=False)
     draw = random.Random(5)
     for _ in range(300):
