@@ -70,6 +70,7 @@ async def _load(url: str, process: int, token: str) -> dict[str, float]:
     sending = asyncio.create_task(_send(url, token, process))
     outcomes = await asyncio.gather(*(tab.stay(until) for tab in tabs), return_exceptions=True)
     sent, refused, seconds, memory = await sending
+    quarter = len(memory) // 4
     failed = sum(isinstance(outcome, BaseException) for outcome in outcomes)
     pages = [taken for tab in tabs for taken in (*tab.seconds["inspector"], *tab.seconds["chat"])]
     return {
@@ -78,24 +79,30 @@ async def _load(url: str, process: int, token: str) -> dict[str, float]:
         "errors of pages": float(failed + sum(len(tab.errors) for tab in tabs)),
         "reruns of pages": float(len(pages)),
         "rerun s (median)": statistics.median(pages) if pages else float("nan"),
+        "rerun s (worst)": max(pages, default=float("nan")),
         "MB before": before,
-        "MB at most": memory,
+        "MB at most": max(memory),
+        "MB in the second quarter": statistics.median(memory[quarter : 2 * quarter]),
+        "MB in the last quarter": statistics.median(memory[-quarter:]),
     }
 
 
-async def _send(url: str, token: str, process: int) -> tuple[int, int, float, float]:
-    """Send batches at their times; return spans, refused requests, seconds and memory in MB."""
+async def _send(url: str, token: str, process: int) -> tuple[int, int, float, list[float]]:
+    """Send batches at their times.
+
+    Returns spans, refused requests, seconds, and the memory in MB after each batch.
+    """
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/x-protobuf"}
     sent = refused = 0
-    most, started = 0.0, time.monotonic()
+    memory, started = list[float](), time.monotonic()
     async with httpx.AsyncClient(timeout=120, headers=headers, trust_env=False) as client:
         for number in range(RATE * SECONDS // BATCH):
             await asyncio.sleep(max(0.0, started + number * BATCH / RATE - time.monotonic()))
             response = await client.post(url + _PATH, content=_request(number))
             refused += response.status_code != httpx.codes.OK
             sent += BATCH
-            most = max(most, _megabytes(process))
-    return sent, refused, time.monotonic() - started, most
+            memory.append(_megabytes(process))
+    return sent, refused, time.monotonic() - started, memory
 
 
 def _request(number: int) -> bytes:

@@ -24,6 +24,7 @@ OPENINFERENCE: Mapping[str, Any] = {
     SpanAttributes.INPUT_VALUE: "Why?",
     SpanAttributes.USER_ID: "ann",
     f"{PREFIX}.10.{DocumentAttributes.DOCUMENT_CONTENT}": "third",
+    f"{PREFIX}.10.{DocumentAttributes.DOCUMENT_NAME}": "c.pdf",
     f"{PREFIX}.0.{DocumentAttributes.DOCUMENT_CONTENT}": "first",
     f"{PREFIX}.0.{DocumentAttributes.DOCUMENT_ID}": "d1",
     f"{PREFIX}.0.{DocumentAttributes.DOCUMENT_SCORE}": 0.5,
@@ -65,7 +66,7 @@ def test_a_span_of_openinference_has_its_documents_in_order() -> None:
     texts = (
         ReturnedText("first", 0.5, "d1"),
         ReturnedText("second", title="b.pdf", metadata={"source": "b.pdf"}),
-        ReturnedText("third"),
+        ReturnedText("third", title="c.pdf"),
     )
     retrieval = Returned("Why?", texts, user="ann", trace=TRACE)
     assert span == ReceivedSpan("shop", SPAN, 1_700_000_000_000_000_007, retrieval)
