@@ -41,9 +41,11 @@ def serving(app: Starlette) -> Iterator[str]:
     while not server.started:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(timeout=10)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=10)
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
