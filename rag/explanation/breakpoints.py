@@ -16,7 +16,17 @@ import numpy.typing as npt
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Calibrated, Candidates, threshold_scores
-from rag.retrieval.fusion import first_scores, leaning, line_ends, scaled_scores
+from rag.retrieval.fusion import (
+    LIST_SCALES,
+    QDRANT_RRF,
+    ListScale,
+    divided_reciprocal,
+    first_scores,
+    leaning,
+    line_ends,
+    on_list_scale,
+    scaled_scores,
+)
 from rag.retrieval.languages import full_share
 from rag.types import Integers, Mask, Ranks, Scores
 
@@ -321,25 +331,41 @@ class Depths:
         if search.mode == "lexical":
             return np.broadcast_to(candidates.lexical_scores, (len(depths), len(candidates)))
         weight = search.dense_weight
+        lists = (candidates.dense_rank, candidates.lexical_rank)
+        if search.fusion == QDRANT_RRF:
+            near, worded = (np.where(ranks < depths, ranks, NOT_FOUND) for ranks in lists)
+            return divided_reciprocal(near, worded, candidates, search)
         if search.fusion == "rrf":
-            lists = (candidates.dense_rank, candidates.lexical_rank)
             dense, words = (_reciprocal(ranks, depths, search.rrf_k) for ranks in lists)
         elif search.fusion == "saturation":
             scores = candidates.dense_scores, candidates.lexical_scores
             ends = scaled_scores(*scores, candidates.by_words, search)
             dense, words = (np.broadcast_to(end, (len(depths), len(end))) for end in ends)
+        elif (scale := LIST_SCALES.get(search.fusion)) is not None:
+            dense, words = (self._list_scores(part, scale, depths) for part in (0, 1))
+            if candidates.by_words is not None:
+                dense = np.where(candidates.by_words, words, dense)
         else:
             dense = _stretched(candidates.dense_scores, self.dense, depths)
             words = _stretched(candidates.lexical_scores, self.words, depths)
         dense = leaning(dense, words, full_share(candidates.lacking, search))
         return weight * dense + (1.0 - weight) * words
 
+    def _list_scores(self, part: int, scale: ListScale, depths: Integers) -> Scores:
+        """``stretched_list`` at each depth; ``part`` is 0 for the cosines, 1 for BM25."""
+        candidates = self.candidates
+        scores = (candidates.dense_scores, candidates.lexical_scores)[part]
+        ranks = (candidates.dense_rank, candidates.lexical_rank)[part].astype(np.int64)
+        low, high = (bound[depths] for bound in _bounds(scores, ranks + 1, self.most))
+        return on_list_scale(scores, ranks < depths, low, high, scale, scale.shifts[part])
+
 
 def _bounds(scores: Scores, enters: Integers, most: int) -> tuple[Scores, Scores]:
     """Least and greatest score of what has come up at each depth from 0 on."""
     low, high = np.full(most + 1, np.inf), np.full(most + 1, -np.inf)
-    np.minimum.at(low, enters, scores)
-    np.maximum.at(high, enters, scores)
+    up = enters <= most
+    np.minimum.at(low, enters[up], scores[up])
+    np.maximum.at(high, enters[up], scores[up])
     return np.minimum.accumulate(low), np.maximum.accumulate(high)
 
 

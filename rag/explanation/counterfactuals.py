@@ -9,6 +9,7 @@ from rag.explanation import breakpoints, phrases
 from rag.explanation.breakpoints import ENDS, WHOLE, Breakpoint, Case, Field
 from rag.explanation.phrases import shorter, stated
 from rag.recipe import SearchRecipe
+from rag.retrieval.fusion import QDRANT_RRF
 from rag.retrieval.languages import leans_on_words
 from rag.retrieval.stages import measured_by_pipeline
 from rag.topic import Topic
@@ -100,7 +101,8 @@ def _changed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
             "not support the language."
         )
         return Counterfactual(field, not is_in, now, words)
-    if any(field in row.tried for row in measured_by_pipeline(case.search)):
+    curved = field == "dense_weight" and case.search.fusion == QDRANT_RRF
+    if curved or any(field in row.tried for row in measured_by_pipeline(case.search)):
         return _tried(field, case, is_in, run)
     return _computed(field, case, is_in, run)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from rag.recipe import Recipe, SearchRecipe
 from rag.recipe.parts import Retrievers
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 
 Fidelity = Literal["exact", "approximate", "not expressible"]
 
@@ -45,6 +46,8 @@ _FUSION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "weighted": ("dense_weight",),
     "rrf": ("dense_weight", "rrf_k"),
     "saturation": ("dense_weight", "bm25_pivot"),
+    QDRANT_RRF: ("dense_weight", "rrf_k"),
+    **dict.fromkeys(LIST_SCALES, ("dense_weight",)),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rag.exports.fidelity import Rule
 from rag.exports.statements import EngineExport, Statement, fusion_weights
 from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF, ListScale
 
 _CONFIGURATIONS = (
     "arabic armenian basque catalan danish dutch english finnish french german greek hindi "
@@ -101,10 +102,12 @@ def _query(search: SearchRecipe, words: str, threshold: float | None) -> str:
         parts, score = [_lexical(words, depth), scored], "word_score"
     else:
         parts, score = [_dense(depth), _lexical(words, depth), _SCORED], _fused(search)
-        if search.fusion == "rrf":
+        if search.fusion in ("rrf", QDRANT_RRF):
             parts, source = [*parts, _RANKED], "ranked"
         if search.fusion == "weighted":
             parts, source = [*parts, _STRETCHED], "stretched"
+        if (scale := LIST_SCALES.get(search.fusion)) is not None:
+            parts, source = [*parts, _RANKED, _stretched_lists(scale)], "stretched"
     return (
         f"WITH {', '.join(parts)}\nSELECT id, text, cosine, {score} AS score\nFROM {source}{above}"
         f"\nORDER BY score DESC, id LIMIT {search.top_k};"
@@ -124,6 +127,27 @@ _STRETCHED = f"""stretched AS (
 )"""
 
 
+def _stretched_lists(scale: ListScale) -> str:
+    """Stretch each list alone, as the engine with this scale does."""
+    near = _stretched_list("cosine", "dense_rank", scale, scale.shifts[0])
+    worded = _stretched_list("word_score", "lexical_rank", scale, scale.shifts[1])
+    return f"""stretched AS (
+  SELECT *, {near} AS near,
+    {worded} AS worded
+  FROM ranked
+)"""
+
+
+def _stretched_list(name: str, rank: str, scale: ListScale, shift: float) -> str:
+    listed = f"FILTER (WHERE {rank} IS NOT NULL) OVER ()"
+    low, high = f"min({name}) {listed}", f"max({name}) {listed}"
+    alike = f"{name} + {shift!r}" if scale.alike is None else repr(scale.alike)
+    least = f"\n      WHEN {name} = {low} THEN {scale.least!r}" if scale.least else ""
+    return f"""CASE WHEN {rank} IS NULL THEN 0
+      WHEN {low} = {high} THEN {alike}{least}
+      ELSE ({name} - {low}) / ({high} - {low}) END"""
+
+
 def _fused(search: SearchRecipe) -> str:
     dense, words = fusion_weights(search)
     if search.fusion == "rrf":
@@ -132,7 +156,13 @@ def _fused(search: SearchRecipe) -> str:
             for weight, rank in ((dense, "dense_rank"), (words, "lexical_rank"))
         )
         return f"{near} + {worded}"
-    if search.fusion == "weighted":
+    if search.fusion == QDRANT_RRF:
+        near, worded = (
+            f"coalesce(1 / ({search.rrf_k} + {rank} / nullif({weight}::float8, 0)), 0)"
+            for weight, rank in ((dense, "dense_rank"), (words, "lexical_rank"))
+        )
+        return f"{near} + {worded}"
+    if search.fusion != "saturation":
         return f"{dense} * near + {words} * worded"
     return f"{dense} * cosine + {words} * word_score / (word_score + {search.bm25_pivot!r})"
 

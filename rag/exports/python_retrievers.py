@@ -9,6 +9,7 @@ from rag.exports.fidelity import Rule
 from rag.exports.statements import EngineExport, Statement, fusion_weights
 from rag.lexical.analyzers import DEFAULT, function_words
 from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 
 _STEMMERS = (
     "arabic armenian basque catalan czech danish dutch english esperanto estonian finnish french "
@@ -146,6 +147,7 @@ def _constants(search: SearchRecipe, analyzer: str, stemmer: str, threshold: flo
         lines.append(f"DENSE_WEIGHT, WORD_WEIGHT = {dense!r}, {words!r}")
         lines += {
             "rrf": [f"RRF_K = {search.rrf_k}"],
+            QDRANT_RRF: [f"RRF_K = {search.rrf_k}"],
             "saturation": [f"PIVOT = {search.bm25_pivot!r}"],
         }.get(search.fusion, [])
     if search.mode != "dense":
@@ -215,6 +217,12 @@ _FUSIONS = {
     """Return 1 / (RRF_K + rank), ranks from 1; 0 for rows that a list lacks."""
     ranks = {row: rank for rank, row in enumerate(ranked.tolist(), start=1)}
     return np.array([1 / (RRF_K + ranks.get(row, math.inf)) for row in rows.tolist()])''',
+    QDRANT_RRF: '''def reciprocal(rows, ranked, weight):
+    """Return 1 / (RRF_K + rank / weight), ranks from 1; 0 for rows that a list lacks."""
+    if not weight:
+        return np.zeros(len(rows))
+    ranks = {row: rank for rank, row in enumerate(ranked.tolist(), start=1)}
+    return np.array([1 / (RRF_K + ranks.get(row, math.inf) / weight) for row in rows.tolist()])''',
 }
 _FUSED = {
     "weighted": "DENSE_WEIGHT * stretched(cosines[rows]) + WORD_WEIGHT * stretched(bm25[rows])",
@@ -223,10 +231,38 @@ _FUSED = {
 }
 
 
+_STRETCHED_LIST = '''def stretched(scores, rows, ranked, shift):
+    """Stretch the scores of one list to [0, 1]; rows that it lacks have 0."""
+    own = scores[ranked]
+    if not len(own):
+        return np.zeros(len(rows))
+    low, width = own.min(), own.max() - own.min()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = (scores[rows] - low) / width
+    {scaled}
+    return np.where(np.isin(rows, ranked), values, 0.0)'''
+
+
 def _fusion(search: SearchRecipe) -> list[str]:
-    if search.mode != "hybrid" or search.fusion not in _FUSIONS:
+    if search.mode != "hybrid":
         return []
-    return [_FUSIONS[search.fusion]]
+    if (scale := LIST_SCALES.get(search.fusion)) is not None:
+        alike = "scores[rows] + shift" if scale.alike is None else repr(scale.alike)
+        scaled = f"values = np.where(values == 0, {scale.least!r}, values) if width else {alike}"
+        return [_STRETCHED_LIST.format(scaled=scaled)]
+    return [_FUSIONS[search.fusion]] if search.fusion in _FUSIONS else []
+
+
+def _fused(search: SearchRecipe) -> str:
+    if search.fusion == QDRANT_RRF:
+        return "reciprocal(rows, near, DENSE_WEIGHT) + reciprocal(rows, worded, WORD_WEIGHT)"
+    if (scale := LIST_SCALES.get(search.fusion)) is None:
+        return _FUSED[search.fusion]
+    near, words = scale.shifts
+    return (
+        f"DENSE_WEIGHT * stretched(cosines, rows, near, {near!r})"
+        f" + WORD_WEIGHT * stretched(bm25, rows, worded, {words!r})"
+    )
 
 
 def _ranker(search: SearchRecipe, threshold: float | None) -> str:
@@ -266,9 +302,7 @@ def _ranker(search: SearchRecipe, threshold: float | None) -> str:
     if search.mode != "lexical":
         lines.append("        near = best(cosines, CANDIDATES)")
     rows = {"dense": "near", "lexical": "worded", "hybrid": "np.union1d(near, worded)"}
-    scores = {"dense": "cosines[rows]", "lexical": "bm25[rows]"}.get(
-        search.mode, _FUSED[search.fusion]
-    )
+    scores = {"dense": "cosines[rows]", "lexical": "bm25[rows]"}.get(search.mode, _fused(search))
     lines += [f"        rows = {rows[search.mode]}", f"        scores = {scores}"]
     if threshold is not None and search.relevance == "cosine":
         lines += [

@@ -7,6 +7,7 @@ from typing import Any
 from rag.exports.fidelity import Rule
 from rag.exports.statements import ID, TEXT, VECTOR, EngineExport, fusion_weights, request
 from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval.fusion import QDRANT_RRF
 
 _EVEN = 0.5
 _LANGUAGES = (
@@ -78,9 +79,10 @@ def _by_probability(search: SearchRecipe) -> bool:
 
 def _fused(search: SearchRecipe) -> dict[str, Any]:
     weight, lexical_weight = fusion_weights(search)
-    if search.fusion == "rrf":
+    if search.fusion in ("rrf", QDRANT_RRF):
         # Qdrant adds 1 / (k + rank) with ranks from 0.
-        weights = {} if weight == _EVEN else {"weights": [weight, lexical_weight]}
+        even = search.fusion == "rrf" and weight == _EVEN
+        weights = {} if even else {"weights": [weight, lexical_weight]}
         return {"rrf": {"k": search.rrf_k + 1, **weights}}
     pivot = round(search.bm25_pivot * (search.k1 + 1), 6)
     words = {"div": {"left": "$score[1]", "right": {"sum": ["$score[1]", pivot]}}}
@@ -101,9 +103,12 @@ def _rules(search: SearchRecipe) -> dict[str, Rule]:
         "search.k1": Rule("exact", "the sparse vectors of the passages have it"),
         "search.b": length,
     }
-    if search.fusion == "rrf":
-        formula = Rule("approximate", "Qdrant divides the rank by the weight, 1 / (rank / w + k)")
-        even = search.dense_weight == _EVEN
+    if search.fusion in ("rrf", QDRANT_RRF):
+        formula = Rule(
+            "approximate",
+            "Qdrant divides the rank by the weight, 1 / (rank / w + k), as `qdrant_rrf` does",
+        )
+        even = search.dense_weight == _EVEN or search.fusion == QDRANT_RRF
         return rules | {
             "search.fusion": exact if even else formula,
             "search.rrf_k": Rule("exact", "k is one larger, as Qdrant counts ranks from 0"),

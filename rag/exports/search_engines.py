@@ -15,6 +15,7 @@ from rag.exports.statements import (
     request,
 )
 from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval.fusion import QDRANT_RRF
 
 Json = dict[str, Any]
 
@@ -29,6 +30,8 @@ _EXACT = Rule("exact", "the query has it")
 _WORDS = Rule("approximate", "the engine's BM25 cuts words by its own rules")
 _EVERY = Rule("approximate", "the script scores all passages, so none is left out")
 _PER_LIST = "minimum and maximum are those of each list, not of both together"
+_BY_RANK = ("rrf", QDRANT_RRF)
+_OTHER_ENGINE = "another engine stretches a list a little differently"
 
 
 def elasticsearch_export(recipe: Recipe, dimension: int, threshold: float | None) -> EngineExport:
@@ -41,7 +44,7 @@ def elasticsearch_export(recipe: Recipe, dimension: int, threshold: float | None
         _load(),
         request("Ask one question", _ASK, {**query, "_source": ["text"]}),
     )
-    return EngineExport(statements, _rules(search))
+    return EngineExport(statements, _rules(search, "elasticsearch_linear"))
 
 
 def opensearch_export(recipe: Recipe, dimension: int, threshold: float | None) -> EngineExport:
@@ -60,7 +63,7 @@ def opensearch_export(recipe: Recipe, dimension: int, threshold: float | None) -
         _load(),
         request("Ask one question", ask, {**query, "_source": ["text"]}),
     )
-    return EngineExport(statements, _rules(search))
+    return EngineExport(statements, _rules(search, "opensearch_min_max"))
 
 
 def _uses_lists(search: SearchRecipe) -> bool:
@@ -127,7 +130,7 @@ def _elasticsearch_query(search: SearchRecipe, threshold: float | None) -> Json:
         for query, weight in zip(queries, fusion_weights(search), strict=True)
     ]
     window = {"rank_window_size": max(search.candidates, search.top_k)}
-    if search.fusion == "rrf":
+    if search.fusion in _BY_RANK:
         fused: Json = {"rrf": {"retrievers": lists, "rank_constant": search.rrf_k, **window}}
     else:
         lists = [{**one, "normalizer": "minmax"} for one in lists]
@@ -145,7 +148,7 @@ def _opensearch_query(search: SearchRecipe, threshold: float | None) -> Json:
 
 def _pipeline(search: SearchRecipe) -> Statement:
     weights = {"parameters": {"weights": list(fusion_weights(search))}}
-    if search.fusion == "rrf":
+    if search.fusion in _BY_RANK:
         combination = {"technique": "rrf", "rank_constant": search.rrf_k, **weights}
         processor: Json = {"score-ranker-processor": {"combination": combination}}
     else:
@@ -156,13 +159,18 @@ def _pipeline(search: SearchRecipe) -> Statement:
     return request("Create the pipeline", f"PUT /_search/pipeline/{_PIPELINE}", body)
 
 
-def _rules(search: SearchRecipe) -> dict[str, Rule]:
+def _rules(search: SearchRecipe, own: str) -> dict[str, Rule]:
+    """Return the fidelity of each field; ``own`` is the fusion that stretches lists as it does."""
     unseen = Rule("not expressible", "the cosine of a passage is not compared in this mode")
-    lists = Rule("approximate", _PER_LIST)
-    weighted = search.fusion == "weighted"
+    reasons = {"weighted": _PER_LIST, QDRANT_RRF: "the engine multiplies by the weight"}
+    lists = Rule("approximate", reasons.get(search.fusion, _OTHER_ENGINE))
+    weighted = search.fusion not in ("rrf", "saturation", own)
+    deeper = Rule("approximate", "lists are at least as long as the results")
+    short = own == "elasticsearch_linear" and _uses_lists(search)
+    short = short and search.candidates < search.top_k
     scripted = search.mode == "hybrid" and not _uses_lists(search)
     return {
-        "search.candidates": _EVERY if scripted else _EXACT,
+        "search.candidates": _EVERY if scripted else deeper if short else _EXACT,
         "search.mode": _EXACT if search.mode == "dense" else _WORDS,
         "search.threshold": _EXACT if search.mode == "dense" else unseen,
         "search.k1": _EXACT,

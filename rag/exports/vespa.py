@@ -13,6 +13,7 @@ from rag.exports.statements import (
     request,
 )
 from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval.fusion import QDRANT_RRF
 
 _LANGUAGES = {
     "danish": "da",
@@ -135,7 +136,7 @@ def _phases(search: SearchRecipe, threshold: float | None) -> str:
 
 def _normalised(search: SearchRecipe) -> str:
     dense, words = fusion_weights(search)
-    if search.fusion == "rrf":
+    if search.fusion in ("rrf", QDRANT_RRF):
         near, worded = (f"reciprocal_rank({name}, {search.rrf_k})" for name in ("cosine", "words"))
     else:
         near, worded = (f"normalize_linear({name})" for name in ("cosine", "words"))
@@ -157,11 +158,12 @@ def _rules(search: SearchRecipe) -> dict[str, Rule]:
     exact = Rule("exact", "the rank profile has it")
     words = Rule("approximate", "Vespa's BM25 cuts words by its own rules")
     operators = Rule("approximate", "`weakAnd` and the exact search can return more passages")
+    stretched = Rule("approximate", "it stretches over the passages of the global phase")
     fusion = {
-        "weighted": Rule("approximate", "it stretches over the passages of the global phase"),
         "rrf": Rule("approximate", "a passage that one list lacks has a rank there too"),
         "saturation": exact,
-    }[search.fusion]
+        QDRANT_RRF: Rule("approximate", "`reciprocal_rank` is multiplied by the weight"),
+    }.get(search.fusion, stretched)
     return {
         "search.mode": exact if search.mode == "dense" else words,
         "search.threshold": exact,

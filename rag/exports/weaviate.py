@@ -5,6 +5,7 @@ from __future__ import annotations
 from rag.exports.fidelity import Rule
 from rag.exports.statements import ID, TEXT, VECTOR, EngineExport, Statement, request
 from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval.fusion import QDRANT_RRF
 
 _RRF_K = 59
 _LIST = 100
@@ -57,7 +58,7 @@ def _query(search: SearchRecipe, threshold: float | None) -> str:
     elif search.mode == "lexical":
         operator = f'bm25: {{query: {text}, properties: ["text"]}}'
     else:
-        fusion = "rankedFusion" if search.fusion == "rrf" else "relativeScoreFusion"
+        fusion = "rankedFusion" if search.fusion in ("rrf", QDRANT_RRF) else "relativeScoreFusion"
         operator = (
             f'hybrid: {{query: {text}, vector: {vector}, properties: ["text"], '
             f"alpha: {search.dense_weight!r}, fusionType: {fusion}}}"
@@ -85,6 +86,9 @@ def _rules(search: SearchRecipe) -> dict[str, Rule]:
     fusions = {
         "weighted": "minimum and maximum are those of each list, and what it lacks has 0 there",
         "saturation": "Weaviate has no saturation; the query stretches the scores of each list",
+        "elasticsearch_linear": "Weaviate gives scores that do not differ the value 1",
+        QDRANT_RRF: "Weaviate multiplies by the weight",
+        "opensearch_min_max": "the last passage of a list has 0, not 0.001",
     }
     fusion = Rule("approximate", fusions[search.fusion]) if search.fusion in fusions else exact
     fixed = f"Weaviate's constant is fixed: as {_RRF_K} here, since it counts ranks from 0"

@@ -40,6 +40,15 @@ Chunker = Literal["whole", "fixed", "recursive", "sentence", "markdown", "page",
 ChunkUnit = Literal["tokens", "characters", "auto"]
 ContextLevel = Literal["none", "document", "headings", "table"]
 Mode = Literal["dense", "lexical", "hybrid"]
+Fusion = Literal[
+    "weighted",
+    "rrf",
+    "saturation",
+    "elasticsearch_linear",
+    "opensearch_min_max",
+    "weaviate_relative_score",
+    "qdrant_rrf",
+]
 Relevance = Literal["cosine", "probability"]
 AnswerMode = Literal["strict", "balanced", "general", "auto", "grounded"]
 Refuse = Annotated[float, Field(ge=0, le=1)] | Literal["off", "auto"]
@@ -241,10 +250,11 @@ class Retrievers(RecipePart):
         "are",
     )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
-    fusion: Literal["weighted", "rrf", "saturation"] = Field(
+    fusion: Fusion = Field(
         "weighted",
-        description="how hybrid merges: min-max scores by weight, reciprocal ranks, or by weight "
-        "the cosine and bm25 / (bm25 + bm25_pivot), which no other candidate changes",
+        description="how hybrid merges: min-max scores by weight, reciprocal ranks, by weight "
+        "the cosine and bm25 / (bm25 + bm25_pivot), which no other candidate changes, by weight "
+        "the scores of each list alone as an engine stretches them, or ranks divided by weight",
     )
     dense_weight: float = Field(0.6, ge=0, le=1, description="share of the vectors in each fusion")
     rrf_k: int = Field(60, ge=1, le=1000, description="constant of reciprocal rank fusion")

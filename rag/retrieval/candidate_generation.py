@@ -22,6 +22,7 @@ from rag.retrieval.candidates import (
 )
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.filters import describe_filters
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.retrieval.languages import (
     dense_weight,
     foreign_note,
@@ -141,6 +142,10 @@ def _how(recipe: SearchRecipe, lacking: str) -> str:
         return f"reciprocal ranks, constant {recipe.rrf_k}, {weight:.2f} on dense"
     if recipe.fusion == "saturation":
         return f"cosine and saturated BM25, pivot {recipe.bm25_pivot:g}, {weight:.2f} on dense"
+    if recipe.fusion == QDRANT_RRF:
+        return f"ranks divided by weight, constant {recipe.rrf_k}, {weight:.2f} on dense"
+    if recipe.fusion in LIST_SCALES:
+        return f"each list stretched alone ({recipe.fusion}), {weight:.2f} on dense"
     return f"weighted, {weight:.2f} on dense"
 
 

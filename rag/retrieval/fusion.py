@@ -4,16 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
-from rag.retrieval.languages import full_share
+from rag.retrieval.languages import dense_weight, full_share
 from rag.types import Hit, Keys, Mask, Order, Ranks, Scores, Trace
 
 BY_WORDS = "by_words"
 """The part of a hit that only lexical search found: its vector is not stored yet."""
+QDRANT_RRF = "qdrant_rrf"
+"""The fusion of Qdrant's RRF with weights: they divide the ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListScale:
+    """Min-max of an engine that sees one list alone; what the list lacks has 0.
+
+    ``least`` is the score of the last passage. Where the scores of a list do not differ, all have
+    the score ``alike``; None keeps them, with ``shifts`` added to cosine and BM25.
+    """
+
+    least: float = 0.0
+    alike: float | None = 1.0
+    shifts: tuple[float, float] = (0.0, 0.0)
+
+
+LIST_SCALES: Mapping[str, ListScale] = MappingProxyType(
+    {
+        # The scores of a script must not be negative, so the query has the cosine plus 1.
+        "elasticsearch_linear": ListScale(alike=None, shifts=(1.0, 0.0)),
+        "opensearch_min_max": ListScale(least=0.001),
+        "weaviate_relative_score": ListScale(),
+    }
+)
+"""The fusions of engines that stretch each list alone: the retriever ``linear`` with ``minmax`` of
+Elasticsearch, the normalization ``min_max`` of OpenSearch, ``relativeScoreFusion`` of Weaviate."""
 
 
 def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
@@ -26,6 +54,9 @@ def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
         return candidates.dense_scores
     if recipe.mode == "lexical":
         return candidates.lexical_scores
+    if recipe.fusion == QDRANT_RRF:
+        lists = candidates.dense_rank, candidates.lexical_rank
+        return divided_reciprocal(*lists, candidates, recipe)
     dense, words = line_ends(candidates, recipe)
     return recipe.dense_weight * dense + (1.0 - recipe.dense_weight) * words
 
@@ -36,6 +67,21 @@ def first_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
     return fused_scores(candidates, recipe) if learned is None else learned
 
 
+def divided_reciprocal(
+    dense_rank: Ranks, lexical_rank: Ranks, candidates: Candidates, recipe: SearchRecipe
+) -> Scores:
+    """1 / (constant + rank / weight) of both lists, as Qdrant fuses with weights.
+
+    No line in the weight, unlike the other fusions.
+    """
+    weight = dense_weight(candidates.lacking, recipe)
+    dense = reciprocal(dense_rank, recipe.rrf_k, weight)
+    if candidates.by_words is not None:
+        stand_in = reciprocal(lexical_rank, recipe.rrf_k, weight)
+        dense = np.where(candidates.by_words, stand_in, dense)
+    return dense + reciprocal(lexical_rank, recipe.rrf_k, 1.0 - weight)
+
+
 def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Scores]:
     """Scores at the weights 1 and 0; in between they are on the line that joins the two.
 
@@ -44,12 +90,21 @@ def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Sco
     from 1, where a list that lacks a passage adds nothing (Cormack, Clarke, Büttcher: Reciprocal
     Rank Fusion, SIGIR 2009; with a weight of 0.5 the order is theirs). ``saturation``: the cosine
     as it is, and ``saturated`` BM25. No other candidate changes these, so scores of different
-    questions compare.
+    questions compare. For the others, see ``LIST_SCALES``.
     """
     by_words = candidates.by_words
     if recipe.fusion == "rrf":
         ranks = candidates.dense_rank, candidates.lexical_rank
         dense, words = (reciprocal(rank, recipe.rrf_k) for rank in ranks)
+        dense = dense if by_words is None else np.where(by_words, words, dense)
+    elif (scale := LIST_SCALES.get(recipe.fusion)) is not None:
+        dense, words = (
+            stretched_list(scores, ranks != NOT_FOUND, scale, shift)
+            for scores, ranks, shift in (
+                (candidates.dense_scores, candidates.dense_rank, scale.shifts[0]),
+                (candidates.lexical_scores, candidates.lexical_rank, scale.shifts[1]),
+            )
+        )
         dense = dense if by_words is None else np.where(by_words, words, dense)
     else:
         scores = candidates.dense_scores, candidates.lexical_scores
@@ -68,6 +123,30 @@ def scaled_scores(
         words = saturated(bm25, recipe.bm25_pivot)
         return (cosine if by_words is None else np.where(by_words, words, cosine)), words
     return normalise_scores(cosine, bm25, by_words)
+
+
+def stretched_list(scores: Scores, listed: Mask, scale: ListScale, shift: float) -> Scores:
+    """Scores of all candidates on the scale of an engine, which sees those of one list."""
+    if not listed.any():
+        return np.zeros_like(scores)
+    low, high = scores[listed].min(), scores[listed].max()
+    return on_list_scale(scores, listed, low, high, scale, shift)
+
+
+def on_list_scale(
+    scores: Scores,
+    listed: Mask,
+    low: Scores | float,
+    high: Scores | float,
+    scale: ListScale,
+    shift: float,
+) -> Scores:
+    """The same for a known least and greatest score of each list."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        stretched = (scores - low) / (high - low)
+    stretched = np.where(stretched == 0.0, scale.least, stretched)
+    alike = scores + shift if scale.alike is None else scale.alike
+    return np.where(listed, np.where(np.greater(high, low), stretched, alike), 0.0)
 
 
 def saturated(bm25: Scores, pivot: float) -> Scores:
@@ -101,9 +180,10 @@ def min_max(scores: Scores) -> Scores:
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 
 
-def reciprocal(ranks: Ranks, constant: int) -> Scores:
-    """1 / (constant + rank), ranks from 1; 0 where a passage has none."""
-    return np.where(ranks == NOT_FOUND, 0.0, 1.0 / (constant + 1.0 + ranks))
+def reciprocal(ranks: Ranks, constant: int, divisor: Scores | float = 1.0) -> Scores:
+    """1 / (constant + rank / divisor), ranks from 1; 0 where a passage has none."""
+    with np.errstate(divide="ignore"):
+        return np.where(ranks == NOT_FOUND, 0.0, 1.0 / (constant + (1.0 + ranks) / divisor))
 
 
 def reread(fused: Scores, rerank: Scores | None) -> Scores:
@@ -146,18 +226,26 @@ def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Scor
         return {key: ScoreContribution(0.0, _score_in(hit, "bm25")) for key, hit in hits.items()}
     language = trace.stage("language")
     weight = recipe.dense_weight if language is None else language.figures["dense_weight"]
-    if recipe.fusion == "rrf":
+    if recipe.fusion in ("rrf", QDRANT_RRF):
         return {key: _reciprocal(hit, recipe, weight) for key, hit in hits.items()}
     by_words = np.array([BY_WORDS in hit.parts for hit in hits.values()], np.bool_)
-    dense, words = scaled_scores(
-        np.array([_score_in(hit, "dense") for hit in hits.values()]),
-        np.array([_score_in(hit, "bm25") for hit in hits.values()]),
-        by_words if by_words.any() else None,
-        recipe,
-    )
+    near = np.array([_score_in(hit, "dense") for hit in hits.values()])
+    bm25 = np.array([_score_in(hit, "bm25") for hit in hits.values()])
+    if (scale := LIST_SCALES.get(recipe.fusion)) is not None:
+        dense, words = (
+            stretched_list(
+                scores, np.array([name in hit.parts for hit in hits.values()], np.bool_), scale, by
+            )
+            for scores, name, by in zip(
+                (near, bm25), ("dense_rank", "bm25_rank"), scale.shifts, strict=True
+            )
+        )
+        dense = np.where(by_words, words, dense)
+    else:
+        dense, words = scaled_scores(near, bm25, by_words if by_words.any() else None, recipe)
     return {
-        key: ScoreContribution(weight * float(near), (1.0 - weight) * float(word))
-        for key, near, word in zip(hits, dense, words, strict=True)
+        key: ScoreContribution(weight * float(one), (1.0 - weight) * float(other))
+        for key, one, other in zip(hits, dense, words, strict=True)
     }
 
 
@@ -172,7 +260,11 @@ def _score_in(hit: Hit, plain: str) -> float:
 
 def _reciprocal(hit: Hit, recipe: SearchRecipe, dense: float) -> ScoreContribution:
     def part(name: str, weight: float) -> float:
-        return weight / (recipe.rrf_k + hit.parts[name]) if name in hit.parts else 0.0
+        if name not in hit.parts or weight == 0.0:
+            return 0.0
+        if recipe.fusion == QDRANT_RRF:
+            return 1.0 / (recipe.rrf_k + hit.parts[name] / weight)
+        return weight / (recipe.rrf_k + hit.parts[name])
 
     near = "bm25_rank" if BY_WORDS in hit.parts else "dense_rank"
     return ScoreContribution(part(near, dense), part("bm25_rank", 1.0 - dense))

@@ -54,10 +54,10 @@ def _effective(sweep: Sweep, number: int) -> dict[str, Any]:
 
 def idle_fields(search: SearchRecipe) -> set[str]:
     """Fields that a search does not look at: another value of theirs finds the same."""
-    constants = {"rrf": "rrf_k", "saturation": "bm25_pivot"}
-    idle = {constant for fusion, constant in constants.items() if fusion != search.fusion}
+    users = {"rrf_k": ("rrf", "qdrant_rrf"), "bm25_pivot": ("saturation",)}
+    idle = {constant for constant, fusions in users.items() if search.fusion not in fusions}
     if search.mode != "hybrid":
-        idle |= {"dense_weight", "fusion", *constants.values()}
+        idle |= {"dense_weight", "fusion", *users}
     return idle | ({"k1", "b"} if search.mode == "dense" else set())
 
 

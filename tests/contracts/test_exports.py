@@ -20,6 +20,7 @@ from qdrant_client import QdrantClient, models
 
 from rag import KnowledgeBase, Recipe
 from rag.lexical import LexicalIndex
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.search.snapshot import take_snapshot
 from rag.types import Keys, Scores, Vectors
 from tests.postgres import Server
@@ -36,6 +37,10 @@ PLAIN = {
 }
 DENSE = {"search.mode": "dense"}
 EVEN_RRF = {"search.fusion": "rrf", "search.rrf_k": 20, "search.dense_weight": 0.5}
+ALONE = [
+    {"search.fusion": fusion, "search.dense_weight": 0.7, "search.candidates": 12}
+    for fusion in (*LIST_SCALES, QDRANT_RRF)
+]
 RANKS = 1000
 MATCHING = re.compile(r"question AS \(.*?\), lexical AS", re.DOTALL)
 
@@ -135,10 +140,14 @@ def test_dense_results_in_qdrant_are_those_of_the_recipe(
     assert _in_qdrant(asked, recipe, collection) == asked.wanted(recipe)
 
 
-def test_even_reciprocal_ranks_in_qdrant_are_those_of_the_recipe(
-    asked: Asked, collection: QdrantClient
+@pytest.mark.parametrize(
+    "fields",
+    [EVEN_RRF, {"search.fusion": QDRANT_RRF, "search.rrf_k": 20, "search.dense_weight": 0.7}],
+)
+def test_reciprocal_ranks_in_qdrant_are_those_of_the_recipe(
+    asked: Asked, collection: QdrantClient, fields: dict[str, Any]
 ) -> None:
-    recipe = asked.recipe(**EVEN_RRF)
+    recipe = asked.recipe(**fields)
     found = _in_qdrant(asked, recipe, collection, first=RANKS)
     assert len(found) == QUESTIONS
     assert _wrong(asked, recipe, found) == []
@@ -162,6 +171,7 @@ def test_saturation_in_qdrant_agrees_where_no_list_lacks_a_passage(
         {"search.fusion": "weighted", "search.dense_weight": 0.7, "search.threshold": 0.45},
         {"search.fusion": "rrf", "search.rrf_k": 20, "search.dense_weight": 0.7},
         {"search.fusion": "saturation", "search.candidates": 30},
+        *ALONE,
     ],
 )
 def test_results_in_postgresql_are_those_of_the_recipe(
@@ -196,6 +206,7 @@ IN_PYTHON = [
     {"search.fusion": "weighted", "search.dense_weight": 0.7, "search.threshold": 0.45},
     {"search.fusion": "rrf", "search.rrf_k": 20, "search.dense_weight": 0.7},
     {"search.fusion": "saturation", "search.candidates": 30},
+    *ALONE,
 ]
 
 

@@ -97,6 +97,14 @@ def test_fusion_by_ranks_is_named_in_capitals_and_old_addresses_open(
     value: str, filled: Workspace, open_page: OpenPage
 ) -> None:
     app = open_page("inspector.py", q=HOTEL, fusion=value)
-    control = app.sidebar.button_group(key="fusion")
-    assert [option.content for option in control.proto.options] == ["Weighted", "RRF", "Saturation"]
+    control = app.sidebar.selectbox(key="fusion")
+    assert control.options[:4] == ["Weighted", "RRF", "Saturation", "Elasticsearch linear"]
     assert control.value == "RRF"
+
+
+def test_the_formula_of_an_engine_is_chosen_by_its_name(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("inspector.py", q=HOTEL, fusion="OpenSearch min-max")
+    assert not app.exception
+    assert app.sidebar.selectbox(key="fusion").value == "OpenSearch min-max"

@@ -18,6 +18,7 @@ from rag.evaluation.sweeping import arithmetic as arithmetic_module
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.runs.evaluator import deepened
 from rag.topic import Topic, TopicEvidence
 from rag.types import Evidence, Question
@@ -88,7 +89,7 @@ NO_EVIDENCE = TopicEvidence(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SEARCHES = st.builds(
     SearchRecipe,
     mode=st.sampled_from(["dense", "lexical", "hybrid", "hybrid"]),
-    fusion=st.sampled_from(["weighted", "rrf", "saturation"]),
+    fusion=st.sampled_from(["weighted", "rrf", "saturation", *LIST_SCALES, QDRANT_RRF]),
     dense_weight=st.one_of(st.sampled_from([0.0, 1e-9, 0.5, 0.6, 1.0]), st.floats(0, 1)),
     rrf_k=st.sampled_from([1, 2, 60, 1000]),
     bm25_pivot=st.sampled_from([1.0, 8.0, 100.0]),

@@ -20,6 +20,7 @@ from rag.evaluation.measuring import measured
 from rag.evaluation.reliability import Quality
 from rag.evaluation.sweeping import CONTEXT
 from rag.recipe import SearchRecipe
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.search.threshold import BM25_FIELDS
 from rag.storage import calibrations
 from rag.storage.calibrations import CalibrationRow
@@ -61,7 +62,7 @@ VALUES: dict[str, list[Any]] = {
     "refuse": ["off", "auto", 0.5],
     "other_languages": ["alike", "words"],
     "candidates": [1, 3, 50],
-    "fusion": ["weighted", "rrf", "saturation"],
+    "fusion": ["weighted", "rrf", "saturation", *LIST_SCALES, QDRANT_RRF],
     "dense_weight": [0.0, 0.3, 0.6, 1.0],
     "rrf_k": [1, 60],
     "bm25_pivot": [1.0, 8.0, 20.0],

@@ -12,6 +12,7 @@ import pytest
 from rag import KnowledgeBase, Recipe, Workspace, passage_key
 from rag.__main__ import main
 from rag.errors import InvalidInput, NotFound
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from tests.runs import SET, VECTORS, WORDS, handbook
 
 LEAVE = "How long may unused leave be carried over?"
@@ -92,6 +93,7 @@ def test_a_passage_below_the_threshold_says_so(base: KnowledgeBase) -> None:
         {},
         {"fusion": "rrf"},
         {"fusion": "saturation"},
+        *({"fusion": fusion} for fusion in (*LIST_SCALES, QDRANT_RRF)),
         {"spelling": True},
         {"feedback": 2, "feedback_terms": 3},
         {"mmr": 0.5, "duplicates": 0.6, "top_k": 3},

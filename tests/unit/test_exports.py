@@ -14,6 +14,7 @@ from rag import EXPORT_TARGETS, InvalidInput, KnowledgeBase, Recipe, RecipeExpor
 from rag.__main__ import main
 from rag.learned_fusion import FusionModel, LinearModel, TreeModel
 from rag.recipe.parts import IndexRecipe, SearchRecipe
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.search.learned_fusion import fusion_hash, learned_with
 from rag.storage.quality import learned_fusions
 from rag.storage.quality.learned_fusions import LearnedFusionRow
@@ -50,7 +51,7 @@ def test_each_field_of_index_and_search_has_a_fidelity(base: KnowledgeBase, targ
     names = [f"index.{name}" for name in IndexRecipe.model_fields]
     names += [f"search.{name}" for name in SearchRecipe.model_fields]
     for mode in ("dense", "lexical", "hybrid"):
-        for fusion in ("weighted", "rrf", "saturation"):
+        for fusion in ("weighted", "rrf", "saturation", *LIST_SCALES, QDRANT_RRF):
             export = exported(base, target, mode=mode, fusion=fusion)
             assert [field.name for field in export.fields] == names
             assert all(field.reason for field in export.fields)
@@ -343,3 +344,41 @@ def test_other_learned_fusions_are_not_expressible(
     assert fidelities(export, "dense_weight") == fidelities(
         exported(base, "vespa", mode="hybrid"), "dense_weight"
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "own"),
+    [
+        ("elasticsearch", "elasticsearch_linear"),
+        ("opensearch", "opensearch_min_max"),
+        ("weaviate", "weaviate_relative_score"),
+    ],
+)
+def test_the_formula_of_an_engine_is_exact_there_alone(
+    base: KnowledgeBase, target: str, own: str
+) -> None:
+    names = "fusion", "dense_weight", "candidates"
+    assert fidelities(exported(base, target, fusion=own), *names) == ["exact"] * 3
+    for other in LIST_SCALES.keys() - {own}:
+        assert fidelities(exported(base, target, fusion=other), "fusion") == ["approximate"]
+    for everywhere in ("pgvector", *PYTHON):
+        assert fidelities(exported(base, everywhere, fusion=own), "fusion") == ["exact"]
+    assert fidelities(exported(base, target, fusion=QDRANT_RRF), "fusion") == ["approximate"]
+    for lacking in ("qdrant", "vespa"):
+        assert fidelities(exported(base, lacking, fusion=own), "fusion") == ["approximate"]
+
+
+def test_the_lists_of_elasticsearch_are_as_long_as_the_results(base: KnowledgeBase) -> None:
+    own = {"fusion": "elasticsearch_linear", "candidates": 5}
+    linear = body(exported(base, "elasticsearch", **own, top_k=8))["retriever"]["linear"]
+    assert linear["rank_window_size"] == 8
+    assert fidelities(exported(base, "elasticsearch", **own, top_k=8), "candidates") == [
+        "approximate"
+    ]
+    assert fidelities(exported(base, "elasticsearch", **own, top_k=5), "candidates") == ["exact"]
+
+
+def test_weighted_ranks_of_qdrant_are_exact_there(base: KnowledgeBase) -> None:
+    own = exported(base, "qdrant", fusion=QDRANT_RRF, rrf_k=60, dense_weight=0.5)
+    assert body(own)["query"] == {"rrf": {"k": 61, "weights": [0.5, 0.5]}}
+    assert fidelities(own, "fusion", "rrf_k", "dense_weight") == ["exact"] * 3

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.recipe import SearchRecipe
+from rag.recipe.parts import Fusion
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import fused_scores, min_max, ranking
@@ -66,6 +67,50 @@ def test_saturation_mixes_the_cosine_with_bm25_that_levels_off() -> None:
     assert scores == pytest.approx(expected, abs=1e-15)
     steep = SearchRecipe(fusion="saturation", dense_weight=0.0, bm25_pivot=2.0)
     assert fused_scores(FOUR, steep) == pytest.approx([0.0, 0.8, 0.5, 2 / 3], abs=1e-15)
+
+
+ONE_WORDED = candidates([(1, 0.9, 0.0, 0, None), (2, 0.5, 7.0, 1, 0), (3, 0.3, 2.0, None, None)])
+
+
+@pytest.mark.parametrize(
+    ("fusion", "dense", "lexical", "lone"),
+    [
+        ("weaviate_relative_score", [1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 1 / 3], 1.0),
+        ("opensearch_min_max", [1.0, 0.001, 0.5, 0.0], [0.0, 1.0, 0.001, 1 / 3], 1.0),
+        ("elasticsearch_linear", [1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 1 / 3], 7.0),
+    ],
+)
+def test_engines_stretch_each_list_alone(
+    fusion: Fusion, dense: list[float], lexical: list[float], lone: float
+) -> None:
+    """The list by cosine has 0.9, 0.7 and 0.5; the one by BM25 has 8, 4 and 2, or 7 alone."""
+    recipe = SearchRecipe(fusion=fusion, dense_weight=0.6)
+    expected = [0.6 * d + 0.4 * w for d, w in zip(dense, lexical, strict=True)]
+    assert fused_scores(FOUR, recipe) == pytest.approx(expected, abs=1e-12)
+    words = SearchRecipe(fusion=fusion, dense_weight=0.0)
+    assert fused_scores(ONE_WORDED, words).tolist() == [0.0, lone, 0.0]
+    near = SearchRecipe(fusion=fusion, dense_weight=1.0)
+    same = replace(FOUR, cosine=np.full(4, 0.5))
+    alike = 1.5 if fusion == "elasticsearch_linear" else 1.0
+    assert fused_scores(same, near).tolist() == [alike, alike, alike, 0.0]
+
+
+def test_qdrant_divides_ranks_by_weights() -> None:
+    recipe = SearchRecipe(fusion="qdrant_rrf", rrf_k=10, dense_weight=0.75)
+    near, words = (
+        [1 / (10 + rank / 0.75) for rank in (1, 2, 3)],
+        [1 / (10 + 4 * r) for r in (1, 2, 3)],
+    )
+    expected = [near[0], near[2] + words[0], near[1] + words[2], words[1]]
+    assert fused_scores(FOUR, recipe) == pytest.approx(expected, abs=1e-15)
+    without = SearchRecipe(fusion="qdrant_rrf", rrf_k=10, dense_weight=0.0)
+    assert fused_scores(FOUR, without)[0] == 0.0
+
+
+def test_in_a_list_of_its_own_the_words_stand_for_a_vector_that_is_not_in() -> None:
+    late = replace(FOUR, by_words=np.array([False, False, False, True]))
+    scores = fused_scores(late, SearchRecipe(fusion="weaviate_relative_score", dense_weight=0.6))
+    assert scores[3] == pytest.approx(1 / 3)
 
 
 def test_in_saturation_the_words_stand_for_a_vector_that_is_not_in() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag.recipe import Recipe
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from tests.handbook import LEAVE, RECIPE, make
 
 
@@ -18,6 +19,7 @@ from tests.handbook import LEAVE, RECIPE, make
         {"search.dense_weight": 0.3},
         {"search.fusion": "rrf", "search.dense_weight": 0.7},
         {"search.fusion": "saturation", "search.bm25_pivot": 4.0},
+        *({"search.fusion": fusion} for fusion in (*LIST_SCALES, QDRANT_RRF)),
     ],
 )
 def test_shares_add_up_to_the_score(tmp_path: Path, changes: dict[str, object]) -> None:

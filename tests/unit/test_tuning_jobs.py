@@ -158,6 +158,7 @@ def test_fields_that_a_search_does_not_look_at() -> None:
         assert idle_fields(search.model_copy(update={"mode": mode, "fusion": "weighted"})) == idle
     rrf = search.model_copy(update={"mode": "hybrid", "fusion": "rrf"})
     assert idle_fields(rrf) == {"bm25_pivot"}
+    assert idle_fields(rrf.model_copy(update={"fusion": "qdrant_rrf"})) == {"bm25_pivot"}
     assert idle_fields(rrf.model_copy(update={"fusion": "saturation"})) == {"rrf_k"}
     assert idle_fields(rrf.model_copy(update={"mode": "dense"})) == changed["dense"]
 

@@ -164,7 +164,9 @@ def test_a_question_in_english_is_ranked_as_ever(base: KnowledgeBase) -> None:
     assert base.search(QUESTION, lexical).stage("language") is None
 
 
-@pytest.mark.parametrize("fusion", ["weighted", "rrf", "saturation"])
+@pytest.mark.parametrize(
+    "fusion", ["weighted", "rrf", "saturation", "opensearch_min_max", "qdrant_rrf"]
+)
 @pytest.mark.parametrize("weight", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize("threshold", ["auto", 0.9])
 def test_a_sweep_ranks_it_as_a_search_does(
@@ -178,7 +180,9 @@ def test_a_sweep_ranks_it_as_a_search_does(
     assert run.metrics["recall@3"] == 1.0
 
 
-@pytest.mark.parametrize("fusion", ["weighted", "rrf", "saturation"])
+@pytest.mark.parametrize(
+    "fusion", ["weighted", "rrf", "saturation", "opensearch_min_max", "qdrant_rrf"]
+)
 def test_changes_hold_for_it(base: KnowledgeBase, fusion: str) -> None:
     recipe = base.recipe().with_fields({"search.fusion": fusion, "search.top_k": 2})
     explainer = base.explain(QUESTION, recipe)

@@ -15,11 +15,12 @@ from pages.components.recipe import working_recipe
 from pages.components.recipe.index_builds import build_button
 from pages.components.recipe.index_form import index_form
 from pages.components.recipe.steps import steps_panel
-from pages.components.recipe.widgets import Widgets, refused, sentence_case
+from pages.components.recipe.widgets import Widgets, refused, sentence_case, word_of
 from pages.components.recipe.working_recipe import (
     AUTO,
     BUILD,
     CUT,
+    FIELDS,
     OFF,
     PARAMETERS,
     SET,
@@ -229,13 +230,17 @@ class _Panel(Widgets):
         )
         search = self.recipe.search
         if search.mode == "hybrid":
-            self.choice(
+            self.pick(
                 "fusion",
                 "Fusion",
+                [sentence_case(word) for word in FIELDS["search.fusion"]["enum"]],
+                sentence_case,
+                word_of,
                 help="Scores stretched over the candidates, reciprocal ranks, or scores that no "
-                "other candidate changes: the cosine and bm25 / (bm25 + pivot).",
+                "other candidate changes: the cosine and bm25 / (bm25 + pivot). The formulas of "
+                "engines stretch each list alone, so an export to that engine ranks the same.",
             )
-            if search.fusion == "rrf":
+            if search.fusion in ("rrf", "qdrant_rrf"):
                 self.number("rrf", "Constant of reciprocal ranks")
             if search.fusion == "saturation":
                 self.number(

@@ -15,7 +15,14 @@ from pages.components.recipe.working_recipe import FIELDS, PARAMETERS, change, f
 from rag import InvalidRecipe, KnowledgeBase
 
 _REFUSED = "recipe_refused"
-_ABBREVIATIONS = {"rrf": "RRF"}
+_SPELLINGS = {
+    "rrf": "RRF",
+    "elasticsearch_linear": "Elasticsearch linear",
+    "opensearch_min_max": "OpenSearch min-max",
+    "weaviate_relative_score": "Weaviate relative score",
+    "qdrant_rrf": "Qdrant RRF",
+}
+_WORDS = {spelling: word for word, spelling in _SPELLINGS.items()}
 _NEVER_EMPTY = (st.segmented_control, st.selectbox, st.number_input, st.slider, st.toggle)
 
 
@@ -40,7 +47,7 @@ class Widgets:
             st.segmented_control,
             label,
             sentence_case,
-            str.lower,
+            word_of,
             options=options,
             required=True,
             width="stretch",
@@ -135,7 +142,12 @@ class Widgets:
 
 def sentence_case(word: Any) -> str:
     """A word of a recipe as the pages spell it."""
-    return _ABBREVIATIONS.get(word, str(word).capitalize())
+    return _SPELLINGS.get(word, str(word).capitalize())
+
+
+def word_of(spelling: str) -> str:
+    """The word of a recipe that the pages spell so."""
+    return _WORDS.get(spelling, spelling.lower())
 
 
 def _respell(key: str, options: Sequence[str]) -> None:

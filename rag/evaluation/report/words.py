@@ -82,6 +82,13 @@ def _searching(recipe: SearchRecipe) -> str:
             "the cosine and bm25 / (bm25 + pivot) are merged (saturation, "
             f"pivot {recipe.bm25_pivot:g})"
         )
+    elif recipe.fusion == "qdrant_rrf":
+        how = (
+            "their ranks, divided by the weights, are merged (reciprocal rank fusion of Qdrant, "
+            f"constant {recipe.rrf_k})"
+        )
+    elif recipe.fusion != "weighted":
+        how = f"the scores of each list, stretched alone, are merged ({recipe.fusion})"
     else:
         how = "their scores are merged"
     return (

@@ -18,8 +18,16 @@ from rag.evaluation.sweeping.deep import Deep
 from rag.evaluation.sweeping.layout import By, Layout
 from rag.evaluation.sweeping.pruning import SMALLEST_WEIGHT, Leading
 from rag.recipe import Refuse, SearchRecipe
+from rag.recipe.parts import Fusion
 from rag.retrieval.candidates import NOT_FOUND
-from rag.retrieval.fusion import leaning, reciprocal, saturated
+from rag.retrieval.fusion import (
+    LIST_SCALES,
+    QDRANT_RRF,
+    leaning,
+    on_list_scale,
+    reciprocal,
+    saturated,
+)
 from rag.retrieval.languages import SHARE
 from rag.types import Floats, Integers, Mask
 
@@ -50,15 +58,16 @@ class Family(NamedTuple):
     """The settings that define a pool: recipes of one family differ in the weight and in the cut.
 
     ``mixed`` means that both lists have weight. ``by`` is the value that the threshold is compared
-    with.
+    with. ``weight`` is that of a fusion whose scores are no line in it.
     """
 
-    kind: Literal["dense", "lexical", "weighted", "rrf", "saturation"]
+    kind: Literal["dense", "lexical"] | Fusion
     candidates: int
     rrf_k: int = 0
     bm25_pivot: float = 0.0
     mixed: bool = False
     by: By = By()
+    weight: float = 0.0
 
     @classmethod
     def of(cls, search: SearchRecipe) -> Family:
@@ -66,17 +75,22 @@ class Family(NamedTuple):
         if search.mode != "hybrid":
             return cls(search.mode, search.candidates, by=By.of(search))
         mixed = SMALLEST_WEIGHT <= search.dense_weight <= 1 - SMALLEST_WEIGHT
-        constant = search.rrf_k if search.fusion == "rrf" else 0
+        divides = search.fusion == QDRANT_RRF
+        constant = search.rrf_k if search.fusion == "rrf" or divides else 0
         pivot = search.bm25_pivot if search.fusion == "saturation" else 0.0
-        return cls(search.fusion, search.candidates, constant, pivot, mixed, By.of(search))
+        weight = search.dense_weight if divides else 0.0
+        by = By.of(search)
+        return cls(search.fusion, search.candidates, constant, pivot, mixed, by, weight)
 
     def kept(self, leading: Leading | None) -> Mask | None:
         """The candidates that matter; None where it may be all of them."""
-        if leading is None:
+        # The least score that an engine gives may be above that of a passage ranked before it.
+        if leading is None or (self.kind in LIST_SCALES and LIST_SCALES[self.kind].least):
             return None
         if self.mixed:
             return leading.mixed
-        return None if self.kind == "rrf" else leading.single
+        ties = self.kind in ("rrf", QDRANT_RRF) or self.kind in LIST_SCALES
+        return None if ties else leading.single
 
 
 def by_family(searches: Sequence[SearchRecipe]) -> dict[Family, dict[float, list[int]]]:
@@ -190,22 +204,58 @@ def _parts(deep: Deep, family: Family, chosen: Mask, places: Integers) -> list[F
         return [deep.cosine[places]]
     if family.kind == "lexical":
         return [deep.bm25[places]]
-    if family.kind == "rrf":
+    if family.kind in ("rrf", QDRANT_RRF):
         ranks = (deep.dense_rank[places], deep.lexical_rank[places])
-        cut = (np.where(part < family.candidates, part, NOT_FOUND) for part in ranks)
-        dense, words = (reciprocal(part, family.rrf_k) for part in cut)
+        near, worded = (np.where(part < family.candidates, part, NOT_FOUND) for part in ranks)
+        if family.kind == QDRANT_RRF:
+            weight = family.weight * _share(deep, family, places)
+            return [
+                reciprocal(near, family.rrf_k, weight)
+                + reciprocal(worded, family.rrf_k, 1.0 - weight)
+            ]
+        dense, words = (reciprocal(part, family.rrf_k) for part in (near, worded))
+    elif family.kind in LIST_SCALES:
+        dense = _stretched_list(deep, family, 0, places)
+        words = _stretched_list(deep, family, 1, places)
     elif family.kind == "saturation":
         dense, words = deep.cosine[places], saturated(deep.bm25[places], family.bm25_pivot)
     else:
         both = deep.cosine, deep.bm25
         dense, words = (_min_max(deep, scores, chosen, places) for scores in both)
     if family.by.by_words:
-        dense = leaning(dense, words, np.where(deep.unknown[places], SHARE, 1.0))
+        dense = leaning(dense, words, _share(deep, family, places))
     return [dense, words]
+
+
+def _share(deep: Deep, family: Family, places: Integers) -> Floats:
+    """The share of the weight that the vectors keep, at some places."""
+    if not family.by.by_words:
+        return np.ones(len(places))
+    return np.where(deep.unknown[places], SHARE, 1.0)
 
 
 def _min_max(deep: Deep, scores: Floats, chosen: Mask, places: Integers) -> Floats:
     """``fusion.min_max`` over the ``chosen`` (candidates,) of each question, at some places."""
+    low, high = _bounds(deep, scores, chosen)
+    own = deep.row[places]
+    result, spread = scores[places] - low[own], (high - low)[own]
+    return np.divide(result, spread, out=np.zeros(len(places)), where=spread > 0)
+
+
+def _stretched_list(deep: Deep, family: Family, part: int, places: Integers) -> Floats:
+    """``fusion.stretched_list`` over the list of each question, at some places.
+
+    ``part`` is 0 for the list by cosine, 1 for the one by BM25.
+    """
+    scores = (deep.cosine, deep.bm25)[part]
+    listed = (deep.dense_rank, deep.lexical_rank)[part] < family.candidates
+    low, high = (bound[deep.row[places]] for bound in _bounds(deep, scores, listed))
+    scale = LIST_SCALES[family.kind]
+    return on_list_scale(scores[places], listed[places], low, high, scale, scale.shifts[part])
+
+
+def _bounds(deep: Deep, scores: Floats, chosen: Mask) -> tuple[Floats, Floats]:
+    """Least and greatest score of the ``chosen`` (candidates,) of each question; 0 without any."""
     low, high = np.zeros(deep.questions), np.zeros(deep.questions)
     rows = deep.row[chosen]
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
@@ -213,9 +263,7 @@ def _min_max(deep: Deep, scores: Floats, chosen: Mask, places: Integers) -> Floa
         values = scores[chosen]
         low[rows[starts]] = np.minimum.reduceat(values, starts)
         high[rows[starts]] = np.maximum.reduceat(values, starts)
-    own = deep.row[places]
-    result, spread = scores[places] - low[own], (high - low)[own]
-    return np.divide(result, spread, out=np.zeros(len(places)), where=spread > 0)
+    return low, high
 
 
 def _targets(layout: Layout, places: Integers, columns: Integers, keys: Integers) -> Targets:
