@@ -132,6 +132,39 @@ def test_a_pair_in_one_row_is_borne_out() -> None:
     assert evidence.apart == ()
 
 
+CROWNS = "| Treatment | Fee |\n|---|---|\n| Ceramic crown | 740 |\n| Course of whitening | 320 |\n"
+
+
+class OfCrowns(Vocabulary):
+    """The words of an index that has no other words than the table of crowns."""
+
+    def indexed(self, terms: Terms) -> Terms:
+        return terms & self.terms(CROWNS)
+
+
+@pytest.mark.parametrize(
+    ("question", "row", "apart"),
+    [
+        ("How dear is a metal crown?", "| Ceramic crown | 740 |", ["metal", "crown"]),
+        ("What is the fee for a ceramic crown?", "| Ceramic crown | 740 |", []),
+        (
+            "What is the fee for a course of juggling?",
+            "| Course of whitening | 320 |",
+            ["course", "juggling"],
+        ),
+        ("Does insurance cover a crown?", "| Ceramic crown | 740 |", ["cover", "crown"]),
+        ("Is a crown, in general, insured?", "| Ceramic crown | 740 |", []),
+    ],
+)
+def test_a_row_is_not_about_a_thing_that_no_passage_has(
+    question: str, row: str, apart: list[str]
+) -> None:
+    passage = hits(CROWNS)
+    reader = EvidenceReader(HashingEmbedder(), PassageReader(), OfCrowns())
+    evidence = reader.read(trace(passage, question), [Citation(1, passage[0], row)])
+    assert [term.text for term in evidence.apart] == apart
+
+
 def test_the_share_of_the_best_score_by_words_is_evidence() -> None:
     evidence = read("When does unused leave lapse?", "Unused leave lapses on 30 June.")
     assert evidence.figures["words_share"] == 1.0  # nothing was searched by words

@@ -129,7 +129,7 @@ def _doubt(evidence: QuoteEvidence, trace: Trace) -> str:
     unknown = [term for term in evidence.missing if not term.indexed]
     if evidence.gap:
         return f"No quoted passage has {evidence.gap}."
-    if evidence.apart:
+    if evidence.apart and all(term.indexed for term in evidence.apart):
         return f"No single row has {_named(evidence.apart, 'and')}."
     if unknown:
         near = _nearest(unknown, trace)

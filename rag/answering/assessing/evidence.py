@@ -33,6 +33,7 @@ _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _FEWEST_LETTERS = 3
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
 _JOINING = re.compile(r"[\s-]*")
+_PAUSE = re.compile(r"[^\w\s'’-]")
 _DETERMINED = re.compile(
     r"\b(?:the|this|your|der|die|das|des|dem|den|el|la|los|las|les?)\s+\Z",
     re.IGNORECASE,
@@ -49,8 +50,9 @@ class QuoteEvidence:
     quotes nor what stands above them has, the rarest first. ``codes`` is the share of its codes
     that quotes and passage have; None for a question without codes. ``apart`` are the things that
     the question names together ("from A to C") where the quoted row has only some of them, and
-    other rows have the rest. ``gap`` names what the first quote lacks so that it cannot be the
-    answer: a value of the exact kind that is asked for, or a figure that names a thing.
+    other rows have the rest, or no passage has it. ``gap`` names what the first quote lacks so that
+    it cannot be the answer: a value of the exact kind that is asked for, or a figure that names a
+    thing.
     """
 
     figures: Mapping[str, float]
@@ -126,7 +128,8 @@ class EvidenceReader:
             tuple(sorted(absent, key=lambda term: -term.weight)),
             fmean(codes) if codes else None,
             self._apart(first, quotes[0], above, wanted)
-            or self._parted(first, quotes[0], trace.searched, wanted, gaps),
+            or self._parted(first, quotes[0], trace.searched, wanted, gaps)
+            or self._beside_unknown(quotes[0], first_terms, trace.searched, wanted, gaps),
             _gap(asked, quotes, trace.searched, gaps),
         )
 
@@ -163,6 +166,33 @@ class EvidenceReader:
                 if term in gaps and any(term.borne_out(name) == 1 for name in names)
             ]
             if there and elsewhere:
+                return pair
+        return ()
+
+    def _beside_unknown(
+        self,
+        quote: Statement,
+        row: Terms,
+        question: str,
+        wanted: Sequence[KeyTerm],
+        gaps: Sequence[KeyTerm],
+    ) -> tuple[KeyTerm, ...]:
+        """A word of the quoted row, and one beside it in the question that no passage has.
+
+        The row of a "ceramic crown" does not say what a metal crown costs. Function words may stand
+        between the two: a "course in sushi". Running text has other words for the same thing more
+        often than a table has.
+        """
+        if quote.kind != "row":
+            return ()
+        for pair in pairwise(wanted):
+            if any(term.kind in ("code", "figure") for term in pair):
+                continue  # they name their row by themselves
+            there = any(term.borne_out(row) == 1 for term in pair)
+            unknown = any(term in gaps and not term.indexed for term in pair)
+            phrase = question[pair[0].start : pair[1].end]
+            one = self.words.terms(phrase) <= pair[0].terms | pair[1].terms
+            if there and unknown and one and not _PAUSE.search(phrase):
                 return pair
         return ()
 
