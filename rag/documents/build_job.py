@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 from rag.cluster import Cluster, spread
 from rag.documents.ingestion import Ingestion
@@ -26,11 +27,41 @@ def queue(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
     return rows.create(connection, base_id, "build", title, payload)
 
 
+class BuildReporter(Protocol):
+    """The part of a ``Reporter`` that a build uses; a job that builds first has one of its own."""
+
+    result: Any
+
+    def report(
+        self, done: int, total: int, message: str, seconds_left: float | None = None
+    ) -> None:
+        """Set the progress."""
+
+    def carried(self) -> Any:
+        """Return the ``result`` of an earlier turn."""
+
+    def give_way(self) -> None:
+        """End the turn where it is over."""
+
+    def cancelled(self) -> bool:
+        """Whether the work should stop."""
+
+
 def build(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "build"; documents that are built already are left alone."""
     recipe = IndexRecipe.model_validate(job.payload["recipe"])
+    return build_index(services, job.base_id, recipe, reporter, job.done / (job.total or 1))
+
+
+def build_index(
+    services: Services, base_id: int, recipe: IndexRecipe, reporter: BuildReporter, floor: float
+) -> str:
+    """Complete the index of a recipe; ``floor`` is the share that earlier turns have done.
+
+    Raises InvalidRecipe, ProviderError.
+    """
     with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
-        building = _Building(services, job, reporter, cluster, {"": recipe})
+        building = _Building(services, base_id, reporter, cluster, {"": recipe}, floor)
         return f"{building.complete(''):,} documents built{cluster.note()}"
 
 
@@ -47,7 +78,8 @@ def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
     }
     waiting = (item for item in items if item.status == "waiting")
     with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
-        building = _Building(services, job, reporter, cluster, recipes)
+        floor = job.done / (job.total or 1)
+        building = _Building(services, job.base_id, reporter, cluster, recipes, floor)
         for item, (name, recipe) in zip(waiting, recipes.items(), strict=True):
             building.complete(name)
             with services.database.write() as connection:
@@ -64,7 +96,8 @@ def build_indexes(
         f"index {place:,} of {len(indexes):,}: ": recipe for place, recipe in enumerate(indexes, 1)
     }
     with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
-        building = _Building(services, job, reporter, cluster, recipes)
+        floor = job.done / (job.total or 1)
+        building = _Building(services, job.base_id, reporter, cluster, recipes, floor)
         for name in recipes:
             building.complete(name)
 
@@ -75,24 +108,25 @@ class _Building:
     def __init__(
         self,
         services: Services,
-        job: JobRow,
-        reporter: Reporter,
+        base_id: int,
+        reporter: BuildReporter,
         cluster: Cluster,
         recipes: dict[str, IndexRecipe],
+        floor: float,
     ) -> None:
         """``recipes`` by what the messages about each begin with."""
         self._services = services
-        self._base_id = job.base_id
+        self._base_id = base_id
         self._reporter = reporter
         self._recipes = recipes
         self._before = reporter.carried() or 0  # documents of the first build, in earlier turns
         self._paces = Throughput(services)
-        self._forecast = RemainingTime(self._paces.rates(), job.done / (job.total or 1))
+        self._forecast = RemainingTime(self._paces.rates(), floor)
         embedder = spread(services.models.embedder, cluster)
-        self._ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
+        self._ingestion = Ingestion(services.database, base_id, embedder, cluster.breadth)
         self._group = min(_GROUP * cluster.breadth, _MOST_IN_GROUP)
         with services.database.read() as connection:
-            rows = documents.list_documents(connection, job.base_id)
+            rows = documents.list_documents(connection, base_id)
             self._characters = {row.id: row.characters for row in rows}
         for name in recipes:
             self._expect(name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from rag.documents.library import Library
 from rag.recipe import IndexRecipe, Recipe
@@ -107,3 +107,60 @@ class MigrationData(Schema):
     cost: MigrationCostData
     check: VectorCheckData
     steps: list[MigrationStepData]
+
+
+class EffectQuestionData(Schema):
+    """The metric of one question with both embedders."""
+
+    id: str = attribute("question_id")
+    question: str = attribute("text")
+    before: float
+    after: float
+
+
+class MigrationEffectData(Schema):
+    """The effect of a move: ``before`` and ``after`` are runs, ``won`` and ``lost`` counts.
+
+    ``questions`` have the largest difference first.
+    """
+
+    before: str = attribute("baseline", "id")
+    after: str = attribute("run", "id")
+    metric: str = attribute("figures", "metric")
+    difference: float = attribute("figures", "difference")
+    interval: list[float] = attribute("figures", "interval")
+    confidence: float = attribute("figures", "confidence")
+    p: float = attribute("figures", "p")
+    verdict: Literal["better", "worse", "undecided", "incomparable"] = attribute(
+        "figures", "verdict"
+    )
+    sentence: str = attribute("figures", "headline")
+    won: int = attribute("figures", "won")
+    lost: int = attribute("figures", "lost")
+    questions: list[EffectQuestionData] = attribute("rows")
+
+    @field_validator("interval", mode="before")
+    @classmethod
+    def _ends(cls, interval: Any) -> list[float]:
+        return list(interval)
+
+
+class SwitchParityData(Schema):
+    """The number of questions whose ranking after the switch is the measured one."""
+
+    equal: int
+    questions: int
+
+
+class MeasuredMigrationData(MigrationData):
+    """A measured move: its plan, what it wins and loses, and the comparison after the switch.
+
+    ``current`` says whether questions and documents are those of the measurement. ``effect`` is
+    null where a run was deleted, ``parity`` before the switch.
+    """
+
+    set: str
+    current: bool
+    seconds_measured: float = Field(description="what building the index took")
+    effect: MigrationEffectData | None
+    parity: SwitchParityData | None

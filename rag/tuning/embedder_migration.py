@@ -6,6 +6,7 @@ are measured, and saving the recipe switches between two complete indexes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,11 +14,13 @@ from rag.chunking.estimates import tokens
 from rag.documents.stores.vector_check import VectorCheck, check_index
 from rag.documents.throughput import Throughput
 from rag.errors import InvalidInput
+from rag.evaluation.report.words import counted
 from rag.operation import operation
 from rag.providers.embedder_defaults import with_embedder_weight
 from rag.recipe import IndexRecipe, Recipe
-from rag.runs.evaluator import Evaluator
+from rag.runs.evaluator import Evaluator, new_run_id
 from rag.runs.history import LEADING, RunComparison, RunHistory
+from rag.runs.quality.spending import money
 from rag.search.snapshot import take_snapshot
 from rag.services import Services
 from rag.storage import bases, builds, passages, runs
@@ -26,8 +29,9 @@ from rag.types import Cost, ProgressCallback
 SAMPLE = 100
 """Vectors that a check embeds again."""
 _FLOAT_BYTES = 4
-MEASURED, COMPARED = 2, 4
-"""Steps of the plan that are done when both indexes are measured, and after the switch."""
+MEASURED, SWITCHED, COMPARED = 2, 3, 4
+"""Steps of the plan that are done when both indexes are measured, when the recipe is saved, and
+when the rankings are compared."""
 
 StepState = Literal["done", "next", "later"]
 
@@ -49,6 +53,24 @@ class MigrationCost:
     bytes_before: int
     bytes_after: int
 
+    @property
+    def work(self) -> str:
+        """The passages to embed with tokens, time and money, in one sentence."""
+        time = "unknown time" if self.seconds is None else f"about {self.seconds:,.0f} s"
+        price = f", {money(self.price.amount, self.price.currency)}" if self.price else ""
+        return (
+            f"{self.to_embed:,} of {counted(self.passages, 'passage')} to embed, "
+            f"about {self.tokens:,} tokens, {time}{price}."
+        )
+
+    @property
+    def size(self) -> str:
+        """The bytes of the vectors before and after, in one sentence."""
+        return (
+            f"Vectors: {self.bytes_before / 1e6:,.1f} MB now, {self.bytes_after / 1e6:,.1f} MB "
+            "then."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class MigrationStep:
@@ -67,6 +89,23 @@ class MigrationPlan:
     cost: MigrationCost
     check: VectorCheck
     steps: tuple[MigrationStep, ...]
+
+    @property
+    def check_sentence(self) -> str:
+        """The result of the check of the vectors that answer now, in words."""
+        check, embedder = self.check, self.before.index.embedder
+        if not check.sampled:
+            return "No vectors are stored yet, so there is nothing to check."
+        low, high = check.share
+        if not check.foreign:
+            return (
+                f"All {check.sampled:,} sampled vectors are of {embedder} "
+                f"(at most {high:.1%} of the index are not)."
+            )
+        return (
+            f"{len(check.foreign):,} of {check.sampled:,} sampled vectors are not of {embedder}: "
+            f"{low:.1%} to {high:.1%} of the index. Build the index again."
+        )
 
 
 class EmbedderMigration:
@@ -94,6 +133,13 @@ class EmbedderMigration:
         recipe = with_embedder_weight(saved, saved.with_fields(changes))
         self._services.models.require(recipe.index)
         return recipe
+
+    @operation("editor")
+    def cost(self, recipe: Recipe) -> MigrationCost:
+        """Estimate the work of a recipe from ``target``. Raises InvalidRecipe, ProviderError."""
+        with self._services.database.read() as connection:
+            saved = bases.by_id(connection, self._base_id).recipe
+        return self._cost(saved.index, recipe.index)
 
     @operation("editor", audit="evaluation")
     def plan(self, recipe: Recipe, sample: int = SAMPLE) -> MigrationPlan:
@@ -146,13 +192,8 @@ class EmbedderMigration:
         """
         with self._services.database.read() as connection:
             saved = bases.by_id(connection, self._base_id).recipe
-        evaluator, ids = Evaluator(self._services, self._base_id), []
-        for number, measured in enumerate((saved, recipe)):
-
-            def both(done: int, total: int, number: int = number) -> None:
-                on_progress(number * total + done, 2 * total)
-
-            ids.append(evaluator.evaluate(set_name, measured, on_progress=both).run.id)
+        ids = new_run_id(), new_run_id()
+        measure_both(self._services, self._base_id, set_name, (saved, recipe), ids, on_progress)
         history = RunHistory(self._services.database, self._base_id)
         return history.compare([ids[1]], ids[0], metric)[0]
 
@@ -180,6 +221,27 @@ class EmbedderMigration:
             bytes_before=stored * old.dimension * _FLOAT_BYTES,
             bytes_after=count * new.dimension * _FLOAT_BYTES,
         )
+
+
+def measure_both(
+    services: Services,
+    base_id: int,
+    set_name: str,
+    recipes: tuple[Recipe, Recipe],
+    run_ids: Sequence[str],
+    on_progress: ProgressCallback,
+) -> None:
+    """Evaluate two recipes on the same questions; runs that are stored are left alone."""
+    evaluator = Evaluator(services, base_id)
+    for number, (recipe, run_id) in enumerate(zip(recipes, run_ids, strict=True)):
+
+        def both(done: int, total: int, number: int = number) -> None:
+            on_progress(number * total + done, 2 * total)
+
+        with services.database.read() as connection:
+            stored = runs.run_exists(connection, run_id)
+        if not stored:
+            evaluator.evaluate(set_name, recipe, on_progress=both, run_id=run_id)
 
 
 def steps_after(recipe: Recipe, done: int) -> tuple[MigrationStep, ...]:

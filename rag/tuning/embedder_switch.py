@@ -11,7 +11,8 @@ from rag.recipe import Recipe
 from rag.runs.evaluator import Evaluator
 from rag.runs.parity import Parity, RunParity
 from rag.services import Services
-from rag.storage import bases, builds, runs
+from rag.storage import Connection, bases, builds, runs
+from rag.types import ProgressCallback
 
 KEEP_DAYS = 14
 """Days for which the previous index is a way back."""
@@ -45,22 +46,19 @@ class EmbedderSwitch:
         """
         self._services.models.require(recipe.index)
         with self._services.database.write() as connection:
-            if builds.missing(connection, self._base_id, recipe.index.hash):
-                raise InvalidInput(
-                    f"The index for {recipe.index.embedder} lacks documents.", "Build it first."
-                )
-            # The recipe that a base began with is no version yet.
-            if not bases.save_recipe(connection, self._base_id, instead_of, instead_of):
-                raise InvalidInput(
-                    "Another recipe was saved meanwhile.", "Plan the migration again."
-                )
-            bases.save_recipe(connection, self._base_id, recipe)
+            save_switched(connection, self._base_id, recipe, instead_of)
 
     @operation("editor", audit="evaluation", audited_arguments=ALL)
-    def verify(self, set_name: str) -> RunParity:
+    def verify(
+        self,
+        set_name: str,
+        on_progress: ProgressCallback = lambda _done, _total: None,
+        run_id: str | None = None,
+    ) -> RunParity:
         """Evaluate the saved recipe again, and compare the rankings with its newest run before.
 
-        Raises NotFound for an unknown set, or where the recipe was not measured before the switch.
+        With a ``run_id`` the run is stored once, however often that is tried. Raises NotFound for
+        an unknown set, or where the recipe was not measured before the switch.
         """
         with self._services.database.read() as connection:
             saved = bases.by_id(connection, self._base_id).recipe
@@ -68,7 +66,7 @@ class EmbedderSwitch:
                 (
                     run.id
                     for run in runs.list_runs(connection, self._base_id)
-                    if run.recipe == saved and run.question_set == set_name
+                    if run.recipe == saved and run.question_set == set_name and run.id != run_id
                 ),
                 None,
             )
@@ -77,7 +75,8 @@ class EmbedderSwitch:
                 f"The saved recipe has no run on {set_name!r} to compare with.",
                 "Measure it before you switch.",
             )
-        after = Evaluator(self._services, self._base_id).evaluate(set_name, saved).run.id
+        evaluator = Evaluator(self._services, self._base_id)
+        after = evaluator.evaluate(set_name, saved, on_progress=on_progress, run_id=run_id).run.id
         return Parity(self._services.database, self._base_id).between(after, before)
 
     @operation("viewer", models="none")
@@ -125,3 +124,18 @@ class EmbedderSwitch:
             builds.remove(connection, self._base_id, previous.build_hash)
         self._services.forget_build(self._base_id, previous.build_hash)
         return previous
+
+
+def save_switched(connection: Connection, base_id: int, recipe: Recipe, instead_of: Recipe) -> None:
+    """Save a recipe, with the one before as a version.
+
+    Raises InvalidInput if that is no longer ``instead_of``, or documents lack the index.
+    """
+    if builds.missing(connection, base_id, recipe.index.hash):
+        raise InvalidInput(
+            f"The index for {recipe.index.embedder} lacks documents.", "Build it first."
+        )
+    # The recipe that a base began with is no version yet.
+    if not bases.save_recipe(connection, base_id, instead_of, instead_of):
+        raise InvalidInput("Another recipe was saved meanwhile.", "Plan the migration again.")
+    bases.save_recipe(connection, base_id, recipe)

@@ -18,6 +18,7 @@ from rag.tuning.embedder_switch import EmbedderSwitch
 from rag.tuning.fit_job import Fits
 from rag.tuning.grid_search import Best, GridSearch
 from rag.tuning.learning.learned import LearnedFusions
+from rag.tuning.migration_job import Migrations
 from rag.tuning.search_job import Searches
 from rag.tuning.state import state
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
@@ -28,7 +29,7 @@ from rag.tuning.tuner import Tuner
 class Tuning:
     """Measurements without stored runs.
 
-    ``searches``, ``build_tables``, ``fits`` and ``learned_fusions`` are jobs.
+    ``searches``, ``build_tables``, ``fits``, ``learned_fusions`` and ``migrations`` are jobs.
     """
 
     def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
@@ -42,6 +43,7 @@ class Tuning:
         self.build_table = BuildTable(services, base_id)
         self.migration = EmbedderMigration(services, base_id)
         self.embedder_switch = EmbedderSwitch(services, base_id)
+        self.migrations = Migrations(services, jobs, base_id)
 
     @operation("viewer", models="none")
     def state(self, set_name: str, recipe: Recipe) -> str:

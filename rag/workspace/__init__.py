@@ -54,6 +54,7 @@ from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.systems import evaluate_job
 from rag.systems.permissions import audit_job
+from rag.tuning import migration_job
 from rag.tuning.diagnosis.job import diagnose
 from rag.tuning.fit_job import calibrate
 from rag.tuning.learning.learned import learn_fusion
@@ -114,6 +115,8 @@ class Workspace:
             "calibrate": partial(calibrate, services),
             "diagnose": partial(diagnose, services),
             "learn_fusion": partial(learn_fusion, services),
+            migration_job.JOB: partial(migration_job.migrate, services),
+            migration_job.PARITY: partial(migration_job.compare_switch, services),
             watches.JOB: partial(watches.watch, services),
             "map": partial(draw_map, services, self._maps.files),
         }

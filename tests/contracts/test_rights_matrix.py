@@ -249,7 +249,12 @@ def test_every_address_by_every_role(filled: Filled) -> None:
             gone = number > 0 and method == "delete"
             # No store is there to read, and keys of the server are for administrators alone.
             no_store = "/store-imports" in path and found in (403, 422)
-            assert found < 300 or no_store or (gone and found == 404), (*where, role, found)
+            no_move = path.endswith("/switch") and found == 404  # none was measured
+            assert found < 300 or no_store or no_move or (gone and found == 404), (
+                *where,
+                role,
+                found,
+            )
             seen[200] += 1
     assert seen[401] == len(NOBODY) * len(every)
     assert seen[404] == len(every) - len(OF_NO_BASE)

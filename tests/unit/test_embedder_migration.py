@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
-from rag import InvalidInput, InvalidRecipe, KnowledgeBase, Recipe, Workspace
+from rag import InvalidInput, InvalidRecipe, KnowledgeBase, NotFound, Recipe, Workspace
 from rag.__main__ import main
+from rag.errors import ProviderUnavailable
 from rag.evaluation.comparison import Comparison
+from rag.jobs import Reporter
 from rag.protocols import InputType
 from rag.providers.hashing import HashingEmbedder
+from rag.runs.evaluator import Evaluation, Evaluator
 from rag.types import Cost, Vectors
 from tests.runs import SET, handbook
+from tests.workspaces import add
 
 Target = tuple[Workspace, KnowledgeBase, Recipe]
 
@@ -140,3 +146,131 @@ def test_the_present_and_unknown_embedders_are_refused(target: Target) -> None:
         base.tuning.migration.target("fake")
     with pytest.raises(InvalidRecipe, match="nonsense"):
         base.tuning.migration.target("nonsense")
+
+
+def test_a_job_measures_the_move_and_keeps_its_costs(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base, recipe = target
+    told, report = list[tuple[int, int]](), Reporter.report
+
+    def recorded(self: Reporter, done: int, total: int, *more: Any) -> None:
+        told.append((done, total))
+        report(self, done, total, *more)
+
+    monkeypatch.setattr(Reporter, "report", recorded)
+    migrations, saved = base.tuning.migrations, base.recipe()
+    assert migrations.result() is None
+    job = migrations.start(SET, recipe)
+    assert migrations.start(SET, recipe) == job
+    done = workspace.jobs.run(job)
+    assert done.status == "done"
+    assert told == sorted(told)
+    assert told[0] == (0, 0)
+    assert {total for _, total in told[1:]} == {10_000}
+    assert 0 < told[-1][0] < 10_000
+    measured = migrations.result()
+    assert measured is not None
+    assert (measured.plan.before, measured.plan.after) == (saved, recipe)
+    assert measured.plan.cost.to_embed == measured.plan.cost.passages > 0
+    assert [step.state for step in measured.plan.steps] == ["done"] * 2 + ["next"] + ["later"] * 2
+    effect = migrations.effect(measured)
+    assert (effect.baseline.recipe, effect.run.recipe) == (saved, recipe)
+    assert done.message == effect.figures.headline
+    assert migrations.is_current(measured)
+    assert migrations.parity(measured) is None
+    assert base.recipe() == saved
+    add(workspace, base, {"new.txt": "A new page."})
+    assert not migrations.is_current(measured)
+
+
+def test_a_job_that_is_taken_up_keeps_the_measured_runs(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base, recipe = target
+    job, evaluate = base.tuning.migrations.start(SET, recipe), Evaluator.evaluate
+    recipes = list[Recipe]()
+
+    def killed(self: Evaluator, name: str, measured: Recipe, **options: Any) -> Evaluation:
+        recipes.append(measured)
+        if len(recipes) == 2:
+            raise KeyboardInterrupt
+        return evaluate(self, name, measured, **options)
+
+    monkeypatch.setattr(Evaluator, "evaluate", killed)
+    with pytest.raises(KeyboardInterrupt):
+        workspace.jobs.run(job)
+    with workspace._services.database.write() as connection:
+        connection.execute(text("UPDATE job SET status = 'queued', lease = NULL"))
+    assert workspace.jobs.run(job).status == "done"
+    assert recipes == [base.recipe(), recipe, recipe]
+    assert len(base.runs.list_all()) == 2
+
+
+def test_the_switch_is_saved_and_its_rankings_are_compared(target: Target) -> None:
+    workspace, base, recipe = target
+    migrations = base.tuning.migrations
+    with pytest.raises(NotFound, match="No move"):
+        migrations.switch()
+    workspace.jobs.run(migrations.start(SET, recipe))
+    job = migrations.switch()
+    assert base.recipe() == recipe
+    switched = migrations.result()
+    assert switched is not None
+    assert [step.state for step in switched.plan.steps] == ["done"] * 3 + ["next", "later"]
+    assert workspace.jobs.run(job).message == "5 of 5 rankings are those measured."
+    parity, compared = migrations.parity(switched), migrations.result()
+    assert parity is not None
+    assert compared is not None
+    assert (parity.equal, parity.questions, parity.runs[1]) == (5, 5, switched.runs[1])
+    assert [step.state for step in compared.plan.steps] == ["done"] * 4 + ["next"]
+    with pytest.raises(InvalidInput, match="saved meanwhile"):
+        migrations.switch()
+
+
+def test_a_move_that_is_worse_or_of_another_recipe_is_not_switched_to(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base, recipe = target
+    migrations = base.tuning.migrations
+    workspace.jobs.run(migrations.start(SET, recipe))
+    with monkeypatch.context() as patched:
+        patched.setattr(Comparison, "verdict", property(lambda _: "worse"))
+        with pytest.raises(InvalidInput, match="No switch: "):
+            migrations.switch()
+    edited = base.recipe().with_fields({"search.top_k": 7})
+    base.save_recipe(edited)
+    with pytest.raises(InvalidInput, match="saved meanwhile"):
+        migrations.switch()
+    assert base.recipe() == edited
+
+
+def test_what_cannot_be_measured_is_refused_before_a_job(target: Target) -> None:
+    _, base, recipe = target
+    migrations = base.tuning.migrations
+    with pytest.raises(InvalidInput, match="at least one vector"):
+        migrations.start(SET, recipe, 0)
+    with pytest.raises(NotFound, match="nowhere"):
+        migrations.start("nowhere", recipe)
+    with pytest.raises(InvalidInput, match="uses fake already"):
+        migrations.start(SET, base.recipe())
+    base.save_recipe(base.recipe().with_fields({"index.chunk_size": 12}))
+    with pytest.raises(InvalidInput, match="3 documents are not in the present index"):
+        migrations.start(SET, recipe)
+    assert migrations.latest() is None
+
+
+def test_an_embedder_that_fails_is_named_and_nothing_changes(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base, recipe = target
+    saved, model = base.recipe(), workspace._services.models.embedder("wordllama")
+
+    def down(texts: Sequence[str], input_type: InputType) -> Vectors:
+        raise ProviderUnavailable("The provider does not answer.", "Try again.")
+
+    monkeypatch.setattr(type(model), "embed", lambda _self, *given: down(*given))
+    job = workspace.jobs.run(base.tuning.migrations.start(SET, recipe))
+    assert job.status == "failed"
+    assert "The provider does not answer." in job.message
+    assert (base.recipe(), base.runs.list_all()) == (saved, [])

@@ -120,6 +120,7 @@ def test_all_that_changes_something_is_audited(workspace: Workspace) -> None:
         "traffic.questions",
         "traffic.receive",
         "traffic.remaining",
+        "tuning.migration.cost",
         "tuning.migration.target",
     }
 

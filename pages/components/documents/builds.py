@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.documents.migration import migration_view
 from pages.components.recipe.index_builds import being_built, build_button, use_button
 from pages.components.recipe.index_form import index_form
 from pages.components.shell.buttons import confirm_button
@@ -56,6 +57,8 @@ def builds_view(base: KnowledgeBase) -> None:
     if more.open:
         with more, guard():
             _another(base, active)
+    with guard():
+        migration_view(base, active)
 
 
 def _row(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> dict[str, object]:

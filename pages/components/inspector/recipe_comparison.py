@@ -17,6 +17,7 @@ from pages.components.metrics.cards import style
 from pages.components.recipe.working_recipe import read_value
 from pages.components.runs.traces import ranking
 from pages.components.shell.buttons import switch
+from pages.components.shell.session import show, to_url
 from pages.components.shell.text import plain
 from rag import (
     InvalidRecipe,
@@ -83,10 +84,13 @@ def _of_run(base: KnowledgeBase) -> Recipe | None:
     if not runs:
         st.caption("No run yet: evaluate a question set on Metrics.")
         return None
+    if (named := st.query_params.get(RUN, "")) in runs:
+        show(RUN, named)
     chosen = st.selectbox(
         "Run",
         list(runs),
         key=RUN,
+        on_change=lambda: to_url(RUN, st.session_state[RUN]),
         format_func=lambda name: f"{name} · {runs[name].question_set} · {runs[name].created:%d %b}",
     )
     return runs[chosen].recipe

@@ -12,12 +12,11 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     MigrationData,
+    MigrationEffectData,
     MigrationPlan,
     Recipe,
     RunComparison,
     RunParity,
-    counted,
-    money,
     steps_after,
 )
 from rag.cli import inputs, printing, targets
@@ -51,7 +50,7 @@ def migrate_embedder(args: argparse.Namespace) -> Output:
             done = COMPARED
         plan = replace(plan, steps=steps_after(recipe, done))
     data = MigrationData.of(plan).dump() | {
-        "effect": effect and _effect(effect),
+        "effect": effect and MigrationEffectData.of(effect).dump(),
         "seconds_measured": seconds,
         "parity": parity and {"equal": parity.equal, "questions": len(parity.questions)},
     }
@@ -80,56 +79,17 @@ def _switch(
     return base.tuning.embedder_switch.verify(set_name)
 
 
-def _effect(effect: RunComparison) -> dict[str, object]:
-    figures = effect.figures
-    return {
-        "before": effect.baseline.id,
-        "after": effect.run.id,
-        "metric": figures.metric,
-        "difference": figures.difference,
-        "interval": list(figures.interval),
-        "confidence": figures.confidence,
-        "p": figures.p,
-        "verdict": figures.verdict,
-        "sentence": figures.headline,
-        "won": figures.won,
-        "lost": figures.lost,
-        "questions": [
-            {"id": row.question_id, "question": row.text, "before": row.before, "after": row.after}
-            for row in effect.rows
-        ],
-    }
-
-
 def _cost_lines(plan: MigrationPlan) -> list[str]:
-    cost = plan.cost
-    time = "unknown time" if cost.seconds is None else f"about {cost.seconds:,.0f} s"
-    price = f", {money(cost.price.amount, cost.price.currency)}" if cost.price else ""
     return [
-        f"{plan.before.index.embedder} to {plan.after.index.embedder}: "
-        f"{cost.to_embed:,} of {counted(cost.passages, 'passage')} to embed, "
-        f"about {cost.tokens:,} tokens, {time}{price}.",
-        f"Vectors: {cost.bytes_before / 1e6:,.1f} MB now, {cost.bytes_after / 1e6:,.1f} MB then.",
+        f"{plan.before.index.embedder} to {plan.after.index.embedder}: {plan.cost.work}",
+        plan.cost.size,
     ]
 
 
 def _check_lines(plan: MigrationPlan) -> list[str]:
-    check = plan.check
-    if not check.sampled:
-        return ["No vectors are stored yet, so there is nothing to check."]
-    low, high = check.share
-    if not check.foreign:
-        return [
-            f"All {check.sampled} sampled vectors are of {plan.before.index.embedder} "
-            f"(at most {high:.1%} of the index are not)."
-        ]
-    rows = [f"  {item.cosine:.3f}  {item.document}  {item.passage}" for item in check.foreign]
-    return [
-        f"{len(check.foreign)} of {check.sampled} sampled vectors are not of "
-        f"{plan.before.index.embedder}: {low:.1%} to {high:.1%} of the index. "
-        "Build the index again.",
-        *rows[:_LOST],
-    ]
+    foreign = plan.check.foreign
+    rows = [f"  {item.cosine:.3f}  {item.document}  {item.passage}" for item in foreign]
+    return [plan.check_sentence, *rows[:_LOST]]
 
 
 def _effect_lines(effect: RunComparison) -> list[str]:
