@@ -20,11 +20,13 @@ def http_server(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
+            thread.join()
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,8 @@ class OfCrowns(Vocabulary):
             "| Course of whitening | 320 |",
             ["course", "juggling"],
         ),
-        ("Does insurance cover a crown?", "| Ceramic crown | 740 |", ["cover", "crown"]),
+        ("How expensive is a ceramic crown?", "| Ceramic crown | 740 |", []),
+        ("Does insurance cover a crown?", "| Ceramic crown | 740 |", []),
         ("Is a crown, in general, insured?", "| Ceramic crown | 740 |", []),
     ],
 )

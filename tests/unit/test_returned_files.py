@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pyarrow
 import pytest
@@ -159,3 +160,19 @@ def test_parquet_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("rag.systems.formats.tables.LARGEST", 100_000)
     with pytest.raises(InvalidFile, match="unpacks to more than"):
         read_returned("file.parquet", target.getvalue())
+
+
+def test_lists_of_a_row_with_a_question_are_its_results_and_other_exports_are_unpacked() -> None:
+    texts = [{"text": "One."}, {"text": "Two."}]
+    line = json.dumps({"q": "Why?", "data": texts}).encode()
+    paths = Paths("q", "data", "text")
+    (row,) = read_returned("rows.jsonl", line, paths=paths).retrievals
+    assert (row.question, [text.text for text in row.texts]) == ("Why?", ["One.", "Two."])
+    page = json.dumps({"search_query": "Why?", "data": texts}).encode()
+    (row,) = read_returned(
+        "page.jsonl", page, paths=replace(paths, question="search_query")
+    ).retrievals
+    assert [text.text for text in row.texts] == ["One.", "Two."]
+    export = {"made": "today", "results": [{"question": "Why?", "contexts": ["One."]}]}
+    (row,) = read_returned("export.json", json.dumps(export, indent=1).encode()).retrievals
+    assert (row.question, [text.text for text in row.texts]) == ("Why?", ["One."])

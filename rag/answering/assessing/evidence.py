@@ -129,7 +129,7 @@ class EvidenceReader:
             fmean(codes) if codes else None,
             self._apart(first, quotes[0], above, wanted)
             or self._parted(first, quotes[0], trace.searched, wanted, gaps)
-            or self._beside_unknown(quotes[0], first_terms, trace.searched, wanted, gaps),
+            or self._beside_unknown(quotes[0], trace.searched, wanted, gaps),
             _gap(asked, quotes, trace.searched, gaps),
         )
 
@@ -172,7 +172,6 @@ class EvidenceReader:
     def _beside_unknown(
         self,
         quote: Statement,
-        row: Terms,
         question: str,
         wanted: Sequence[KeyTerm],
         gaps: Sequence[KeyTerm],
@@ -180,20 +179,24 @@ class EvidenceReader:
         """A word of the quoted row, and one beside it in the question that no passage has.
 
         The row of a "ceramic crown" does not say what a metal crown costs. Function words may stand
-        between the two: a "course in sushi". Running text has other words for the same thing more
-        often than a table has.
+        before the unknown one, as in a "course in sushi"; one that stands before them may be a
+        verb. Running text has other words for the same thing more often than a table has.
         """
         if quote.kind != "row":
             return ()
-        for pair in pairwise(wanted):
-            if any(term.kind in ("code", "figure") for term in pair):
+        own = terms_of(quote, self.words)
+        for one, next_one in pairwise(wanted):
+            if one.kind in ("code", "figure") or next_one.kind in ("code", "figure"):
                 continue  # they name their row by themselves
-            there = any(term.borne_out(row) == 1 for term in pair)
-            unknown = any(term in gaps and not term.indexed for term in pair)
-            phrase = question[pair[0].start : pair[1].end]
-            one = self.words.terms(phrase) <= pair[0].terms | pair[1].terms
-            if there and unknown and one and not _PAUSE.search(phrase):
-                return pair
+            phrase = question[one.start : next_one.end]
+            joined = _JOINING.fullmatch(question, one.end, next_one.start) is not None
+            of_one = (
+                not _PAUSE.search(phrase) and self.words.terms(phrase) <= one.terms | next_one.terms
+            )
+            unknown_first = one in gaps and not one.indexed and next_one.borne_out(own) == 1
+            unknown_last = next_one in gaps and not next_one.indexed and one.borne_out(own) == 1
+            if (joined and unknown_first) or (of_one and unknown_last):
+                return one, next_one
         return ()
 
     def _apart(

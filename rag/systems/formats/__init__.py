@@ -56,7 +56,7 @@ def read_returned(
         rankings, warnings = trec_runs.read_run(name, decoded(name, content), notes)
         notes.check()
         return _file(name, "trec", rankings, notes, warnings)
-    rows = list(rows_of(name, content, notes))
+    rows = list(rows_of(name, content, notes, any_shape=paths is not None))
     if not rows:
         notes.check()
     form = "paths" if paths else form or _recognised(name, rows)

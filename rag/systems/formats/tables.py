@@ -20,6 +20,7 @@ LARGEST = 256 << 20
 _LONGEST_CELL = 16 << 20
 _LONGEST_LITERAL = 1 << 20
 _BATCH = 256  # rows of Parquet
+_QUESTIONS = ("query", "question", "input", "user_input", "search_query")
 _LISTS_OF_ROWS = (
     *("data", "items", "rows", "runs", "observations", "spans"),
     *("samples", "examples", "test_cases", "testCases", "goldens"),
@@ -34,8 +35,14 @@ class Row:
     values: Mapping[str, Any]
 
 
-def rows_of(name: str, content: bytes, notes: ReadingNotes) -> Iterator[Row]:
-    """Generate the rows of a file; bad ones go to ``notes``. Raises InvalidFile."""
+def rows_of(
+    name: str, content: bytes, notes: ReadingNotes, *, any_shape: bool = False
+) -> Iterator[Row]:
+    """Generate the rows of a file; bad ones go to ``notes``. Raises InvalidFile.
+
+    A line of JSONL that is a page of an API has several rows, unless ``any_shape``: paths name the
+    lists themselves.
+    """
     if len(content) > LARGEST:
         raise InvalidFile(f"{name} is larger than {LARGEST >> 20} MB.", "Split it.")
     if content[:4] == b"PAR1":
@@ -46,7 +53,7 @@ def rows_of(name: str, content: bytes, notes: ReadingNotes) -> Iterator[Row]:
         yield from _array_rows(name, text, notes)
     elif text.lstrip()[:1] == "{":
         for place, values in json_rows(text, notes, name):
-            inner = _rows_in(values)
+            inner = None if any_shape else _rows_in(values)
             if inner is None:
                 yield Row(place, values)
             for number, item in enumerate(inner or (), start=1):
@@ -63,11 +70,28 @@ def _is_one_object(text: str) -> bool:
 
 def _rows_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Return the rows of an object that is a page of an API or an export; None if it is a row."""
+    if _asks(value):
+        return None
     for name in _LISTS_OF_ROWS:
         items = value.get(name)
         if isinstance(items, list) and items and all(isinstance(item, dict) for item in items):
             return items
     return None
+
+
+def _asks(value: Mapping[str, Any]) -> bool:
+    """Whether an object has a question of its own: its lists are results then."""
+    return any(isinstance(value.get(name), str) for name in _QUESTIONS)
+
+
+def _longest_list(value: Mapping[str, Any]) -> list[Any] | None:
+    """Return the longest list of questions in an export that names its rows in a way of its own."""
+    lists = [
+        items
+        for items in value.values()
+        if isinstance(items, list) and items and isinstance(items[0], dict) and _asks(items[0])
+    ]
+    return max(lists, key=len, default=None)
 
 
 def _array_rows(name: str, text: str, notes: ReadingNotes) -> Iterator[Row]:
@@ -76,7 +100,7 @@ def _array_rows(name: str, text: str, notes: ReadingNotes) -> Iterator[Row]:
     except ValueError as error:
         raise InvalidFile(f"{name} is not JSON: {error}.", "Export it again.") from error
     if isinstance(value, dict):
-        value = _rows_in(value) or [value]
+        value = _rows_in(value) or _longest_list(value) or [value]
     for number, item in enumerate(value, start=1):
         with notes.line():
             place = f"{name}, item {number}"
