@@ -19,7 +19,6 @@ from rag.retrieval.candidates import NOT_FOUND, Calibrated, Candidates, threshol
 from rag.retrieval.fusion import (
     LIST_SCALES,
     QDRANT_RRF,
-    ListScale,
     divided_reciprocal,
     first_scores,
     leaning,
@@ -341,8 +340,8 @@ class Depths:
             scores = candidates.dense_scores, candidates.lexical_scores
             ends = scaled_scores(*scores, candidates.by_words, search)
             dense, words = (np.broadcast_to(end, (len(depths), len(end))) for end in ends)
-        elif (scale := LIST_SCALES.get(search.fusion)) is not None:
-            dense, words = (self._list_scores(part, scale, depths) for part in (0, 1))
+        elif (least := LIST_SCALES.get(search.fusion)) is not None:
+            dense, words = (self._list_scores(part, least, depths) for part in (0, 1))
             if candidates.by_words is not None:
                 dense = np.where(candidates.by_words, words, dense)
         else:
@@ -351,13 +350,13 @@ class Depths:
         dense = leaning(dense, words, full_share(candidates.lacking, search))
         return weight * dense + (1.0 - weight) * words
 
-    def _list_scores(self, part: int, scale: ListScale, depths: Integers) -> Scores:
+    def _list_scores(self, part: int, least: float, depths: Integers) -> Scores:
         """``stretched_list`` at each depth; ``part`` is 0 for the cosines, 1 for BM25."""
         candidates = self.candidates
         scores = (candidates.dense_scores, candidates.lexical_scores)[part]
         ranks = (candidates.dense_rank, candidates.lexical_rank)[part].astype(np.int64)
         low, high = (bound[depths] for bound in _bounds(scores, ranks + 1, self.most))
-        return on_list_scale(scores, ranks < depths, low, high, scale, scale.shifts[part])
+        return on_list_scale(scores, ranks < depths, low, high, least)
 
 
 def _bounds(scores: Scores, enters: Integers, most: int) -> tuple[Scores, Scores]:

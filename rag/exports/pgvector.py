@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.exports.fidelity import Rule
 from rag.exports.statements import EngineExport, Statement, fusion_weights
 from rag.recipe import Recipe, SearchRecipe
-from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF, ListScale
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 
 _CONFIGURATIONS = (
     "arabic armenian basque catalan danish dutch english finnish french german greek hindi "
@@ -106,8 +106,8 @@ def _query(search: SearchRecipe, words: str, threshold: float | None) -> str:
             parts, source = [*parts, _RANKED], "ranked"
         if search.fusion == "weighted":
             parts, source = [*parts, _STRETCHED], "stretched"
-        if (scale := LIST_SCALES.get(search.fusion)) is not None:
-            parts, source = [*parts, _RANKED, _stretched_lists(scale)], "stretched"
+        if (least := LIST_SCALES.get(search.fusion)) is not None:
+            parts, source = [*parts, _RANKED, _stretched_lists(least)], "stretched"
     return (
         f"WITH {', '.join(parts)}\nSELECT id, text, cosine, {score} AS score\nFROM {source}{above}"
         f"\nORDER BY score DESC, id LIMIT {search.top_k};"
@@ -127,10 +127,10 @@ _STRETCHED = f"""stretched AS (
 )"""
 
 
-def _stretched_lists(scale: ListScale) -> str:
-    """Stretch each list alone, as the engine with this scale does."""
-    near = _stretched_list("cosine", "dense_rank", scale, scale.shifts[0])
-    worded = _stretched_list("word_score", "lexical_rank", scale, scale.shifts[1])
+def _stretched_lists(least: float) -> str:
+    """Stretch each list alone; its last passage has the score ``least``."""
+    near = _stretched_list("cosine", "dense_rank", least)
+    worded = _stretched_list("word_score", "lexical_rank", least)
     return f"""stretched AS (
   SELECT *, {near} AS near,
     {worded} AS worded
@@ -138,13 +138,12 @@ def _stretched_lists(scale: ListScale) -> str:
 )"""
 
 
-def _stretched_list(name: str, rank: str, scale: ListScale, shift: float) -> str:
+def _stretched_list(name: str, rank: str, least: float) -> str:
     listed = f"FILTER (WHERE {rank} IS NOT NULL) OVER ()"
     low, high = f"min({name}) {listed}", f"max({name}) {listed}"
-    alike = f"{name} + {shift!r}" if scale.alike is None else repr(scale.alike)
-    least = f"\n      WHEN {name} = {low} THEN {scale.least!r}" if scale.least else ""
+    last = f"\n      WHEN {name} = {low} THEN {least!r}" if least else ""
     return f"""CASE WHEN {rank} IS NULL THEN 0
-      WHEN {low} = {high} THEN {alike}{least}
+      WHEN {low} = {high} THEN 1{last}
       ELSE ({name} - {low}) / ({high} - {low}) END"""
 
 

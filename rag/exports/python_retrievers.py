@@ -231,7 +231,7 @@ _FUSED = {
 }
 
 
-_STRETCHED_LIST = '''def stretched(scores, rows, ranked, shift):
+_STRETCHED_LIST = '''def stretched(scores, rows, ranked):
     """Stretch the scores of one list to [0, 1]; rows that it lacks have 0."""
     own = scores[ranked]
     if not len(own):
@@ -246,9 +246,8 @@ _STRETCHED_LIST = '''def stretched(scores, rows, ranked, shift):
 def _fusion(search: SearchRecipe) -> list[str]:
     if search.mode != "hybrid":
         return []
-    if (scale := LIST_SCALES.get(search.fusion)) is not None:
-        alike = "scores[rows] + shift" if scale.alike is None else repr(scale.alike)
-        scaled = f"values = np.where(values == 0, {scale.least!r}, values) if width else {alike}"
+    if (least := LIST_SCALES.get(search.fusion)) is not None:
+        scaled = f"values = np.where(values == 0, {least!r}, values) if width else 1.0"
         return [_STRETCHED_LIST.format(scaled=scaled)]
     return [_FUSIONS[search.fusion]] if search.fusion in _FUSIONS else []
 
@@ -256,13 +255,10 @@ def _fusion(search: SearchRecipe) -> list[str]:
 def _fused(search: SearchRecipe) -> str:
     if search.fusion == QDRANT_RRF:
         return "reciprocal(rows, near, DENSE_WEIGHT) + reciprocal(rows, worded, WORD_WEIGHT)"
-    if (scale := LIST_SCALES.get(search.fusion)) is None:
-        return _FUSED[search.fusion]
-    near, words = scale.shifts
-    return (
-        f"DENSE_WEIGHT * stretched(cosines, rows, near, {near!r})"
-        f" + WORD_WEIGHT * stretched(bm25, rows, worded, {words!r})"
-    )
+    if search.fusion in LIST_SCALES:
+        near, worded = "stretched(cosines, rows, near)", "stretched(bm25, rows, worded)"
+        return f"DENSE_WEIGHT * {near} + WORD_WEIGHT * {worded}"
+    return _FUSED[search.fusion]
 
 
 def _ranker(search: SearchRecipe, threshold: float | None) -> str:

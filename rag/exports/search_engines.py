@@ -15,7 +15,7 @@ from rag.exports.statements import (
     request,
 )
 from rag.recipe import Recipe, SearchRecipe
-from rag.retrieval.fusion import QDRANT_RRF
+from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 
 Json = dict[str, Any]
 
@@ -160,11 +160,12 @@ def _pipeline(search: SearchRecipe) -> Statement:
 
 
 def _rules(search: SearchRecipe, own: str) -> dict[str, Rule]:
-    """Return the fidelity of each field; ``own`` is the fusion that stretches lists as it does."""
+    """Return the fidelity of each field; ``own`` is the fusion with the engine's own formula."""
     unseen = Rule("not expressible", "the cosine of a passage is not compared in this mode")
     reasons = {"weighted": _PER_LIST, QDRANT_RRF: "the engine multiplies by the weight"}
     lists = Rule("approximate", reasons.get(search.fusion, _OTHER_ENGINE))
-    weighted = search.fusion not in ("rrf", "saturation", own)
+    same = LIST_SCALES.get(search.fusion) == LIST_SCALES[own]
+    weighted = search.fusion not in ("rrf", "saturation") and not same
     deeper = Rule("approximate", "lists are at least as long as the results")
     short = own == "elasticsearch_linear" and _uses_lists(search)
     short = short and search.candidates < search.top_k

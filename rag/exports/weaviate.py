@@ -86,7 +86,6 @@ def _rules(search: SearchRecipe) -> dict[str, Rule]:
     fusions = {
         "weighted": "minimum and maximum are those of each list, and what it lacks has 0 there",
         "saturation": "Weaviate has no saturation; the query stretches the scores of each list",
-        "elasticsearch_linear": "Weaviate gives scores that do not differ the value 1",
         QDRANT_RRF: "Weaviate multiplies by the weight",
         "opensearch_min_max": "the last passage of a list has 0, not 0.001",
     }

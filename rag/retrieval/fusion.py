@@ -19,29 +19,12 @@ QDRANT_RRF = "qdrant_rrf"
 """The fusion of Qdrant's RRF with weights: they divide the ranks."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListScale:
-    """Min-max of an engine that sees one list alone; what the list lacks has 0.
-
-    ``least`` is the score of the last passage. Where the scores of a list do not differ, all have
-    the score ``alike``; None keeps them, with ``shifts`` added to cosine and BM25.
-    """
-
-    least: float = 0.0
-    alike: float | None = 1.0
-    shifts: tuple[float, float] = (0.0, 0.0)
-
-
-LIST_SCALES: Mapping[str, ListScale] = MappingProxyType(
-    {
-        # The scores of a script must not be negative, so the query has the cosine plus 1.
-        "elasticsearch_linear": ListScale(alike=None, shifts=(1.0, 0.0)),
-        "opensearch_min_max": ListScale(least=0.001),
-        "weaviate_relative_score": ListScale(),
-    }
+LIST_SCALES: Mapping[str, float] = MappingProxyType(
+    {"elasticsearch_linear": 0.0, "opensearch_min_max": 0.001, "weaviate_relative_score": 0.0}
 )
-"""The fusions of engines that stretch each list alone: the retriever ``linear`` with ``minmax`` of
-Elasticsearch, the normalization ``min_max`` of OpenSearch, ``relativeScoreFusion`` of Weaviate."""
+"""The fusions of engines that stretch each list alone, with the score of the last in a list: the
+retriever ``linear`` with ``minmax`` of Elasticsearch, the normalization ``min_max`` of OpenSearch,
+``relativeScoreFusion`` of Weaviate."""
 
 
 def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
@@ -72,7 +55,7 @@ def divided_reciprocal(
 ) -> Scores:
     """1 / (constant + rank / weight) of both lists, as Qdrant fuses with weights.
 
-    No line in the weight, unlike the other fusions.
+    Not linear in the weight, unlike the other fusions.
     """
     weight = dense_weight(candidates.lacking, recipe)
     dense = reciprocal(dense_rank, recipe.rrf_k, weight)
@@ -97,12 +80,12 @@ def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Sco
         ranks = candidates.dense_rank, candidates.lexical_rank
         dense, words = (reciprocal(rank, recipe.rrf_k) for rank in ranks)
         dense = dense if by_words is None else np.where(by_words, words, dense)
-    elif (scale := LIST_SCALES.get(recipe.fusion)) is not None:
+    elif (least := LIST_SCALES.get(recipe.fusion)) is not None:
         dense, words = (
-            stretched_list(scores, ranks != NOT_FOUND, scale, shift)
-            for scores, ranks, shift in (
-                (candidates.dense_scores, candidates.dense_rank, scale.shifts[0]),
-                (candidates.lexical_scores, candidates.lexical_rank, scale.shifts[1]),
+            stretched_list(scores, ranks != NOT_FOUND, least)
+            for scores, ranks in (
+                (candidates.dense_scores, candidates.dense_rank),
+                (candidates.lexical_scores, candidates.lexical_rank),
             )
         )
         dense = dense if by_words is None else np.where(by_words, words, dense)
@@ -125,28 +108,26 @@ def scaled_scores(
     return normalise_scores(cosine, bm25, by_words)
 
 
-def stretched_list(scores: Scores, listed: Mask, scale: ListScale, shift: float) -> Scores:
+def stretched_list(scores: Scores, listed: Mask, least: float) -> Scores:
     """Scores of all candidates on the scale of an engine, which sees those of one list."""
     if not listed.any():
         return np.zeros_like(scores)
     low, high = scores[listed].min(), scores[listed].max()
-    return on_list_scale(scores, listed, low, high, scale, shift)
+    return on_list_scale(scores, listed, low, high, least)
 
 
 def on_list_scale(
-    scores: Scores,
-    listed: Mask,
-    low: Scores | float,
-    high: Scores | float,
-    scale: ListScale,
-    shift: float,
+    scores: Scores, listed: Mask, low: Scores | float, high: Scores | float, least: float
 ) -> Scores:
-    """The same for a known least and greatest score of each list."""
+    """Stretch the scores of a list from ``low`` and ``high`` to 0 and 1.
+
+    The last passages have the score ``least``, and what the list lacks has 0. Where the scores of
+    a list do not differ, all have 1.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         stretched = (scores - low) / (high - low)
-    stretched = np.where(stretched == 0.0, scale.least, stretched)
-    alike = scores + shift if scale.alike is None else scale.alike
-    return np.where(listed, np.where(np.greater(high, low), stretched, alike), 0.0)
+    stretched = np.where(stretched == 0.0, least, stretched)
+    return np.where(listed, np.where(np.greater(high, low), stretched, 1.0), 0.0)
 
 
 def saturated(bm25: Scores, pivot: float) -> Scores:
@@ -231,14 +212,12 @@ def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Scor
     by_words = np.array([BY_WORDS in hit.parts for hit in hits.values()], np.bool_)
     near = np.array([_score_in(hit, "dense") for hit in hits.values()])
     bm25 = np.array([_score_in(hit, "bm25") for hit in hits.values()])
-    if (scale := LIST_SCALES.get(recipe.fusion)) is not None:
+    if (least := LIST_SCALES.get(recipe.fusion)) is not None:
         dense, words = (
             stretched_list(
-                scores, np.array([name in hit.parts for hit in hits.values()], np.bool_), scale, by
+                scores, np.array([name in hit.parts for hit in hits.values()], np.bool_), least
             )
-            for scores, name, by in zip(
-                (near, bm25), ("dense_rank", "bm25_rank"), scale.shifts, strict=True
-            )
+            for scores, name in ((near, "dense_rank"), (bm25, "bm25_rank"))
         )
         dense = np.where(by_words, words, dense)
     else:

@@ -73,26 +73,25 @@ ONE_WORDED = candidates([(1, 0.9, 0.0, 0, None), (2, 0.5, 7.0, 1, 0), (3, 0.3, 2
 
 
 @pytest.mark.parametrize(
-    ("fusion", "dense", "lexical", "lone"),
+    ("fusion", "dense", "lexical"),
     [
-        ("weaviate_relative_score", [1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 1 / 3], 1.0),
-        ("opensearch_min_max", [1.0, 0.001, 0.5, 0.0], [0.0, 1.0, 0.001, 1 / 3], 1.0),
-        ("elasticsearch_linear", [1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 1 / 3], 7.0),
+        ("weaviate_relative_score", [1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 1 / 3]),
+        ("opensearch_min_max", [1.0, 0.001, 0.5, 0.0], [0.0, 1.0, 0.001, 1 / 3]),
+        ("elasticsearch_linear", [1.0, 0.0, 0.5, 0.0], [0.0, 1.0, 0.0, 1 / 3]),
     ],
 )
 def test_engines_stretch_each_list_alone(
-    fusion: Fusion, dense: list[float], lexical: list[float], lone: float
+    fusion: Fusion, dense: list[float], lexical: list[float]
 ) -> None:
     """The list by cosine has 0.9, 0.7 and 0.5; the one by BM25 has 8, 4 and 2, or 7 alone."""
     recipe = SearchRecipe(fusion=fusion, dense_weight=0.6)
     expected = [0.6 * d + 0.4 * w for d, w in zip(dense, lexical, strict=True)]
     assert fused_scores(FOUR, recipe) == pytest.approx(expected, abs=1e-12)
     words = SearchRecipe(fusion=fusion, dense_weight=0.0)
-    assert fused_scores(ONE_WORDED, words).tolist() == [0.0, lone, 0.0]
+    assert fused_scores(ONE_WORDED, words).tolist() == [0.0, 1.0, 0.0]
     near = SearchRecipe(fusion=fusion, dense_weight=1.0)
     same = replace(FOUR, cosine=np.full(4, 0.5))
-    alike = 1.5 if fusion == "elasticsearch_linear" else 1.0
-    assert fused_scores(same, near).tolist() == [alike, alike, alike, 0.0]
+    assert fused_scores(same, near).tolist() == [1.0, 1.0, 1.0, 0.0]
 
 
 def test_qdrant_divides_ranks_by_weights() -> None:

@@ -58,7 +58,7 @@ class Family(NamedTuple):
     """The settings that define a pool: recipes of one family differ in the weight and in the cut.
 
     ``mixed`` means that both lists have weight. ``by`` is the value that the threshold is compared
-    with. ``weight`` is that of a fusion whose scores are no line in it.
+    with. ``weight`` is that of a fusion whose scores are not linear in it.
     """
 
     kind: Literal["dense", "lexical"] | Fusion
@@ -85,7 +85,7 @@ class Family(NamedTuple):
     def kept(self, leading: Leading | None) -> Mask | None:
         """The candidates that matter; None where it may be all of them."""
         # The least score that an engine gives may be above that of a passage ranked before it.
-        if leading is None or (self.kind in LIST_SCALES and LIST_SCALES[self.kind].least):
+        if leading is None or LIST_SCALES.get(self.kind):
             return None
         if self.mixed:
             return leading.mixed
@@ -250,8 +250,7 @@ def _stretched_list(deep: Deep, family: Family, part: int, places: Integers) -> 
     scores = (deep.cosine, deep.bm25)[part]
     listed = (deep.dense_rank, deep.lexical_rank)[part] < family.candidates
     low, high = (bound[deep.row[places]] for bound in _bounds(deep, scores, listed))
-    scale = LIST_SCALES[family.kind]
-    return on_list_scale(scores[places], listed[places], low, high, scale, scale.shifts[part])
+    return on_list_scale(scores[places], listed[places], low, high, LIST_SCALES[family.kind])
 
 
 def _bounds(deep: Deep, scores: Floats, chosen: Mask) -> tuple[Floats, Floats]:
