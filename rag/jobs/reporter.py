@@ -114,6 +114,12 @@ class Reporter:
         with self._database.read() as connection:
             return rows.result(connection, self._job_id)
 
+    def keep(self, result: Any) -> None:
+        """Set the ``result`` and store it now, for who takes the job up if this process dies."""
+        self.result = result
+        with self._database.write() as connection:
+            rows.keep_result(connection, self._job_id, self._owner, result)
+
     def turn_is_over(self) -> bool:
         """Whether the job should begin nothing more, and then ``give_way``."""
         self._takes_turns = self._turn is not None

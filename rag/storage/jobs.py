@@ -171,6 +171,11 @@ def result(connection: Connection, job_id: int) -> Any:
     return connection.execute(select(job.c.result).where(job.c.id == job_id)).scalar()
 
 
+def keep_result(connection: Connection, job_id: int, owner: str, result: Any) -> None:
+    """Store what a job has so far, unless another worker took it over."""
+    connection.execute(update(job).where(_owned(job_id, owner)).values(result=result))
+
+
 def items(connection: Connection, job_id: int) -> list[JobItem]:
     """The items of a job in their order."""
     rows = connection.execute(

@@ -201,7 +201,7 @@ class Migrations:
 class _BuildPart:
     """The share of a migration's progress that its build has.
 
-    Between turns of the job it keeps the plan, whose costs are those from before the build.
+    With all that is built it keeps the plan, whose costs are those from before the build.
     """
 
     def __init__(
@@ -212,7 +212,13 @@ class _BuildPart:
         self._share = share
         self._measuring = measuring
         self._kept = kept
+        self._started = time.monotonic()
         self.result: Any = None
+
+    @property
+    def seconds(self) -> float:
+        """The time of the build so far, in all turns of the job."""
+        return float(self._kept["seconds"]) + time.monotonic() - self._started
 
     def report(
         self, done: int, total: int, message: str, seconds_left: float | None = None
@@ -225,7 +231,7 @@ class _BuildPart:
         return self._kept.get("built")
 
     def give_way(self) -> None:
-        self._reporter.result = {**self._kept, "built": self.result}
+        self._reporter.keep({**self._kept, "built": self.result, "seconds": self.seconds})
         self._reporter.give_way()
 
     def cancelled(self) -> bool:
@@ -241,19 +247,20 @@ def migrate(services: Services, job: JobRow, reporter: Reporter) -> str:
         reporter.report(0, 0, "checking the stored vectors")
         plan = EmbedderMigration(services, base_id).plan(recipe, int(payload["sample"]))
         kept = {"plan": _PLAN.dump_python(plan, mode="json"), "seconds": 0.0}
+        reporter.keep(kept)
     plan = _PLAN.validate_python(kept["plan"])
     with services.database.read() as connection:
         lacks = bool(builds.missing(connection, base_id, recipe.index.hash))
         questions = question_rows.get_question_set(connection, base_id, set_name).questions
     measuring = 2 * questions * _SECONDS_PER_QUESTION
-    building = _build_seconds(plan) if lacks or reporter.carried() else 0.0
+    building = _build_seconds(plan) if lacks or "built" in kept else 0.0
     share = building / (building + measuring) if building else 0.0
-    started = time.monotonic()
+    seconds = float(kept["seconds"])
     if lacks:
         part = _BuildPart(reporter, share, measuring, kept)
         floor = job.done / (job.total or 1) / share
         build_index(services, base_id, recipe.index, part, min(floor, 1.0))
-    seconds = time.monotonic() - started
+        seconds = part.seconds
     reporter.result = None
     measured_on = state(services, base_id, set_name, recipe)
 

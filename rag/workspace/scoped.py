@@ -36,7 +36,13 @@ from rag.workspace.principal import Principal
 from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
 
 _SEARCHES = ("search", "ask")  # the audited kinds of operations that search
-_SAVES = ("save_recipe", "save_and_build")  # the audited operations that save a recipe
+_SAVES = (
+    "save_recipe",
+    "save_and_build",
+    "tuning.embedder_switch.switch",
+    "tuning.migrations.switch",
+)
+"""The audited operations that save a recipe."""
 _LET_IN_SECONDS = 1.0  # how late it is noticed that a token was revoked
 
 

@@ -62,6 +62,13 @@ def test_every_operation_names_the_schema_of_its_answer(document: dict[str, Any]
     assert len(set(described)) == 104
 
 
+def test_a_switch_of_the_embedder_takes_the_scope_that_saves_its_recipe(
+    document: dict[str, Any],
+) -> None:
+    named = {operation["operationId"]: operation["security"] for operation in operations(document)}
+    assert named["replace_recipe"] == named["switch_embedder"] == [{"bearer": ["write"]}]
+
+
 def test_every_operation_names_its_problems(document: dict[str, Any]) -> None:
     shared = document["components"]["responses"]
     for operation in operations(document):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,15 @@ from sqlalchemy import text
 
 from rag import InvalidInput, InvalidRecipe, KnowledgeBase, NotFound, Recipe, Workspace
 from rag.__main__ import main
+from rag.documents import build_job
+from rag.documents.ingestion import Ingestion
 from rag.errors import ProviderUnavailable
 from rag.evaluation.comparison import Comparison
 from rag.jobs import Reporter
 from rag.protocols import InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.runs.evaluator import Evaluation, Evaluator
+from rag.tuning import migration_job
 from rag.types import Cost, Vectors
 from tests.runs import SET, handbook
 from tests.workspaces import add
@@ -205,6 +209,35 @@ def test_a_job_that_is_taken_up_keeps_the_measured_runs(
     assert workspace.jobs.run(job).status == "done"
     assert recipes == [base.recipe(), recipe, recipe]
     assert len(base.runs.list_all()) == 2
+
+
+def test_a_build_that_is_taken_up_keeps_its_costs_and_its_time(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base, recipe = target
+    clock, complete = SimpleNamespace(seconds=0.0), Ingestion.complete
+    monkeypatch.setattr(migration_job, "time", SimpleNamespace(monotonic=lambda: clock.seconds))
+    monkeypatch.setattr(build_job, "_GROUP", 1)
+
+    def killed(self: Ingestion, *arguments: Any) -> None:
+        if clock.seconds == 10:
+            clock.seconds = 1000
+            raise KeyboardInterrupt
+        complete(self, *arguments)
+        clock.seconds += 10
+
+    monkeypatch.setattr(Ingestion, "complete", killed)
+    job = base.tuning.migrations.start(SET, recipe)
+    with pytest.raises(KeyboardInterrupt):
+        workspace.jobs.run(job)
+    with workspace._services.database.write() as connection:
+        connection.execute(text("UPDATE job SET status = 'queued', lease = NULL"))
+    assert base.tuning.migrations.result() is None
+    assert workspace.jobs.run(job).status == "done"
+    measured = base.tuning.migrations.result()
+    assert measured is not None
+    assert measured.plan.cost.to_embed == measured.plan.cost.passages > 0
+    assert measured.seconds == 10 * len(base.documents.documents(recipe.index))
 
 
 def test_the_switch_is_saved_and_its_rankings_are_compared(target: Target) -> None:
