@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from rag.cluster import Cluster, spread
@@ -18,6 +18,8 @@ from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
 
 _GROUP, _MOST_IN_GROUP = 32, 512  # documents stored in one transaction; more on a cluster
+
+OnNew = Callable[[Connection, IndexRecipe], None]
 
 
 def queue(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
@@ -89,15 +91,22 @@ def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
 
 
 def build_indexes(
-    services: Services, job: JobRow, reporter: Reporter, indexes: Sequence[IndexRecipe]
+    services: Services,
+    job: JobRow,
+    reporter: BuildReporter,
+    indexes: Sequence[IndexRecipe],
+    on_new: OnNew,
 ) -> None:
-    """Complete the builds of some index recipes within a job of another kind."""
+    """Complete the builds of some index recipes within a job of another kind.
+
+    ``on_new`` hears of a build that is registered, in the same transaction.
+    """
     recipes = {
         f"index {place:,} of {len(indexes):,}: ": recipe for place, recipe in enumerate(indexes, 1)
     }
+    floor = job.done / (job.total or 1)
     with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
-        floor = job.done / (job.total or 1)
-        building = _Building(services, job.base_id, reporter, cluster, recipes, floor)
+        building = _Building(services, job.base_id, reporter, cluster, recipes, floor, on_new)
         for name in recipes:
             building.complete(name)
 
@@ -113,12 +122,14 @@ class _Building:
         cluster: Cluster,
         recipes: dict[str, IndexRecipe],
         floor: float,
+        on_new: OnNew = lambda _connection, _recipe: None,
     ) -> None:
         """``recipes`` by what the messages about each begin with."""
         self._services = services
         self._base_id = base_id
         self._reporter = reporter
         self._recipes = recipes
+        self._on_new = on_new
         self._before = reporter.carried() or 0  # documents of the first build, in earlier turns
         self._paces = Throughput(services)
         self._forecast = RemainingTime(self._paces.rates(), floor)
@@ -141,7 +152,8 @@ class _Building:
         services.models.require(recipe)
         services.models.embedder(recipe.embedder).embed(["hello"], "query")  # a server may be away
         with services.database.write() as connection:
-            builds.ensure(connection, self._base_id, recipe)
+            if builds.register(connection, self._base_id, recipe):
+                self._on_new(connection, recipe)
         groups = self._expect(name)
         built, self._before = self._before, 0
         total = built + sum(map(len, groups))

@@ -25,6 +25,9 @@ def is_large(services: Services, job: JobRow) -> bool:
             return _waiting_bytes(services, job) > LARGE
         case "build" | "build-several" | "build-table" | "migrate-embedder":
             return _characters(services, job.base_id) > LARGE
+        case "diagnose":
+            rebuilds = bool(job.payload.get("rebuild"))
+            return rebuilds and _characters(services, job.base_id) > LARGE
         case "import-beir":
             corpus = Path(job.payload["folder"]) / "corpus.jsonl"
             return corpus.is_file() and corpus.stat().st_size > LARGE

@@ -111,7 +111,7 @@ def diagnosis_data(diagnosis: Diagnosis) -> DiagnosisData:
         questions=[FailedQuestionData.of(question) for question in diagnosis.questions],
         fixes=[_fix(fix) for fix in trials.fixes],
         without_gain=list(trials.without_gain),
-        note=trials.note,
+        note=" ".join(filter(None, [trials.note, diagnosis.note])),
         next_steps=[_next_step(step) for step in diagnosis.next_steps],
     )
 

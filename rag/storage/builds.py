@@ -34,6 +34,15 @@ class BuildRow:
 
 def ensure(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
     """Registers a build where it is not known yet; returns the id of its cut."""
+    return _register(connection, base_id, recipe)[0]
+
+
+def register(connection: Connection, base_id: int, recipe: IndexRecipe) -> bool:
+    """Register a build where it is not known yet; return whether it was not."""
+    return _register(connection, base_id, recipe)[1]
+
+
+def _register(connection: Connection, base_id: int, recipe: IndexRecipe) -> tuple[int, bool]:
     cut_id = ensure_cut(connection, base_id, recipe.cut)
     values = {
         "base_id": base_id,
@@ -42,8 +51,7 @@ def ensure(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
         "recipe": recipe.model_dump(mode="json"),
         "created": datetime.now(UTC),
     }
-    insert_missing(connection, build, values)
-    return cut_id
+    return cut_id, insert_missing(connection, build, values)
 
 
 def ensure_cut(connection: Connection, base_id: int, name: str) -> int:

@@ -151,6 +151,7 @@ class ScopedWorkspace:
         guarded.permission_audits.may_name_keys = self.principal.administrator
         guarded.store_imports.may_name_keys = self.principal.administrator
         guarded.store_imports.permit_recipe = self._require_frugal
+        guarded.diagnoses.permit_recipe = self._require_frugal
         return guarded
 
     @property

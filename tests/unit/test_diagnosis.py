@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,21 @@ from typing import Any
 
 import pytest
 
-from rag import KnowledgeBase, Workspace
-from rag.tuning.diagnosis.diagnosis import Diagnosis
-from rag.tuning.diagnosis.fixes import changes_for
+from rag import InvalidInput, KnowledgeBase, Workspace
+from rag.documents.build_job import build_indexes
+from rag.documents.ingestion import Ingestion
+from rag.documents.job_size import is_large
+from rag.errors import Cancelled
+from rag.jobs.turns import TurnOver
+from rag.recipe import IndexRecipe
+from rag.storage import jobs as rows
+from rag.tuning.diagnosis import fixes
+from rag.tuning.diagnosis.checks import INDEXED_RANK
+from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
+from rag.tuning.diagnosis.finding import FailedQuestion, Finding
+from rag.tuning.diagnosis.fixes import Trials, changes_for, index_changes_for
+from rag.tuning.diagnosis.rebuilds import gain_of
+from rag.types import Floats
 from tests.workspaces import QUICK, add, workspace_at
 
 WORDS = QUICK.with_fields(
@@ -181,10 +194,9 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
     assert lax.advice("answered") == "Set off-topic questions to Auto, or raise the threshold."
 
 
-def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(
-    workspace: Workspace,
-) -> None:
-    base = workspace.create("apart", APART)
+def _cut_apart(workspace: Workspace, name: str) -> KnowledgeBase:
+    """A base whose labels are all cut apart by APART, and its questions in a set of its name."""
+    base = workspace.create(name, APART)
     names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
     label = "The cooling pump of {} is checked by colleagues of the nightshift."
     add(
@@ -196,17 +208,34 @@ def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(
         _line(name, f"Who sees to the pump of {name}?", f"{name}.md", label.format(name))
         for name in names
     ]
-    base.exchange.import_file("apart", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    base.exchange.import_file(name, "x.jsonl", "\n".join(map(json.dumps, lines)))
+    return base
+
+
+RECURSIVE, LARGER, OVERLAPPING = CHANGES = (
+    {"index.chunker": "recursive"},
+    {"index.chunk_size": 120},
+    {"index.chunk_overlap": 15},
+)
+
+
+def _index(change: Mapping[str, Any]) -> IndexRecipe:
+    return APART.with_fields(change).index
+
+
+def _built(base: KnowledgeBase) -> set[IndexRecipe]:
+    return {row.recipe for row in base.documents.builds()}
+
+
+def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(
+    workspace: Workspace,
+) -> None:
+    base = _cut_apart(workspace, "apart")
     diagnosis = base.diagnoses.diagnose("apart", APART)
     assert diagnosis.causes == {"cut": 16}
     assert diagnosis.trials.fixes == ()
     assert diagnosis.rebuild is not None
-    changes = (
-        {"index.chunker": "recursive"},
-        {"index.chunk_size": 120},
-        {"index.chunk_overlap": 15},
-    )
-    assert diagnosis.rebuild.changes == changes
+    assert diagnosis.rebuild.changes == CHANGES
     assert (diagnosis.rebuild.questions, diagnosis.rebuild.gain) == (16, None)  # words alone
     assert [step.kind for step in diagnosis.next_steps] == ["rebuild"]
 
@@ -214,9 +243,138 @@ def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(
     rebuilt = base.diagnoses.result("apart")
     assert rebuilt is not None
     (fix,) = rebuilt.trials.fixes
-    assert fix.changes == {"index.chunk_size": 120}
+    assert fix.changes == LARGER
     assert (fix.comparison.difference, fix.comparison.verdict) == (1.0, "better")
     assert [(step.kind, step.gain) for step in rebuilt.next_steps] == [("fix", 1.0)]
-    sizes = {row.recipe.chunk_size for row in base.documents.builds()}
-    assert sizes == {60, 120}
-    assert len(base.documents.builds()) == 2  # those that gain nothing are gone
+    assert _built(base) == {APART.index, _index(LARGER)}  # those that gain nothing are gone
+    assert rebuilt.note == ""
+
+
+def test_a_rebuild_deletes_no_index_that_somebody_needs(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = _cut_apart(workspace, "needed")
+    database = workspace._services.database
+    job = base.diagnoses.start("needed", APART, rebuild=True)
+    workspace.jobs.run(base.documents.build(_index(RECURSIVE)))  # meanwhile
+
+    def build_and_store(*given: Any) -> None:
+        build_indexes(*given)
+        with database.write() as connection:  # a diagnosis of another set, with a fix
+            fix = {"changes": OVERLAPPING}
+            stored = {"recipe": APART.model_dump(mode="json"), "trials": {"fixes": [fix]}}
+            about = {"about": {"set": "another"}}
+            other = rows.create(connection, base.id, "diagnose", "", about)
+            rows.claim(connection, "test", other)
+            rows.finish(connection, other, "test", "done", "", stored)
+
+    monkeypatch.setattr("rag.tuning.diagnosis.trial_builds.build_indexes", build_and_store)
+    assert workspace.jobs.run(job).status == "done"
+    assert _built(base) == {APART.index, *map(_index, CHANGES)}
+
+
+def test_a_rebuild_deletes_no_index_that_waits_to_be_built(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = _cut_apart(workspace, "waits")
+
+    def build_and_queue(*given: Any) -> None:
+        build_indexes(*given)
+        base.documents.build(_index(RECURSIVE))
+        base.save_recipe(APART.with_fields(OVERLAPPING))
+
+    monkeypatch.setattr("rag.tuning.diagnosis.trial_builds.build_indexes", build_and_queue)
+    assert workspace.jobs.run(base.diagnoses.start("waits", APART, rebuild=True)).status == "done"
+    assert _built(base) == {APART.index, *map(_index, CHANGES)}
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [
+        (Cancelled("Stopped."), "cancelled"),
+        (InvalidInput("It is away."), "failed"),
+        (TurnOver(), "done"),
+    ],
+)
+def test_a_rebuild_that_ends_early_deletes_what_it_built(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, end: Exception, status: str
+) -> None:
+    base = _cut_apart(workspace, status)
+    job = base.diagnoses.start(status, APART, rebuild=True)
+    complete, ends, examined = Ingestion.complete, [end], []
+
+    def complete_some(ingestion: Ingestion, recipe: IndexRecipe, *given: Any) -> None:
+        if recipe == _index(LARGER) and ends:
+            assert _index(RECURSIVE) in _built(base)
+            if isinstance(end, Cancelled):
+                workspace.jobs.cancel(job)
+            raise ends.pop()
+        complete(ingestion, recipe, *given)
+
+    def diagnose(*given: Any) -> Diagnosis:
+        examined.append(1)
+        return diagnosed(*given)
+
+    monkeypatch.setattr(Ingestion, "complete", complete_some)
+    monkeypatch.setattr("rag.tuning.diagnosis.job.diagnosed", diagnose)
+    assert workspace.jobs.run(job).status == status
+    gained = {_index(LARGER)} if status == "done" else set()
+    assert _built(base) == {APART.index, *gained}
+    assert len(examined) == (2 if status == "done" else 1)  # none again after giving way
+
+
+def test_an_index_that_could_not_be_tried_is_kept(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = _cut_apart(workspace, "untried")
+    measure = fixes._measured
+
+    def measured(*given: Any) -> Floats:
+        if given[3].index == _index(OVERLAPPING):
+            raise InvalidInput("It cannot be searched.")
+        return measure(*given)
+
+    monkeypatch.setattr("rag.tuning.diagnosis.fixes._measured", measured)
+    job = workspace.jobs.run(base.diagnoses.start("untried", APART, rebuild=True))
+    assert _built(base) == {APART.index, _index(LARGER), _index(OVERLAPPING)}
+    sentence = "1 index was built and could not be tried. It is kept: delete it on Documents."
+    assert job.message.endswith(sentence)
+    diagnosis = base.diagnoses.result("untried")
+    assert diagnosis is not None
+    assert diagnosis.note == sentence
+
+
+def test_an_index_is_not_changed_where_its_calibration_is_lost(base: KnowledgeBase) -> None:
+    by_probability = APART.with_fields({"search.relevance": "probability"})
+    assert index_changes_for("cut", APART)
+    assert index_changes_for("cut", by_probability) == []
+    failure = FailedQuestion("a", "a", 0.0, Finding("cut", ""))
+    trials = Trials("ndcg@10")
+    diagnosis = Diagnosis("checks", by_probability, "", 9, (failure,), trials)
+    assert diagnosis.note == (
+        "No change of the index is proposed: probabilities of relevance need a calibration, which "
+        "belongs to one index. To try changes of the index, set search.relevance to cosine."
+    )
+    (step,) = diagnosis.next_steps
+    assert (step.title, step.reason) == ("Nothing to try", diagnosis.note)
+
+
+def test_a_rebuild_gains_by_the_metric_of_the_fixes() -> None:
+    finding = Finding("cut", "", {INDEXED_RANK: 2.0})
+    failure = FailedQuestion("a", "a", 0.4, finding)
+    assert gain_of(failure, 0.25, top_k=2) == pytest.approx(1 / math.log2(3) - 0.25)
+    assert gain_of(failure, 0.7, top_k=2) == 0.0
+    assert gain_of(failure, 0.25, top_k=1) == 0.0  # the results end before
+
+
+def test_a_diagnosis_that_builds_has_a_process_of_its_own(
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [
+        workspace.jobs.get(base.diagnoses.start(name, WORDS, rebuild=name == "builds"))
+        for name in ("builds", "reads")
+    ]
+    monkeypatch.setattr("rag.documents.job_size.LARGE", 100)
+    assert [is_large(workspace._services, job) for job in jobs] == [True, False]
+    for job in jobs:
+        workspace.jobs.cancel(job.id)

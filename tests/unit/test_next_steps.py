@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -19,6 +20,7 @@ from rag.tuning.diagnosis.next_steps import (
     value_of_labels,
 )
 from rag.tuning.diagnosis.rebuilds import Rebuild
+from rag.types import Cost
 
 RECIPE = Recipe().with_fields({"search.threshold": 0.5, "index.chunk_size": 100})
 OFF: Changes = {"search.threshold": None}
@@ -35,8 +37,10 @@ def _fix(changes: Changes, *differences: float) -> Fix:
     return Fix(changes, ("threshold",), 3, 20, 0.1, _comparison(*differences))
 
 
-def _steps(*fixes: Fix, rebuild: Rebuild | None = None, note: str = "") -> list[NextStep]:
-    trials = Trials("ndcg@10", fixes, note=note)
+def _steps(
+    *fixes: Fix, rebuild: Rebuild | None = None, note: str = "", tried: int = 0
+) -> list[NextStep]:
+    trials = Trials("ndcg@10", fixes, note=note, tried=tried)
     return next_steps(Basis(RECIPE, 40, 80, trials, rebuild, LabellingPace()))
 
 
@@ -57,6 +61,15 @@ def test_steps_are_ranked_by_gain_per_minute() -> None:
         "Chunk size 100 → 200. Of 4 failed questions, 3 would have the passage in the top-k if it "
         "alone were indexed so."
     )
+
+
+def test_a_rebuild_names_what_it_costs() -> None:
+    rebuild = Rebuild(({"index.chunk_size": 200},), ("cut",), 4, 3, 0.2, 90.0, 12_000)
+    (step,) = _steps(rebuild=rebuild)
+    assert step.reason.endswith(" It embeds about 12,000 tokens.")
+    priced = replace(rebuild, price=Cost(0.024, "USD"))
+    (step,) = _steps(rebuild=priced)
+    assert step.reason.endswith(" It embeds about 12,000 tokens, for about 0.0240 USD.")
 
 
 def test_labels_gain_what_they_decide() -> None:
@@ -86,8 +99,32 @@ def test_nothing_decides_what_is_equal() -> None:
     (step,) = _steps(fix)
     assert (step.kind, step.gain) == ("nothing", 0.0)
     assert step.title == "Nothing decides threshold 0.5 → off"
-    (step,) = _steps(_fix(WORDS, *([-0.4] * 20)))  # worse
-    assert step.title == "Nothing that was tried helps"
+
+
+def test_why_nothing_helps_is_told() -> None:
+    (step,) = _steps(_fix(WORDS, *([-0.4] * 20)), tried=3)
+    assert (step.kind, step.title) == ("nothing", "Nothing that was tried helps")
+    assert step.reason == (
+        "mode hybrid → lexical gained +0.100 on the tuning questions, loses 0.400 on the held-out "
+        "ones."
+    )
+    (step,) = _steps(_fix(WORDS, *([-0.4] * 20)), _fix(OFF, *([-0.2] * 20)), tried=3)
+    assert step.reason == (
+        "mode hybrid → lexical gained +0.100 on the tuning questions, loses 0.400 on the held-out "
+        "ones. threshold 0.5 → off gained +0.100 on the tuning questions, loses 0.200 on the "
+        "held-out ones."
+    )
+    (step,) = _steps(tried=3)
+    assert (step.title, step.reason) == (
+        "Nothing that was tried helps",
+        "No change of the recipe gains on the tuning questions.",
+    )
+    (step,) = _steps()
+    assert (step.kind, step.title, step.reason) == (
+        "nothing",
+        "Nothing to try",
+        "No change of the recipe acts against these causes.",
+    )
 
 
 def test_a_set_that_is_too_small_to_try_fixes_needs_labels() -> None:

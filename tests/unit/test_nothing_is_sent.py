@@ -82,6 +82,23 @@ def test_a_reader_has_no_attribution_from_who_is_paid(workspace: Workspace, paid
     assert paid.sent == []
 
 
+def test_an_index_is_built_by_a_diagnosis_of_who_may_spend(
+    workspace: Workspace, paid: _Paid
+) -> None:
+    _, row = workspace.access.tokens.create("writer", ["read", "write"])
+    writer = ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=row))
+    diagnoses, recipe = writer.base("manuals").diagnoses, workspace.base("manuals").recipe()
+    with pytest.raises(NotAllowed, match="embeds dozens of texts"):
+        diagnoses.start("checks", recipe, rebuild=True)
+    job = diagnoses.start("checks", recipe)  # it builds nothing
+    assert (
+        view(workspace, signed_in(workspace, "ann"))
+        .base("manuals")
+        .diagnoses.start("checks", recipe, rebuild=True)
+        > job
+    )
+
+
 def test_a_person_has_it(workspace: Workspace, paid: _Paid) -> None:
     base = view(workspace, signed_in(workspace, "ann")).base("manuals")
     explainer = base.explain(QUESTION, base.recipe())

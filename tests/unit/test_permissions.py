@@ -52,7 +52,11 @@ def names(thing: object, path: str = "") -> set[str]:
 
 
 def test_every_method_of_a_knowledge_base_is_declared(workspace: Workspace) -> None:
-    callbacks = {"permit_attribution", "store_imports.permit_recipe"}
+    callbacks = {
+        "permit_attribution",
+        "store_imports.permit_recipe",
+        "diagnoses.permit_recipe",
+    }
     methods = names(workspace.base("manuals")) - callbacks
     assert workspace.operations.keys() == methods
     roles = {operation.role for operation in workspace.operations.values()}

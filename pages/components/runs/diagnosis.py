@@ -125,6 +125,8 @@ def _next_steps(
                 _act(base, chosen, step, recipe, number)
             if step.fix is not None:
                 _tested(diagnosis, step.fix)
+    if diagnosis.note:
+        st.caption(plain(diagnosis.note))
     if diagnosis.trials.without_gain:
         titles = ", ".join(CAUSES[cause].title.lower() for cause in diagnosis.trials.without_gain)
         st.caption(f"No change that was tried gains against: {titles}.")

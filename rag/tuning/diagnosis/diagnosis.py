@@ -14,7 +14,7 @@ from rag.storage import questions as question_rows
 from rag.tuning.diagnosis.causes import Cause, advice
 from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.finding import FailedQuestion
-from rag.tuning.diagnosis.fixes import Trials, metric_depth, try_fixes
+from rag.tuning.diagnosis.fixes import Trials, calibration_note, metric_depth, try_fixes
 from rag.tuning.diagnosis.labelling import TYPICAL, LabellingPace, labelling_pace
 from rag.tuning.diagnosis.next_steps import Basis, NextStep, next_steps
 from rag.tuning.diagnosis.rebuilds import Rebuild, find_rebuild
@@ -22,13 +22,16 @@ from rag.tuning.state import state
 from rag.tuning.sweeper import Sweeper
 from rag.types import ProgressCallback
 
+_PLURAL = "indexes were", "They are", "them"
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The failed questions of a set with their causes, and the fixes that were tried.
 
     ``rebuild`` has the changes of the index that were not. ``labels`` counts those of all asked
-    questions, and ``pace`` is the time that one takes.
+    questions, and ``pace`` is the time that one takes. ``untried`` counts indexes that were built
+    to be tried and could not be.
 
     A question failed if nDCG at top-k of the passages in its prompt is below one half; one without
     an answer, if what answers it is neither refused nor doubtful. ``state`` names what it all rests
@@ -44,6 +47,7 @@ class Diagnosis:
     rebuild: Rebuild | None = None
     labels: int = 0
     pace: LabellingPace = TYPICAL
+    untried: int = 0
 
     @property
     def causes(self) -> dict[Cause, int]:
@@ -60,7 +64,20 @@ class Diagnosis:
         if not self.questions:
             return []
         parts = self.asked, self.labels, self.trials, self.rebuild, self.pace
-        return next_steps(Basis(self.recipe, *parts))
+        return next_steps(Basis(self.recipe, *parts, calibration_note(self.causes, self.recipe)))
+
+    @property
+    def note(self) -> str:
+        """The reasons why changes were not proposed or not tried, "" for none."""
+        untried = ""
+        if self.untried:
+            indexes, they, them = ("index was", "It is", "it") if self.untried == 1 else _PLURAL
+            untried = (
+                f"{self.untried:,} {indexes} built and could not be tried. "
+                f"{they} kept: delete {them} on Documents."
+            )
+        reasons = calibration_note(self.causes, self.recipe), untried
+        return " ".join(filter(None, reasons))
 
     @property
     def headline(self) -> str:

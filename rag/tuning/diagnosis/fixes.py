@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,7 +53,8 @@ class Fix:
 class Trials:
     """The fixes that gain on the tuning questions, the largest gain there first.
 
-    ``without_gain`` are causes for which changes were tried, and none gains there.
+    ``without_gain`` are causes for which changes were tried, and none gains there. ``indexes`` are
+    the hashes of the builds that were searched for that.
     """
 
     metric: str
@@ -61,6 +62,7 @@ class Trials:
     without_gain: tuple[Cause, ...] = ()
     note: str = ""
     tried: int = field(default=0)
+    indexes: tuple[str, ...] = ()
 
 
 def changes_for(cause: Cause, recipe: Recipe, threshold: float | None) -> list[Changes]:
@@ -71,8 +73,24 @@ def changes_for(cause: Cause, recipe: Recipe, threshold: float | None) -> list[C
 
 
 def index_changes_for(cause: Cause, recipe: Recipe) -> list[Changes]:
-    """The changes of the index that may help against a cause; each needs a build."""
+    """The changes of the index that may help against a cause; each needs a build.
+
+    There is none for a recipe with a calibration, which belongs to one build.
+    """
+    if recipe.search.relevance == "probability":
+        return []
     return [change for change in _index_proposals(cause, recipe) if _changes_it(recipe, change)]
+
+
+def calibration_note(causes: Iterable[Cause], recipe: Recipe) -> str:
+    """The reason why no change of the index is proposed, "" where none would be anyway."""
+    by_cosine = recipe.with_fields({"search.relevance": "cosine"})
+    if recipe == by_cosine or not any(index_changes_for(cause, by_cosine) for cause in causes):
+        return ""
+    return (
+        "No change of the index is proposed: probabilities of relevance need a calibration, which "
+        "belongs to one index. To try changes of the index, set search.relevance to cosine."
+    )
 
 
 def described_changes(recipe: Recipe, changes: Changes) -> str:
@@ -195,7 +213,17 @@ def chosen(
         for key, (change, causes, tried) in best.items()
     ]
     fixes.sort(key=lambda fix: -fix.tuning_gain)
-    return Trials(f"ndcg@{k}", tuple(fixes), tuple(without), tried=len(measured))
+    recipe = examination.recipe
+    indexes = {
+        recipe.with_fields(change).index.hash
+        for proposed_changes in proposals.values()
+        for change in proposed_changes
+        if key_of(change) in measured
+    }
+    parts_of_trials = tuple(fixes), tuple(without)
+    return Trials(
+        f"ndcg@{k}", *parts_of_trials, tried=len(measured), indexes=tuple(sorted(indexes))
+    )
 
 
 def _figures(names: Sequence[str], values: Floats) -> Figures:

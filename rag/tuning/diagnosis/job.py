@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Callable
+from dataclasses import replace
 
 from pydantic import TypeAdapter
 
-from rag.documents.build_job import build_indexes
-from rag.errors import NotFound
+from rag.errors import Cancelled, ConnectionLost, NotFound
 from rag.evaluation.report import FailureNote
 from rag.evaluation.report.words import counted
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.jobs.turns import TurnOver
 from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import Run
 from rag.services import Services
-from rag.storage import bases, builds
+from rag.storage import jobs as rows
 from rag.tuning.diagnosis.causes import CAUSES
 from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
-from rag.tuning.diagnosis.fixes import described_changes, index_changes_for
+from rag.tuning.diagnosis.fixes import described_changes
+from rag.tuning.diagnosis.trial_builds import TrialBuilds
 from rag.tuning.state import state
 
 JOB = "diagnose"
@@ -28,12 +30,16 @@ _STORED = TypeAdapter(Diagnosis)
 
 
 class Diagnoses:
-    """Diagnoses of question sets; the last of each set that ran as a job is kept."""
+    """Diagnoses of question sets; the last of each set that ran as a job is kept.
+
+    ``permit_recipe`` raises for a recipe whose index costs too much to build.
+    """
 
     def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
         self._services = services
         self._jobs = jobs
         self._base_id = base_id
+        self.permit_recipe: Callable[[Recipe], None] = lambda _recipe: None
 
     @operation("editor", audit="evaluation")
     def diagnose(self, set_name: str, recipe: Recipe) -> Diagnosis:
@@ -49,14 +55,14 @@ class Diagnoses:
         """Queue a diagnosis; return the job, also where it is queued already.
 
         With ``rebuild``, it builds the changes of the index that it proposes, and tries them too.
-        Builds that gain nothing are deleted again.
+        Builds that gain nothing are deleted again. Raises NotAllowed where the principal may not
+        spend what that costs.
         """
+        if rebuild:
+            self.permit_recipe(recipe)
         payload = {"set": set_name, "recipe": recipe.model_dump(mode="json"), "rebuild": rebuild}
         digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
         about = {"set": set_name, "work": digest}
-        with self._services.database.read() as connection:
-            rows = builds.list_builds(connection, self._base_id)
-        payload["builds"] = [row.hash for row in rows]  # a job that is taken up again deletes none
         title = f"Finding out why questions of {set_name} fail"
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
@@ -104,45 +110,56 @@ def failure_note(diagnoses: Diagnoses, run: Run) -> FailureNote | None:
     )
 
 
-def _delete_useless(
-    services: Services, base_id: int, diagnosis: Diagnosis, before: Collection[str]
-) -> None:
-    """Delete the builds that were made to try them and that no fix is of.
+def _rebuilt(
+    services: Services, job: JobRow, reporter: Reporter, diagnose_now: Callable[[], Diagnosis]
+) -> Diagnosis:
+    """The diagnosis with the changes of the index built that it proposes.
 
-    Documents that are added later would have to be embedded for them.
+    Builds without gain are deleted, and after an error all of them.
     """
-    recipe = diagnosis.recipe
-    tried = {
-        recipe.with_fields(change).index.hash
-        for cause in diagnosis.causes
-        for change in index_changes_for(cause, recipe)
-    }
-    helping = {recipe.with_fields(fix.changes).index.hash for fix in diagnosis.trials.fixes}
-    with services.database.write() as connection:
-        saved = bases.by_id(connection, base_id).recipe.index.hash
-        useless = tried - helping - {saved, *before}
-        for build_hash in useless:
-            builds.remove(connection, base_id, build_hash)
-    for build_hash in useless:
-        services.forget_build(base_id, build_hash)
+    trial_builds = TrialBuilds(services, job, reporter)
+    try:
+        if not trial_builds.planned:
+            first = diagnose_now()
+            if first.rebuild is None:
+                return first
+            changes = first.rebuild.changes
+            trial_builds.plan([first.recipe.with_fields(change).index for change in changes])
+        trial_builds.complete()
+        outcome = diagnose_now()
+        tried, fixes = outcome.trials.indexes, outcome.trials.fixes
+        helping = {outcome.recipe.with_fields(fix.changes).index.hash for fix in fixes}
+        trial_builds.delete(set(tried) - helping)
+        return replace(outcome, untried=len(trial_builds.registered - set(tried)))
+    except Exception as error:
+        if not _goes_on(services, job, error):
+            trial_builds.abandon()
+        raise
+
+
+def _goes_on(services: Services, job: JobRow, error: Exception) -> bool:
+    """Whether a job that raised an error is taken up again, here or by another process."""
+    if isinstance(error, TurnOver | ConnectionLost):
+        return True
+    if not isinstance(error, Cancelled):
+        return False
+    with services.database.read() as connection:
+        return not rows.get(connection, job.id).cancel  # the process shuts down
 
 
 def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "diagnose"; taken up again, it starts over."""
+    """Does a job of kind "diagnose"; taken up again, it goes on with its builds."""
     reporter.report(0, 0, "reading the index")
     recipe = Recipe.parse(job.payload["recipe"])
 
     def on_progress(done: int, total: int) -> None:
         reporter.report(done, total, "examining questions and trying fixes")
 
-    set_name = str(job.payload["set"])
-    outcome = diagnosed(services, job.base_id, set_name, recipe, on_progress)
-    if job.payload.get("rebuild") and outcome.rebuild is not None:
-        indexes = [recipe.with_fields(change).index for change in outcome.rebuild.changes]
-        build_indexes(services, job, reporter, indexes)
-        outcome = diagnosed(services, job.base_id, set_name, recipe, on_progress)
-    if job.payload.get("rebuild"):
-        _delete_useless(services, job.base_id, outcome, job.payload["builds"])
+    def diagnose_now() -> Diagnosis:
+        return diagnosed(services, job.base_id, str(job.payload["set"]), recipe, on_progress)
+
+    rebuild = job.payload.get("rebuild")
+    outcome = _rebuilt(services, job, reporter, diagnose_now) if rebuild else diagnose_now()
     reporter.result = _STORED.dump_python(outcome, mode="json")
-    helped = counted(len(outcome.trials.fixes), "change")
-    return f"{outcome.headline} {helped} helped on the tuning questions."
+    helped = f"{counted(len(outcome.trials.fixes), 'change')} helped on the tuning questions."
+    return " ".join(filter(None, [outcome.headline, helped, outcome.note]))

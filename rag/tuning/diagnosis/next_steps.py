@@ -17,6 +17,7 @@ from rag.evaluation.comparison import Comparison, metric_name
 from rag.evaluation.intervals import signed
 from rag.evaluation.report.words import counted
 from rag.recipe import Recipe
+from rag.runs.quality.spending import money
 from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, described_changes
 from rag.tuning.diagnosis.labelling import LabellingPace
 from rag.tuning.diagnosis.rebuilds import Rebuild
@@ -61,7 +62,10 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The input of the steps. ``asked`` counts questions, ``labels`` those of all questions."""
+    """The input of the steps. ``asked`` counts questions, ``labels`` those of all questions.
+
+    ``note`` says why changes were not proposed.
+    """
 
     recipe: Recipe
     asked: int
@@ -69,6 +73,7 @@ class Basis:
     trials: Trials
     rebuild: Rebuild | None
     pace: LabellingPace
+    note: str = ""
 
 
 def next_steps(basis: Basis) -> list[NextStep]:
@@ -99,7 +104,7 @@ def next_steps(basis: Basis) -> list[NextStep]:
         for value, fix in values
         if value < LEAST_VALUE and not _gains(fix.comparison)
     ]
-    return [*steps, *equal] or [_nothing_helps()]
+    return [*steps, *equal] or [_nothing_helps(basis)]
 
 
 def _order(step: NextStep) -> tuple[int, float]:
@@ -132,6 +137,10 @@ def _rebuild(basis: Basis, rebuild: Rebuild) -> NextStep:
             f" Of {counted(rebuild.questions, 'failed question')}, {rebuild.reached:,} would have "
             "the passage in the top-k if it alone were indexed so."
         )
+    if rebuild.tokens:
+        reason += f" It embeds about {rebuild.tokens:,} tokens"
+        price = rebuild.price
+        reason += f", for about {money(price.amount, price.currency)}." if price else "."
     title = f"Build and try {counted(len(rebuild.changes), 'variant')} of the index"
     return NextStep("rebuild", title, reason, rebuild.gain, rebuild.seconds, rebuild.changes)
 
@@ -161,9 +170,24 @@ def _nothing(basis: Basis, fix: Fix) -> NextStep:
     return NextStep("nothing", title, reason, 0.0, 0.0, (fix.changes,), fix)
 
 
-def _nothing_helps() -> NextStep:
-    reason = "No change of the recipe gains on the tuning questions."
+def _nothing_helps(basis: Basis) -> NextStep:
+    trials = basis.trials
+    if not trials.fixes and not trials.tried:
+        reason = basis.note or "No change of the recipe acts against these causes."
+        return NextStep("nothing", "Nothing to try", reason, 0.0, 0.0)
+    reason = " ".join(_unconfirmed(basis.recipe, fix) for fix in trials.fixes)
+    reason = reason or "No change of the recipe gains on the tuning questions."
     return NextStep("nothing", "Nothing that was tried helps", reason, 0.0, 0.0)
+
+
+def _unconfirmed(recipe: Recipe, fix: Fix) -> str:
+    """A sentence on a fix that gains only where it was chosen."""
+    difference = fix.comparison.difference
+    loss = f"loses {-difference:.3f}" if difference < 0 else "gains nothing"
+    return (
+        f"{described_changes(recipe, fix.changes)} gained {signed(fix.tuning_gain)} on the tuning "
+        f"questions, {loss} on the held-out ones."
+    )
 
 
 def _labelling(basis: Basis) -> float:
