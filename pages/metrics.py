@@ -33,7 +33,7 @@ from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import saved
 from pages.components.runs.actions import documents_changed, downloads
-from pages.components.runs.diagnosis import FAILURES, TAB, diagnosis_view
+from pages.components.runs.diagnosis import FAILURES, SETS, TAB, diagnosis_view
 from pages.components.shell.buttons import action_button, tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
@@ -75,7 +75,7 @@ def main() -> None:
     views = {
         "Results": partial(_measured, base, by_name[name], recipe),
         FAILURES: partial(diagnosis_view, base, by_name[name], recipe),
-        "Question sets": partial(_sets, base, sets, by_name[name], recipe),
+        SETS: partial(_sets, base, sets, by_name[name], recipe),
     }
     tabs(views, TAB)
 

@@ -31,8 +31,8 @@ from rag import (
 
 _CLICKED = "metrics_failure_clicked"
 _ALL = "All causes"
-TAB, FAILURES = "metrics", "Failures"
-"""The URL's parameter of the tabs of Metrics, and its value for this view."""
+TAB, FAILURES, SETS = "metrics", "Failures", "Question sets"
+"""The URL's parameter of the tabs of Metrics, and its values for this view and the sets."""
 
 
 def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
@@ -122,7 +122,7 @@ def _next_steps(
         with st.container(border=True):
             _step(diagnosis, step)
             if recipe is not None:
-                _act(base, chosen, step, recipe, number)
+                _act(base, chosen, diagnosis, step, recipe, number)
             if step.fix is not None:
                 _tested(diagnosis, step.fix)
     if diagnosis.note:
@@ -158,7 +158,12 @@ def _figures(diagnosis: Diagnosis, step: NextStep) -> str:
 
 
 def _act(
-    base: KnowledgeBase, chosen: QuestionSet, step: NextStep, recipe: Recipe, number: int
+    base: KnowledgeBase,
+    chosen: QuestionSet,
+    diagnosis: Diagnosis,
+    step: NextStep,
+    recipe: Recipe,
+    number: int,
 ) -> None:
     """The button that does a step."""
     if step.kind == "fix" and step.fix is not None:
@@ -169,11 +174,17 @@ def _act(
             base, "diagnoses.start", help="Builds that gain nothing are deleted again."
         )
         action_button("Build and try", "metrics_rebuild", "construction", start, **options)
+    elif step.kind == "label" and chosen.questions <= diagnosis.asked:
+        action_button("Add questions", "metrics_add_more", "add", _open_sets)
     elif step.kind == "label":
         options = offered(base, "labels.label")
         icon = ":material/arrow_forward:"
         if st.button("Label passages", key="metrics_label_more", icon=icon, **options):
             st.switch_page("inspector.py", query_params={SET: chosen.name})
+
+
+def _open_sets() -> None:
+    st.session_state[TAB] = SETS
 
 
 def _use(base: KnowledgeBase, chosen: QuestionSet, fix: Fix, recipe: Recipe, number: int) -> None:
