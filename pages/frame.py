@@ -116,7 +116,7 @@ def not_shared(page: Page) -> Page:
                 icon=":material/link:",
             )
         )
-        st.switch_page(CHAT)
+        st.switch_page(CHAT, query_params={})
 
     return st.Page(lead_on, title=page.title, url_path=page.url_path, visibility="hidden")
 

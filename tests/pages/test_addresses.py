@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 import pytest
@@ -108,3 +109,15 @@ def test_the_formula_of_an_engine_is_chosen_by_its_name(
     app = open_page("inspector.py", q=HOTEL, fusion="OpenSearch min-max")
     assert not app.exception
     assert app.sidebar.selectbox(key="fusion").value == "OpenSearch min-max"
+
+
+def test_every_change_of_the_page_names_its_parameters() -> None:
+    # Without any, Streamlit clears the address, and refuses to where a widget is bound to it.
+    calls = {
+        f"{file.name}:{node.lineno}": {keyword.arg for keyword in node.keywords}
+        for file in sorted(FRAME.parent.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "st.switch_page"
+    }
+    assert len(calls) >= 10
+    assert [place for place, names in calls.items() if "query_params" not in names] == []

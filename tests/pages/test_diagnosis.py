@@ -41,6 +41,29 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     assert [one for one in app.button if str(one.key).startswith("metrics_fix")] == []
 
 
+def test_labels_are_made_where_a_set_lacks_some_and_else_questions(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = _diagnosed(labelled, open_page)
+    with pytest.raises(KeyError):
+        app.button(key="metrics_label_more")
+    app.button(key="metrics_add_more").click().run()
+    assert app.query_params["metrics"] == "Question sets"
+    labelled.base("notes").question_edits.add_question("checks", "Who has the keys?")
+    app = _diagnosed(labelled, open_page)
+    with pytest.raises(KeyError):
+        app.button(key="metrics_add_more")
+    app.button(key="metrics_label_more").click().run()
+    assert app.title[0].value == "Inspector"
+
+
+def _diagnosed(workspace: Workspace, open_page: OpenPage) -> AppTest:
+    app = open_page("metrics.py", metrics="Failures", threshold="0.99")
+    app.button(key="metrics_diagnose").click().run()
+    assert finished(workspace, "diagnose").status == "done"
+    return app.run()
+
+
 def test_what_next_names_a_confirmed_fix(
     labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,3 +90,8 @@ def test_what_next_names_a_confirmed_fix(
     assert line == (
         "**What next?** Changing threshold gains +1.000 nDCG@10 on *checks*. *Apply* it below."
     )
+    app = open_page("metrics.py", set="checks")
+    app.button(key="frame_next_go").click().run()
+    assert not app.error
+    assert app.query_params["metrics"] == "Failures"
+    assert any("What should I do next?" in one.value for one in app.header)

@@ -77,6 +77,11 @@ def test_enough_labels_lead_to_runs(
     base = labelled.base("notes")
     app = open_page("settings.py")
     assert _line(app) == "The saved recipe has no evaluation on *checks*."
+    for page in ("tuning.py", "runs.py", "settings.py"):  # the first two have the set themselves
+        app = open_page(page)
+        app.button(key="frame_next_go").click().run()
+        assert not app.error
+        assert (app.title[0].value, app.selectbox(key="set").value) == ("Metrics", "checks")
     nothing = base.recipe().with_fields({"search.threshold": 0.99, "search.exact_codes": False})
     base.save_recipe(nothing)
     own = base.evaluator.evaluate("checks", nothing).run.id

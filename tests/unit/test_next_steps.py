@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rag import Recipe
+from rag import Recipe, Workspace
 from rag.evaluation.comparison import Comparison, compare
+from rag.storage.access import audit
+from rag.storage.access.audit import AuditEntry
 from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, index_changes_for
-from rag.tuning.diagnosis.labelling import TYPICAL_SECONDS, LabellingPace, pace_of
+from rag.tuning.diagnosis.labelling import TYPICAL_SECONDS, LabellingPace, labelling_pace, pace_of
 from rag.tuning.diagnosis.next_steps import (
     APPLY_SECONDS,
     Basis,
@@ -154,6 +156,21 @@ def test_the_pace_of_labels_is_the_median_of_gaps_without_pauses() -> None:
     assert pace_of(mine[:5]) == LabellingPace(TYPICAL_SECONDS, 0)
     others = [(str(number), start) for number in range(40)]
     assert pace_of(others).measured == 0
+
+
+def test_labels_of_programs_are_no_pace(workspace: Workspace) -> None:
+    base_id = workspace.create("notes", RECIPE).id
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def entry(via: str, seconds: float) -> AuditEntry:
+        at = start + timedelta(seconds=seconds)
+        return AuditEntry(at, "ann", via, "", base_id, "notes", "labels", "labels.label")
+
+    with workspace._services.database.write() as connection:
+        audit.add(connection, [entry("api", number / 10) for number in range(40)])
+        assert labelling_pace(connection, base_id) == LabellingPace(TYPICAL_SECONDS, 0)
+        audit.add(connection, [entry("page", 30.0 * number) for number in range(12)])
+        assert labelling_pace(connection, base_id) == LabellingPace(30.0, 11)
 
 
 def test_an_index_is_changed_where_passages_are_cut_apart() -> None:

@@ -7,7 +7,6 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.labels.question_sets import SET
 from pages.components.recipe import working_recipe
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
@@ -180,7 +179,7 @@ def _act(
         options = offered(base, "labels.label")
         icon = ":material/arrow_forward:"
         if st.button("Label passages", key="metrics_label_more", icon=icon, **options):
-            st.switch_page("inspector.py", query_params={SET: chosen.name})
+            st.switch_page("inspector.py", query_params={})  # the set stays chosen
 
 
 def _open_sets() -> None:

@@ -70,7 +70,16 @@ def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
         if target and st.button(
             label, key="frame_next_go", icon=":material/arrow_forward:", type="tertiary"
         ):
-            st.switch_page(target, query_params={} if here else dict(step.parameters()))
+            _go(target, {} if here else step.parameters())
+
+
+def _go(page: str, parameters: Mapping[str, str]) -> None:
+    """Open a page at an address; what a widget is bound to is changed by its state alone."""
+    bound = parameters.keys() & st.session_state.keys()
+    for name in bound:
+        st.session_state[name] = parameters[name]
+    unbound = {name: value for name, value in parameters.items() if name not in bound}
+    st.switch_page(page, query_params=unbound)
 
 
 def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
@@ -126,8 +135,7 @@ def _diagnosed(base: KnowledgeBase, chosen: QuestionSet, saved: Recipe) -> Step 
     marks = {TAB: FAILURES}
     parameters = {SET: chosen.name, **marks}
     text, label, hint = _described(step, chosen.name)
-    onward = ("inspector.py", "Label passages") if step.kind == "label" else ("", "")
-    return Step(text, "metrics.py", label, lambda: parameters, marks, hint, onward)
+    return Step(text, "metrics.py", label, lambda: parameters, marks, hint)
 
 
 def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
@@ -139,9 +147,8 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
         verb = "gains" if comparison.verdict == "better" else "may gain"
         text = f"Changing {plain(fields)} {verb} {gain} on *{plain(set_name)}*."
         return text, "Show the fix", "*Apply* it below."
-    if step.kind == "rebuild":
-        return f"{plain(step.title)}. {plain(step.reason)}", "Show", "*Build and try* is below."
-    return f"{plain(step.title)}. {plain(step.reason)}", "Show", ""
+    hint = "*Build and try* is below." if step.kind == "rebuild" else ""
+    return f"{plain(step.title)}. {plain(step.reason)}", "Show", hint
 
 
 @shared_cache(16)

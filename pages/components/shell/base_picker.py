@@ -98,4 +98,4 @@ def _new_base() -> None:
     if submitted:
         with guard():
             choose(workspace().create(name).name)
-            st.switch_page("upload.py")
+            st.switch_page("upload.py", query_params={})
