@@ -253,7 +253,7 @@ class Indexes:
             try:
                 with snapshots.opened(folder):
                     index = self._read(place, recipe, folder)
-                    return index, not index.lexical.has_words
+                    return index, not index.lexical.is_complete
             except (OSError, ValueError, KeyError, RuntimeError) as error:
                 log.warning(
                     "The snapshot of build %s is not used: %s. It is made again from the database.",
@@ -302,7 +302,7 @@ class Indexes:
         new = sorted(set(present) - unchanged)
         came = sorted((unchanged & set(index.waiting)) - waits)  # their vectors
         dense, lexical = _without(index, gone)
-        if not lexical.has_words:
+        if not lexical.is_complete:
             lexical = self._cut_again(connection, base_id, recipe, cut_id, sorted(unchanged))
         keys = {name: index.keys[name] for name in index.keys if name in unchanged}
         waiting = {name: index.waiting[name] for name in index.waiting if name in unchanged & waits}
@@ -332,7 +332,7 @@ class Indexes:
         cut_id: int,
         document_ids: Sequence[str],
     ) -> LexicalIndex:
-        """The words of documents whose snapshot an earlier version wrote, without spellings."""
+        """The words of documents whose snapshot an earlier version wrote, with less in it."""
         lexical = LexicalIndex.empty(recipe.analyzer)
         embedder = self._embedder(recipe.embedder).id
         for batch in passages.stream(connection, base_id, cut_id, embedder, document_ids):

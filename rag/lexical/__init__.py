@@ -3,6 +3,7 @@
 from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names
 from rag.lexical.clauses import inverse_document_frequency
 from rag.lexical.explain import Explanation, TermMatch
+from rag.lexical.glossary import OtherForm
 from rag.lexical.index import LexicalIndex
 from rag.lexical.postings import Postings
 from rag.lexical.query import Bm25Options, Query, Variants
@@ -18,6 +19,7 @@ __all__ = [
     "Explanation",
     "LexicalIndex",
     "Meant",
+    "OtherForm",
     "Postings",
     "Query",
     "Respelling",

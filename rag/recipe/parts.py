@@ -277,6 +277,11 @@ class SearchRecipe(Retrievers):
     rewrite: Annotated[bool, AsksChat] = Field(
         False, description="a follow-up question is made complete from the conversation"
     )
+    abbreviations: bool = Field(
+        False,
+        description="an abbreviation that the documents define is searched with its long form, and "
+        "the long form with its abbreviation",
+    )
     expansions: Annotated[int, AsksChat] = Field(
         0, ge=0, le=8, description="further wordings by a language model, searched as well"
     )

@@ -16,9 +16,10 @@ from rag.retrieval.corpus import Corpus
 from rag.retrieval.feedback import rocchio
 from rag.retrieval.query_rewriting import contextualise, expand, hypothetical_passage
 from rag.retrieval.timeline import Timeline
-from rag.types import Message, StageName, Vectors, WordCorrection
+from rag.types import Chunk, Message, StageName, Vectors, WordCorrection
 
 LONGEST_SHOWN = 300
+NO_ABBREVIATION = "the question has no form that the documents define another for"
 NOTHING_CORRECTED = "every word is in the index, or no similar word is"
 NO_MODEL = "there is no language model: answers are quotes"
 
@@ -49,6 +50,10 @@ def transform_query(
         words = reading
     elif recipe.spelling:
         words = correct_spelling(question, corpus, timeline)
+    if recipe.abbreviations:
+        reading, forms = with_other_forms(reading, corpus, timeline)
+        words = reading if recipe.spelling is not True else add_other_forms(words, corpus.lexical)
+        corrections += forms
     others = _reworded(reading, recipe, corpus, timeline) if recipe.expansions else []
     passage = _imagined(reading, recipe, corpus, timeline) if recipe.hyde else ""
     texts = [reading, *others, *([passage] if passage else [])]
@@ -167,6 +172,40 @@ def respell_question(
     note = ", ".join(f"{correction.typed} → {correction.read}" for correction in corrections)
     timeline.passed("spelling", 1, 1, note or NOTHING_CORRECTED)
     return result + question[end:], corrections
+
+
+def with_other_forms(
+    question: str, corpus: Corpus, timeline: Timeline
+) -> tuple[str, list[WordCorrection]]:
+    """The question with the other form after each that the documents define, and these forms."""
+    forms = corpus.lexical.glossary.other_forms(question)
+    passages = corpus.lookup([form.key for form in forms])
+    notes = [
+        f"{question[form.start : form.end]}: {form.form} ({_place(*passages[form.key])})"
+        if form.key in passages
+        else f"{question[form.start : form.end]}: {form.form}"
+        for form in forms
+    ]
+    timeline.passed("abbreviations", 1, 1, ", ".join(notes) or NO_ABBREVIATION)
+    read = [
+        WordCorrection(typed, f"{typed} ({form.form})")
+        for form in forms
+        for typed in [question[form.start : form.end]]
+    ]
+    return add_other_forms(question, corpus.lexical), read
+
+
+def add_other_forms(question: str, lexical: LexicalIndex) -> str:
+    """The question with the other form, in brackets, after each that passages define."""
+    result, end = "", 0
+    for form in lexical.glossary.other_forms(question):
+        result, end = f"{result}{question[end : form.end]} ({form.form})", form.end
+    return result + question[end:]
+
+
+def _place(chunk: Chunk, document: str) -> str:
+    """The place of a definition: its document and page."""
+    return document if chunk.page is None else f"{document}, page {chunk.page}"
 
 
 def correct_spelling(question: str, corpus: Corpus, timeline: Timeline) -> str:

@@ -68,7 +68,7 @@ class TraceData(Schema):
     """A search: its hits, and the work of each stage."""
 
     question: str
-    reading: str = attribute("searched", description="the question after spelling corrections")
+    reading: str = attribute("searched", description="the question as it is searched")
     corrections: list[WordCorrection]
     hits: list[HitData]
     stages: list[StageData]

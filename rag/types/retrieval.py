@@ -10,9 +10,9 @@ from typing import Literal
 from rag.types.documents import Chunk
 
 StageName = (
-    Literal["rewrite", "spelling", "expansions", "hyde", "question", "language", "filter"]
-    | Literal["dense", "lexical", "fusion", "feedback", "learned", "rerank", "tool", "refuse"]
-    | Literal["threshold", "duplicates", "mmr", "top_k", "merge", "context"]
+    Literal["rewrite", "spelling", "abbreviations", "expansions", "hyde", "question", "language"]
+    | Literal["filter", "dense", "lexical", "fusion", "feedback", "learned", "rerank", "tool"]
+    | Literal["refuse", "threshold", "duplicates", "mmr", "top_k", "merge", "context"]
 )
 """What a stage of retrieval is called wherever it is stored; ``retrieval.stages`` tells of each."""
 
@@ -74,7 +74,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class WordCorrection:
-    """A word of a question as it was ``typed``, and as it was ``read``."""
+    """Words of a question as they were ``typed``, and as they were ``read``.
+
+    Corrected, or with the other form that documents define for them.
+    """
 
     typed: str
     read: str

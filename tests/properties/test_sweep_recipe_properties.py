@@ -71,6 +71,7 @@ VALUES: dict[str, list[Any]] = {
     "fuzzy": [False, True],
     "prefix": [False, True],
     "spelling": [False, True, "question"],
+    "abbreviations": [False, True],
     "rewrite": [False, True],  # without a conversation there is nothing to make complete
     "feedback": [0, 1, 3],
     "feedback_weight": [0.0, 0.4, 1.0],

@@ -28,7 +28,10 @@ ASKS_NOBODY = {
     *(f"search.{name}" for name in ("dense_weight", "rrf_k", "bm25_pivot", "k1", "b")),
     *("search.learned_fusion", "search.matched_words"),
     *(f"search.{name}" for name in ("fuzzy", "prefix")),
-    *(f"search.{name}" for name in ("spelling", "feedback", "feedback_weight", "feedback_terms")),
+    *(
+        f"search.{name}"
+        for name in ("spelling", "abbreviations", "feedback", "feedback_weight", "feedback_terms")
+    ),
     *(f"search.{name}" for name in ("rerank_depth", "rerank_batch", "duplicates", "mmr")),
     *(f"search.{name}" for name in ("documents", "types", "tags", "pages", "after", "before")),
     *(f"search.{name}" for name in ("heading", "context", "neighbours", "merge", "order")),

@@ -159,12 +159,12 @@ def test_words_are_saved_and_those_of_an_earlier_version_are_missed(tmp_path: Pa
     full = index(*ENGLISH)
     full.save(tmp_path)
     loaded = LexicalIndex.load(tmp_path)
-    assert loaded.has_words
+    assert loaded.is_complete
     assert loaded.similar_words("tikcet") == {"ticket": 2}
     for path in tmp_path.rglob("word*"):
         path.unlink()
     old = LexicalIndex.load(tmp_path)
-    assert not old.has_words
+    assert not old.is_complete
     assert old.similar_words("tikcet") == {}
     assert old.search("ticket", 5, k1=1.2, b=0.75, fuzzy=False, prefix=False)[0].tolist() == [0, 1]
-    assert not old.added([(9, "A ticket.")]).has_words
+    assert not old.added([(9, "A ticket.")]).is_complete

@@ -40,7 +40,7 @@ class _Steps(Widgets):
     """One method for each group."""
 
     def question(self) -> None:
-        """Spelling, feedback, and what a language model makes of the question."""
+        """Spelling, abbreviations, feedback, and what a language model makes of the question."""
         search = self.recipe.search
         self.pick(
             "spelling",
@@ -51,6 +51,13 @@ class _Steps(Widgets):
             format_func=_SPELLING.__getitem__,
             help="Corrected by the words of your documents. What everyday English has, codes and "
             "quotations stay as they are, and the answer says which words it read differently.",
+        )
+        self.draw(
+            "abbreviations",
+            st.toggle,
+            "Abbreviations",
+            help="Searched with their long forms, and these with their abbreviations, as your "
+            "documents define them: “Regional Harbour Authority (RHA)”.",
         )
         self.number(
             "feedback",

@@ -54,6 +54,7 @@ PARAMETERS: Mapping[str, str] = {
     "fuzzy": "search.fuzzy",
     "prefix": "search.prefix",
     "spelling": "search.spelling",
+    "abbreviations": "search.abbreviations",
     "rewrite": "search.rewrite",
     "expansions": "search.expansions",
     "hyde": "search.hyde",

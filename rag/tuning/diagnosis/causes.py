@@ -10,6 +10,7 @@ from rag.recipe import Recipe
 
 Cause = (
     Literal["missing", "excluded", "filter", "misread", "cut", "language", "misspelt"]
+    | Literal["abbreviation"]
     | Literal["rerank", "refused", "threshold", "duplicates", "mmr", "budget"]
     | Literal["superseded", "doubtful", "table_row"]
     | Literal["not_found", "words_only", "meaning_only", "top_k", "ranked_low", "answered"]
@@ -40,6 +41,9 @@ CAUSES: Mapping[Cause, CauseRow] = {
         "Another language", "Choose a multilingual embedder, or ask in the documents' language."
     ),
     "misspelt": CauseRow("Misspelt", "Turn on spelling correction."),
+    "abbreviation": CauseRow(
+        "Abbreviated", "Search abbreviations with their long forms, as the documents define them."
+    ),
     "rerank": CauseRow("Lost to the reranker", "Rerank more passages, or use another reranker."),
     "refused": CauseRow("Refused", "Lower the limit of the refusal."),
     "threshold": CauseRow("Lost to the threshold", "Lower the threshold."),

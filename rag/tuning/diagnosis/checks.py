@@ -115,6 +115,34 @@ def misspelt(case: Case) -> Finding | None:
     )
 
 
+def abbreviated(case: Case) -> Finding | None:
+    """The question has an abbreviation or a long form, and the labelled passage its other form."""
+    if case.search.abbreviations:
+        return None
+    question, lacking = case.question.text, {*case.figures.lacking}
+    forms = [
+        (question[form.start : form.end], form)
+        for form in case.corpus.lexical.glossary.other_forms(question)
+    ]
+    passage = _terms(case, case.chunk.text)
+    other = [
+        (typed, form)
+        for typed, form in forms
+        if lacking & _terms(case, typed) and _terms(case, form.form) <= passage
+    ]
+    if not other:
+        return None
+    rank = case.found_by(abbreviations=True)
+    if rank is None or (case.shown_rank is not None and rank >= case.shown_rank):
+        return None
+    read = ", ".join(
+        f"“{typed}”, the passage has “{form.form}” (defined in {case.document_of(form.key)})"
+        for typed, form in other
+    )
+    message = f"The question has {read}. Searched with both forms, its rank is {rank}."
+    return Finding("abbreviation", message, {"rank": float(rank)})
+
+
 def reranked_away(case: Case) -> Finding | None:
     """Without the reranker, the passage is among the results."""
     if case.searched.candidates.rerank is None or case.shown_rank is not None:
@@ -288,6 +316,7 @@ CHECKS: Sequence[Check] = (
     cut_apart,
     other_language,
     misspelt,
+    abbreviated,
     reranked_away,
     refused,
     below_threshold,

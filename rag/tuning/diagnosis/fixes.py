@@ -262,6 +262,8 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
             yield {"search.spelling": "question"}
             yield {"search.spelling": True}
             yield {"search.fuzzy": True}
+        case "abbreviation":
+            yield {"search.abbreviations": True}
         case "rerank":
             yield {"search.rerank": None}
             yield {"search.rerank_depth": min(200, 2 * search.rerank_depth)}
