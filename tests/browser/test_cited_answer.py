@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Serve, Shoot
-from tests.browser.waiting import LONG, idle, shows, until
+from tests.browser.waiting import idle, shows, until
 
 QUESTION = "How long may unused leave be carried over?"
 READING = 240_000  # milliseconds that reading the sample may take on a busy machine
@@ -91,7 +91,7 @@ def _move_threshold(page: Page) -> None:
         for _ in range(35 - round(float(slider.input_value()) * 100)):
             slider.press("ArrowRight")
 
-    until(shows(page.get_by_text("threshold 0.35", exact=True)), raise_it, every=LONG)
+    until(shows(page.get_by_text("threshold 0.35", exact=True)), raise_it)
     _threshold_is_up(page)
     expect(_passing(page)).not_to_have_text(before)
     assert 0 < _number(_passing(page).inner_text()) < _number(before)
