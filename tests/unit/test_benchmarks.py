@@ -63,6 +63,7 @@ NOT_TINY: Mapping[str, str] = {
     "cluster": "starts a scheduler and workers that each load the model",
     "diagnosis": "plants faults in documents and questions of a whole collection",
     "doors": "starts a server of the dashboard and sends it megabytes",
+    "first_metric": "starts a server of the dashboard and a browser",
     "fix_promises": "diagnoses three whole collections",
     "examination": "reads papers, and the sample with planted changes four times",
     "full_text": "needs a PostgreSQL server",
