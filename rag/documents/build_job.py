@@ -92,21 +92,22 @@ def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
 
 def build_indexes(
     services: Services,
-    job: JobRow,
+    base_id: int,
     reporter: BuildReporter,
     indexes: Sequence[IndexRecipe],
+    floor: float,
     on_new: OnNew,
 ) -> None:
     """Complete the builds of some index recipes within a job of another kind.
 
-    ``on_new`` hears of a build that is registered, in the same transaction.
+    ``floor`` is the share of them that earlier turns have done. ``on_new`` hears of a build that is
+    registered, in the same transaction.
     """
     recipes = {
         f"index {place:,} of {len(indexes):,}: ": recipe for place, recipe in enumerate(indexes, 1)
     }
-    floor = job.done / (job.total or 1)
     with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
-        building = _Building(services, job.base_id, reporter, cluster, recipes, floor, on_new)
+        building = _Building(services, base_id, reporter, cluster, recipes, floor, on_new)
         for name in recipes:
             building.complete(name)
 

@@ -116,9 +116,13 @@ class Reporter:
 
     def keep(self, result: Any) -> None:
         """Set the ``result`` and store it now, for who takes the job up if this process dies."""
-        self.result = result
         with self._database.write() as connection:
-            rows.keep_result(connection, self._job_id, self._owner, result)
+            self.keep_with(connection, result)
+
+    def keep_with(self, connection: Connection, result: Any) -> None:
+        """Set the ``result`` and store it in the transaction of a connection."""
+        self.result = result
+        rows.keep_result(connection, self._job_id, self._owner, result)
 
     def turn_is_over(self) -> bool:
         """Whether the job should begin nothing more, and then ``give_way``."""

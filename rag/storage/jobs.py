@@ -176,11 +176,6 @@ def keep_result(connection: Connection, job_id: int, owner: str, result: Any) ->
     connection.execute(update(job).where(_owned(job_id, owner)).values(result=result))
 
 
-def store_result(connection: Connection, job_id: int, result: Any) -> None:
-    """Store the result of a job that goes on, for who takes it up again."""
-    _set(connection, job_id, result=result)
-
-
 def done(connection: Connection, base_id: int, kind: str) -> list[JobRow]:
     """The jobs of a kind that are done, newest first."""
     mine = (job.c.base_id == base_id) & (job.c.kind == kind) & (job.c.status == "done")

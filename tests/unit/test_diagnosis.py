@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from rag.documents.build_job import build_indexes
 from rag.documents.ingestion import Ingestion
 from rag.documents.job_size import is_large
 from rag.errors import Cancelled
+from rag.jobs.reporter import HEARTBEAT_SECONDS, Reporter
 from rag.jobs.turns import TurnOver
 from rag.recipe import IndexRecipe
 from rag.storage import jobs as rows
@@ -278,6 +280,35 @@ def test_an_index_is_rebuilt_and_tried_where_labels_are_cut_apart(
     assert [(step.kind, step.gain) for step in rebuilt.next_steps] == [("fix", 1.0)]
     assert _built(base) == {APART.index, _index(LARGER)}  # those that gain nothing are gone
     assert rebuilt.note == ""
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_the_progress_of_a_rebuild_never_goes_back(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, turns: int
+) -> None:
+    base = _cut_apart(workspace, f"bar {turns}")
+    complete, ends, shares = Ingestion.complete, [TurnOver()] * (turns - 1), list[float]()
+    report, messages = Reporter.report, dict[str, list[float]]()
+
+    def complete_some(ingestion: Ingestion, recipe: IndexRecipe, *given: Any) -> None:
+        if recipe == _index(LARGER) and ends:
+            time.sleep(2 * HEARTBEAT_SECONDS)  # the progress of this turn is stored
+            raise ends.pop()
+        complete(ingestion, recipe, *given)
+
+    def note(reporter: Reporter, done: int, total: int, message: str, *given: Any) -> None:
+        shares.append(done / total if total else 0.0)
+        messages.setdefault(message[:5], []).append(shares[-1])
+        report(reporter, done, total, message, *given)
+
+    monkeypatch.setattr(Ingestion, "complete", complete_some)
+    monkeypatch.setattr(Reporter, "report", note)
+    assert workspace.jobs.run(base.diagnoses.start(f"bar {turns}", APART, rebuild=True))
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert 0.1 <= messages["index"][0] <= messages["index"][-1] <= 0.9
+    examined = messages["exami"]
+    assert (examined[0], min(share for share in examined if share > 0.1)) == (0.0, 0.9)
 
 
 def test_a_rebuild_deletes_no_index_that_somebody_needs(

@@ -20,8 +20,10 @@ from rag.tuning.diagnosis.next_steps import Basis, NextStep, next_steps
 from rag.tuning.diagnosis.rebuilds import Rebuild, find_rebuild
 from rag.tuning.state import state
 from rag.tuning.sweeper import Sweeper
+from rag.tuning.weighted_progress import WeightedProgress
 from rag.types import ProgressCallback
 
+_PART = 1000.0  # of progress, for the examination and for the trials
 _PLURAL = "indexes were", "They are", "them"
 
 
@@ -101,14 +103,17 @@ def diagnosed(
     rests_on = state(services, base_id, set_name, recipe)
     sweeper = Sweeper(services, base_id, set_name)
     examination = Examination(services, base_id, sweeper, recipe)
-    failed = examination.failed(on_progress)
+    effort = WeightedProgress(on_progress, 2 * _PART)
+    with effort.part(_PART) as progress:
+        failed = examination.failed(progress)
     trials = Trials(f"ndcg@{metric_depth(recipe)}")
     parts, groups = _split(services, base_id, set_name)
     if failed and parts is None:
         note = "The set is too small to choose fixes on one half and measure them on the other."
         trials = Trials(trials.metric, note=note)
     elif failed and parts is not None:
-        trials = try_fixes(services, base_id, examination, failed, parts, groups, on_progress)
+        with effort.part(_PART) as progress:
+            trials = try_fixes(services, base_id, examination, failed, parts, groups, progress)
     rebuild = find_rebuild(services, base_id, examination, failed) if parts is not None else None
     with services.database.read() as connection:
         pace = labelling_pace(connection, base_id)

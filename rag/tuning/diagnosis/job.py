@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,10 +23,13 @@ from rag.storage import jobs as rows
 from rag.tuning.diagnosis.causes import CAUSES
 from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
 from rag.tuning.diagnosis.fixes import described_changes
+from rag.tuning.diagnosis.progress import PartOfProgress
 from rag.tuning.diagnosis.trial_builds import TrialBuilds
 from rag.tuning.state import state
 
 JOB = "diagnose"
+_FIRST, _BUILT = 0.1, 0.9
+"""Shares of a job that builds: when its first diagnosis is done, and when its builds are."""
 _STORED = TypeAdapter(Diagnosis)
 
 
@@ -111,22 +115,26 @@ def failure_note(diagnoses: Diagnoses, run: Run) -> FailureNote | None:
 
 
 def _rebuilt(
-    services: Services, job: JobRow, reporter: Reporter, diagnose_now: Callable[[], Diagnosis]
+    services: Services,
+    job: JobRow,
+    reporter: Reporter,
+    diagnose_now: Callable[[PartOfProgress, float | None], Diagnosis],
 ) -> Diagnosis:
     """The diagnosis with the changes of the index built that it proposes.
 
     Builds without gain are deleted, and after an error all of them.
     """
-    trial_builds = TrialBuilds(services, job, reporter)
+    first, last = PartOfProgress(reporter, 0.0, _FIRST), PartOfProgress(reporter, _BUILT)
+    trial_builds = TrialBuilds(services, job, reporter, PartOfProgress(reporter, _FIRST, _BUILT))
     try:
         if not trial_builds.planned:
-            first = diagnose_now()
-            if first.rebuild is None:
-                return first
-            changes = first.rebuild.changes
-            trial_builds.plan([first.recipe.with_fields(change).index for change in changes])
+            diagnosis = diagnose_now(first, math.inf)
+            if diagnosis.rebuild is None:
+                return diagnosis
+            changes = diagnosis.rebuild.changes
+            trial_builds.plan([diagnosis.recipe.with_fields(change).index for change in changes])
         trial_builds.complete()
-        outcome = diagnose_now()
+        outcome = diagnose_now(last, None)
         tried, fixes = outcome.trials.indexes, outcome.trials.fixes
         helping = {outcome.recipe.with_fields(fix.changes).index.hash for fix in fixes}
         trial_builds.delete(set(tried) - helping)
@@ -149,17 +157,19 @@ def _goes_on(services: Services, job: JobRow, error: Exception) -> bool:
 
 def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "diagnose"; taken up again, it goes on with its builds."""
-    reporter.report(0, 0, "reading the index")
-    recipe = Recipe.parse(job.payload["recipe"])
+    reporter.report(job.done, job.total, "reading the index")
+    recipe, set_name = Recipe.parse(job.payload["recipe"]), str(job.payload["set"])
 
-    def on_progress(done: int, total: int) -> None:
-        reporter.report(done, total, "examining questions and trying fixes")
+    def diagnose_now(progress: PartOfProgress, seconds_left: float | None = None) -> Diagnosis:
+        def on_progress(done: int, total: int) -> None:
+            progress.report(done, total, "examining questions and trying fixes", seconds_left)
 
-    def diagnose_now() -> Diagnosis:
-        return diagnosed(services, job.base_id, str(job.payload["set"]), recipe, on_progress)
+        return diagnosed(services, job.base_id, set_name, recipe, on_progress)
 
-    rebuild = job.payload.get("rebuild")
-    outcome = _rebuilt(services, job, reporter, diagnose_now) if rebuild else diagnose_now()
+    if job.payload.get("rebuild"):
+        outcome = _rebuilt(services, job, reporter, diagnose_now)
+    else:
+        outcome = diagnose_now(PartOfProgress(reporter))
     reporter.result = _STORED.dump_python(outcome, mode="json")
     helped = f"{counted(len(outcome.trials.fixes), 'change')} helped on the tuning questions."
     return " ".join(filter(None, [outcome.headline, helped, outcome.note]))

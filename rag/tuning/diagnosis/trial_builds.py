@@ -14,6 +14,7 @@ from rag.services import Services
 from rag.storage import Connection, bases, builds
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
+from rag.tuning.diagnosis.progress import PartOfProgress
 
 _LATEST = 500  # jobs that may have ended while this one was at work
 
@@ -22,15 +23,19 @@ class TrialBuilds:
     """The builds of one job, by a plan that is carried from turn to turn.
 
     It has the index recipes and which of them the job registered itself. Others are somebody
-    else's, and are never deleted. It reports to a build as the job's reporter.
+    else's, and are never deleted. It reports to a build as the job's reporter, within a part of
+    the progress.
     """
 
-    def __init__(self, services: Services, job: JobRow, reporter: Reporter) -> None:
+    def __init__(
+        self, services: Services, job: JobRow, reporter: Reporter, progress: PartOfProgress
+    ) -> None:
         self._services = services
         self._job = job
         self._reporter = reporter
         self._plan: dict[str, Any] = reporter.carried() or {}
-        self.report = reporter.report
+        self._floor = progress.share(job.done, job.total)
+        self.report = progress.report
         self.give_way = reporter.give_way
         self.cancelled = reporter.cancelled
 
@@ -48,17 +53,17 @@ class TrialBuilds:
         """Keep the index recipes to build."""
         dumped = [index.model_dump(mode="json") for index in indexes]
         self._plan = {"indexes": dumped, "registered": []}
-        with self._services.database.write() as connection:
-            rows.store_result(connection, self._job.id, self._plan)
+        self._reporter.keep(self._plan)
 
     def complete(self) -> None:
         """Complete the builds. Raises as ``build_indexes``."""
         indexes = [IndexRecipe.model_validate(index) for index in self._plan["indexes"]]
-        build_indexes(self._services, self._job, self, indexes, self._note)
+        place = self._services, self._job.base_id
+        build_indexes(*place, self, indexes, self._floor, self._note)
 
     def _note(self, connection: Connection, index: IndexRecipe) -> None:
         self._plan = {**self._plan, "registered": [*self._plan["registered"], index.hash]}
-        rows.store_result(connection, self._job.id, self._plan)
+        self._reporter.keep_with(connection, self._plan)
 
     @property
     def result(self) -> Any:
@@ -86,15 +91,15 @@ class TrialBuilds:
             for build_hash in deleted:
                 builds.remove(connection, base_id, build_hash)
             self._plan = {**self._plan, "registered": sorted(self.registered - deleted)}
-            rows.store_result(connection, self._job.id, self._plan)
+            self._reporter.keep_with(connection, self._plan)
         for build_hash in deleted:
             self._services.forget_build(base_id, build_hash)
 
     def abandon(self) -> None:
         """Delete all builds that the job registered and nobody else needs."""
-        self._reporter.result = None
         with suppress(NotFound):  # the base is gone, and the builds with it
             self.delete(self.registered)
+        self._reporter.result = None
 
 
 def _needed(connection: Connection, job: JobRow) -> Iterator[str]:
