@@ -7,7 +7,7 @@ are measured, and saving the recipe switches between two complete indexes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag.chunking.estimates import tokens
@@ -106,6 +106,15 @@ class MigrationPlan:
             f"{len(check.foreign):,} of {check.sampled:,} sampled vectors are not of {embedder}: "
             f"{low:.1%} to {high:.1%} of the index. Build the index again."
         )
+
+    def advised(self, verdict: str) -> MigrationPlan:
+        """Return the plan without its switch, where the verdict is that the new model is worse."""
+        if verdict != "worse" or self.steps[MEASURED].state != "next":
+            return self
+        embedder = self.after.index.embedder
+        kept = MigrationStep(f"Keep the saved recipe: {embedder} is worse here.", "next")
+        deleted = MigrationStep(f"Delete the index for {embedder}.", "later")
+        return replace(self, steps=(*self.steps[:MEASURED], kept, deleted))
 
 
 class EmbedderMigration:

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag import Workspace
 from rag.errors import MissingDependency
+from rag.evaluation.comparison import Comparison
 from rag.services import Models
 from tests.pages.conftest import finished
 
@@ -41,6 +42,8 @@ def test_a_move_is_measured_and_switched_to(labelled: Workspace, open_page: Open
     figures = base.tuning.migrations.effect(measured).figures
     assert f"{figures.won} won, {figures.lost} lost, {figures.tied} equal" in words
     assert base.recipe() == saved
+    assert "Save the new recipe" in words
+    assert [button.label for button in app.button if button.label == "Use for answers"]
     app.button(key="documents_migration_switch").click().run()
     assert base.recipe() == measured.plan.after
     finished(labelled, "compare-switch")
@@ -48,6 +51,24 @@ def test_a_move_is_measured_and_switched_to(labelled: Workspace, open_page: Open
     assert not app.exception
     assert "4 of 4 rankings are those measured." in _words(app)
     assert "documents_migration_switch" not in {button.key for button in app.button}
+
+
+def test_the_index_of_a_worse_model_is_not_offered(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = labelled.base("notes")
+    recipe = base.tuning.migration.target("wordllama")
+    (question_set,) = base.questions.list_all()
+    labelled.jobs.run(base.tuning.migrations.start(question_set.name, recipe))
+    monkeypatch.setattr(Comparison, "verdict", property(lambda _: "worse"))
+    app = open_page("upload.py", kb="notes")
+    assert not app.exception
+    assert not [button.label for button in app.button if button.label == "Use for answers"]
+    words = _words(app)
+    assert "wordllama is ready. It was measured worse than the one in use." in words
+    assert "Keep the saved recipe" in words
+    assert "Save the new recipe" not in words
+    assert app.button(key="documents_migration_switch").disabled
 
 
 def test_an_embedder_that_is_not_installed_is_named(

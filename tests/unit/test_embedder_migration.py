@@ -136,6 +136,10 @@ def test_a_worse_embedder_is_not_switched_to(
     assert main(verb) == 2
     assert "No switch: " in capsys.readouterr().err
     assert base.recipe() == saved
+    assert main(verb[:-1]) == 0
+    printed = capsys.readouterr().out
+    assert "[>] Keep the saved recipe: wordllama is worse here.\n[ ] Delete the" in printed
+    assert "Save the new recipe" not in printed
 
 
 def test_the_price_of_a_listed_model_is_stated(target: Target) -> None:

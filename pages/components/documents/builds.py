@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.documents.migration import migration_view
+from pages.components.documents.migration import migration_view, worse_index
 from pages.components.recipe.index_builds import being_built, build_button, use_button
 from pages.components.recipe.index_form import index_form
 from pages.components.shell.buttons import confirm_button
@@ -47,8 +47,13 @@ def builds_view(base: KnowledgeBase) -> None:
         for build in builds
         if build.hash != active.hash and not base.documents.missing(build.recipe)
     ]
+    worse = worse_index(base, active) if ready else None
     for build in sorted(ready, key=lambda build: build.created, reverse=True)[:_MOST_OFFERED]:
-        use_button(base, build)
+        if build.recipe == worse:
+            name = plain(build.recipe.embedder)
+            st.caption(f"The index for {name} is ready. It was measured worse than the one in use.")
+        else:
+            use_button(base, build)
     if picked:
         _actions(base, picked[0], active)
     more = st.expander(

@@ -12,7 +12,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button, switch
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered, refusal
-from pages.components.shell.session import cache_data
+from pages.components.shell.session import cache_data, shared_cache
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from pages.components.shell.wording import VERDICT_BADGES, difference, duration
@@ -65,6 +65,24 @@ def migration_view(base: KnowledgeBase, active: IndexRecipe) -> None:
             job_progress.failure(job)
         if migration is not None:
             _measured(base, migration, active)
+
+
+def worse_index(base: KnowledgeBase, active: IndexRecipe) -> IndexRecipe | None:
+    """Return the index of the last measured move from ``active``, if it is worse."""
+    migration = base.tuning.migrations.result()
+    if migration is None or migration.plan.before.index != active:
+        return None
+    return migration.plan.after.index if _is_worse(base, migration.runs) else None
+
+
+@shared_cache(16)
+def _is_worse(base: KnowledgeBase, _runs: tuple[str, str]) -> bool:
+    migrations = base.tuning.migrations
+    migration = migrations.result()
+    try:
+        return migration is not None and migrations.effect(migration).figures.verdict == "worse"
+    except NotFound:  # a run was deleted
+        return False
 
 
 def _start(base: KnowledgeBase, active: IndexRecipe) -> None:
@@ -135,7 +153,8 @@ def _measured(base: KnowledgeBase, migration: Migration, active: IndexRecipe) ->
             whole = parity.equal == parity.questions
             icon = ":material/check:" if whole else ":material/warning:"
             st.caption(f"{icon} After the switch: {parity.sentence}")
-        steps = [f"{_MARKS[step.state]} {plain(step.title)}" for step in plan.steps]
+        advised = plan.advised(effect.figures.verdict)
+        steps = [f"{_MARKS[step.state]} {plain(step.title)}" for step in advised.steps]
         st.markdown("  \n".join(steps))
         _switch_button(base, migration, effect, active)
     _questions(migration, effect, active)
@@ -183,7 +202,7 @@ def _switch_button(
         if plan.before.index == active:
             worse = effect.figures.verdict == "worse"
             explained = (
-                "The new model is worse here. To switch anyway, use its index for answers above."
+                "The new model is worse here. To switch anyway, choose it in the recipe, and save."
                 if worse
                 else "Saves the recipe with the new model, then compares its rankings with the "
                 "measured ones. The present index stays as a way back."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request, Response
@@ -143,14 +144,13 @@ def switch_embedder(request: Request, workspace: Shared, base: Base, once: Maker
 
 
 def _measured(base: KnowledgeBase, migration: Migration) -> MeasuredMigrationData:
-    migrations = base.tuning.migrations
-    try:
-        effect = MigrationEffectData.of(migrations.effect(migration))
-    except NotFound:  # a run was deleted
-        effect = None
+    migrations, plan, effect = base.tuning.migrations, migration.plan, None
+    with suppress(NotFound):  # a run was deleted
+        compared = migrations.effect(migration)
+        plan, effect = plan.advised(compared.figures.verdict), MigrationEffectData.of(compared)
     parity = migrations.parity(migration)
     return MeasuredMigrationData(
-        **dict(MigrationData.of(migration.plan)),
+        **dict(MigrationData.of(plan)),
         set=migration.question_set,
         current=migrations.is_current(migration),
         seconds_measured=migration.seconds,

@@ -48,7 +48,7 @@ def migrate_embedder(args: argparse.Namespace) -> Output:
         if args.switch:
             parity = _switch(base, saved, recipe, effect, args.set_name)
             done = COMPARED
-        plan = replace(plan, steps=steps_after(recipe, done))
+        plan = replace(plan, steps=steps_after(recipe, done)).advised(effect.figures.verdict)
     data = MigrationData.of(plan).dump() | {
         "effect": effect and MigrationEffectData.of(effect).dump(),
         "seconds_measured": seconds,
