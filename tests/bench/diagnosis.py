@@ -44,6 +44,8 @@ BY_RECIPE: Mapping[str, Mapping[str, Any]] = {
     "mmr": {"search.mmr": 0.0},
     "budget": {"answer.context_tokens": 1},
 }
+NAME = re.compile(r"\b(?:[A-Z][a-z]+ ){1,3}[A-Z][a-z]+\b")
+"""A name of several words, whose initials stand for it."""
 FIRST: Mapping[str, Any] = {"search.top_k": 1}
 WORTH: Mapping[str, float] = {"the": -1.0, "The": -1.0}
 """The worth of words to the reranker, which knows nothing of the question."""
@@ -51,6 +53,11 @@ OUTWEIGHED: Mapping[str, Mapping[str, Any]] = {
     "words_only": {**FIRST, "search.dense_weight": 1.0},
     "meaning_only": {**FIRST, "search.dense_weight": 0.0},
 }
+LOW: Sequence[Mapping[str, Any]] = (
+    {"search.top_k": 20, "search.dense_weight": 0.0},
+    {"search.top_k": 20, "search.dense_weight": 1.0},
+)
+"""Fusions that leave a passage among the results, below those that its other retriever found."""
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+(?=\s|$)|$)")
 
 
@@ -130,8 +137,9 @@ def planted(
     clean = bench.base("clean", {one.name: one.text for one in passages})
     return {
         **_by_recipe(bench, clean, asked),
-        **_by_question(bench, clean, asked, folder),
+        **_by_question(bench, clean, asked, folder / "xquad_de"),
         **_by_document(bench, passages, asked),
+        "abbreviation": _abbreviated(bench, passages, asked),
         "table_row": _tables(bench),
     }
 
@@ -147,6 +155,10 @@ def _by_recipe(
         cause: bench.causes(bench.examined(base, "asked", plain.with_fields(fields)), passing)
         for cause, fields in BY_RECIPE.items()
     }
+    named["ranked_low"] = {}
+    for fields in LOW:
+        outranked = bench.examined(base, "asked", plain.with_fields(fields))
+        named["ranked_low"] |= bench.causes(outranked, passing & _shown(outranked))
     alone = _passing(bench.examined(base, "asked", plain.with_fields(FIRST)))
     for cause, fields in OUTWEIGHED.items():
         outweighed = bench.examined(base, "asked", plain.with_fields(fields))
@@ -171,7 +183,7 @@ def _by_question(
 ) -> dict[str, dict[str, str]]:
     plain = Recipe().with_fields(PLAIN)
     passing = _passing(bench.examined(base, "asked", plain))
-    german = dict(_queries(folder / "xquad_de"))
+    german = dict(_queries(folder))
     _import(base, "german", (one.line(text=german[one.id]) for one in asked))
     words = plain.with_fields({"search.mode": "lexical"})
     by_words = _passing(bench.examined(base, "asked", words))
@@ -194,18 +206,10 @@ def _by_question(
         for mode in ("dense", "lexical")
     ]
     hidden = {one.id for one in asked} - reached[0] - reached[1]
-    strangers = [
-        {"id": f"s{name}", "text": text, "answerable": False}
-        for name, text in list(_queries(folder / "cranfield"))[:60]
-    ]
-    _import(base, "strangers", [*strangers, asked[0].line()])
     return {
         "language": bench.causes(bench.examined(base, "german", plain), passing),
         "misspelt": bench.causes(bench.examined(base, "typed", words), by_words),
         "not_found": bench.causes(bench.examined(base, "moved", plain.with_fields(narrow)), hidden),
-        "answered": bench.causes(
-            bench.examined(base, "strangers", plain), {one["id"] for one in strangers}
-        ),
     }
 
 
@@ -235,6 +239,14 @@ def _by_document(
     apart = bench.examined(base, "planted", plain.with_fields({"search.duplicates": 0.9}))
     named = {name: bench.causes(usual, of[name]) for name in ("missing", "misread", "excluded")}
     within = _passing(usual)
+    unanswered = [
+        {"id": one.id, "text": one.text, "answerable": False}
+        for one in asked
+        if kind[one.document] == "missing"
+    ]
+    good = next(one for one in asked if kind[one.document] == "good")
+    _import(base, "unanswered", [*unanswered, good.line()])
+    named["answered"] = bench.causes(bench.examined(base, "unanswered", plain), of["missing"])
     named["superseded"] = bench.causes(first, of["superseded"] & within)
     named["doubtful"] = bench.causes(first, of["copies"] & within)
     named["duplicates"] = bench.causes(apart, of["copies"] & within)
@@ -269,6 +281,29 @@ def _misread(text: str, number: int) -> str:
     if number % 3 == 1:
         return " ".join(text.replace(" ", ""))
     return text.translate(str.maketrans({"e": "c", "n": "u", "i": "l", "h": "b", "t": "f"}))
+
+
+def _abbreviated(
+    bench: Bench, passages: Sequence[Passage], asked: Sequence[Asked]
+) -> dict[str, str]:
+    """Names in questions give way to initials, which one more document defines."""
+    texts, names = {one.name: one.text for one in passages}, dict[str, str]()
+    lines = list[dict[str, Any]]()
+    for one in asked:
+        name = next(
+            (match[0] for match in NAME.finditer(one.text) if match[0] in texts[one.document]), ""
+        )
+        short = "".join(word[0] for word in name.split())
+        if name and names.setdefault(short, name) == name and short not in texts[one.document]:
+            lines.append(one.line(text=one.text.replace(name, short)))
+    defined = "\n\n".join(f"{name} ({short})." for short, name in names.items())
+    base = bench.base("abbreviated", {**texts, "names.md": defined})
+    chosen = {line["id"] for line in lines}
+    _import(base, "written out", (one.line() for one in asked if one.id in chosen))
+    _import(base, "abbreviated", lines)
+    first = Recipe().with_fields({**PLAIN, **FIRST})
+    passing = _passing(bench.examined(base, "written out", first))
+    return bench.causes(bench.examined(base, "abbreviated", first), passing)
 
 
 def _tables(bench: Bench) -> dict[str, str]:
