@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from rag.lexical.letters import MARKUP, Letters, letters_of
 from rag.types import Span
 
 SIMILAR = 85.0
@@ -26,6 +28,11 @@ _INSIDE = re.compile(r"(?<=\w)[*`\\](?=\w)")
 _RULE = re.compile(r"^[|:\- \t]+$", re.MULTILINE)  # below the labels of a table, or empty
 
 
+_ADDRESS = re.compile(r"\(https?://[^\s()]{1,2000}\)")  # pages show it behind the words of a link
+_CELL = " · "
+"""Between the cells of a row where pages show it with the labels of its columns."""
+_FIGURE = re.compile(r"(?:(?<!\w)[-−–]|(?<=\d )[-−–] )?\d+(?:[.,:/]\d+)*|[€£$¥%‰°±]")
+_BORDERS = "|<>"
 _Places = npt.NDArray[np.intp]
 
 
@@ -57,8 +64,9 @@ class Haystack:
 
         Tried in turn: the very words; the words with any white space between, also within them, as
         readers of documents differ in that; the same without the marks of tables and emphasis on
-        either side; and, where ``similar`` are wanted, words alike by ``SIMILAR``. Occurrences that
-        do not begin or end inside a word are preferred.
+        either side; the words as pages show them, as in ``_displayed``; and, where ``similar`` are
+        wanted, words alike by ``SIMILAR``. Occurrences that do not begin or end inside a word are
+        preferred.
         """
         letters = "".join(quote.split())
         if not letters:
@@ -67,6 +75,7 @@ class Haystack:
             _occurrences(quote, self.text)
             or self._located(letters, self._letters, self._places)
             or self._located("".join(quote[place] for place in _bare_places(quote)), *self._bare)
+            or self._displayed(quote)
         )
         if not spans:
             return self._similar(letters) if similar else None
@@ -83,6 +92,43 @@ class Haystack:
         if len(letters) >= _SHORTEST_INSIDE_A_WORD:
             return spans
         return [span for span in spans if self._is_whole(*span)]
+
+    def _displayed(self, quote: str) -> list[Span]:
+        """The spans of words that have the letters and figures of a quote as pages show it.
+
+        Pages show no targets of links and no tags, set quotation marks and dashes in their own
+        way, and name the columns in a row of a table.
+        """
+        for words in _as_stored(quote):
+            letters, figures = letters_of(words).text, _figures(words)
+            spans = [
+                self._with_marks(*self._shown.span(start, end))
+                for start, end in (_occurrences(letters, self._shown.text) if letters else [])
+            ]
+            if len(letters) < _SHORTEST_INSIDE_A_WORD:
+                spans = [span for span in spans if self._is_whole(*span)]
+            # Without punctuation, 1.5 is 15.
+            spans = [span for span in spans if _figures(self.text[slice(*span)]) == figures]
+            if spans:
+                return spans
+        return []
+
+    def _with_marks(self, start: int, end: int) -> Span:
+        """Widen a span by the marks at its ends that belong to no other word."""
+        before, after = start, end
+        while before and self._is_mark(before - 1):
+            before -= 1
+        while after < len(self.text) and self._is_mark(after):
+            target = MARKUP.match(self.text, after) if self.text[after] == "(" else None
+            after = target.end() if target else after + 1
+        return (
+            start if before and self.text[before - 1].isalnum() else before,
+            end if self.text[after : after + 1].isalnum() else after,
+        )
+
+    def _is_mark(self, offset: int) -> bool:
+        character = self.text[offset]
+        return not (character.isalnum() or character.isspace() or character in _BORDERS)
 
     def _similar(self, letters: str) -> Span | None:
         from rapidfuzz import fuzz
@@ -109,6 +155,10 @@ class Haystack:
     @cached_property
     def _letters(self) -> str:
         return "".join(self.text.split())
+
+    @cached_property
+    def _shown(self) -> Letters:
+        return letters_of(self.text)
 
     @cached_property
     def _bare(self) -> tuple[str, _Places]:
@@ -141,8 +191,24 @@ class Haystack:
 
 
 def find_quote(text: str, quote: str) -> Span | None:
-    """The span of a quote in a text, white space and the marks of tables and emphasis aside."""
+    """The span of a quote in a text, white space and what pages show otherwise aside."""
     return Haystack(text).find(quote, similar=False)
+
+
+def _as_stored(quote: str) -> Iterator[str]:
+    """Generate what a quote from a page may read in its document."""
+    yield quote
+    if "](" not in quote and _ADDRESS.search(quote):
+        yield _ADDRESS.sub(" ", quote)
+    if _CELL in quote:
+        cells = (cell for line in quote.splitlines() for cell in line.split(_CELL))
+        yield " | ".join(cell.partition(": ")[2] or cell for cell in cells)
+
+
+def _figures(text: str) -> list[str]:
+    """Return the numbers of a text with their signs and units, in order."""
+    shown = MARKUP.sub(" ", text)
+    return [re.sub("[-−–] ?", "-", figure) for figure in _FIGURE.findall(shown)]
 
 
 def _bare_places(text: str) -> _Places:

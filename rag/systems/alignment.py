@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rag.lexical.letters import Letters, letters_of
 from rag.systems.chains import chained, common_runs
 from rag.systems.fingerprints import SHINGLE, Fingerprints, Hashes, shingle_hashes
-from rag.systems.letters import Letters, letters_of
 from rag.types import Span
 
 Method = Literal["exact", "normalised", "shingles", "ambiguous", "foreign"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rag.systems.letters import letters_of
+from rag.lexical.letters import letters_of
 from rag.systems.returned import Returned
 from rag.types import Question
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import LONGEST_QUESTION
+from rag.lexical.letters import letters_of
 from rag.operation import ALL, operation
 from rag.questions.edits import collect_questions
 from rag.questions.sets import checked_name
@@ -26,7 +27,6 @@ from rag.storage.quality import traffic
 from rag.storage.quality.traffic import SpanRow
 from rag.systems.alignment import AlignedText
 from rag.systems.hops import redundant_hops
-from rag.systems.letters import letters_of
 from rag.systems.measuring import Locator, SystemEvaluation, SystemRuns
 from rag.systems.returned import Returned, ReturnedText
 from rag.systems.traces import ReceivedSpan, ReceivedSpans

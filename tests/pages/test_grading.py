@@ -188,4 +188,4 @@ def test_sentences_and_pasted_words() -> None:
     assert text[slice(*chosen(text, pieces[1:3], ""))] == "Two: 3.5 mm!\n\nA heading"
     assert text[slice(*chosen(text, pieces, "mm! A heading"))] == "mm!\n\nA heading"
     with pytest.raises(InvalidInput, match="does not contain these words"):
-        chosen(text, pieces, "mm? A heading")
+        chosen(text, pieces, "cm! A heading")

@@ -117,3 +117,43 @@ MARKED = "| From | To | Price |\n|:---|---|---:|\n| Bologna | **Milano** | 10 �
 )
 def test_marks_of_tables_aside(quote: str, text: str, found: str | None) -> None:
     assert _found(quote, text) == found
+
+
+PAID = "| Monetary Amount | Roles | At the start |\n|---|---|---|\n| £500 | Apprentices | £250 |\n"
+LINKED = (
+    'If you’re eligible, you’ll get [**statutory** pay](https://example.org/pay-2026 "Pay"). '
+    "Ask first<br/>and wait – always."
+)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "found"),
+    [
+        (
+            "Monetary Amount: £500 · Roles: Apprentices · At the start: £250",
+            PAID,
+            "£500 | Apprentices | £250",
+        ),
+        ("Roles: Apprentices · At the start: £250", PAID, "Apprentices | £250"),
+        ("Monetary Amount: $500 · Roles: Apprentices", PAID, None),
+        ("Monetary Amount: £500 · Roles: Engineers", PAID, None),
+        (
+            "If you're eligible, you'll get statutory pay.",
+            LINKED,
+            LINKED[: LINKED.index(" Ask")],
+        ),
+        (
+            "you'll get statutory pay (https://example.org/pay-2026).",
+            LINKED,
+            LINKED[LINKED.index("you’ll") : LINKED.index(" Ask")],
+        ),
+        ("Ask first and wait - always.", LINKED, "Ask first<br/>and wait – always."),
+        ("It’s 15 mg a day", "It's 1.5 mg a day.", None),
+        ("It’s 1.5 mg a day", "It's 1.5 mg a day.", "It's 1.5 mg a day."),
+        ("'tis -5 °C", "It's said: ’tis 5 °C there.", None),
+        ("well", "A “well—known” word.", "well"),
+    ],
+)
+def test_words_are_located_as_pages_show_them(quote: str, text: str, found: str | None) -> None:
+    span = Haystack(text).find(quote, similar=False)
+    assert (text[slice(*span)] if span else None) == found

@@ -8,6 +8,8 @@ import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.storage.labels import Label
+from rag.tuning.diagnosis.document_checks import lost_label
+from rag.types import LOST, Evidence
 from tests.workspaces import QUICK, add
 
 SET = "checks"
@@ -141,3 +143,45 @@ def test_other_knowledge_bases_keep_their_labels(workspace: Workspace, base: Kno
     add(workspace, base, {"leave.md": "Nothing."})
     assert _words(other) == [RULE]
     assert len(base.questions.lost_labels(SET)) == 1
+
+
+def test_words_copied_from_a_page_become_a_label_of_the_row(workspace: Workspace) -> None:
+    base = workspace.create("payments", QUICK)
+    row = "| £500 | Apprentices | £250 |"
+    table = f"| Amount | Roles | At the start |\n|---|---|---|\n{row}\n| £900 | Engineers | £450 |"
+    add(workspace, base, {"referral.md": f"# Referral\n\n{table}\n"})
+    shown = "Amount: £500 · Roles: Apprentices · At the start: £250"
+    _import(base, {"document": "referral.md", "quote": shown, "grade": 3})
+    assert _words(base) == ["£500\tApprentices\t£250"]
+    assert base.questions.lost_labels(SET) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "quote", "cause", "message"),
+    [
+        (
+            "leave.md",
+            "Up to eight days of “unused” leave",
+            "doubtful",
+            "leave.md has these words, but the label is not placed there.",
+        ),
+        (
+            "leave.md",
+            "leave lapses over eight days",
+            "doubtful",
+            "The words of the label are scattered over leave.md, in another order.",
+        ),
+        (
+            "leave.pdf",
+            "leave lapses over eight days",
+            "misread",
+            "The words of the label are scattered over leave.pdf, in another order.",
+        ),
+    ],
+)
+def test_a_text_file_is_not_called_read_wrongly(
+    name: str, quote: str, cause: str, message: str
+) -> None:
+    label = Evidence(LOST + name, 0, len(quote), 2, quote)
+    finding = lost_label(label, {name: TEXT}, [])
+    assert (finding.cause, finding.evidence) == (cause, message)

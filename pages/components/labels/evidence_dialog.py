@@ -43,7 +43,7 @@ def _choose(grading: Grading, hit: Hit) -> None:
     st.text_input(
         "Or paste the words",
         key=_key("words", hit),
-        placeholder="exactly as in the passage",
+        placeholder="as the page shows them",
     )
     with guard(), st.container(border=True, height=280):
         st.markdown(marked(hit.chunk.text, [_span(hit)], "green-background"))
@@ -108,6 +108,6 @@ def chosen(text: str, pieces: list[Span], words: str) -> Span:
     span = find_quote(text, words)
     if span is None:
         raise InvalidInput(
-            "The passage does not contain these words.", "Copy them exactly from the passage."
+            "The passage does not contain these words.", "Copy them from the passage."
         )
     return span

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rag.systems.letters import letters_of
+from rag.lexical.letters import letters_of
 from rag.systems.permissions.matrix import SHORTEST_CANARY, Canary
 
 

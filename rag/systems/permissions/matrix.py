@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from rag.errors import InvalidInput, InvalidRecipe, validation_words
 from rag.input_rules import find_fault, why_not_json
+from rag.lexical.letters import letters_of
 from rag.recipe import Recipe
 from rag.recipe.parts import Glob
 from rag.retrieval.filters import FILTERS
 from rag.spreadsheets import csv_text, unguard_cell
-from rag.systems.letters import letters_of
 from rag.systems.permissions.patterns import Patterns
 from rag.systems.permissions.rules import LONGEST_RULE, AccessRule
 from rag.systems.user_fields import NAME, UserValue, filled

@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from rag.documents.garbled import broken_characters
 from rag.evaluation.anchoring import Haystack
+from rag.tuning.diagnosis.causes import Cause
 from rag.tuning.diagnosis.finding import Finding
 from rag.types import LOST, Evidence
 
 _WORDS = re.compile(r"\w+")
 _NEARLY = 70.0  # percent of letters that a word read wrongly still has
 _LACKING = 0.2  # share of the label's words: fewer may be another wording
+_PLAIN_TEXT = (".md", ".markdown", ".txt", ".html", ".htm", ".csv", ".tsv", ".json", ".jsonl")
+"""Formats whose words stand in the order in which they are read."""
 _MISREAD = 0.5  # share of lacking words that stand there nearly
 
 
@@ -37,6 +40,8 @@ def lost_label(
 
 def _changed(label: Evidence, name: str, text: str) -> Finding:
     """The cause where the document is there, but not with the words of the label."""
+    if label.quote and Haystack(text).find(label.quote):
+        return Finding("doubtful", f"{name} has these words, but the label is not placed there.")
     if sign := broken_characters(text):
         return Finding("misread", f"The text of {name} is unreadable: {sign}.")
     words = dict.fromkeys(word.casefold() for word in _WORDS.findall(label.quote))
@@ -45,7 +50,8 @@ def _changed(label: Evidence, name: str, text: str) -> Finding:
     figures = {"label_words": float(len(words)), "lacking_words": float(len(lacking))}
     if words and len(lacking) <= _LACKING * len(words):
         message = f"The words of the label are scattered over {name}, in another order."
-        return Finding("misread", message, figures)
+        cause: Cause = "doubtful" if name.lower().endswith(_PLAIN_TEXT) else "misread"
+        return Finding(cause, message, figures)
     letters = "".join(_WORDS.findall(text)).casefold()
     nearly = [word for word in lacking if word in letters or _stands_nearly(word, there)]
     shown = ", ".join(lacking[:4])

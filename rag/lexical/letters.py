@@ -17,7 +17,7 @@ _Codes = npt.NDArray[np.uint32]
 _ASCII = np.arange(128, dtype=np.uint32)
 # What renderers of HTML and Markdown remove although it has letters: tags, entities, and the
 # targets of links. Lengths are bounded, so that no text takes long.
-_MARKUP = re.compile(
+MARKUP = re.compile(
     r"<(?:!--|[/!?]?[A-Za-z])[^<>]{0,2000}>"
     r"|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,31});"
     r"|(?<=\])\((?:[^()\s]|\([^()\s]{0,200}\)){1,2000}(?:\s{1,9}\"[^\"\n]{0,500}\")?\)"
@@ -49,7 +49,7 @@ def letters_of(text: str) -> Letters:
     flat = np.frombuffer("".join(spelt).encode("utf-32-le"), np.uint32)
     counts = lengths[which]
     if "<" in text or "&" in text or "](" in text:
-        for match in _MARKUP.finditer(text):
+        for match in MARKUP.finditer(text):
             counts[match.start() : match.end()] = 0
     places = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     # Where the letters of a character begin among those of all distinct characters.
