@@ -32,6 +32,7 @@ from rag import (
     UnjudgedShare,
     counted,
     failure_words,
+    metric_title,
     money,
     precision_ceiling,
 )
@@ -338,5 +339,9 @@ def metric_table(metrics: Mapping[str, float]) -> list[str]:
         f"{measure:15}" + "".join(f"{by_name[measure, k]:8.4f}" for k in cutoffs)
         for measure in measures
     ]
-    lines += [f"{name}: {value:.4f}" for (name, k), value in by_name.items() if not k]
+    lines += [
+        f"{name}: {value:.4f} ({metric_title(name)})"
+        for (name, k), value in by_name.items()
+        if not k
+    ]
     return lines

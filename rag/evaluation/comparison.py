@@ -155,11 +155,15 @@ class Comparison:
     @property
     def recommendation(self) -> str:
         """The next step that the verdict suggests, as an imperative."""
+        return self.recommend("the new recipe", "the baseline")
+
+    def recommend(self, run: str, baseline: str) -> str:
+        """Return the recommendation with the names of both."""
         if not self.differences or self.obstacle:
             return "Evaluate both on the same questions, labels and documents."
         if self.doubt:
             return "Judge the unjudged hits first."
-        return "Use the new recipe." if self.verdict == "better" else "Keep the baseline."
+        return f"Use {run}." if self.verdict == "better" else f"Keep {baseline}."
 
     @property
     def sentence(self) -> str:

@@ -10,7 +10,7 @@ from rag.recipe import SearchRecipe
 
 NAMES: Mapping[Field, str] = {
     "dense_weight": "the weight on dense",
-    "refuse": "the refusal limit",
+    "refuse": "the limit of off-topic questions",
     "threshold": "the threshold",
     "top_k": "top-k",
     "candidates": "candidates",
@@ -52,7 +52,7 @@ def tried(
 
 def none(field: Field, case: Case, is_in: bool) -> str:
     """Return the reason why no value of a field brings the passage in or out."""
-    words = f"No value of {NAMES[field]} alone brings it {'out' if is_in else 'in'}"
+    words = f"No change of {NAMES[field]} alone {'removes' if is_in else 'returns'} it"
     own = position(case.candidates, case.key)
     if case.refused and field != "refuse":
         return f"{words}: the question is off-topic."

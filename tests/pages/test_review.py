@@ -82,7 +82,7 @@ def test_a_thumb_of_another_browser_is_seen_with_its_question(
     app = ask(visit("chat.py", threshold="0.9", talk="1"), "Who won?")
     thumbs = app.get("feedback")
     assert len(thumbs) == 2  # a refusal has them too
-    assert "Who sees a thumb?" in texts(app)
+    assert "Who sees this rating?" in texts(app)
     thumbs[0].set_value(0).run()
     monkeypatch.setattr(session, "visitor", lambda: LOCAL)
     app = visit("usage.py")

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.shell import job_progress
-from rag import JobItem, JobRow, Workspace
+from pages.components.shell import job_progress, session
+from rag import BaseInfo, JobItem, JobRow, Workspace
 
 OpenPage = Callable[..., AppTest]
 
@@ -130,6 +130,26 @@ def test_a_job_of_another_base_is_a_line_that_names_it(
     own = open_page("settings.py", kb="notes").sidebar
     assert [bar.text for bar in own.get("progress")] == ["**Reading a\\.md**"]
     assert [each for each in own.button if each.key == f"jobs_cancel_sidebar_{job}"]
+
+
+def test_the_counts_follow_the_first_document(
+    filled: Workspace,
+    open_page: OpenPage,
+    at_work: Callable[[int], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at_work(filled.jobs.submit(filled.base("notes").id, "ingest", "Reading", {}, [("a.md", {})]))
+    drawn: list[list[int]] = []
+
+    def bases() -> list[BaseInfo]:
+        """None has a document when the page is first drawn."""
+        infos = session.bases() if drawn else [replace(i, documents=0) for i in session.bases()]
+        drawn.append([info.documents for info in infos])
+        return infos
+
+    monkeypatch.setattr(job_progress, "bases", bases)
+    open_page("settings.py", kb="notes")
+    assert drawn == [[0], [session.opened().bases()[0].documents]]
 
 
 def test_the_time_left_is_that_of_the_job_in_every_tab() -> None:

@@ -121,7 +121,7 @@ def test_an_explanation_says_what_lets_it_pass(base: KnowledgeBase) -> None:
     assert told["threshold"].endswith("it passes because it has a rare code of the question")
     changes = {change.field: change for change in explainer.changes(hit.chunk.key)}
     assert changes["threshold"].value is None
-    assert changes["threshold"].words == "No value of the threshold alone brings it out."
+    assert changes["threshold"].words == "No change of the threshold alone removes it."
 
 
 def test_a_dropped_passage_is_told_by_its_relevance(base: KnowledgeBase) -> None:

@@ -112,7 +112,7 @@ def test_the_words_of_a_change() -> None:
     }
     assert said == {
         "dense_weight": "enters the top 2 when the weight on dense is at most 0.652 (now 0.90)",
-        "threshold": "No value of the threshold alone brings it in.",
+        "threshold": "No change of the threshold alone returns it.",
         "top_k": "enters the results when top-k is at least 3 (now 2)",
         "candidates": "enters the top 2 when candidates is 1 (now 100)",
     }

@@ -82,8 +82,9 @@ def test_labels_gain_what_they_decide() -> None:
     half = (fix.comparison.interval.high - fix.comparison.interval.low) / 2
     # Half of the questions are held out: 10 more, beside 20.
     assert step.reason == (
-        "The interval of the change threshold 0.5 → off narrows from "
-        f"±{half:.3f} to about ±{half * math.sqrt(20 / 30):.3f}."
+        "They may decide whether threshold 0.5 → off helps. So far: "
+        f"+0.000 ± {half:.3f} nDCG@10, which is within noise. "
+        f"With them: about ± {half * math.sqrt(20 / 30):.3f}."
     )
     spread = math.sqrt(0.25 * 20 / 19 * 10 / (20 * 30))
     assert step.gain == pytest.approx(spread / math.sqrt(2 * math.pi))  # the mean is 0

@@ -181,13 +181,25 @@ def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize(
-    ("refuse", "crossing", "words"),
+    ("refuse", "crossing", "words", "bound"),
     [
-        ("auto", Breakpoint(0.2, 0.0), "enters the top 5 when the refusal limit is at most"),
-        (0.1, Breakpoint(0.2, 1.0), "leaves the top 5 when the refusal limit is at least"),
+        (
+            "auto",
+            Breakpoint(0.2, 0.0),
+            "enters the top 5 when",
+            "at most",
+        ),
+        (
+            0.1,
+            Breakpoint(0.2, 1.0),
+            "leaves the top 5 when",
+            "at least",
+        ),
     ],
 )
-def test_what_would_let_a_question_pass(refuse: object, crossing: Breakpoint, words: str) -> None:
+def test_what_would_let_a_question_pass(
+    refuse: object, crossing: Breakpoint, words: str, bound: str
+) -> None:
     search = SearchRecipe().model_copy(update={"refuse": refuse})
     case = Case(10, search, None, found(0.2), found(0.2))
     assert by_refuse(case) == crossing
@@ -198,11 +210,12 @@ def test_what_would_let_a_question_pass(refuse: object, crossing: Breakpoint, wo
         return 10 in KEYS[select(found(0.2), changed, limit).kept]
 
     changes = {each.field: each for each in counterfactuals(case, case.is_in, run)}
-    assert changes["refuse"].words.startswith(words)
+    expected = f"{words} the limit of off-topic questions is {bound}"
+    assert changes["refuse"].words.startswith(expected)
     assert changes["refuse"].bound == 0.2
     if case.refused:
         assert changes["top_k"].words == (
-            "No value of top-k alone brings it in: the question is off-topic."
+            "No change of top-k alone returns it: the question is off-topic."
         )
 
 

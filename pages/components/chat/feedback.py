@@ -25,7 +25,7 @@ def thumbs(base: KnowledgeBase, turn: Turn) -> None:
         on_change=_rate,
         args=(base, turn.id),
     )
-    st.caption("Who sees a thumb?", help=_SEEN, width="content")
+    st.caption("Who sees this rating?", help=_SEEN, width="content")
     if turn.thumb >= 0:
         return
     label = f"Because: {turn.reason}" if turn.reason else "Say why"

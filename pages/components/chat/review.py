@@ -25,7 +25,7 @@ def review(base: KnowledgeBase) -> None:
         return
     st.caption(
         "Answers with a thumb down, in doubt or with an unsupported sentence, and refusals. Turn "
-        "one into a labeled question, and the next evaluation measures it."
+        "one into a labelled question, and the next evaluation measures it."
     )
     figures = base.reviews.figures()
     _figures(figures)
@@ -50,7 +50,7 @@ def _figures(figures: FeedbackFigures) -> None:
         f"**All users:** {counted(figures.turns, 'question')} so far. People who rate answers "
         "are not a random sample of those who ask."
     )
-    with st.container(horizontal=True):
+    with st.grid(7, min_column_width=120):
         for label, count, caption in (
             ("Thumbs up", figures.up, "Answers with a thumb up."),
             ("Thumbs down", figures.down, "Answers with a thumb down."),
@@ -61,7 +61,7 @@ def _figures(figures: FeedbackFigures) -> None:
             ("Citations opened", figures.opened, "Answers of which a citation was opened."),
         ):
             note = f"{caption} {_share(count, figures.turns)}"
-            st.metric(label, f"{count:,}", help=note, border=True, width=150)
+            st.metric(label, f"{count:,}", help=note, border=True)
     if figures.unseen:
         st.caption(
             f"Of these, {counted(figures.unseen, 'answer')} of other users failed without a "

@@ -95,7 +95,8 @@ def card_grid(
             with st.container(border=True, height="stretch", gap="small"):
                 earlier = before.metrics if before else {}
                 _card(card, run.metrics, earlier, changes.get(card.metric))
-                for line in _ranges(card, ranges):
+                lines = _ranges(card, ranges) if card.metric in run.metrics else _absence(card, run)
+                for line in lines:
                     st.caption(line)
 
 
@@ -121,6 +122,13 @@ def _card(
         help=f"{card.help} *Sampling* is the 95% interval of the mean over all questions of this "
         "kind. *Unjudged* is the range that passages without a judgement allow.",
     )
+
+
+def _absence(card: Card, run: Run) -> Iterator[str]:
+    """Yield the reason why a run has no such value."""
+    name, _, cutoff = card.metric.partition("@")
+    if cutoff and any(metric.startswith(f"{name}@") for metric in run.metrics):
+        yield f"not measured at {cutoff} in this run"
 
 
 def _ranges(card: Card, ranges: Ranges) -> Iterator[str]:

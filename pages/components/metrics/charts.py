@@ -17,6 +17,7 @@ _HEIGHT = 300
 _BANDS = {"1": 1, "2": 2, "3": 3, "4–5": 5, "6–10": 10, "11–20": 20, "21+": 10_000}  # last ranks
 NOT_FOUND = "not found"
 CUT = "cut by the threshold"
+_TICKS = {NOT_FOUND: "not<br>found", CUT: "cut"}  # beside one another on a phone
 
 
 def against_k(run: Run) -> None:
@@ -69,7 +70,7 @@ def first_ranks(results: Sequence[QuestionResult]) -> None:
     """Draw a histogram of the rank of the first relevant passage of each question."""
     counts = rank_counts(results)
     st.markdown("**Rank of the first relevant passage**")
-    summary = rank_takeaway(counts)
+    summary = rank_takeaway(counts, max((len(result.ranking) for result in results), default=0))
     st.caption(summary)
     alt = f"Histogram of the rank of the first relevant passage. {summary}"
     draw_chart(_bars(counts), "metrics_first_ranks", alt)
@@ -86,15 +87,16 @@ def rank_counts(results: Sequence[QuestionResult]) -> dict[str, int]:
     return counts
 
 
-def rank_takeaway(counts: Mapping[str, int]) -> str:
-    """Summarize the histogram of first ranks in one sentence."""
+def rank_takeaway(counts: Mapping[str, int], depth: int) -> str:
+    """Summarize the histogram of first ranks, of which a run keeps ``depth``, in words."""
     total = sum(counts.values())
     if not total:
         return "No question of this set has a labelled passage."
     have = "question has" if total == 1 else "questions have"
+    has = "has" if counts[NOT_FOUND] < 2 else "have"
     return (
         f"{counts['1']:,} of {total:,} {have} a relevant passage at rank 1; "
-        f"{counts[NOT_FOUND]:,} find none."
+        f"{counts[NOT_FOUND] or 'none'} {has} none among the first {depth:,}."
         + (f" The threshold cuts it for {counts[CUT]:,}." if counts[CUT] else "")
     )
 
@@ -116,7 +118,13 @@ def _bars(counts: Mapping[str, int]) -> Figure:
     # Whole numbers only: few questions have no halves.
     ticks = {"dtick": 1} if max(counts.values()) < 6 else {"nticks": 6}
     figure.update_layout(
-        xaxis={"title": "rank of the first relevant passage", "type": "category"},
+        xaxis={
+            "title": "rank of the first relevant passage",
+            "type": "category",
+            "tickvals": list(counts),
+            "ticktext": [_TICKS.get(name, name) for name in counts],
+            "tickangle": 0,
+        },
         yaxis={"title": "questions", "tickformat": ",d", **ticks},
     )
     return figure

@@ -76,7 +76,7 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
         "Tags": list(result.tags),
         "First relevant": _first(result),
         "Found": f"{result.found} of {result.relevant}" if result.relevant else None,
-        "nDCG@10": score(result),
+        "nDCG@10": score(result) if result.answerable else None,
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
         if result.answerable and result.metrics
         else None,
@@ -103,7 +103,11 @@ def _columns(run: Run) -> dict[str, object]:
         ),
         "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
         "nDCG@10": st.column_config.ProgressColumn(
-            format="%.2f", min_value=0, max_value=1, width="small"
+            format="%.2f",
+            min_value=0,
+            max_value=1,
+            width="small",
+            help="Questions that the documents do not answer have none.",
         ),
         "Recall by k": st.column_config.LineChartColumn(
             y_min=0, y_max=1, width="small", help=f"At k = {', '.join(map(str, cutoffs(run)))}."

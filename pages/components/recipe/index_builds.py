@@ -12,12 +12,11 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
-from pages.components.shell.session import cache_data, workspace
+from pages.components.shell.session import cache_data
 from pages.components.shell.wording import cut, duration
-from rag import BuildRow, IndexRecipe, JobRow, KnowledgeBase, counted
+from rag import Amount, BuildRow, IndexRecipe, KnowledgeBase, counted
 
 _COUNTED = 1_000_000  # characters that are really chunked for an estimate; the rest in proportion
-_LEAST_PASSAGES = 20  # a rate measured over fewer says nothing
 
 
 def use_button(base: KnowledgeBase, build: BuildRow) -> None:
@@ -70,15 +69,13 @@ def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
     exact = all(counted_all for _, counted_all in sizes)
     total = counted(sum(size for size, _ in sizes), "passage")
     words = f"Builds {total}" if exact else f"Builds about {total}"
-    rates = {recipe.embedder: _rate(base, recipe.embedder) for recipe in recipes}
-    unknown = [name for name, rate in rates.items() if rate is None]
+    text = [Amount(0.0, sum(info.characters for info in base.documents.documents(recipes[0])))]
+    seconds = {recipe.embedder: base.additions.seconds(text, recipe.embedder) for recipe in recipes}
+    unknown = [name for name, estimate in seconds.items() if estimate is None]
     if unknown:
         return f"{words}. How long {' and '.join(unknown)} takes is not known yet."
-    seconds = sum(
-        size / (rates[recipe.embedder] or 1.0)
-        for recipe, (size, _) in zip(recipes, sizes, strict=True)
-    )
-    return f"{words}, about {duration(seconds)}."
+    total_seconds = sum(seconds[recipe.embedder] or 0.0 for recipe in recipes)
+    return f"{words}, about {duration(total_seconds)}."
 
 
 def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
@@ -106,24 +103,3 @@ def expected_passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bo
         passages += sum(1 for _ in library.preview(library.document(info.id), recipe))
         seen += info.characters
     return passages, exact
-
-
-def _rate(base: KnowledgeBase, embedder: str) -> float | None:
-    """Passages in a second with an embedder, from the jobs that were done with it."""
-    jobs = [job for job in workspace().jobs.recent(base.id) if job.status == "done"]
-    rates = [_rate_of(base, job, embedder) for job in jobs]
-    return max((rate for rate in rates if rate is not None), default=None)
-
-
-def _rate_of(base: KnowledgeBase, job: JobRow, embedder: str) -> float | None:
-    if job.finished is None or job.kind not in ("ingest", "build"):
-        return None
-    if job.kind == "ingest":
-        used = base.recipe().index.embedder
-        passages = sum(item.chunks for item in workspace().jobs.items(job.id))
-    else:
-        built = IndexRecipe.model_validate(job.payload["recipe"])
-        used = built.embedder
-        passages = sum(row.passages for row in base.documents.builds() if row.recipe == built)
-    seconds = (job.finished - job.created).total_seconds()
-    return passages / seconds if used == embedder and passages >= _LEAST_PASSAGES else None

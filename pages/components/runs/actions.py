@@ -55,7 +55,8 @@ def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
     """Makes the run's recipe the one that every page works with; a system has none."""
     if run.recipe is None:
         return
-    explained = "All pages use it until you reset it in the sidebar."
+    name = plain(base.recipe_names.of(run.recipe))
+    explained = f"All pages use {name} until you reset it in the sidebar."
     costs = workspace().costs(base, run.recipe)
     options = {"type": "primary" if primary else "secondary"}
     options |= {"disabled": bool(costs), "help": costs or explained}

@@ -248,7 +248,8 @@ def _verdict(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, s
                 f"**{plain(names[compared.baseline.id])}**"
             )
         figures = compared.figures
-        st.markdown(f"**{plain(figures.headline)}** {figures.recommendation}")
+        step = figures.recommend(names[compared.run.id], names[compared.baseline.id])
+        st.markdown(f"**{plain(figures.headline)}** {plain(step)}")
         decided(base, compared, names)
         changed = ", ".join(compared.chips) or "nothing, both search alike"
         recipes = compared.run.recipe and compared.baseline.recipe

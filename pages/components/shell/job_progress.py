@@ -11,10 +11,10 @@ import streamlit as st
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.permission import offered
 from pages.components.shell.run_cache import cached_per_run
-from pages.components.shell.session import base, workspace
+from pages.components.shell.session import base, bases, look_up, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import duration
-from rag import JobItem, JobRow, counted
+from rag import BaseInfo, JobItem, JobRow, counted
 
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 15.0  # that the worker of a server that was just started may take
@@ -31,11 +31,11 @@ def active(base_id: int | None = None) -> list[JobRow]:
 def running_jobs() -> None:
     """The jobs of all knowledge bases; asks for their progress only while there are any."""
     if cached_per_run(_ACTIVE, active):
-        _running_jobs(base().id)
+        _running_jobs(base().id, empty=not _documents(bases(), base().id))
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _running_jobs(base_id: int) -> None:
+def _running_jobs(base_id: int, *, empty: bool) -> None:
     jobs: list[JobRow] = []
     with guard():
         jobs = active()
@@ -45,8 +45,12 @@ def _running_jobs(base_id: int) -> None:
                 card(job)
             else:  # a line: whoever looks at this knowledge base did not start it here
                 st.caption(f"{plain(job.base)}: {plain(job.title)}, {plain(state(job))}")
-    if not jobs:
-        st.rerun()  # what the jobs changed shows on the whole page
+    if not jobs or (empty and _documents(look_up(), base_id)):
+        st.rerun()  # what the jobs changed, or the first document, shows on the whole page
+
+
+def _documents(infos: Sequence[BaseInfo], base_id: int) -> int:
+    return next((info.documents for info in infos if info.id == base_id), 0)
 
 
 def _unattended_note(jobs: Sequence[JobRow]) -> None:

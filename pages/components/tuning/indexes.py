@@ -21,6 +21,7 @@ from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted, metric_
 
 _CUTOFFS = (5, 10)
 _BUILD = "build-several"
+_CHUNKING_WIDTH = 340  # pixels that its longest description takes
 _FIGURES = ("ndcg@10", "recall@5", "span_recall@5", "span_precision@5", "span_iou@5")
 
 
@@ -152,7 +153,8 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
             metric_title(name): st.column_config.NumberColumn(format="%.3f") for name in _FIGURES
         }
         | {
-            "Chunking and model": st.column_config.TextColumn(pinned=True, width="medium"),
+            "Model": st.column_config.TextColumn(pinned=True, width="small"),
+            "Chunking": st.column_config.TextColumn(width=_CHUNKING_WIDTH),
             "Tokens": st.column_config.NumberColumn(format="%.0f", help="Mean length."),
         },
         alt="Indexes with passages, mean length and metrics.",
@@ -172,7 +174,8 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
 def _row(row: BuildFigures) -> dict[str, object]:
     index = row.recipe.index
     return {
-        "Chunking and model": f"{cut(index)}, {index.embedder}",
+        "Model": index.embedder,
+        "Chunking": cut(index),
         "Passages": row.passages,
         "Tokens": row.mean_tokens,
     } | {metric_title(name): row.metrics[name] for name in _FIGURES if name in row.metrics}

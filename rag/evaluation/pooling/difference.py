@@ -60,10 +60,15 @@ class PooledDifference:
             f"Unjudged, and counted as not relevant: {mine:.0%} of the first {k} hits of "
             f"this run and {theirs:.0%} of the other's.",
             self._bounded(),
-            f"By judged hits only: condensed nDCG@{k} {self.condensed[0]:.3f} instead of "
-            f"{self.condensed[1]:.3f}, bpref {self.bpref[0]:.3f} instead of "
-            f"{self.bpref[1]:.3f}.",
         ]
+        by_judged = {f"condensed nDCG@{k}": self.condensed, "bpref": self.bpref}
+        changed = [
+            f"{name} {mine:.3f} instead of {theirs:.3f}"
+            for name, (mine, theirs) in by_judged.items()
+            if f"{mine:.3f}" != f"{theirs:.3f}"
+        ]
+        if changed:
+            parts.append(f"By judged hits only: {', '.join(changed)}.")
         if self.unlabelled:
             parts.append(
                 f"{counted(self.unlabelled, 'question')} without a relevant label "

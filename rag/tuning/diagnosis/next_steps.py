@@ -149,8 +149,9 @@ def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
     now, held_out = _half_width(fix.comparison), len(fix.comparison.differences)
     then = now * math.sqrt(held_out / (held_out + _held_out(basis, fix.comparison)))
     reason = (
-        f"The interval of the change {described_changes(basis.recipe, fix.changes)} narrows from "
-        f"±{now:.3f} to about ±{then:.3f}."
+        f"They may decide whether {described_changes(basis.recipe, fix.changes)} helps. So far: "
+        f"{signed(fix.comparison.difference)} ± {now:.3f} {metric_name(fix.comparison.metric)}, "
+        f"which is within noise. With them: about ± {then:.3f}."
     )
     return NextStep("label", _LABEL, reason, value, _labelling(basis))
 
