@@ -232,7 +232,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     with left:
         against_k(run)
     with right:
-        first_ranks(results)
+        first_ranks(run, results)
     with st.expander("All measures at every k", icon=":material/table:"):
         figures_table(run)
     tag_table(base, run, version)

@@ -66,7 +66,7 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     assert app.metric[0].delta == f"−{before:.3f}"
     assert app.metric[0].proto.direction == MetricProto.DOWN
     assert app.metric[4].value == "100%"
-    assert "cosine ≥ 1.00: answers 0%, rightly refuses 100%" in _said(app, "cosine ≥")
+    assert "cosine ≥ 1.00: answers 0%, the search refuses 100%" in _said(app, "cosine ≥")
 
 
 def test_figures_of_a_filter_by_tag_follow_the_tags(
@@ -178,7 +178,7 @@ def test_what_refusing_other_topics_does_is_said(
     assert (
         _said(app, "Off-topic questions 0.10") == f"**Off-topic questions 0.10 by itself:** {said}."
     )
-    now = f"rightly refuses {app.metric[4].value}"
+    now = f"the search refuses {app.metric[4].value}"
     assert _said(app, "**Now:**") == f"**Now:** answers 100%, {now}."
     assert _said(app, "topic ≥ 0.10").endswith(now)
     chosen = found.chosen(0.05)

@@ -50,7 +50,7 @@ def _figures(figures: FeedbackFigures) -> None:
         f"**All users:** {counted(figures.turns, 'question')} so far. People who rate answers "
         "are not a random sample of those who ask."
     )
-    with st.grid(7, min_column_width=120):
+    with st.grid(7, min_column_width=130):
         for label, count, caption in (
             ("Thumbs up", figures.up, "Answers with a thumb up."),
             ("Thumbs down", figures.down, "Answers with a thumb down."),
@@ -58,7 +58,7 @@ def _figures(figures: FeedbackFigures) -> None:
             ("Doubtful", figures.doubtful, "Answers that probably answer something else."),
             ("Unsupported", figures.unsupported, "Answers with an unsupported sentence."),
             ("Followed up", figures.followed, "Questions after which another one was asked."),
-            ("Citations opened", figures.opened, "Answers of which a citation was opened."),
+            ("Citations", figures.opened, "Answers of which a citation was opened."),
         ):
             note = f"{caption} {_share(count, figures.turns)}"
             st.metric(label, f"{count:,}", help=note, border=True)

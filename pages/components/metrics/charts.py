@@ -66,11 +66,11 @@ def _lines(run: Run) -> Figure:
     return figure
 
 
-def first_ranks(results: Sequence[QuestionResult]) -> None:
+def first_ranks(run: Run, results: Sequence[QuestionResult]) -> None:
     """Draw a histogram of the rank of the first relevant passage of each question."""
     counts = rank_counts(results)
     st.markdown("**Rank of the first relevant passage**")
-    summary = rank_takeaway(counts, max((len(result.ranking) for result in results), default=0))
+    summary = rank_takeaway(counts, max(cutoffs(run)))
     st.caption(summary)
     alt = f"Histogram of the rank of the first relevant passage. {summary}"
     draw_chart(_bars(counts), "metrics_first_ranks", alt)
@@ -88,7 +88,7 @@ def rank_counts(results: Sequence[QuestionResult]) -> dict[str, int]:
 
 
 def rank_takeaway(counts: Mapping[str, int], depth: int) -> str:
-    """Summarize the histogram of first ranks, of which a run keeps ``depth``, in words."""
+    """Summarize the histogram of first ranks, of which a run counts ``depth``, in words."""
     total = sum(counts.values())
     if not total:
         return "No question of this set has a labelled passage."

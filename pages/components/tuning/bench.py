@@ -148,7 +148,7 @@ def meaning(bench_in_use: Bench) -> str:
 
 
 def shares(bench_in_use: Bench) -> str:
-    """The shares of questions answered and of questions rightly refused, as on the cards."""
+    """The shares of questions answered, and of unanswerable ones refused, as on the cards."""
     now = figures(bench_in_use, bench_in_use.recipe)
-    means = {"answers": now.means("answered"), "rightly refuses": now.means("correct_refusal")}
+    means = {"answers": now.means("answered"), "the search refuses": now.means("correct_refusal")}
     return ", ".join(f"{verb} {row[0]:.0%}" for verb, row in means.items() if row is not None)
