@@ -12,6 +12,7 @@ from rag.__main__ import main
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.learning.labelled import labelled_questions, training_rows
+from rag.tuning.learning.learned import is_untried
 from rag.tuning.learning.passports import document_folds, question_folds
 from rag.tuning.sweeper import Sweeper
 from tests.workspaces import QUICK, add, workspace_at
@@ -79,6 +80,24 @@ def test_a_gain_is_shown_on_unseen_questions_and_documents(
     assert all(passport.gains for passport in stored.passports)
     assert all(passport.comparison.difference > 0.2 for passport in stored.passports)
     assert (stored.kind, stored.questions, stored.question_set) == ("linear", 64, SET)
+
+
+def test_a_diagnosis_proposes_to_learn_one_where_none_was_tried(
+    workspace: Workspace, base: KnowledgeBase, learned: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diagnosis = base.diagnoses.diagnose(SET, RECIPE)
+    assert (diagnosis.learnable, len(diagnosis.questions) > 0) == (0, True)
+    monkeypatch.setattr("rag.storage.quality.learned_fusions.list_all", lambda *_: [])
+    diagnosis = base.diagnoses.diagnose(SET, RECIPE)
+    assert diagnosis.learnable == 64
+    assert "Learn a fusion from your labels" in [step.title for step in diagnosis.next_steps]
+    place = workspace._services, base.id, SET
+    words = RECIPE.with_fields({"search.mode": "lexical"})
+    assert [is_untried(*place, RECIPE, labelled) for labelled in (59, 60)] == [False, True]
+    assert not is_untried(*place, words, 64)
+    assert not is_untried(*place, learned, 64)
+    monkeypatch.setattr("rag.storage.jobs.latest", lambda *_, **__: object())
+    assert not is_untried(*place, RECIPE, 64)
 
 
 def test_the_recipe_that_names_it_ranks_by_it(base: KnowledgeBase, learned: Recipe) -> None:

@@ -173,6 +173,8 @@ def _act(
             base, "diagnoses.start", help="Builds that gain nothing are deleted again."
         )
         action_button("Build and try", "metrics_rebuild", "construction", start, **options)
+    elif step.kind == "learn":
+        st.page_link("tuning.py", label="Learn on Tuning", icon=":material/school:")
     elif step.kind == "label" and chosen.questions <= diagnosis.asked:
         action_button("Add questions", "metrics_add_more", "add", _open_sets)
     elif step.kind == "label":

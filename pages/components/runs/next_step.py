@@ -147,7 +147,8 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
         verb = "gains" if comparison.verdict == "better" else "may gain"
         text = f"Changing {plain(fields)} {verb} {gain} on *{plain(set_name)}*."
         return text, "Show the fix", "*Apply* it below."
-    hint = "*Build and try* is below." if step.kind == "rebuild" else ""
+    hints = {"rebuild": "*Build and try* is below.", "learn": "*Learn on Tuning* is below."}
+    hint = hints.get(step.kind, "")
     return f"{plain(step.title)}. {plain(step.reason)}", "Show", hint
 
 

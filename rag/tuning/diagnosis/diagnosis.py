@@ -18,6 +18,7 @@ from rag.tuning.diagnosis.fixes import Trials, calibration_note, metric_depth, t
 from rag.tuning.diagnosis.labelling import TYPICAL, LabellingPace, labelling_pace
 from rag.tuning.diagnosis.next_steps import Basis, NextStep, next_steps
 from rag.tuning.diagnosis.rebuilds import Rebuild, find_rebuild
+from rag.tuning.learning.learned import is_untried
 from rag.tuning.state import state
 from rag.tuning.sweeper import Sweeper
 from rag.tuning.weighted_progress import WeightedProgress
@@ -33,7 +34,8 @@ class Diagnosis:
 
     ``rebuild`` has the changes of the index that were not. ``labels`` counts those of all asked
     questions, and ``pace`` is the time that one takes. ``untried`` counts indexes that were built
-    to be tried and could not be.
+    to be tried and could not be. ``learnable`` are the labelled questions from which a fusion could
+    be learned, 0 where that was tried, or cannot be.
 
     A question failed if nDCG at top-k of the passages in its prompt is below one half; one without
     an answer, if what answers it is neither refused nor doubtful. ``state`` names what it all rests
@@ -50,6 +52,7 @@ class Diagnosis:
     labels: int = 0
     pace: LabellingPace = TYPICAL
     untried: int = 0
+    learnable: int = 0
 
     @property
     def causes(self) -> dict[Cause, int]:
@@ -66,7 +69,8 @@ class Diagnosis:
         if not self.questions:
             return []
         parts = self.asked, self.labels, self.trials, self.rebuild, self.pace
-        return next_steps(Basis(self.recipe, *parts, calibration_note(self.causes, self.recipe)))
+        note = calibration_note(self.causes, self.recipe)
+        return next_steps(Basis(self.recipe, *parts, note, self.learnable))
 
     @property
     def note(self) -> str:
@@ -119,9 +123,11 @@ def diagnosed(
         pace = labelling_pace(connection, base_id)
     labels = sum(len(question.evidence) for question in examination.questions)
     count = len(examination.questions)
-    return Diagnosis(
-        set_name, recipe, rests_on, count, tuple(failed), trials, rebuild, labels, pace
-    )
+    labelled = sum(bool(ideal) for ideal in examination.source.ideals)
+    untried = is_untried(services, base_id, set_name, recipe, labelled)
+    outcome = tuple(failed), trials, rebuild, labels, pace
+    learnable = labelled if untried else 0
+    return Diagnosis(set_name, recipe, rests_on, count, *outcome, learnable=learnable)
 
 
 def _split(services: Services, base_id: int, set_name: str) -> tuple[Split | None, dict[str, str]]:

@@ -22,7 +22,7 @@ from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, described_changes
 from rag.tuning.diagnosis.labelling import LabellingPace
 from rag.tuning.diagnosis.rebuilds import Rebuild
 
-StepKind = Literal["fix", "rebuild", "label", "nothing"]
+StepKind = Literal["fix", "rebuild", "learn", "label", "nothing"]
 
 APPLY_SECONDS = 15.0
 """Seconds to read about a change of the recipe and to click."""
@@ -64,7 +64,8 @@ class NextStep:
 class Basis:
     """The input of the steps. ``asked`` counts questions, ``labels`` those of all questions.
 
-    ``note`` says why changes were not proposed.
+    ``note`` says why changes were not proposed. From ``learnable`` questions a fusion could be
+    learned, which was not tried.
     """
 
     recipe: Recipe
@@ -74,6 +75,7 @@ class Basis:
     rebuild: Rebuild | None
     pace: LabellingPace
     note: str = ""
+    learnable: int = 0
 
 
 def next_steps(basis: Basis) -> list[NextStep]:
@@ -85,6 +87,8 @@ def next_steps(basis: Basis) -> list[NextStep]:
     steps = [_fix(basis, fix) for fix in trials.fixes if _gains(fix.comparison)]
     if basis.rebuild is not None:
         steps.append(_rebuild(basis, basis.rebuild))
+    if basis.learnable:
+        steps.append(_learn(basis.learnable))
     values = [
         (value_of_labels(fix.comparison, _held_out(basis, fix.comparison)), fix)
         for fix in trials.fixes
@@ -143,6 +147,14 @@ def _rebuild(basis: Basis, rebuild: Rebuild) -> NextStep:
         reason += f", for about {money(price.amount, price.currency)}." if price else "."
     title = f"Build and try {counted(len(rebuild.changes), 'variant')} of the index"
     return NextStep("rebuild", title, reason, rebuild.gain, rebuild.seconds, rebuild.changes)
+
+
+def _learn(questions: int) -> NextStep:
+    reason = (
+        f"{questions:,} labelled questions are enough to learn how words and meaning are best "
+        "combined. It is kept only with a gain on unseen questions or documents."
+    )
+    return NextStep("learn", "Learn a fusion from your labels", reason, None, None)
 
 
 def _label(basis: Basis, fix: Fix, value: float) -> NextStep:

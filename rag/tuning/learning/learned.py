@@ -23,6 +23,7 @@ from rag.recipe import Recipe
 from rag.search.learned_fusion import fusion_hash, learned_with
 from rag.services import Services
 from rag.storage import bases
+from rag.storage import jobs as job_rows
 from rag.storage import questions as question_rows
 from rag.storage.quality import learned_fusions
 from rag.storage.quality.learned_fusions import LearnedFusionRow
@@ -171,10 +172,7 @@ class LearnedFusions:
                 raise _unknown(name)
 
     def _about(self, set_name: str, recipe: Recipe, kind: Kind) -> dict[str, str]:
-        measured_on = state(self._services, self._base_id, set_name, recipe)
-        plain = _plain(recipe)
-        search = f"{plain.index.hash} {plain.search.hash}"
-        return {"set": set_name, "kind": kind, "recipe": search, "state": measured_on}
+        return _about(self._services, self._base_id, set_name, recipe, kind)
 
 
 _NAMES: Mapping[Kind, str] = {"linear": "linear fusion", "trees": "fusion by trees"}
@@ -199,6 +197,36 @@ def _of(row: LearnedFusionRow) -> LearnedFusion:
         passports=_PASSPORTS.validate_python(row.passports),
         created=row.created,
     )
+
+
+def _about(
+    services: Services, base_id: int, set_name: str, recipe: Recipe, kind: Kind
+) -> dict[str, str]:
+    """The questions, documents and recipe that a job learns on."""
+    plain, measured_on = _plain(recipe), state(services, base_id, set_name, recipe)
+    search = f"{plain.index.hash} {plain.search.hash}"
+    return {"set": set_name, "kind": kind, "recipe": search, "state": measured_on}
+
+
+def is_untried(
+    services: Services, base_id: int, set_name: str, recipe: Recipe, labelled: int
+) -> bool:
+    """Whether a fusion can be learned from ``labelled`` questions, and none was yet.
+
+    A fusion that was learned on other labels or documents is one, and so is a refused one on these.
+    """
+    kind: Kind = "linear"
+    if labelled < FEWEST_QUESTIONS[kind] or recipe.search.learned_fusion is not None:
+        return False
+    try:
+        require_learnable(recipe, kind)
+    except InvalidInput:
+        return False
+    about = _about(services, base_id, set_name, recipe, kind)
+    with services.database.read() as connection:
+        if learned_fusions.list_all(connection, base_id):
+            return False
+        return job_rows.latest(connection, base_id, JOB, about, done=True) is None
 
 
 def _plain(recipe: Recipe) -> Recipe:
