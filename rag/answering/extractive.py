@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.asked_values import ValueKind, asked_value
+from rag.answering.assessing.codes import nearest_code
 from rag.answering.assessing.editions import (
     EditionDate,
     are_editions,
@@ -162,7 +163,8 @@ def _candidates(
     contexts = {n: reader.context(hit) for n, hit in enumerate(hits, start=1)}
     above = {n: words.terms(context) for n, context in contexts.items()}
     editions = {n: reader.edition_date(hit) for n, hit in enumerate(hits, start=1)}
-    codes = _codes(question)
+    there = frozenset[str]().union(*(_codes(statement.text) for _, _, statement, _ in entries))
+    codes = _at_hand(_codes(question), there)
     return [
         _Candidate(
             *(n, hit, statement, terms),
@@ -190,7 +192,8 @@ def _telling(
     question_terms: Terms, question: str, candidates: list[_Candidate]
 ) -> list[_Candidate]:
     """Return the candidates that are whole statements of their own; all where there are none."""
-    codes = set(_CODE.findall(question.upper()))
+    at_hand = frozenset[str]().union(*(_codes(one.statement.text) for one in candidates))
+    codes = _at_hand(_codes(question), at_hand)
     there = codes & {code for one in candidates for code in _codes(one.statement.name)}
     new = [
         one
@@ -212,6 +215,14 @@ def _is_of_another(candidate: _Candidate, codes: set[str], there: set[str]) -> b
         named = _codes(statement.name)
         return bool(there and named) and there.isdisjoint(_codes(statement.text))
     return bool(codes) and statement.kind == "entry" and codes.isdisjoint(_codes(statement.text))
+
+
+def _at_hand(codes: Set[str], there: Set[str]) -> set[str]:
+    """Codes of a question; for one that no passage has the code there that is most like it.
+
+    The reader sees at once whether it was just mistyped.
+    """
+    return {code if code in there else nearest_code(code, there) or code for code in codes}
 
 
 def _coded(codes: set[str], text: str) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 
+from rag.answering.assessing.codes import nearest_code
 from rag.answering.assessing.conflicts import conflict_words, disagreeing
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm
@@ -17,7 +17,7 @@ from rag.answering.stream import Finish
 from rag.answering.vocabulary import Vocabulary
 from rag.errors import ProviderError
 from rag.protocols import Embedder
-from rag.types import Answer, AnswerStatus, Assessment, Trace, Usage
+from rag.types import Answer, AnswerStatus, Assessment, Usage
 
 NO_CODE = 0.02
 """The greatest probability where no passage has a code of the question, the quoted one has none of
@@ -25,9 +25,9 @@ its codes, what it names together stands in different rows, or no quote has the 
 e-mail address that it asks for."""
 NAMED = 3
 """Missing terms that a reason names."""
-ALIKE = 0.6
-"""The least likeness (Ratcliff and Obershelp) of a code that is named as the nearest."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
+_NUMBERS = re.compile(r"(?<=”) \[\d+\](?=\s|\Z)")
+"""The numbers of the citations behind quotations."""
 _CODE = re.compile(r"\b[^\W\d_]+[-./]?\d[\w./-]*\w|\b[^\W\d_]+\d\b")
 
 
@@ -72,7 +72,7 @@ class Assessor:
     def _weighed(self, answer: Answer) -> Assessment | None:
         evidence_reader = EvidenceReader(self.embedder, self.reader, self.words)
         try:
-            evidence = evidence_reader.read(answer.trace, answer.citations)
+            evidence = evidence_reader.read(answer.trace, answer.citations, _quotations(answer))
         except ProviderError:
             return None
         model = answer_model(self.embedder.id)
@@ -81,7 +81,7 @@ class Assessor:
         if not all(check.borne_out for check in answer.sentences):
             return Assessment("doubtful", _UNSUPPORTED, probability, missing)
         if probability < model.limit:
-            return Assessment("doubtful", _doubt(evidence, answer.trace), probability, missing)
+            return Assessment("doubtful", _doubt(evidence, _shown(answer)), probability, missing)
         editions = disagreeing(answer.citations, self.reader, self.words)
         if editions:
             reason = conflict_words(editions, self.reader.day)
@@ -125,29 +125,34 @@ def _borne_out(evidence: QuoteEvidence) -> str:
     return "" if evidence.missing else "All key words of the question are in the quote."
 
 
-def _doubt(evidence: QuoteEvidence, trace: Trace) -> str:
+def _quotations(answer: Answer) -> str:
+    """All that an answer without a model quotes; a citation has only the first of its passage."""
+    return _NUMBERS.sub("", answer.text) if answer.mode == "quotes" else ""
+
+
+def _shown(answer: Answer) -> str:
+    """The words of the documents that the reader of an answer sees."""
+    return _quotations(answer) or "\n".join(one.hit.chunk.text for one in answer.citations)
+
+
+def _doubt(evidence: QuoteEvidence, shown: str) -> str:
     unknown = [term for term in evidence.missing if not term.indexed]
     if evidence.gap:
         return f"No quoted passage has {evidence.gap}."
     if evidence.apart and all(term.indexed for term in evidence.apart):
         return f"No single row has {_named(evidence.apart, 'and')}."
     if unknown:
-        near = _nearest(unknown, trace)
+        near = _nearest(unknown, shown)
         return f"No passage has {_named(unknown)}." + (f" Most similar: {near}." if near else "")
     if evidence.missing:
         return f"No quoted passage has {_named(evidence.missing)}."
     return "The quotes have the words of the question, but hardly answer it."
 
 
-def _nearest(unknown: Iterable[KeyTerm], trace: Trace) -> str:
-    """The code in the passages that is most like a code that no passage has."""
-    there = {code for hit in trace.hits for code in _CODE.findall(hit.chunk.text)}
-    for term in unknown:
-        if term.kind == "code":
-            likeness = {code: SequenceMatcher(None, term.text, code).ratio() for code in there}
-            best = max(sorted(there), key=lambda code: likeness[code], default="")
-            return best if likeness.get(best, 0.0) >= ALIKE else ""
-    return ""
+def _nearest(unknown: Iterable[KeyTerm], shown: str) -> str:
+    """The code in what is shown that is most like a code that no passage has."""
+    code = next((term.text for term in unknown if term.kind == "code"), "")
+    return nearest_code(code, set(_CODE.findall(shown))) if code else ""
 
 
 def _named(terms: Sequence[KeyTerm], last: str = "or") -> str:

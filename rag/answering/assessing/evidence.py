@@ -70,9 +70,10 @@ class EvidenceReader:
     reader: PassageReader
     words: Vocabulary
 
-    def read(self, trace: Trace, citations: Sequence[Citation]) -> QuoteEvidence:
+    def read(self, trace: Trace, citations: Sequence[Citation], shown: str = "") -> QuoteEvidence:
         """Compare the quotes of an answer, and the passage of the first one, with its question.
 
+        ``shown`` are all quotes that the answer shows: it may have several of a citation.
         Raises ProviderError when a remote embedder fails.
         """
         first = citations[0].hit
@@ -86,11 +87,12 @@ class EvidenceReader:
         wanted = _by_code(key_terms(trace.searched, self.words), entry)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         around = self.reader.context(first)
-        spoken = self._words(*quotes, above=around)
+        spoken = self._words(*quotes, above=f"{around} {shown}")
+        shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
         absent = [
             term
             for term in wanted
-            if term.borne_out(quoted_terms) < 1 and not any(map(term.is_like, spoken))
+            if term.borne_out(shown_terms) < 1 and not any(map(term.is_like, spoken))
         ]
         asked = asked_value(trace.searched)
         if asked and asked.exact and not _names_another(quotes[0], trace.searched):

@@ -1,0 +1,50 @@
+"""The reason for a state agrees with the quotes that are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rag import Answer
+from tests.workspaces import QUICK, add, workspace_at
+
+RECIPE = QUICK.with_fields(
+    {"search.threshold": None, "search.refuse": "off", "index.chunk_size": 200}
+)
+SCHEME = (
+    "We take part in Cycle to Work as we wish to support those who wish to cycle. "
+    "The scheme has a limit of 2500 pounds for a bike and its accessories."
+)
+CODES = """# Messages
+
+| Code | Meaning | What to do |
+|---|---|---|
+| CV-115 | Speed sensors disagree | Clean the window |
+| CV-126 | Mains failure during an error of the run | Press start |
+| CV-140 | Memory lost in an error | Enter the settings again |
+| CV-122 | Rotor has reached an error limit | Take the rotor out of use |
+"""
+
+
+def ask(home: Path, files: Mapping[str, str], question: str) -> Answer:
+    workspace = workspace_at(home)
+    base = workspace.create("handbook", RECIPE)
+    add(workspace, base, files)
+    answer = base.ask(question, RECIPE).answer
+    workspace.close()
+    return answer
+
+
+def test_what_any_quote_of_a_passage_has_is_not_missing(tmp_path: Path) -> None:
+    answer = ask(tmp_path, {"benefits.md": SCHEME}, "What limit has Cycle to Work?")
+    assert len(answer.citations) == 1
+    assert answer.text.count(" [1]") == 2
+    assert answer.assessment is not None
+    assert answer.assessment.missing == ()
+
+
+def test_the_most_similar_code_is_shown(tmp_path: Path) -> None:
+    answer = ask(tmp_path, {"messages.md": CODES}, "What does error CV-155 mean?")
+    assert answer.assessment is not None
+    assert answer.assessment.reason == "No passage has CV-155. Most similar: CV-115."
+    assert "Speed sensors disagree" in answer.text
