@@ -64,6 +64,24 @@ def test_the_date_that_a_text_states_tells_which_edition_is_newer() -> None:
     assert (new.day, old.day) == ("2026-03-01", "2024-01-15")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "day"),
+    [
+        ("pension_2026-03.md", "We match the allowances as of May 2022.", "2026-03"),
+        ("leave-2026.pdf", "Leave policy. Version of 1 March 2026.", "2026-03-01"),
+        ("leave-2025-11.pdf", "Valid from 1 January 2026.", "2026-01-01"),
+        ("leave-2026.pdf", f"Leave. {'Words. ' * 80}The bonus applies from 1 May 2022.", "2026"),
+        ("pension.md", "# Pension, March 2026\n\nAllowances as of May 2022.", "2026-03"),
+        ("pension.md", "# Report on the plan for 2024\n\nUpdated May 2022.", "2022-05"),
+        ("pension.md", "We match the allowances as of May 2022.", "2022-05"),
+    ],
+)
+def test_the_date_in_a_name_or_title_counts_before_one_in_running_text(
+    name: str, text: str, day: str
+) -> None:
+    assert edition_date(name, text).day == day
+
+
 def test_a_date_of_one_edition_alone_does_not_tell_which_is_newer() -> None:
     dated, undated = edition_date("rules-2024.md"), edition_date("rules.md", "Nothing here.")
     assert not dated.is_newer_than(undated)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from rag.answering.assessing.validity import MONTH_NUMBERS, valid_from
+from rag.answering.assessing.validity import MONTH_NUMBERS, applies_from, valid_from
 from rag.answering.vocabulary import Terms
 
 ALIKE = 0.3
@@ -110,11 +110,19 @@ def today() -> str:
 
 
 def edition_date(name: str, text: str = "") -> EditionDate:
-    """Return the dates of an edition, from its name and, where it is given, its text."""
+    """Return the dates of an edition, from its name and, where it is given, its text.
+
+    A date in the name counts before one in running text, which may be that of a figure: "as of May
+    2022". It does not where the text says more of the same date, or begins with the day from which
+    it applies.
+    """
     match = _VERSION.search(_stem(name))
     number = (match.group(1) or match.group(2)) if match else ""
     version = tuple(map(int, number.split("."))) if number else ()
-    return EditionDate(day_of(name), valid_from(text), version)
+    named, stated = day_of(name), valid_from(text)
+    if named and not stated.startswith(named):
+        stated = applies_from(text)
+    return EditionDate(named, stated, version)
 
 
 def asks_today(question: str) -> bool:

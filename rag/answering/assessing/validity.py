@@ -8,6 +8,8 @@ from functools import lru_cache
 
 HEAD = 3000
 """Characters at the beginning of a document in which it says so."""
+FRONT = 400
+"""Characters in which a document speaks of itself, before it goes on to its matters."""
 REACH = 16
 """Characters between such words and their date."""
 REACH_BACK = 60
@@ -100,19 +102,40 @@ _MADE = re.compile(
 def valid_from(text: str) -> str:
     """The date at the head of a document, as ``2026``, ``2026-03`` or ``2026-03-31``; "" for none.
 
-    A date from which the document applies counts before one on which it was made. A date that
-    follows none of the words for either does not count: it can be the date of another document.
+    A date from which the document applies counts before the one in its title, and that before one
+    on which it was made. Another date that follows none of the words for these does not count: it
+    can be the date of another document.
     """
     head = text[:HEAD]
-    for words in (_APPLIES, _MADE):
-        for match in words.finditer(head):
-            clause = _CLAUSE_END.split(head[max(match.start() - REACH_BACK, 0) : match.start()])[-1]
-            if _NOT.search(clause):
-                continue
-            day = _first_date(head[match.end() : match.end() + REACH + LONGEST_DATE])
-            if day:
-                return day
+    return _stated(head, _APPLIES) or _in_title(head) or _stated(head, _MADE)
+
+
+@lru_cache(maxsize=1024)
+def applies_from(text: str) -> str:
+    """The date from which a document says at once that it applies; "" for none."""
+    return _stated(text[:FRONT], _APPLIES)
+
+
+def _stated(head: str, words: re.Pattern[str]) -> str:
+    for match in words.finditer(head):
+        clause = _CLAUSE_END.split(head[max(match.start() - REACH_BACK, 0) : match.start()])[-1]
+        day = _first_date(head[match.end() : match.end() + REACH + LONGEST_DATE])
+        if day and not _NOT.search(clause):
+            return day
     return ""
+
+
+def _in_title(head: str) -> str:
+    """The date at the end of the heading that a document begins with."""
+    line = head.lstrip().partition("\n")[0].rstrip(" #*_)")
+    if not line.startswith("#"):
+        return ""
+    ends = (match for pattern in _DATES for match in pattern.finditer(line))
+    last = (match for match in ends if match.end() == len(line))
+    first = min(last, key=lambda match: match.start(), default=None)
+    if first is None or any(words.search(line[: first.start()]) for words in (_ENDS, _NOT)):
+        return ""
+    return _first_date(line[first.start() :])
 
 
 def _first_date(text: str) -> str:
