@@ -132,10 +132,10 @@ def quotes(
     reader, words = reader or PassageReader(), words or Vocabulary()
     all_candidates = _candidates(question, hits, reader, words)
     telling = _telling(words.terms(question), question, all_candidates)
-    telling = _with_editions(telling, question, reader.day)
+    telling = _with_editions(telling, question, reader)
     candidates = _likeliest(_with_priors(telling, hits, question))
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
-    chosen = _with_others(chosen, candidates, reader.day)
+    chosen = _with_others(chosen, candidates, reader)
     numbers: dict[int, int] = {}
     for one in chosen:
         numbers.setdefault(one.n, len(numbers) + 1)
@@ -245,8 +245,10 @@ def _is_cut(candidate: _Candidate) -> bool:
     return last and len(quote.split()) >= CUT_WORDS and not _ENDS.search(unmarked(quote))
 
 
-def _with_editions(candidates: list[_Candidate], question: str, day: str) -> list[_Candidate]:
-    """The candidates with what the edition in force on a day says in their place.
+def _with_editions(
+    candidates: list[_Candidate], question: str, reader: PassageReader
+) -> list[_Candidate]:
+    """The candidates with what the edition in force says in their place.
 
     They have none where the question names a year.
     """
@@ -255,28 +257,31 @@ def _with_editions(candidates: list[_Candidate], question: str, day: str) -> lis
     return [
         replace(
             one,
-            in_force=next((other for other in candidates if _supersedes(other, one, day)), None),
+            in_force=next((other for other in candidates if _supersedes(other, one, reader)), None),
         )
         for one in candidates
     ]
 
 
-def _supersedes(one: _Candidate, other: _Candidate, day: str) -> bool:
+def _supersedes(one: _Candidate, other: _Candidate, reader: PassageReader) -> bool:
     new, old = one.hit.document, other.hit.document
     return (
         are_editions(new, old)
-        and one.edition.prevails_over(other.edition, day)
+        and one.edition.prevails_over(other.edition, reader.day)
         and on_one_matter(one.words, other.words)
         and differ(one.statement.text, other.statement.text)
+        and not reader.repeats(one.hit, other.statement.quote)
+        and not reader.repeats(other.hit, one.statement.quote)
     )
 
 
 def _with_others(
-    chosen: list[_Candidate], candidates: list[_Candidate], day: str
+    chosen: list[_Candidate], candidates: list[_Candidate], reader: PassageReader
 ) -> list[_Candidate]:
     """The chosen statements; behind the first what an edition not in force says in its place."""
     best = chosen[0]
-    others = [one for one in candidates if one.in_force is not None and _supersedes(best, one, day)]
+    superseded = (one for one in candidates if one.in_force is not None)
+    others = [one for one in superseded if _supersedes(best, one, reader)]
     if not others or any(one in chosen for one in others):
         return chosen
     counterpart = max(

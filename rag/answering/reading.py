@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rag.answering.assessing.editions import EditionDate, edition_date, today
+from rag.answering.assessing.editions import EditionDate, edition_date, repeats, today
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
@@ -73,6 +73,11 @@ class PassageReader:
         """Return the dates of the document of a passage."""
         source = self._read_document(hit)
         return edition_date(hit.document, source.document.text if source else "")
+
+    def repeats(self, hit: Hit, quote: str) -> bool:
+        """Whether the document of a passage has a quote from another one, too."""
+        source = self._read_document(hit)
+        return source is not None and repeats(source.document.text, quote)
 
     def labels(self, hit: Hit) -> str:
         """The columns of the tables that a passage has rows of, each table's once."""

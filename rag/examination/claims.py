@@ -83,6 +83,8 @@ _UNITS = {
     "h": "hour", "hrs": "hour", "min": "minute", "mins": "minute", "s": "second",
     "sec": "second", "°c": "°c", "°f": "°f",
 }  # fmt: skip
+_OR_MORE = re.compile(r"(\d) or (?:more|fewer|less) ", re.IGNORECASE)
+"""Between a figure and its unit: "ten or more days"."""
 _MONEY = frozenset(("eur", "usd", "gbp", "chf"))
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 _BIBLIOGRAPHY = re.compile(
@@ -143,6 +145,7 @@ def figures_of(text: str) -> frozenset[tuple[str, str]]:
         figures.add((_day(match), "date"))
     rest = _REFERENCE.sub(" ", _DATE.sub(" ", text))
     rest = _SPELT_NUMBER.sub(lambda match: _SPELT[match[0].lower()], rest)
+    rest = _OR_MORE.sub(r"\1 ", rest)
     pending: list[str] = []
     for match in _FIGURE.finditer(rest):
         value, unit = value_of(match["number"]), _unit(match["currency"] or match["unit"] or "")

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from rag.answering.assessing.editions import repeats
 from rag.examination.claims import Claim, subject_of
 from rag.types import Document
 
@@ -15,6 +16,8 @@ Pair = tuple[int, int]
 """The positions of two documents."""
 ALIKE = 0.55
 """Two sentences whose weighted words overlap by less (Dice) are on different matters."""
+SAME = 0.8
+"""The least likeness of claims of which one has just a figure more."""
 COMMON = 60
 """A word in more claims does not make two of them candidates."""
 
@@ -49,11 +52,13 @@ def contradictions(
             continue
         if not _on_one_thing(one, other, subjects, editions=editions):
             continue
-        values = different(one, other)
+        if editions and _both_in_one(documents, one, other):
+            continue
+        values = different(one, other, editions=editions)
         if not values:
             continue
         likeness = _likeness(one, other, weights)
-        if likeness < ALIKE:
+        if likeness < (ALIKE if all(values) else SAME):
             continue
         pair = Contradiction(one, other, values, likeness)
         key = id(one), other.document
@@ -62,11 +67,25 @@ def contradictions(
     yield from _mutual(best)
 
 
-def different(one: Claim, other: Claim) -> tuple[str, str] | None:
-    """Return the two figures in which claims differ, as words; None unless it is one of each."""
+def different(one: Claim, other: Claim, *, editions: bool = False) -> tuple[str, str] | None:
+    """Return the two figures in which claims differ, as words; None unless it is one of each.
+
+    Of editions, figures of a unit that only one of the claims has may come or go. Where one of them
+    has just a figure more, the other figure is "": a word may stand in its place.
+    """
     if bool(one.row) != bool(other.row):
         return None
     mine, theirs = one.figures - other.figures, other.figures - one.figures
+    if editions and len(mine) + len(theirs) == 1:
+        ((value, unit),) = mine or theirs
+        shown = _shown(value, unit)
+        return (shown, "") if mine else ("", shown)
+    if editions:
+        units = {unit for _, unit in mine} & {unit for _, unit in theirs}
+        mine, theirs = (
+            frozenset(figure for figure in figures if figure[1] in units)
+            for figures in (mine, theirs)
+        )
     if len(mine) != 1 or len(theirs) != 1:
         return None
     ((value, unit),), ((value2, unit2),) = mine, theirs
@@ -74,8 +93,22 @@ def different(one: Claim, other: Claim) -> tuple[str, str] | None:
         return None
     if unit == "date" and (value[-5:] == value2[-5:] and not (value[:4] and value2[:4])):
         return None
-    shown = "" if unit == "date" else f" {unit}"
-    return f"{value}{shown}".strip(), f"{value2}{shown}".strip()
+    return _shown(value, unit), _shown(value2, unit)
+
+
+def _shown(value: str, unit: str) -> str:
+    return value if unit == "date" else f"{value} {unit}".strip()
+
+
+def _both_in_one(documents: Sequence[Document], one: Claim, other: Claim) -> bool:
+    """Whether the document of one of two claims has the other claim, too."""
+    return any(
+        repeats(
+            documents[theirs.document].text,
+            documents[mine.document].text[mine.start : mine.end],
+        )
+        for mine, theirs in ((one, other), (other, one))
+    )
 
 
 def _weights(claims: Sequence[Claim]) -> dict[str, float]:

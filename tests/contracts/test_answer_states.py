@@ -85,6 +85,34 @@ def test_editions_that_disagree_are_both_shown_the_newest_first(base: KnowledgeB
     assert answer.text.index("29 days") < answer.text.index("27 days")
 
 
+@pytest.mark.parametrize(
+    ("question", "older", "state"),
+    [
+        ("How many weeks of parental leave at full pay?", "{shared} {paternity}", "answered"),
+        ("How many weeks of parental leave at full pay?", "{changed}", "conflicting"),
+        ("How many weeks of parental leave at full pay in Austria?", "{changed}", "doubtful"),
+    ],
+)
+def test_sources_disagree_where_each_says_something_else_about_the_question(
+    workspace: Workspace, question: str, older: str, state: str
+) -> None:
+    base = workspace.create("leave", RECIPE)
+    parts = {
+        "shared": "We provide 12 weeks shared parental leave at full pay and 39 weeks at half pay.",
+        "paternity": "We provide 10 weeks parental leave at full pay to fathers.",
+        "changed": "We provide 9 weeks shared parental leave at full pay and 30 weeks at half pay.",
+    }
+    files = {
+        "parental-2025.md": f"{parts['paternity']} {parts['shared']}",
+        "parental-2023.md": older.format(**parts),
+    }
+    add(workspace, base, files)
+    answer = base.ask(question, RECIPE).answer
+    assert answer.state == state
+    assert answer.assessment is not None
+    assert ("Austria" in answer.assessment.reason) == (state == "doubtful")
+
+
 def test_an_edition_without_a_date_in_its_name_counts_by_the_date_that_it_states(
     workspace: Workspace,
 ) -> None:

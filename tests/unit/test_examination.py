@@ -26,6 +26,7 @@ ANSWERS = "Please note: meals with customers get reimbursed up to {} EUR for eac
         ("€45, or 1,200.50 EUR", {("45", "eur"), ("1200.5", "eur")}),
         ("1,234,567 EUR or 1,234,568 EUR", {("1234567", "eur"), ("1234568", "eur")}),
         ("three people, see section 4.2 on page 7 of 2024", {("3", "people")}),
+        ("ten or more days or five occasions", {("10", "day"), ("5", "occasion")}),
         ("message CV-118 in the 48th edition", set()),
     ],
 )
@@ -68,6 +69,39 @@ def test_the_newest_edition_is_in_force_with_its_differences() -> None:
     assert findings["editions"].in_force == editions[1].id
     (difference,) = findings["editions"].differences
     assert {difference.one.value, difference.other.value} == {"45 eur", "60 eur"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "values"),
+    [
+        ("{rest} {six} {lower}", "{rest} {lower} {six}", []),
+        (
+            "{rest} {six} At least 33 weeks at £151.20 or a part of the statutory pay.",
+            "{rest} {six} {lower}",
+            ["", "151.2 gbp"],
+        ),
+        (
+            "{rest} If you accrue five or more days, we check in with you.",
+            "{rest} If you accrue ten or more days or two occasions, we check in with you.",
+            ["10 day", "5 day"],
+        ),
+    ],
+)
+def test_what_both_editions_have_is_no_difference_and_a_lost_figure_is_one(
+    old: str, new: str, values: list[str]
+) -> None:
+    parts = {
+        "rest": "Everybody may take leave when a child is born, as the law of the country has it.",
+        "six": "At least 6 weeks at statutory or a part of the pay.",
+        "lower": "At least 33 weeks at statutory or a part of the statutory pay.",
+    }
+    documents = [
+        _document(f"leave-{year}.md", text.format(**parts), 0)
+        for year, text in ((2023, old), (2025, new))
+    ]
+    (finding,) = examine(documents)
+    shown = [place.value for one in finding.differences for place in (one.one, one.other)]
+    assert sorted(shown) == values
 
 
 EDITIONS = ((2023, 45), (2026, 60))

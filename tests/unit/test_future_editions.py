@@ -78,7 +78,7 @@ def test_a_conflict_names_the_day_from_which_an_edition_applies(
     reader = _reader(day)
     text, citations = quotes(f"{QUESTION}?", _hits(), HashingEmbedder(), reader)
     assert first in text.split("[1]", maxsplit=1)[0]
-    assert conflict_words(disagreeing(citations, reader, Vocabulary()), day) == words
+    assert conflict_words(disagreeing(citations, reader, Vocabulary(), QUESTION), day) == words
 
 
 def test_of_two_later_editions_neither_is_in_force() -> None:

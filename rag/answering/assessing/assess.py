@@ -82,7 +82,10 @@ class Assessor:
             return Assessment("doubtful", _UNSUPPORTED, probability, missing)
         if probability < model.limit:
             return Assessment("doubtful", _doubt(evidence, _shown(answer)), probability, missing)
-        editions = disagreeing(answer.citations, self.reader, self.words)
+        question = answer.trace.searched
+        editions = disagreeing(answer.citations, self.reader, self.words, question)
+        if editions and any(not term.indexed and term.restricts for term in evidence.missing):
+            return Assessment("doubtful", _doubt(evidence, _shown(answer)), probability, missing)
         if editions:
             reason = conflict_words(editions, self.reader.day)
             return Assessment("conflicting", reason, probability, missing, editions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rag.answering.assessing.editions import EditionDate, are_editions, differ, on_one_matter
+from rag.answering.assessing.key_terms import KeyTerm, key_terms, words_in
 from rag.answering.reading import PassageReader
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Vocabulary
@@ -12,15 +13,21 @@ from rag.types import Citation, Edition
 
 
 def disagreeing(
-    citations: Sequence[Citation], reader: PassageReader, words: Vocabulary
+    citations: Sequence[Citation], reader: PassageReader, words: Vocabulary, question: str
 ) -> tuple[Edition, ...]:
     """The first citation and those of other editions that contradict it, the newest first.
 
-    Empty where no quote of another edition gives other figures for the same matter. The newest is
-    in force, if the names of the documents or the dates that they state tell which one that is.
-    Editions that apply only after the reader's day come last.
+    Empty where no quote of another edition gives other figures for the matter of the question: the
+    same rare words of it are in both, and neither edition has the quote of the other one, too. The
+    newest is in force, if the names of the documents or the dates that they state tell which one
+    that is. Editions that apply only after the reader's day come last.
     """
     first = citations[0]
+    rare = [term for term in key_terms(question, words) if term.indexed]
+    rare = [term for term in rare if term.terms & words.rare(term.terms, ())]
+    named = _borne_out(rare, first, reader, words)
+    if any(term.restricts and term not in named for term in rare):
+        return ()
     quote = reader.quoted(first)
     others = [
         citation
@@ -28,6 +35,9 @@ def disagreeing(
         if are_editions(first.hit.document, citation.hit.document)
         and differ(quote.text, reader.quoted(citation).text)
         and on_one_matter(terms_of(quote, words), terms_of(reader.quoted(citation), words))
+        and not reader.repeats(citation.hit, first.quote)
+        and not reader.repeats(first.hit, citation.quote)
+        and _borne_out(rare, citation, reader, words) == named
     ]
     if not others:
         return ()
@@ -47,6 +57,16 @@ def disagreeing(
         )
         for citation in ordered
     )
+
+
+def _borne_out(
+    wanted: Sequence[KeyTerm], citation: Citation, reader: PassageReader, words: Vocabulary
+) -> list[KeyTerm]:
+    """The terms that a quote, or what stands above it, has in some form."""
+    quote = reader.quoted(citation)
+    text = f"{quote.text} {quote.caption} {reader.context(citation.hit)}"
+    terms, spoken = words.terms(text), words_in(text)
+    return [term for term in wanted if term.borne_out(terms) == 1 or any(map(term.is_like, spoken))]
 
 
 def conflict_words(editions: Sequence[Edition], day: str) -> str:

@@ -169,6 +169,11 @@ def on_one_matter(one: Terms, other: Terms) -> bool:
     return either > 0 and len(words[0] & words[1]) / either >= ALIKE
 
 
+def repeats(text: str, statement: str) -> bool:
+    """Whether a text has the words of a statement, one behind the other."""
+    return f" {_plain(statement)} " in f" {_plain(text)} "
+
+
 def _stem(name: str) -> str:
     return name.rpartition(".")[0] or name
 
@@ -176,3 +181,8 @@ def _stem(name: str) -> str:
 def _figures(text: str) -> frozenset[str]:
     spelt = (word.casefold() for word in _COUNT.findall(text))
     return frozenset((*_NUMBER.findall(text), *spelt))
+
+
+@lru_cache(maxsize=32)
+def _plain(text: str) -> str:
+    return " ".join(_SEPARATOR.sub(" ", text).casefold().split())

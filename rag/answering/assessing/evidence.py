@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
-from rag.answering.assessing.key_terms import KeyTerm, key_terms
+from rag.answering.assessing.key_terms import KeyTerm, key_terms, words_in
 from rag.answering.reading import PassageReader
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
@@ -29,7 +29,6 @@ FAR, CLOSE = 0.3, 0.8
 mean the same."""
 BESIDE_CODE = 0.25
 """What a word counts beside a code whose entry is quoted."""
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _FEWEST_LETTERS = 3
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
 _JOINING = re.compile(r"[\s-]*")
@@ -138,7 +137,7 @@ class EvidenceReader:
     def _words(self, *statements: Statement, above: str) -> frozenset[str]:
         """The words of some statements, and of what stands above them."""
         texts = (f"{one.text} {one.caption}" for one in statements)
-        return frozenset(_WORD.findall(" ".join((*texts, above)).casefold()))
+        return words_in(" ".join((*texts, above)))
 
     def _parted(
         self,
@@ -236,8 +235,8 @@ class EvidenceReader:
         A term that it lacks counts by the cosine with the nearest of its words.
         """
         lost = sum(term.share for term in absent)
-        texts = {word.casefold() for word in _WORD.findall(f"{quote.text} {quote.caption}")}
-        quote_words = sorted(word for word in texts if len(word) >= _FEWEST_LETTERS)
+        spoken = words_in(f"{quote.text} {quote.caption}")
+        quote_words = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
         absent = [term for term in absent if term.kind == "word"]
         if not absent or not quote_words:
             return 1.0 - lost

@@ -14,6 +14,7 @@ from rag.lexical.languages import language, likeliest
 Kind = Literal["code", "figure", "name", "word"]
 
 _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -23,6 +24,12 @@ _MEASURE = re.compile(
     re.IGNORECASE,
 )
 """A figure with its unit or noun, which is no code: "24th", "9am", "3-day"."""
+_PREPOSITION = re.compile(
+    r"\b(?:for|in|at|with|without|from|within|via|für|in|im|bei|beim|mit|ohne|aus|para|con|sin|en"
+    r"|pour|chez|avec|sans)\s(?:(?:the|an?|my|our|your|their|all|der|die|das|dem|den|eine?[mnr]?"
+    r"|el|la|los|las|le|les|un|una|une)\s)?\Z",
+    re.IGNORECASE,
+)
 _CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that begin every noun with a capital letter, where capitals make no name."""
 _MEASURING = """
@@ -51,7 +58,8 @@ class KeyTerm:
 
     ``weight`` is its inverse document frequency, ``share`` its share of the question's weight,
     ``indexed`` says whether any passage has it, and ``start`` is where the question has it.
-    ``compounds`` says that the language of the question writes compounds as one word.
+    ``compounds`` says that the language of the question writes compounds as one word, ``behind``
+    that the term stands behind a preposition such as "for" or "in".
     """
 
     text: str
@@ -62,6 +70,12 @@ class KeyTerm:
     indexed: bool
     start: int = 0
     compounds: bool = False
+    behind: bool = False
+
+    @property
+    def restricts(self) -> bool:
+        """Whether it says of what, where or for whom: no other word will do for it."""
+        return self.kind != "word" or self.behind
 
     @property
     def end(self) -> int:
@@ -105,9 +119,20 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     code, probability = likeliest(question)
     compounds = code in _COMPOUNDING and probability >= _SURE
     return tuple(
-        KeyTerm(text, kind, terms, weight, weight / total, terms <= indexed, start, compounds)
+        KeyTerm(
+            *(text, kind, terms, weight, weight / total),
+            indexed=terms <= indexed,
+            start=start,
+            compounds=compounds,
+            behind=_PREPOSITION.search(question[:start]) is not None,
+        )
         for (text, kind, terms, start), weight in zip(telling, weights, strict=True)
     )
+
+
+def words_in(text: str) -> frozenset[str]:
+    """The words of a text without case, which terms may be like."""
+    return frozenset(_WORD.findall(text.casefold()))
 
 
 def _behind(word: str, at: int) -> str:
