@@ -28,12 +28,12 @@ from rag.types import ProgressCallback
 
 _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
 _ROUNDING = 1e-9
-_UNRANKED = ("correct_refusal", "correct_doubt", "false_refusal")
+_UNRANKED = ("correct_refusal", "correct_doubt", "false_refusal", "false_doubt")
 _RANKED = tuple(
     name for name in METRIC_TITLES if name not in _UNRANKED and name not in ANSWER_TITLES
 )
 """Measures of the first k."""
-_LOWER_IS_BETTER = {"misleading", "false_refusal"}
+_LOWER_IS_BETTER = {"misleading", "false_refusal", "false_doubt"}
 
 Outcome = Literal["passed", "failed", "undecided", "unjudged", "incomparable"]
 """What a gate ends with. ``undecided``: so much may be lost as is not allowed, or may not be;

@@ -23,6 +23,12 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
     assert plain(run.environment["answers"]) in texts(app)
+    results = labelled.base("notes").runs.results(run.id)
+    doubted = [result.text for result in results if result.metrics.get("false_doubt")]
+    rows = app.dataframe[-1].value
+    marked = rows[rows["First relevant"].str.endswith(", but doubted")]["Question"]
+    assert sorted(marked) == sorted(doubted)
+    assert run.metrics["false_doubt"] == len(doubted) / sum(row.answerable for row in results)
     assert shown["Correct decisions"] == f"{run.metrics['refusal_correctness']:.0%}"
 
 

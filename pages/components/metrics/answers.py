@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import Card, Ranges, card_grid
+from pages.components.metrics.cards import DOUBTED_WRONGLY, Card, Ranges, card_grid
 from pages.components.shell.text import plain
-from rag import Comparison, Run
+from rag import Comparison, QuestionResult, Run, counted
 
 ANSWER_CARDS = (
     Card(
@@ -32,12 +32,19 @@ ANSWER_CARDS = (
 def answer_cards(
     run: Run,
     before: Run | None,
+    results: Sequence[QuestionResult],
     ranges: Ranges,
     changes: Mapping[str, Comparison],
 ) -> None:
     """Nothing where the run only measured retrieval."""
     if any(card.metric in run.metrics for card in ANSWER_CARDS):
         card_grid(ANSWER_CARDS, run, before, ranges, changes)
+        if doubted := sum(bool(row.metrics.get(DOUBTED_WRONGLY)) for row in results):
+            answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
+            st.caption(
+                f":material/help: {doubted:,} of {counted(answerable, 'answerable question')} "
+                "got a refusal or a doubtful answer. Below, they are marked *but doubted*."
+            )
         if answer_cost := run.environment.get("answers"):
             st.caption(f":material/payments: Answers: {plain(answer_cost)}.")
         if run.prompts:

@@ -12,7 +12,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
 from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, signed
 
-REFUSED, DOUBTED = "correct_refusal", "correct_doubt"
+REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import DOUBTED, cutoffs
+from pages.components.metrics.cards import DOUBTED, DOUBTED_WRONGLY, cutoffs
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, QuestionResult, Run
@@ -90,7 +90,8 @@ def _first(result: QuestionResult) -> str:
         return "answered, wrongly" if result.ranking else "refused, rightly"
     if result.first_relevant is None and result.cut_rank is not None:
         return f"rank {result.cut_rank:,}, cut by the threshold"
-    return str(result.first_relevant or "not found")
+    doubted = ", but doubted" if result.metrics.get(DOUBTED_WRONGLY) else ""
+    return f"{result.first_relevant or 'not found'}{doubted}"
 
 
 def _columns(run: Run) -> dict[str, object]:
@@ -99,7 +100,8 @@ def _columns(run: Run) -> dict[str, object]:
         "Tags": st.column_config.ListColumn(width="small"),
         "First relevant": st.column_config.TextColumn(
             help="Rank of the first relevant passage, also if the threshold cut it. For questions "
-            "that the documents do not answer: whether they were refused, doubted or answered."
+            "that the documents do not answer: whether they were refused, doubted or answered. "
+            "*But doubted*: the answer is refused or doubtful, although the documents have one."
         ),
         "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
         "nDCG@10": st.column_config.ProgressColumn(

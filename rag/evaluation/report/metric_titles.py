@@ -38,6 +38,7 @@ METRIC_TITLES: Mapping[str, str] = {
     "correct_refusal": "Refused by the search",
     "correct_doubt": "Correct refusals",
     "false_refusal": "False refusals",
+    "false_doubt": "False doubts",
     **ANSWER_TITLES,
 }
 """All of them, by measure, in the order in which they are shown."""
@@ -71,6 +72,8 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "refused or doubtful.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "
     "was returned.",
+    "false_doubt": "The share of questions that the documents do answer whose answer is refused or "
+    "doubtful. Less is better.",
     "groundedness": "The share of an answer's sentences that are supported by the passages they "
     "cite.",
     "answer_relevance": "The mean of two values: the cosine of question and answer, and the "

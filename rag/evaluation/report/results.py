@@ -268,7 +268,9 @@ def figures(report: RunReport) -> Markup:
         for name in names
     ]
     refusals = [
-        name for name in ("correct_refusal", "correct_doubt", "false_refusal") if name in metrics
+        name
+        for name in ("correct_refusal", "correct_doubt", "false_refusal", "false_doubt")
+        if name in metrics
     ]
     more = "; ".join(
         f"{metric_title(name)} {metrics[name]:.0%} "

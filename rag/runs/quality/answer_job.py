@@ -15,6 +15,7 @@ from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import PROMPTS
+from rag.runs.doubts import FALSE_METRIC as FALSE_DOUBT
 from rag.runs.doubts import FLAGGED
 from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
@@ -201,8 +202,8 @@ class _Work:
         if answer.status in _TRIED:
             embedder = self._services.remembering(self._recipe.index.embedder)
             figures = measured(question, answer, embedder)
-            if not question.answerable:
-                figures[DOUBT] = float(answer.state in FLAGGED)
+            name = FALSE_DOUBT if question.answerable else DOUBT
+            figures[name] = float(answer.state in FLAGGED)
             if self._judge is not None and answer.status == "complete":
                 judged_values = judged(question, answer, self._judge)
         run_answer = rows.RunAnswer(
