@@ -82,6 +82,12 @@ class WordCorrection:
     typed: str
     read: str
 
+    @property
+    def other_form(self) -> str:
+        """The form that ``read`` has beside what was typed; "" for a corrected word."""
+        before = f"{self.typed} ("
+        return self.read[len(before) : -1] if self.read.startswith(before) else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:

@@ -81,6 +81,10 @@ class EvidenceReader:
         first_terms = terms_of(quotes[0], self.words) | above
         quoted_terms = first_terms.union(*(terms_of(quote, self.words) for quote in quotes[1:]))
         passage = self._passage(first)
+        forms = self._forms(trace)
+        first_terms, quoted_terms, passage = (
+            _with_forms(terms, forms) for terms in (first_terms, quoted_terms, passage)
+        )
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
         wanted = _by_code(key_terms(trace.searched, self.words), entry)
@@ -225,6 +229,11 @@ class EvidenceReader:
         ]
         return (*there, *elsewhere) if there and elsewhere else ()
 
+    def _forms(self, trace: Trace) -> list[tuple[Terms, Terms]]:
+        """The abbreviations of a question that was searched with both forms."""
+        pairs = ((one.typed, one.other_form) for one in trace.corrections if one.other_form)
+        return [(self.words.terms(typed), self.words.terms(other)) for typed, other in pairs]
+
     def _passage(self, hit: Hit) -> Terms:
         context = self.reader.context(hit)
         return self.words.terms(f"{hit.chunk.text} {hit.chunk.context} {context}")
@@ -259,6 +268,12 @@ def _side_by_side(question: str, wanted: Sequence[KeyTerm]) -> Iterator[tuple[Ke
     for pair in pairwise(wanted):
         if _JOINING.fullmatch(question, pair[0].end, pair[1].start):
             yield pair
+
+
+def _with_forms(terms: Terms, forms: Sequence[tuple[Terms, Terms]]) -> Terms:
+    """Terms with those of the other form, where they have one of an abbreviation."""
+    other = (two for pair in forms for one, two in (pair, reversed(pair)) if one and one <= terms)
+    return terms.union(*other)
 
 
 def _contrasts(question: str, wanted: Sequence[KeyTerm], gaps: Sequence[KeyTerm]) -> bool:
