@@ -15,6 +15,7 @@ from pages.components.inspector.explanations import explainer
 from pages.components.inspector.funnel import STEP, funnel
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
 from pages.components.inspector.hit_sources import HitSources, result_view, search_notes
+from pages.components.inspector.lost_labels import lost_labels_of_question
 from pages.components.inspector.trace_details import trace_details
 from pages.components.inspector.what_if import (
     PASSAGE,
@@ -24,12 +25,13 @@ from pages.components.inspector.what_if import (
 )
 from pages.components.labels.evidence_dialog import evidence_button
 from pages.components.labels.grading import Grading, grading_bar
+from pages.components.metrics import readings
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel, what_it_means
 from pages.components.recipe.working_recipe import for_question
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import show
+from pages.components.shell.session import question_sets, show
 from pages.components.shell.text import plain
 from pages.components.source.places import place
 from pages.components.source.view import LEAF, WALK, SourceSpan, source_view
@@ -161,6 +163,7 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
     search_notes(trace)
     picture = st.container()
     grading = grading_bar(base, trace.question, recipe)
+    _lost_labels(grading)
     with picture:
         candidate_chart(
             trace, all_candidates, selected.chunk.key if selected else None, grading.labels.grades
@@ -170,6 +173,15 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
     else:
         _cards_and_source(origins, grading, trace, at_step(all_candidates, step), selected)
     trace_details(origins, trace, recipe, selected, grading.labels.grades, open_passage)
+
+
+def _lost_labels(grading: Grading) -> None:
+    base, labels = grading.base, grading.labels
+    own = next((item for item in question_sets(base) if item.name == grading.set_name), None)
+    if own is not None and labels.question_id is not None:
+        lost = readings.lost_labels(base, own.name, readings.version_of(own))
+        mine = [label for question_id, label in lost if question_id == labels.question_id]
+        lost_labels_of_question(base, own.name, grading.question, mine)
 
 
 def _cards_and_source(

@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.documents.add import sample_button
+from pages.components.inspector.lost_labels import lost_labels
 from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
 from pages.components.labels.question_sets_view import (
@@ -89,7 +90,7 @@ def _sets(
 
 def _lost_labels(base: KnowledgeBase, chosen: QuestionSet) -> None:
     version = readings.version_of(chosen)
-    question_sets.lost_labels(readings.lost_labels(base, chosen.name, version))
+    lost_labels(base, chosen.name, readings.lost_labels(base, chosen.name, version))
 
 
 def _no_questions(base: KnowledgeBase) -> None:

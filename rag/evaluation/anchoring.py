@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rag.answering.sentences import statements
+from rag.answering.words import content_words
 from rag.lexical.letters import MARKUP, Letters, letters_of
 from rag.types import Span
 
@@ -193,6 +195,21 @@ class Haystack:
 def find_quote(text: str, quote: str) -> Span | None:
     """The span of a quote in a text, white space and what pages show otherwise aside."""
     return Haystack(text).find(quote, similar=False)
+
+
+def nearest_words(text: str, quote: str) -> Span:
+    """The span of a quote in a text; of the sentence that is most like it, if that has none."""
+    if span := Haystack(text).find(quote):
+        return span
+    telling = content_words(quote)
+    spans = [
+        (statement.start, statement.start + len(statement.quote)) for statement in statements(text)
+    ]
+    whole = len(text) - len(text.lstrip()), max(len(text.rstrip()), 1)
+    return max(
+        spans or [whole],
+        key=lambda span: (len(telling & content_words(text[slice(*span)])), -span[0]),
+    )
 
 
 def _as_stored(quote: str) -> Iterator[str]:

@@ -66,6 +66,30 @@ class LabelEdits:
             labels.set_nugget(connection, set_id, label_id, nugget)
 
     @operation("labeller", audit="labels")
+    def move_label(
+        self, set_name: str, label_id: int, document_id: str, start: int, end: int
+    ) -> None:
+        """Moves a label to other words, by offsets in a document; it keeps its grade.
+
+        A label of the question that is there already stays, and this one goes. Raises NotFound,
+        InvalidInput.
+        """
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            grade = labels.grade(connection, set_id, label_id)
+            span = label_span(connection, self._base_id, document_id, start, end, grade)
+            same_question = next(
+                present
+                for present in labels.of_set(connection, set_id).values()
+                if any(label.id == label_id for label in present)
+            )
+            if any(_place(label) == _place(span) for label in same_question):
+                labels.remove(connection, set_id, label_id)
+                return
+            (label,) = (label for label in same_question if label.id == label_id)
+            kept = replace(span, id=label.id, origin=label.origin, nugget=label.nugget)
+            labels.move(connection, kept)
+
+    @operation("labeller", audit="labels")
     def remove_label(self, set_name: str, label_id: int, grade: int | None = None) -> None:
         """Deletes a label; with ``grade``, only while it has that grade.
 

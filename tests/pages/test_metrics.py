@@ -238,6 +238,24 @@ def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> Non
             "Words": "when its bearing is dry",
         }
     ]
+    ((_, label),) = base.questions.lost_labels("checks")
+    app = open_page("inspector.py", q="Why does the pump make a grinding noise?", set="checks")
+    app.button(key=f"lost_label_{label.id}").click().run()
+    app.button(key="lost_label_move").click().run()
+    assert not app.exception
+    assert base.questions.lost_labels("checks") == []
+    (moved,) = base.questions.labelled("checks")[1].labels
+    assert (moved.id, moved.quote, moved.grade) == (
+        label.id,
+        "Sick leave is reported before ten in the morning by telephone.",
+        label.grade,
+    )
+
+
+def test_lost_labels_count_as_misses(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    gone = [d.id for d in base.documents.documents(base.recipe().index) if d.name == "pump.txt"]
+    base.documents.delete_documents(gone)
     run = base.evaluator.evaluate("checks", base.recipe())
     (q2,) = (result for result in run.results if result.question_id == "q2")
     assert q2.metrics["ndcg@10"] == 0.0

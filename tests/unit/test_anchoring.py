@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.evaluation.anchoring import Haystack
+from rag.evaluation.anchoring import Haystack, nearest_words
 
 RULE = "Up to eight days of unused leave may be carried over into the following year."
 
@@ -157,3 +157,10 @@ LINKED = (
 def test_words_are_located_as_pages_show_them(quote: str, text: str, found: str | None) -> None:
     span = Haystack(text).find(quote, similar=False)
     assert (text[slice(*span)] if span else None) == found
+
+
+def test_the_nearest_words_are_those_of_the_most_similar_sentence() -> None:
+    text = "Leave is granted by the manager. Unused leave lapses in June of the next year. Ask HR."
+    start, end = nearest_words(text, "Leave that is unused will lapse in June")
+    assert text[start:end] == "Unused leave lapses in June of the next year."
+    assert nearest_words(text, "Ask HR.") == (len(text) - 7, len(text))

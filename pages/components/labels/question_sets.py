@@ -15,7 +15,7 @@ from pages.components.shell.notices import later
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago
-from rag import Existing, KeptVersion, KnowledgeBase, Label, QuestionSet, QuestionTable, counted
+from rag import Existing, KeptVersion, KnowledgeBase, QuestionSet, QuestionTable, counted
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -233,28 +233,6 @@ def export_buttons(base: KnowledgeBase, name: str) -> None:
     ):
         key = f"metrics_export_{ending}"
         download_button(f"Export {label}", data, f"{name}.{ending}", key, width="stretch")
-
-
-def lost_labels(lost: Sequence[tuple[str, Label]]) -> None:
-    """Labels whose words no present document has, by question id; metrics count them as misses."""
-    if not lost:
-        return
-    title = f"{counted(len(lost), 'label')} point to text that is not here"
-    with st.expander(title, icon=":material/label_off:"):
-        st.caption(
-            "Metrics count them as relevant passages that were not retrieved, until you add a "
-            "document with these words."
-        )
-        rows = [
-            {
-                "Question": question,
-                "Document": label.document_name,
-                "Page": label.page,
-                "Words": label.quote,
-            }
-            for question, label in lost
-        ]
-        st.dataframe(rows, hide_index=True, alt="Labels whose text is not in any document.")
 
 
 def manage_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
