@@ -11,6 +11,7 @@ from pages.components.documents.add import sample_button
 from pages.components.inspector.lost_labels import lost_labels
 from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
+from pages.components.labels.question_sets import FAILURES, SETS, TAB
 from pages.components.labels.question_sets_view import (
     make_button,
     question_count,
@@ -34,7 +35,7 @@ from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import saved
 from pages.components.runs.actions import documents_changed, downloads
-from pages.components.runs.diagnosis import FAILURES, SETS, TAB, diagnosis_view
+from pages.components.runs.diagnosis import diagnosis_view
 from pages.components.shell.buttons import action_button, tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
@@ -56,6 +57,10 @@ from rag import (
 )
 
 _JOB_HEIGHT = 84  # pixels
+_UNLABELLED = (
+    "No question of this set has a label yet, so there is nothing to measure. Accept proposed "
+    "questions, import some with labels, or grade passages in the inspector."
+)
 
 
 def main() -> None:
@@ -69,6 +74,8 @@ def main() -> None:
         return
     with st.sidebar:
         recipe = recipe_panel(base)
+    if question_sets.SET not in st.session_state and question_sets.SET not in st.query_params:
+        st.session_state[question_sets.SET] = readings.first_measurable(base, sets).name
     by_name = {item.name: item for item in sets}
     name = st.selectbox(
         "Question set", list(by_name), key=question_sets.SET, bind="query-params", width=420
@@ -109,7 +116,7 @@ def _no_questions(base: KnowledgeBase) -> None:
     with text.container(border=True, height="stretch"):
         st.markdown("**Make them from the documents**")
         st.caption("You see the source of every question before you accept it.")
-        make_button(base, "", saved(base))
+        make_button(base, saved(base))
     with labels.container(border=True, height="stretch"):
         st.markdown("**Label as you read**")
         st.caption("Ask a question in the inspector and grade the results.")
@@ -134,10 +141,23 @@ def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         _evaluate(base, chosen, recipe)
     _lost_labels(base, chosen)
     if chosen.proposed:
-        waiting = counted(chosen.proposed, "proposed question")
-        st.caption(f":material/rule: {waiting} to accept or reject on the tab *Question sets*.")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            waiting = counted(chosen.proposed, "proposed question")
+            st.caption(f":material/rule: {waiting} to accept or reject.", width="content")
+            action_button("Show them", "metrics_proposed", "", _show_sets, type="tertiary")
     with guard():
         _results(base, chosen, recipe)
+
+
+def _show_sets() -> None:
+    st.session_state[TAB] = SETS
+
+
+def _is_measurable(base: KnowledgeBase, chosen: QuestionSet) -> bool:
+    """Whether a set has a label, or a question without an answer."""
+    if chosen.questions > chosen.answerable:
+        return True
+    return readings.label_count(base, chosen.name, readings.version_of(chosen)) > 0
 
 
 def _plan(base: KnowledgeBase, chosen: QuestionSet) -> Plan:
@@ -179,7 +199,10 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         evaluations.start, name, recipe, ignore_identical=ignored, without_users=sampled
     )
     path = "answer_evaluations.start" if answers else "evaluations.start"
-    options = offered(base, path, type="primary", width="stretch")
+    options: dict[str, object] = {"type": "primary", "width": "stretch"}
+    if not _is_measurable(base, chosen):
+        options |= {"disabled": True, "help": _UNLABELLED}
+    options = offered(base, path, **options)
     action_button("Evaluate", "metrics_evaluate", "play_arrow", start, **options)
 
 
@@ -196,6 +219,9 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     last = runs[0].created if runs else None
     failure(base.evaluations.latest(chosen.name, recipe), after=last)
     failure(base.answer_evaluations.latest(chosen.name, recipe), after=last)
+    if not runs and not _is_measurable(base, chosen):
+        st.info(_UNLABELLED, icon=":material/label:")
+        return
     if not runs:
         st.info(
             "This set has no results yet. *Evaluate* searches every question with the recipe "

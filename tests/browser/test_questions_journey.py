@@ -53,6 +53,8 @@ def test_edit_a_question_then_import_a_file(
         page.get_by_text("2 questions imported into more questions.").wait_for()
         page.get_by_text("2 questions, 1 of them without an answer in the documents.").wait_for()
         page.wait_for_url("**set=more**")
+        chosen = page.get_by_role("heading", name="checks", exact=True)
+        click_table(page.get_by_test_id("stDataFrame").first, (330, 52), chosen)
     imported = _stored(warm_home, "more questions")
     assert [(each.id, each.answerable) for each in imported] == [("n1", True), ("n2", False)]
     assert [label.quote for label in imported[0].labels] == ["second class"]

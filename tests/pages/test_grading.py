@@ -111,6 +111,8 @@ def test_the_exact_words_become_the_label(base: KnowledgeBase) -> None:
     leave, _ = _chunks(base)
     app = visit("inspector.py", q=LEAVE)
     app.button(key="inspector_evidence").click().run()
+    app.button(key="inspector_evidence_store").click().run()
+    assert _labels(base) == []  # nothing is chosen at first
     app.text_input(key=f"inspector_evidence_words_{leave.id}").set_value("until 30  June")
     app.button(key="inspector_evidence_store").click().run()
     assert [(label.quote, label.grade) for label in _labels(base)] == [("until 30 June", 2)]

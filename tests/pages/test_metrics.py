@@ -400,12 +400,22 @@ def test_questions_are_made_and_wait_for_a_decision(
     app.button(key="questions_make_go").click().run()
     (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "generate"]
     labelled.jobs.run(job.id)
-    waiting = base.proposals.list_all("checks")
+    assert base.proposals.list_all("checks") == []  # made questions do not mix with one's own
+    waiting = base.proposals.list_all("made questions")
     assert waiting
-    app = open_page("metrics.py", metrics="Question sets")
+    app = open_page("metrics.py")
+    assert app.selectbox(key="set").value == "checks"  # not a set of proposals alone
+    app = open_page("metrics.py", set="made questions")
+    assert app.button(key="metrics_evaluate").disabled
+    assert app.info[0].value.startswith("No question of this set has a label yet")
+    assert "*checks* has 3 labels" in "\n".join(each.value for each in app.caption)
+    app = open_page("metrics.py", metrics="Question sets", set="made questions")
     table = next(each.value for each in app.dataframe if "Leak" in each.value)
     assert list(table["Question"]) == [item.text for item in waiting]
     assert list(table["Words that answer"]) == [item.labels[0].quote for item in waiting]
-    easy = [item.id for item in waiting if (item.leak or 0.0) < 0.5]
-    assert app.button(key="questions_accept_open").disabled is not bool(easy)
+    leaks = [item.leak or 0.0 for item in waiting]
+    assert min(leaks) >= 0.5
+    assert app.button(key="questions_accept_all").label == (
+        f"Accept all {len(waiting)} for a smoke test"
+    )
     assert app.button(key="questions_accept").disabled  # no row is ticked

@@ -15,6 +15,7 @@ from pages.components.labels.grading import (
     labels_in_words,
     targets,
 )
+from pages.components.labels.question_sets import SET as SET_PARAMETER
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.permission import offered
 from pages.components.shell.session import question_sets
@@ -123,8 +124,26 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
                 help=MEANING,
                 persist_state="page",  # while "No answer" is ticked and they are not drawn
             )
+    if answered:
+        _elsewhere(turn, name)
     key = f"chat_collect_store_{turn.id}"
     confirm_button("Add", key, _store, base, turn, passages, cancel=True)
+
+
+def _elsewhere(turn: Turn, set_name: str) -> None:
+    """The way to a passage that was not retrieved."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(
+            "None of them answers it? Paste the words under *Expected something else?*",
+            width="content",
+        )
+        parameters = {"q": turn.complete} | ({SET_PARAMETER: set_name} if set_name else {})
+        st.page_link(
+            "inspector.py",
+            label="Look in the inspector",
+            icon=":material/frame_inspect:",
+            query_params=parameters,
+        )
 
 
 def _cited(base: KnowledgeBase, turn: Turn) -> list[_Gradable]:

@@ -39,14 +39,19 @@ def evidence_button(grading: Grading, hit: Hit) -> None:
 def _choose(grading: Grading, hit: Hit) -> None:
     count = len(sentences(hit.chunk.text))
     if count > 1:
-        st.slider("From sentence to sentence", 1, count, (1, count), key=_key("from", hit))
+        st.pills(
+            "Sentences that answer, from the first to the last chosen",
+            range(1, count + 1),
+            selection_mode="multi",
+            key=_key("from", hit),
+        )
     st.text_input(
         "Or paste the words",
         key=_key("words", hit),
         placeholder="as the page shows them",
     )
-    with guard(), st.container(border=True, height=280):
-        st.markdown(marked(hit.chunk.text, [_span(hit)], "green-background"))
+    with st.container(border=True, height=280), guard():
+        st.markdown(_numbered(hit.chunk.text, _selected(hit)))
     st.segmented_control(
         "Grade",
         (MISLEADS, *GRADES[1:]),
@@ -71,15 +76,35 @@ def _key(what: str, hit: Hit) -> str:
     return f"inspector_evidence_{what}_{hit.chunk.id}"
 
 
-def _span(hit: Hit) -> Span:
-    """The span that the user selected. Raises InvalidInput if the passage lacks the words."""
+def _selected(hit: Hit) -> Span | None:
+    """The span that the user selected, None before. Raises InvalidInput for words elsewhere."""
     pieces = sentences(hit.chunk.text)
-    first, last = st.session_state.get(_key("from", hit), (1, len(pieces)))
-    return chosen(hit.chunk.text, pieces[first - 1 : last], st.session_state[_key("words", hit)])
+    numbers = st.session_state.get(_key("from", hit)) or ([1] if len(pieces) == 1 else [])
+    words = st.session_state[_key("words", hit)]
+    if not numbers and not words.strip():
+        return None
+    chosen_pieces = pieces[min(numbers, default=1) - 1 : max(numbers, default=1)]
+    return chosen(hit.chunk.text, chosen_pieces, words)
+
+
+def _numbered(text: str, span: Span | None) -> str:
+    """The sentences of a text as markdown, numbered, with the words of a span marked."""
+    pieces = sentences(text)
+    if len(pieces) == 1:
+        return marked(text, [span] if span else [], "green-background")
+    lines = []
+    for number, (start, end) in enumerate(pieces, start=1):
+        shared = [] if span is None else [(max(span[0], start) - start, min(span[1], end) - start)]
+        inside = [(first, last) for first, last in shared if first < last]
+        lines.append(f":gray-badge[{number}] {marked(text[start:end], inside, 'green-background')}")
+    return "\n\n".join(lines)
 
 
 def _store(grading: Grading, hit: Hit) -> None:
-    start, end = _span(hit)
+    span = _selected(hit)
+    if span is None:
+        raise InvalidInput("No words are chosen.", "Choose sentences, or paste the words.")
+    start, end = span
     grading.base.passage_labels.grade_words(
         grading.set_name,
         grading.question,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 SET = "set"  # state key of the picker and name of the URL's parameter
+TAB, FAILURES, SETS = "metrics", "Failures", "Question sets"  # of the Metrics page
 _IMPORTED = "metrics_imported"
 _EXAMPLE = (
     '{"id": "q1", "text": "How long is the warranty?", "tags": ["policy"], "evidence": ['

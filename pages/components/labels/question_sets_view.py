@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain, count
 
 import streamlit as st
 
 from pages.components.labels import question_sets
-from pages.components.labels.grading import FIRST_SET
 from pages.components.labels.question_editor import edit_button
 from pages.components.shell.buttons import action_button, confirm_button
+from pages.components.shell.job_progress import active, follow
 from pages.components.shell.notices import later
 from pages.components.shell.permission import offered
+from pages.components.shell.session import question_sets as question_sets_of
+from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from rag import (
     MODEL_KINDS,
@@ -25,6 +28,7 @@ from rag import (
 )
 
 _TABLE = "question_sets_table"
+_MADE = "made questions"
 
 _KINDS = {
     "factual": "Factual",
@@ -47,7 +51,7 @@ def question_sets_view(
     with st.container(horizontal=True, gap="small"):
         if question_sets.import_button(base):
             question_sets.import_dialog(base)
-        make_button(base, chosen.name, recipe)
+        make_button(base, recipe)
     _table(base, sets)
     st.subheader(plain(chosen.name))
     st.caption(f"{question_count(chosen)}.")
@@ -57,8 +61,11 @@ def question_sets_view(
         question_sets.versions_button(base, chosen)
         with st.popover("Export questions", icon=":material/download:"):
             question_sets.export_buttons(base, chosen.name)
+    for job in active(base.id):
+        if job.kind == "generate" and job.payload.get("set") == chosen.name:
+            follow(job.id, "questions_make")
     if chosen.proposed:
-        proposals(base, chosen.name)
+        proposals(base, chosen)
 
 
 def question_count(chosen: QuestionSet) -> str:
@@ -75,9 +82,9 @@ def _table(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> None:
     key = f"{_TABLE}_{base.id}"
 
     def pick() -> None:
-        rows = st.session_state[key].selection.rows
-        if rows and rows[0] < len(names):
-            question_sets.choose_set(names[rows[0]])
+        for row in picked_rows(st.session_state[key])[:1]:
+            if row < len(names):
+                question_sets.choose_set(names[row])
 
     st.dataframe(
         [
@@ -95,7 +102,7 @@ def _table(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> None:
         key=key,
         hide_index=True,
         on_select=pick,
-        selection_mode="single-row",
+        selection_mode=("single-row", "single-cell"),
         column_config={
             "Name": st.column_config.TextColumn(width="medium"),
             "To decide": st.column_config.NumberColumn(help="Proposed questions to accept."),
@@ -105,15 +112,15 @@ def _table(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> None:
     )
 
 
-def make_button(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
+def make_button(base: KnowledgeBase, recipe: Recipe) -> None:
     """A button that asks which questions to make."""
     icon, path = ":material/auto_awesome:", "proposals.request"
     if st.button("Make questions", **offered(base, path, key="questions_make", icon=icon)):
-        _make(base, set_name, recipe)
+        _make(base, recipe)
 
 
 @st.dialog("Make questions", icon=":material/auto_awesome:")
-def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
+def _make(base: KnowledgeBase, recipe: Recipe) -> None:
     has_model = recipe.answer.provider != "extractive"
     kinds = [*(MODEL_KINDS if has_model else ()), *OFFLINE_KINDS]
     if has_model:
@@ -123,11 +130,11 @@ def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
         )
     else:
         st.caption(
-            "Without a language model, queries are taken from the text. They test retrieval, "
-            "but they are not natural questions. For natural questions, choose a provider in "
-            "the recipe."
+            "Without a language model, questions repeat the words of their passage: a sentence "
+            "with a gap, its key words, or a heading. Use them for a smoke test only, because "
+            "metrics on them are too good. For natural questions, choose a provider in the recipe."
         )
-    st.text_input("Question set", set_name or FIRST_SET, key=f"{_REQUEST_KEY}_set")
+    st.text_input("Question set", _new_name(base), key=f"{_REQUEST_KEY}_set")
     st.pills(
         "Kinds",
         kinds,
@@ -141,27 +148,44 @@ def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
     confirm_button("Make", "questions_make_go", _request, base, recipe)
 
 
+def _new_name(base: KnowledgeBase) -> str:
+    """A name that no set has: made questions do not mix with those of people."""
+    taken = {item.name for item in question_sets_of(base)}
+    names = (f"{_MADE} {number}" for number in count(2))
+    return next(name for name in chain([_MADE], names) if name not in taken)
+
+
 def _request(base: KnowledgeBase, recipe: Recipe) -> None:
     name, kinds, number = (st.session_state[f"{_REQUEST_KEY}_{field}"] for field in _FIELDS)
     base.proposals.request(name, kinds, int(number), recipe)
+    question_sets.choose_set(name.strip())
+    st.session_state[question_sets.TAB] = question_sets.SETS
     later(
         partial(st.toast, "New questions appear as they are made.", icon=":material/auto_awesome:")
     )
 
 
-def proposals(base: KnowledgeBase, set_name: str) -> None:
-    """Return the proposals that wait for a decision."""
-    waiting = base.proposals.list_all(set_name)
+def proposals(base: KnowledgeBase, chosen: QuestionSet) -> None:
+    """Draw the proposals that wait for a decision."""
+    waiting = base.proposals.list_all(chosen.name)
     if not waiting:
         return
-    with st.expander(f"{counted(len(waiting), 'question')} to accept or reject", icon=_ICON):
+    tight = [item.id for item in waiting if (item.leak or 0.0) < _LEAKING]
+    title = f"{counted(len(waiting), 'question')} to accept or reject"
+    with st.expander(title, icon=_ICON, expanded=not chosen.questions):
         st.caption(
-            "Select questions, then accept or reject them. A high leak means that a question "
-            "repeats rare words of its passage, so it is too easy."
+            "Select questions, then accept or reject them. "
+            + (
+                "A high leak means that a question repeats rare words of its passage, so it is "
+                "too easy."
+                if tight
+                else "All of them repeat the rare words of their passage, so metrics on them are "
+                "too good: accept them for a smoke test only."
+            )
         )
         event = st.dataframe(
             [_row(item) for item in waiting],
-            key=f"questions_proposed_{set_name}",
+            key=f"questions_proposed_{chosen.name}",
             hide_index=True,
             on_select="rerun",
             selection_mode="multi-row",
@@ -173,19 +197,27 @@ def proposals(base: KnowledgeBase, set_name: str) -> None:
             alt="Proposed questions with leak, kind, source and the words that answer.",
         )
         picked = [waiting[row].id for row in event.selection.rows if row < len(waiting)]
-        _decisions(base, set_name, waiting, picked)
+        _decisions(base, chosen.name, [item.id for item in waiting], picked, tight)
 
 
 def _decisions(
-    base: KnowledgeBase, set_name: str, waiting: Sequence[LabelledQuestion], picked: Sequence[str]
+    base: KnowledgeBase,
+    set_name: str,
+    waiting: Sequence[str],
+    picked: Sequence[str],
+    tight: Sequence[str],
 ) -> None:
-    tight = [item.id for item in waiting if (item.leak or 0.0) < _LEAKING]
     accept, reject = base.proposals.accept, base.proposals.reject
+    rest = (
+        ("accept_open", f"Accept the {len(tight):,} with little leak", accept, tight)
+        if tight
+        else ("accept_all", f"Accept all {len(waiting):,} for a smoke test", accept, waiting)
+    )
     with st.container(horizontal=True):
         for key, label, decide, ids in (
             ("accept", f"Accept {len(picked):,}", accept, picked),
             ("reject", f"Reject {len(picked):,}", reject, picked),
-            ("accept_open", f"Accept the {len(tight):,} with little leak", accept, tight),
+            rest,
         ):
             act = partial(decide, set_name, ids)
             options = offered(base, "proposals.accept", disabled=not ids)

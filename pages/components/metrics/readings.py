@@ -89,3 +89,16 @@ def lost_labels(
 ) -> Sequence[tuple[str, Label]]:
     """Labels of a set whose words no present document has, with the ids of their questions."""
     return base.questions.lost_labels(set_name)
+
+
+@shared_cache(64)
+def label_count(base: KnowledgeBase, set_name: str, _version: Version) -> int:
+    """The number of labels of a set."""
+    return sum(len(question.labels) for question in base.questions.labelled(set_name))
+
+
+def first_measurable(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
+    """The first set with labels; without any, the first with questions, else the first."""
+    with_questions = [item for item in sets if item.questions]
+    labelled = (item for item in with_questions if label_count(base, item.name, version_of(item)))
+    return next(labelled, next(iter(with_questions), sets[0]))

@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from pages.components.labels.question_sets import SETS, TAB
 from pages.components.recipe import working_recipe
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
@@ -30,7 +31,6 @@ from rag import (
 
 _CLICKED = "metrics_failure_clicked"
 _ALL = "All causes"
-TAB, FAILURES, SETS = "metrics", "Failures", "Question sets"
 """The URL's parameter of the tabs of Metrics, and its values for this view and the sets."""
 
 

@@ -8,11 +8,10 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.labels.question_sets import SET
+from pages.components.labels.question_sets import FAILURES, SET, TAB
 from pages.components.metrics import readings
 from pages.components.metrics.failures import address, worst_first
 from pages.components.recipe import working_recipe
-from pages.components.runs.diagnosis import FAILURES, TAB
 from pages.components.runs.table import SELECTED
 from pages.components.shell.job_progress import active
 from pages.components.shell.permission import refusal
@@ -97,12 +96,12 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
         text = "Add questions with known answers, so that you can measure retrieval."
         onward = ("inspector.py", "Label passages")
         return Step(text, "metrics.py", "Add questions", onward=onward)
-    chosen = _chosen(sets)
+    chosen = _chosen(base, sets)
     saved = working_recipe.saved(base)
     if first := _drift(base, sets, chosen) or _diagnosed(base, chosen, saved):
         return first
     runs = base.runs.list_all(chosen.name)
-    labels = _label_count(base, chosen.name, readings.version_of(chosen))
+    labels = readings.label_count(base, chosen.name, readings.version_of(chosen))
     if labels < ENOUGH_LABELS:
         return _more_labels(chosen, labels, runs)
     own = next((run for run in runs if _retrieves_alike(run, saved.index, saved.search)), None)
@@ -169,15 +168,11 @@ def _nothing() -> Step:
     return Step("Nothing: the failures are labelled, and no run is ahead of the saved recipe.")
 
 
-def _chosen(sets: Sequence[QuestionSet]) -> QuestionSet:
-    """The set that the visitor chose last, else the first."""
+def _chosen(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
+    """The set that the visitor chose last, if it has questions; else the first with labels."""
     name = st.session_state.get(SET) or st.query_params.get(SET)
-    return next((item for item in sets if item.name == name), sets[0])
-
-
-@shared_cache(64)
-def _label_count(base: KnowledgeBase, set_name: str, _version: readings.Version) -> int:
-    return sum(len(question.labels) for question in base.questions.labelled(set_name))
+    chosen = next((item for item in sets if item.name == name and item.questions), None)
+    return chosen or readings.first_measurable(base, sets)
 
 
 def _more_labels(chosen: QuestionSet, labels: int, runs: Sequence[Run]) -> Step:
