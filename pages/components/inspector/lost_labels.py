@@ -14,7 +14,7 @@ from pages.components.shell.permission import offered
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import marked, plain
 from pages.components.shell.wording import clipped
-from rag import Finding, KnowledgeBase, Label, Recipe, nearest_words, unmarked
+from rag import Finding, KnowledgeBase, Label, Recipe, counted, nearest_words, unmarked
 
 _CLICKED = "lost_label_clicked"
 _MOST, _LONGEST = 3, 160  # passages that are offered; characters of a label in a line
@@ -79,7 +79,7 @@ def lost_labels_of_question(
 
 
 def _points(number: int) -> str:
-    return "1 label points" if number == 1 else f"{number:,} labels point"
+    return f"{counted(number, 'label')} {'points' if number == 1 else 'point'}"
 
 
 def _click() -> None:
