@@ -242,3 +242,55 @@ def test_two_words_with_capitals_are_somebody_else_only_where_somebody_is_meant(
     assert read(question, f"Felix Brandt is our guide. {quote}", quote).gap == (
         "a phone number beside Felix"
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "gap"),
+    [
+        (
+            "What is the notice period after probation?",
+            "The notice period during your probation is one week.",
+            "“after probation”",
+        ),
+        (
+            "What is the notice period after probation?",
+            "The notice period during your probation is one week, then four weeks.",
+            "",
+        ),
+        (
+            "What is the notice period during probation?",
+            "The notice period during your probation is one week.",
+            "",
+        ),
+        (
+            "What does a room cost without breakfast?",
+            "A room costs 80 euros with breakfast.",
+            "“without breakfast”",
+        ),
+        (
+            "Wie hoch ist der Preis ohne Frühstück?",
+            "Der Preis mit Frühstück ist 80 Euro.",
+            "“ohne Frühstück”",
+        ),
+    ],
+)
+def test_the_opposite_of_a_preposition_is_no_answer(question: str, passage: str, gap: str) -> None:
+    assert read(question, passage).gap == gap
+
+
+@pytest.mark.parametrize(
+    ("question", "verb"),
+    [("Who wins the monthly lunch?", "wins"), ("Which cleaners ruin the rotor?", "ruin")],
+)
+def test_an_unknown_verb_counts_less_than_what_it_is_asked_of(question: str, verb: str) -> None:
+    passage = "Two people are drawn for the monthly lunch. Alkaline cleaners eat through the rotor."
+    shares = {term.text: term.share for term in key_terms(question, OfTexts(passage))}
+    assert shares[verb] == min(shares.values())
+    assert shares[verb] < 0.2
+
+
+def test_words_that_compare_are_no_key_terms() -> None:
+    words = OfTexts("The limit is 2000 euros.")
+    (limit,) = (term for term in key_terms("Is the limit higher than 2500?", words) if term.indexed)
+    assert limit.text == "limit"
+    assert "higher" not in [term.text for term in key_terms("Is the limit higher?", words)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
 from rag.answering.assessing.key_terms import KeyTerm, key_terms, words_in
+from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.reading import PassageReader
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
@@ -135,7 +136,8 @@ class EvidenceReader:
             self._apart(first, quotes[0], above, wanted)
             or self._parted(first, quotes[0], trace.searched, wanted, gaps)
             or self._beside_unknown(quotes[0], trace.searched, wanted, gaps),
-            _gap(asked, quotes, trace.searched, gaps),
+            _gap(asked, quotes, trace.searched, gaps)
+            or contradicted(trace.searched, wanted, quotes[0].text, shown),
         )
 
     def _words(self, *statements: Statement, above: str) -> frozenset[str]:

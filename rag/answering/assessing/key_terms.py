@@ -30,13 +30,25 @@ _PREPOSITION = re.compile(
     r"|el|la|los|las|le|les|un|una|une)\s)?\Z",
     re.IGNORECASE,
 )
+_CARRYING = re.compile(
+    r"\A\W{0,3}(?:who\s|(?:which|what)\s(?:[^\W\d_]+\s){1,3}?)"
+    r"(?P<verb>(?!and\b|or\b|of\b)[^\W\d_]+)\s(?:the|an?|my|our|your|their|this|these|it|me|us|you)\b",
+    re.IGNORECASE,
+)
+"""The verb of a question for its subject: "Who wins the prize", "Which cleaners ruin the rotor"."""
 _CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that begin every noun with a capital letter, where capitals make no name."""
 _MEASURING = """
     name number amount kind type sort way thing mean meaning happen say tell give need want know
     please explain describe list difference example go get do have be
     lauten gibt wie heißt hay es cuál
+    higher lower longer shorter larger bigger smaller greater fewer cheaper dearer better worse
+    höher niedriger länger kürzer größer kleiner teurer billiger besser
 """
+CARRYING = 0.25
+"""What a verb counts that no passage has, where passages have all other words.
+
+The question asks for who does it, and documents have many words for that."""
 _SHORTEST = 4
 """Letters of a word that another one may end with: "Karte" is in "Jahreskarte"."""
 _COMPOUNDING = frozenset({"de", "nl", "da", "no", "sv", "fi", "hu", "zh", "ja", "th"})
@@ -115,6 +127,10 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     entries = list(_tokens(question, wanted, words))
     telling = [entry for entry in entries if not entry[2] <= generic] or entries
     weights = [max(rarity[term] for term in terms) for _, _, terms, _ in telling]
+    verb = _CARRYING.match(question)
+    unknown = [at for at, entry in enumerate(telling) if not entry[2] <= indexed]
+    if verb and [telling[at][3] for at in unknown] == [verb.start("verb")]:
+        weights[unknown[0]] *= CARRYING
     total = sum(weights) or 1.0
     code, probability = likeliest(question)
     compounds = code in _COMPOUNDING and probability >= _SURE

@@ -1,0 +1,50 @@
+"""Qualifiers of a question that quotes contradict: "after probation" where they say "during"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rag.answering.assessing.key_terms import KeyTerm
+
+_BEFORE = "before prior until till vor bis"
+_AFTER = "after afterwards then thereafter following once since past nach danach dann seit"
+_DURING = "during while within throughout on in während im"
+_GROUPS: Sequence[Mapping[str, frozenset[str]]] = tuple(
+    {word: frozenset(words.split()) for words in group for word in words.split()}
+    for group in (
+        (_BEFORE, _AFTER, _DURING),
+        ("with including mit", "without excluding except ohne"),
+        ("above over beyond exceeding über", "below under beneath unter"),
+    )
+)
+"""Prepositions by what they are the opposite of; those of one kind mean the same."""
+_ASKED = re.compile(
+    r"\b(before|until|after|during|with|without|above|below|vor|bis|nach|während|mit|ohne)\s"
+    r"(?:(?:the|an?|my|our|your|their|der|die|das|dem|den|eine?[mnr]?)\s)?\Z",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+NEAR = 3
+"""Words from a preposition to its noun."""
+
+
+def contradicted(question: str, wanted: Sequence[KeyTerm], first: str, shown: str) -> str:
+    """The words of a question of which the first quote has only the opposite; "" for none.
+
+    What is shown may have them in another quote, or in other words ("then" for "after").
+    """
+    for term in wanted:
+        match = _ASKED.search(question[: term.start])
+        if match is None or term.kind in ("code", "figure"):
+            continue
+        preposition = match.group(1).casefold()
+        group = next(group for group in _GROUPS if preposition in group)
+        spoken = [word.casefold() for word in _WORD.findall(f"{first} {shown}")]
+        if not group[preposition].isdisjoint(spoken):
+            continue
+        words = [word.casefold() for word in _WORD.findall(first)]
+        places = (at for at, word in enumerate(words) if term.is_like(word))
+        if any(group.keys() & set(words[max(at - NEAR, 0) : at]) for at in places):
+            return f"“{preposition} {term.text}”"
+    return ""
