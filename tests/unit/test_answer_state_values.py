@@ -294,3 +294,35 @@ def test_words_that_compare_are_no_key_terms() -> None:
     (limit,) = (term for term in key_terms("Is the limit higher than 2500?", words) if term.indexed)
     assert limit.text == "limit"
     assert "higher" not in [term.text for term in key_terms("Is the limit higher?", words)]
+
+
+TABLE = (
+    "| Block | Lift charge per week |\n|---|---|\n| Elm Tower | £4.90 |\n| Birch House | £3.20 |"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "quote", "gap"),
+    [
+        (
+            "What is the allowance for contractors?",
+            "The allowance of permanent staff is £250.",
+            "",
+            "“contractors”",
+        ),
+        (
+            "What is the allowance for permanent staff?",
+            "The allowance of permanent staff is £250.",
+            "",
+            "",
+        ),
+        ("What did a lift cost in 2023?", "In 2025, a lift cost £4.90.", "", "2023"),
+        ("What did a lift cost in 2025?", "In 2025, a lift cost £4.90.", "", ""),
+        ("What is the parking charge in Elm Tower?", TABLE, "| Elm Tower | £4.90 |", "“parking”"),
+        ("What is the lift charge in Elm Tower?", TABLE, "| Elm Tower | £4.90 |", ""),
+    ],
+)
+def test_what_restricts_a_question_is_in_the_passage(
+    question: str, passage: str, quote: str, gap: str
+) -> None:
+    assert read(question, passage, *filter(None, [quote])).gap == gap

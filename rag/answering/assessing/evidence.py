@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
@@ -28,11 +28,21 @@ AGREEING = 5
 FAR, CLOSE = 0.3, 0.8
 """Cosines of two single words: up to the one they have nothing in common, from the other on they
 mean the same."""
+SYNONYM = 0.5
+"""The least cosine of two single words of which one will do for the other."""
 BESIDE_CODE = 0.25
 """What a word counts beside a code whose entry is quoted."""
 _FEWEST_LETTERS = 3
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
 _JOINING = re.compile(r"[\s-]*")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_IN = re.compile(r"\b(?:in|of|for|since|im|von|für|seit|en|de|desde|pour)\s\Z", re.IGNORECASE)
+_FOR = re.compile(
+    r"\b(?:for|on|in|für|im|para|en|pour)\s(?:(?:the|an?|my|our|your|their|all|der|die|das|dem|den"
+    r"|eine?[mnr]?|el|la|los|las|le|les|un|una|une)\s)?\Z",
+    re.IGNORECASE,
+)
+_WHO = re.compile(r"\b(?:who|wer|quién|quien|qui)\s\Z", re.IGNORECASE)
 _PAUSE = re.compile(r"[^\w\s'’-]")
 _DETERMINED = re.compile(
     r"\b(?:the|this|your|der|die|das|des|dem|den|el|la|los|las|les?)\s+\Z",
@@ -137,8 +147,43 @@ class EvidenceReader:
             or self._parted(first, quotes[0], trace.searched, wanted, gaps)
             or self._beside_unknown(quotes[0], trace.searched, wanted, gaps),
             _gap(asked, quotes, trace.searched, gaps)
-            or contradicted(trace.searched, wanted, quotes[0].text, shown),
+            or contradicted(trace.searched, wanted, quotes[0].text, shown)
+            or self._unqualified(trace.searched, wanted, absent, passage, spoken, quotes[0]),
         )
+
+    def _unqualified(
+        self,
+        question: str,
+        wanted: Sequence[KeyTerm],
+        absent: Sequence[KeyTerm],
+        passage: Terms,
+        spoken: Collection[str],
+        quote: Statement,
+    ) -> str:
+        """A restriction that neither quotes nor passage have in these or other words; "" for none.
+
+        It stands behind a preposition ("for contractors", "in 2023"). Where a table row is quoted,
+        it may also stand before another word, as in "parking charge".
+        """
+        lost = [term for term in absent if not term.borne_out(passage)]
+        if year := next((term for term in lost if _is_year(term, question)), None):
+            return year.text
+        modifiers = {one.start for one in _modifiers(question, wanted)} & {
+            term.start for term in lost if quote.kind == "row"
+        }
+        lost = [
+            term
+            for term in lost
+            if term.kind == "word"
+            and (_FOR.search(question[: term.start]) or term.start in modifiers)
+        ]
+        others = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
+        if not lost or not others:
+            return ""
+        vectors = self.embedder.embed([term.text.casefold() for term in lost], "document")
+        nearest = (vectors @ self.embedder.embed(others, "document").T).max(axis=1)
+        pairs = zip(lost, nearest, strict=True)
+        return next((f"“{term.text}”" for term, cosine in pairs if cosine < SYNONYM), "")
 
     def _words(self, *statements: Statement, above: str) -> frozenset[str]:
         """The words of some statements, and of what stands above them."""
@@ -316,6 +361,22 @@ def _gap(
         if _DETERMINED.search(question[: term.start]) and not MEASURED.match(question, term.start)
     )
     return next((term.text for term in named), "")
+
+
+def _modifiers(question: str, wanted: Sequence[KeyTerm]) -> Iterator[KeyTerm]:
+    """Words that stand directly before another one, such as "parking" in "parking charge".
+
+    What follows "who" is a verb.
+    """
+    for one, following in pairwise(wanted):
+        joined = _JOINING.fullmatch(question, one.end, following.start)
+        if joined and following.kind == "word" and not _WHO.search(question[: one.start]):
+            yield one
+
+
+def _is_year(term: KeyTerm, question: str) -> bool:
+    """Whether a term is a year that restricts the question: "in 2023"."""
+    return _YEAR.fullmatch(term.text) is not None and _IN.search(question[: term.start]) is not None
 
 
 def _lead(scores: Sequence[float]) -> float:
