@@ -7,6 +7,7 @@ for that page's address.
 
 import re
 import threading
+from argparse import ArgumentParser
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -245,4 +246,9 @@ app = st.App(
 )
 
 if __name__ == "__main__":
+    ArgumentParser(
+        description="Start the dashboard.",
+        epilog="For options of the server, such as its port: streamlit run app.py --server.port "
+        "8502. For the command line: python -m rag --help.",
+    ).parse_args()
     app.run()
