@@ -7,13 +7,15 @@ runs change, and guests need no further rights to read it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from rag.evaluation.intervals import Interval, as_percent, signed
+from rag.evaluation.measuring import precision_ceiling
 from rag.evaluation.report import on_cards
 from rag.evaluation.report.metric_titles import metric_title
+from rag.evaluation.report.words import counted
 from rag.explanation.standing import Standing
-from rag.results import Run
+from rag.results import QuestionResult, Run
 from rag.retrieval.stages import stage_title
 from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
@@ -94,23 +96,40 @@ def explanation_stop(question: str, standing: Standing) -> TourStop:
     )
 
 
-def run_stop(run: Run, name: str, intervals: Mapping[str, Interval]) -> TourStop:
+def run_stop(
+    run: Run, name: str, intervals: Mapping[str, Interval], results: Sequence[QuestionResult]
+) -> TourStop:
     """Return a stop with the metrics of a run that reports show first."""
+    ranked = [result for result in results if result.relevant]
+    first = sum(result.first_relevant == 1 for result in ranked)
+    questions = counted(len(ranked), "question")
+    ranks = f"For {first:,} of {questions}, the first result is relevant. " if ranked else ""
+    ceiling = precision_ceiling(results, 5)
     values = [
         TourValue(
             metric_title(metric),
             f"{run.metrics[metric]:.3f}",
-            _range(intervals[metric]) if metric in intervals else "",
+            _bounded(intervals.get(metric), ceiling if metric == "precision@5" else None),
         )
         for metric in on_cards(run)
     ]
     return TourStop(
         "metrics",
         f"How good is it? {name}",
-        f"Measured on the question set {run.question_set} on {run.created:%Y-%m-%d}. "
+        f"{ranks}Measured on the question set {run.question_set} on {run.created:%Y-%m-%d}. "
         "Ranges are 95% confidence intervals.",
         values=tuple(values),
     )
+
+
+def _bounded(interval: Interval | None, ceiling: float | None) -> str:
+    """An interval within the highest possible value of a metric, and that value if it is below 1.
+
+    Questions like these cannot have a higher mean.
+    """
+    limit = 1.0 if ceiling is None else ceiling
+    shown = _range(Interval(interval.low, min(interval.high, limit))) if interval else ""
+    return ", ".join(filter(None, [shown, f"of at most {limit:.2f}" if limit < 0.995 else ""]))
 
 
 def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourStop:

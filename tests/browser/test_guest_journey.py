@@ -95,7 +95,7 @@ def _stops(base: KnowledgeBase) -> list[TourStop]:
     return [
         *answer_stops(turn, {document: base.documents.document(document).text}),
         explanation_stop(QUESTION, explainer.standing(best)),
-        run_stop(old, "As shipped", base.run_figures.intervals(old.id)),
+        run_stop(old, "As shipped", base.run_figures.intervals(old.id), base.runs.results(old.id)),
         comparison_stop(compared, {new.id: "Strict", old.id: "As shipped"}),
     ]
 

@@ -140,9 +140,14 @@ def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
 
 def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     first, second = (base.evaluator.evaluate(SET, recipe).run for recipe in (WORDS, VECTORS))
-    stop = run_stop(first, "Words", base.run_figures.intervals(first.id))
+    stop = run_stop(
+        first, "Words", base.run_figures.intervals(first.id), base.runs.results(first.id)
+    )
     value = stop.values[0]
     assert (value.label, value.value) == ("nDCG@10", f"{first.metrics['ndcg@10']:.3f}")
+    assert stop.text.startswith("For 4 of 4 questions, the first result is relevant.")
+    precision = next(value for value in stop.values if value.label == "Precision@5")
+    assert precision.detail.endswith("to 0.200, of at most 0.20")
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
     stop = comparison_stop(compared, {first.id: "Words", second.id: "Vectors"})
     assert stop.title == "Is it better? Vectors against Words"

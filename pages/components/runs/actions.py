@@ -17,7 +17,7 @@ from pages.components.shell.buttons import (
     confirm_button,
     download_button,
 )
-from pages.components.shell.permission import offered
+from pages.components.shell.permission import guest, offered
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from pages.components.tours.add_dialog import tour_button
@@ -48,12 +48,16 @@ def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
 
 def _stops(base: KnowledgeBase, row: LeaderboardRow) -> list[TourStop]:
     """Return the values of a run as a stop of a tour."""
-    return [run_stop(row.run, run_name(row), base.run_figures.intervals(row.run.id))]
+    intervals, results = base.run_figures.intervals(row.run.id), base.runs.results(row.run.id)
+    return [run_stop(row.run, run_name(row), intervals, results)]
 
 
 def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
-    """Makes the run's recipe the one that every page works with; a system has none."""
-    if run.recipe is None:
+    """Makes the run's recipe the one that every page works with.
+
+    A system has none, and the answers of guests follow the saved one.
+    """
+    if run.recipe is None or guest():
         return
     name = plain(base.recipe_names.of(run.recipe))
     explained = f"All pages use {name} until you reset it in the sidebar."
