@@ -131,7 +131,7 @@ def quotes(
     """
     reader, words = reader or PassageReader(), words or Vocabulary()
     all_candidates = _candidates(question, hits, reader, words)
-    telling = _telling(words.terms(question), question, all_candidates)
+    telling = _telling(words.terms(question), question, all_candidates, reader)
     telling = _with_editions(telling, question, reader)
     candidates = _likeliest(_with_priors(telling, hits, question))
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
@@ -163,7 +163,9 @@ def _candidates(
     contexts = {n: reader.context(hit) for n, hit in enumerate(hits, start=1)}
     above = {n: words.terms(context) for n, context in contexts.items()}
     editions = {n: reader.edition_date(hit) for n, hit in enumerate(hits, start=1)}
-    there = frozenset[str]().union(*(_codes(statement.text) for _, _, statement, _ in entries))
+    there = frozenset[str]().union(
+        *(_codes(statement.text) for _, _, statement, _ in entries), *map(_codes, contexts.values())
+    )
     codes = _at_hand(_codes(question), there)
     return [
         _Candidate(
@@ -189,10 +191,13 @@ def _named(question_terms: Terms, name: Terms) -> float:
 
 
 def _telling(
-    question_terms: Terms, question: str, candidates: list[_Candidate]
+    question_terms: Terms, question: str, candidates: list[_Candidate], reader: PassageReader
 ) -> list[_Candidate]:
     """Return the candidates that are whole statements of their own; all where there are none."""
-    at_hand = frozenset[str]().union(*(_codes(one.statement.text) for one in candidates))
+    contexts = {one.n: reader.context(one.hit) for one in candidates}
+    at_hand = frozenset[str]().union(
+        *(_codes(one.statement.text) for one in candidates), *map(_codes, contexts.values())
+    )
     codes = _at_hand(_codes(question), at_hand)
     there = codes & {code for one in candidates for code in _codes(one.statement.name)}
     new = [

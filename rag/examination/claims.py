@@ -144,7 +144,7 @@ def figures_of(text: str) -> frozenset[tuple[str, str]]:
     for match in _DATE.finditer(text):
         figures.add((_day(match), "date"))
     rest = _REFERENCE.sub(" ", _DATE.sub(" ", text))
-    rest = _SPELT_NUMBER.sub(lambda match: _SPELT[match[0].lower()], rest)
+    rest = _SPELT_NUMBER.sub(lambda match: _SPELT.get(match[0].lower(), match[0]), rest)
     rest = _OR_MORE.sub(r"\1 ", rest)
     pending: list[str] = []
     for match in _FIGURE.finditer(rest):

@@ -52,13 +52,13 @@ def contradictions(
             continue
         if not _on_one_thing(one, other, subjects, editions=editions):
             continue
-        if editions and _both_in_one(documents, one, other):
-            continue
         values = different(one, other, editions=editions)
         if not values:
             continue
         likeness = _likeness(one, other, weights)
         if likeness < (ALIKE if all(values) else SAME):
+            continue
+        if editions and _both_in_one(documents, one, other):
             continue
         pair = Contradiction(one, other, values, likeness)
         key = id(one), other.document

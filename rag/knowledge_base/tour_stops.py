@@ -104,14 +104,14 @@ def run_stop(
     first = sum(result.first_relevant == 1 for result in ranked)
     questions = counted(len(ranked), "question")
     ranks = f"For {first:,} of {questions}, the first result is relevant. " if ranked else ""
-    ceiling = precision_ceiling(results, 5)
     values = [
         TourValue(
             metric_title(metric),
             f"{run.metrics[metric]:.3f}",
-            _bounded(intervals.get(metric), ceiling if metric == "precision@5" else None),
+            _bounded(intervals.get(metric), _ceiling(metric, results)),
         )
         for metric in on_cards(run)
+        if metric in run.metrics
     ]
     return TourStop(
         "metrics",
@@ -120,6 +120,11 @@ def run_stop(
         "Ranges are 95% confidence intervals.",
         values=tuple(values),
     )
+
+
+def _ceiling(metric: str, results: Sequence[QuestionResult]) -> float | None:
+    name, _, cutoff = metric.partition("@")
+    return precision_ceiling(results, int(cutoff)) if name == "precision" else None
 
 
 def _bounded(interval: Interval | None, ceiling: float | None) -> str:

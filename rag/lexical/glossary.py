@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from rag.lexical.analyzers import function_words
 from rag.lexical.everyday import is_general
+from rag.types import Keys
 
 _WORD = re.compile(r"\w+")
 _SHORTEST_PLURAL = 4
@@ -27,10 +30,10 @@ class OtherForm(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """The other form of some words, and a passage that defines it."""
+    """The other form of some words, and the passages that define it, ascending."""
 
     form: str
-    key: int
+    keys: Sequence[int]
 
 
 class Glossary:
@@ -42,19 +45,19 @@ class Glossary:
     """
 
     def __init__(self, definitions: Iterable[tuple[str, str, int]]) -> None:
-        counts, first = Counter[tuple[str, Words]](), dict[tuple[str, Words], _Entry]()
+        forms = defaultdict[tuple[str, Words], list[tuple[str, int]]](list)
         for short, long, key in definitions:
-            pair = short, _plain(long)
-            counts[pair] += 1
-            first[pair] = min(first.get(pair, _Entry(long, key)), _Entry(long, key))
+            forms[short, _plain(long)].append((long, key))
         self._short, self._small = dict[Words, _Entry](), dict[Words, _Entry]()
-        self._long, helpers = dict[Words, _Entry](), function_words()
-        for short, words in sorted(counts, key=lambda pair: (-counts[pair], pair)):
-            entry, written = first[short, words], tuple(_WORD.findall(short))
+        self._long, everyday = dict[Words, _Entry](), function_words()
+        for short, words in sorted(forms, key=lambda pair: (-len(forms[pair]), pair)):
+            long, _ = min(forms[short, words])
+            keys = sorted(key for _, key in forms[short, words])
+            entry, written = _Entry(long, keys), tuple(_WORD.findall(short))
             self._short.setdefault(written, entry)
-            self._long.setdefault(words, _Entry(short, entry.key))
+            self._long.setdefault(words, _Entry(short, keys))
             small = tuple(word.casefold() for word in written)
-            if not all(word in helpers or is_general(word) for word in small):
+            if not all(word in everyday or is_general(word) for word in small):
                 self._small.setdefault(small, entry)
         self._longest = max(map(len, (*self._short, *self._long)), default=0)
 
@@ -62,8 +65,11 @@ class Glossary:
         """Number of short forms."""
         return len(self._short)
 
-    def other_forms(self, question: str) -> list[OtherForm]:
-        """The forms of a question whose other form it lacks, disjoint and in order."""
+    def other_forms(self, question: str, allowed: Keys | None = None) -> list[OtherForm]:
+        """The forms of a question whose other form it lacks, disjoint and in order.
+
+        With ``allowed``, passages that a filter keeps, only those that one of these defines.
+        """
         spans = [match.span() for match in _WORD.finditer(question)] if self._short else []
         shouted = len(spans) > 1 and question.isupper()
         written = [question[start:end] for start, end in spans]
@@ -72,9 +78,12 @@ class Glossary:
         plain, forms, at = _plain(question), list[OtherForm](), 0
         while at < len(spans):
             length, entry = self._entry(written, plain, at)
-            if entry is not None and not _has(plain, _plain(entry.form)):
+            keys = entry.keys if entry is not None else ()
+            if allowed is not None:
+                keys = [key for key in keys if np.any(allowed == key)]
+            if entry is not None and keys and not _has(plain, _plain(entry.form)):
                 end = spans[at + length - 1][1]
-                forms.append(OtherForm(spans[at][0], end, entry.form, entry.key))
+                forms.append(OtherForm(spans[at][0], end, entry.form, keys[0]))
             at += length
         return forms
 

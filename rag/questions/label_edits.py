@@ -71,8 +71,8 @@ class LabelEdits:
     ) -> None:
         """Moves a label to other words, by offsets in a document; it keeps its grade.
 
-        A label of the question that is there already stays, and this one goes. Raises NotFound,
-        InvalidInput.
+        Another label of the question that is there already takes the higher grade, and this one
+        goes. Raises NotFound, InvalidInput.
         """
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             grade = labels.grade(connection, set_id, label_id)
@@ -82,10 +82,19 @@ class LabelEdits:
                 for present in labels.of_set(connection, set_id).values()
                 if any(label.id == label_id for label in present)
             )
-            if any(_place(label) == _place(span) for label in same_question):
-                labels.remove(connection, set_id, label_id)
-                return
             (label,) = (label for label in same_question if label.id == label_id)
+            there = next(
+                (
+                    other
+                    for other in same_question
+                    if other.id != label_id and _place(other) == _place(span)
+                ),
+                None,
+            )
+            if there is not None:
+                labels.remove(connection, set_id, label_id)
+                change_grade(connection, set_id, there.id, max(grade, there.grade))
+                return
             kept = replace(span, id=label.id, origin=label.origin, nugget=label.nugget)
             labels.move(connection, kept)
 

@@ -52,7 +52,7 @@ def transform_query(
         words = correct_spelling(question, corpus, timeline)
     if recipe.abbreviations:
         reading, forms = with_other_forms(reading, corpus, timeline)
-        words = reading if recipe.spelling is not True else add_other_forms(words, corpus.lexical)
+        words = reading if recipe.spelling is not True else add_other_forms(words, corpus)
         corrections += forms
     others = _reworded(reading, recipe, corpus, timeline) if recipe.expansions else []
     passage = _imagined(reading, recipe, corpus, timeline) if recipe.hyde else ""
@@ -178,7 +178,7 @@ def with_other_forms(
     question: str, corpus: Corpus, timeline: Timeline
 ) -> tuple[str, list[WordCorrection]]:
     """The question with the other form after each that the documents define, and these forms."""
-    forms = corpus.lexical.glossary.other_forms(question)
+    forms = corpus.lexical.glossary.other_forms(question, corpus.allowed)
     passages = corpus.lookup([form.key for form in forms])
     notes = [
         f"{question[form.start : form.end]}: {form.form} ({_place(*passages[form.key])})"
@@ -192,13 +192,13 @@ def with_other_forms(
         for form in forms
         for typed in [question[form.start : form.end]]
     ]
-    return add_other_forms(question, corpus.lexical), read
+    return add_other_forms(question, corpus), read
 
 
-def add_other_forms(question: str, lexical: LexicalIndex) -> str:
+def add_other_forms(question: str, corpus: Corpus) -> str:
     """The question with the other form, in brackets, after each that passages define."""
     result, end = "", 0
-    for form in lexical.glossary.other_forms(question):
+    for form in corpus.lexical.glossary.other_forms(question, corpus.allowed):
         result, end = f"{result}{question[end : form.end]} ({form.form})", form.end
     return result + question[end:]
 

@@ -408,9 +408,9 @@ def test_questions_are_made_and_wait_for_a_decision(
     app = open_page("metrics.py", set="made questions")
     assert app.button(key="metrics_evaluate").disabled
     assert app.info[0].value.startswith("No question of this set has a label yet")
-    assert "*checks* has 3 labels" in "\n".join(each.value for each in app.caption)
+    assert "*checks* has 3 labels" in "\n".join(caption.value for caption in app.caption)
     app = open_page("metrics.py", metrics="Question sets", set="made questions")
-    table = next(each.value for each in app.dataframe if "Leak" in each.value)
+    table = next(shown.value for shown in app.dataframe if "Leak" in shown.value)
     assert list(table["Question"]) == [item.text for item in waiting]
     assert list(table["Words that answer"]) == [item.labels[0].quote for item in waiting]
     leaks = [item.leak or 0.0 for item in waiting]

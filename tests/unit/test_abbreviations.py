@@ -91,6 +91,12 @@ def test_the_long_form_that_most_passages_have_wins() -> None:
     assert (other.form, other.key) == ("MS", 1)
 
 
+def test_a_filter_leaves_definitions_of_other_passages_out() -> None:
+    glossary = Glossary([RHA, (*RHA[:2], 9)])
+    assert glossary.other_forms("RHA", np.array([9])) == [OtherForm(0, 3, RHA[1], 9)]
+    assert glossary.other_forms("RHA", np.array([5])) == []
+
+
 def test_an_index_knows_the_abbreviations_of_the_passages_that_it_has(tmp_path: Path) -> None:
     texts = {4: f"The {RHA[1]} (RHA) decides.", 5: "Rain.", 6: "The Tidal Power Plant (TPP) hums."}
     full = LexicalIndex.empty("english").added(texts.items())

@@ -15,7 +15,7 @@ def _found(quote: str, text: str, near: float = 0.0) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("quote", "text", "found"),
+    ("quote", "text", "located"),
     [
         ("8 days", "In 8 days.", "8 days"),
         ("8 days", "In 18 days, or 8 days.", "8 days"),  # not the end of "18 days" first
@@ -101,7 +101,7 @@ MARKED = "| From | To | Price |\n|:---|---|---:|\n| Bologna | **Milano** | 10 �
 
 
 @pytest.mark.parametrize(
-    ("quote", "text", "found"),
+    ("quote", "text", "located"),
     [
         ("| Bologna | Milano | 10 € |", TABLE, "Bologna\tMilano\t10 €"),
         ("Bologna | **Milano** | 10 €", TABLE, "Bologna\tMilano\t10 €"),
@@ -127,7 +127,7 @@ LINKED = (
 
 
 @pytest.mark.parametrize(
-    ("quote", "text", "found"),
+    ("quote", "text", "located"),
     [
         (
             "Monetary Amount: £500 · Roles: Apprentices · At the start: £250",
@@ -154,9 +154,9 @@ LINKED = (
         ("well", "A “well—known” word.", "well"),
     ],
 )
-def test_words_are_located_as_pages_show_them(quote: str, text: str, found: str | None) -> None:
+def test_words_are_located_as_pages_show_them(quote: str, text: str, located: str | None) -> None:
     span = Haystack(text).find(quote, similar=False)
-    assert (text[slice(*span)] if span else None) == found
+    assert (text[slice(*span)] if span else None) == located
 
 
 def test_the_nearest_words_are_those_of_the_most_similar_sentence() -> None:

@@ -316,6 +316,8 @@ TABLE = (
             "",
             "",
         ),
+        ("What is the allowance in total?", "The allowance of staff is £250.", "", ""),
+        ("What is covered WİTH insurance?", "Without insurance, nothing is covered.", "", ""),
         ("What did a lift cost in 2023?", "In 2025, a lift cost £4.90.", "", "2023"),
         ("What did a lift cost in 2025?", "In 2025, a lift cost £4.90.", "", ""),
         ("What is the parking charge in Elm Tower?", TABLE, "| Elm Tower | £4.90 |", "“parking”"),

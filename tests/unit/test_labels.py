@@ -58,6 +58,26 @@ def test_grading_a_span_stores_its_words(base: KnowledgeBase, question: str, lea
     assert base.questions.named(SET).version == 6
 
 
+def test_a_label_moves_to_other_words(base: KnowledgeBase, question: str, leave: str) -> None:
+    start = LEAVE.index("It lapses")
+    made = base.labels.label(SET, question, leave, 0, 12, 3)
+    base.labels.move_label(SET, made, leave, start, start + 29)
+    expected = Label("leave.md", leave, start, start + 29, 3, "It lapses after three months.", made)
+    assert _labels(base) == [expected]
+    base.labels.move_label(SET, made, leave, start, start + 29)  # clicked twice
+    assert _labels(base) == [expected]
+
+
+def test_a_label_that_moves_onto_another_leaves_the_higher_grade(
+    base: KnowledgeBase, question: str, leave: str
+) -> None:
+    start = LEAVE.index("It lapses")
+    there = base.labels.label(SET, question, leave, start, start + 29, 0)
+    made = base.labels.label(SET, question, leave, 0, 12, 3)
+    base.labels.move_label(SET, made, leave, start, start + 29)
+    assert [(label.id, label.grade) for label in _labels(base)] == [(there, 3)]
+
+
 def test_a_whole_document_can_be_judged(base: KnowledgeBase, question: str, leave: str) -> None:
     base.labels.label(SET, question, leave, 0, None, 1)
     (label,) = _labels(base)

@@ -10,7 +10,7 @@ from pages.components.inspector import explanations
 from pages.components.recipe.working_recipe import saved
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import offered
+from pages.components.shell.permission import offered, refusal
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import marked, plain
 from pages.components.shell.wording import clipped
@@ -56,7 +56,8 @@ def lost_labels(base: KnowledgeBase, set_name: str, lost: Sequence[tuple[str, La
         )
     # Only a click opens: the table has its selection still after the dialog.
     clicked = st.session_state.pop(_CLICKED, False)
-    for row in picked_rows(event)[:1] if clicked else ():
+    may = not refusal(base, "labels.move_label")
+    for row in picked_rows(event)[:1] if clicked and may else ():
         question_id, label = lost[row]
         texts = {item.id: item.text for item in base.questions.labelled(set_name)}
         _repair(base, set_name, texts.get(question_id, ""), label)
@@ -89,7 +90,8 @@ def _click() -> None:
 @st.dialog("Repair a label", icon=":material/healing:", width="large")
 def _repair(base: KnowledgeBase, set_name: str, question: str, label: Label) -> None:
     st.markdown(f"**{plain(question)}**")
-    st.caption(f"{plain(label.document_name)} does not have the words of the label.")
+    lacking = "does not have the words of the label" if label.quote else "is not here any more"
+    st.caption(f"{plain(label.document_name)} {lacking}.")
     words = st.text_input(
         "Words that answer",
         label.quote,
@@ -98,7 +100,7 @@ def _repair(base: KnowledgeBase, set_name: str, question: str, label: Label) -> 
     )
     findings: Sequence[Finding] = ()
     with guard():
-        findings = _passages(base, question, words or label.quote)
+        findings = _passages(base, question, words or label.quote or question)
     key = "lost_label_move"
     if findings:
         places = {finding.standing.chunk.key: finding for finding in findings}
@@ -109,7 +111,7 @@ def _repair(base: KnowledgeBase, set_name: str, question: str, label: Label) -> 
             key=f"lost_label_place_{label.id}",
         )
         chunk = places[chosen].standing.chunk
-        start, end = nearest_words(chunk.text, words or label.quote)
+        start, end = nearest_words(chunk.text, words or label.quote or question)
         with st.container(border=True, height=180):
             st.markdown(marked(chunk.text, [(start, end)], "green-background"))
         place = chunk.document_id, chunk.start + start, chunk.start + end

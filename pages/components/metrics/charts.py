@@ -96,7 +96,8 @@ def rank_takeaway(counts: Mapping[str, int], depth: int) -> str:
     has = "has" if counts[NOT_FOUND] < 2 else "have"
     return (
         f"{counts['1']:,} of {total:,} {have} a relevant passage at rank 1; "
-        f"{counts[NOT_FOUND] or 'none'} {has} none among the first {depth:,}."
+        + (f"{counts[NOT_FOUND]:,} {has} none" if counts[NOT_FOUND] else "all have one")
+        + f" among the first {depth:,}."
         + (f" The threshold cuts it for {counts[CUT]:,}." if counts[CUT] else "")
     )
 

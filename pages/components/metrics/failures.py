@@ -89,9 +89,10 @@ def _first(result: QuestionResult) -> str:
             return "doubted, rightly"
         return "answered, wrongly" if result.ranking else "refused, rightly"
     if result.first_relevant is None and result.cut_rank is not None:
-        return f"rank {result.cut_rank:,}, cut by the threshold"
-    doubted = ", but doubted" if result.metrics.get(DOUBTED_WRONGLY) else ""
-    return f"{result.first_relevant or 'not found'}{doubted}"
+        first = f"rank {result.cut_rank:,}, cut by the threshold"
+    else:
+        first = str(result.first_relevant or "not found")
+    return f"{first}, but doubted" if result.metrics.get(DOUBTED_WRONGLY) else first
 
 
 def _columns(run: Run) -> dict[str, object]:

@@ -31,7 +31,6 @@ from rag import (
 
 _CLICKED = "metrics_failure_clicked"
 _ALL = "All causes"
-"""The URL's parameter of the tabs of Metrics, and its values for this view and the sets."""
 
 
 def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:

@@ -31,6 +31,8 @@ _TODAY = re.compile(
 LAST = "~"
 """Sorts behind every day of a month or year."""
 _SEPARATOR = re.compile(r"[\W_]+")
+_NO_FIGURE_SEPARATOR = re.compile(r"(?![-−.,]\d)[\W_]")
+"""Separators that are no sign or decimal point of a figure."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _COUNT = re.compile(
     r"\b(?:no|not|never|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
@@ -133,9 +135,8 @@ def asks_today(question: str) -> bool:
 def moment_of(question: str) -> str:
     """The day, month or year that a question is about, comparable with that of a name; or ""."""
     named = _NAMED_MONTH.search(question)
-    if named:
-        return f"{named.group(2)}-{MONTH_NUMBERS[named.group(1).casefold()]:02}"
-    return day_of(question)
+    month = MONTH_NUMBERS.get(named.group(1).casefold()) if named else None
+    return f"{named.group(2)}-{month:02}" if named and month else day_of(question)
 
 
 def superseded(editions: Mapping[str, EditionDate], moment: str) -> tuple[str, ...]:
@@ -185,4 +186,4 @@ def _figures(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=32)
 def _plain(text: str) -> str:
-    return " ".join(_SEPARATOR.sub(" ", text).casefold().split())
+    return " ".join(_NO_FIGURE_SEPARATOR.sub(" ", text).casefold().split())

@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
-from rag.answering.assessing.key_terms import KeyTerm, key_terms, words_in
+from rag.answering.assessing.key_terms import REACH, KeyTerm, key_terms, words_in
 from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.reading import PassageReader
 from rag.answering.rows import BETWEEN
@@ -42,6 +42,31 @@ _FOR = re.compile(
     r"|eine?[mnr]?|el|la|los|las|le|les|un|una|une)\s)?\Z",
     re.IGNORECASE,
 )
+_IN_PHRASES = frozenset(
+    {
+        "total",
+        "general",
+        "average",
+        "addition",
+        "advance",
+        "practice",
+        "detail",
+        "particular",
+        "case",
+        "principle",
+        "short",
+        "fact",
+        "person",
+        "full",
+        "time",
+        "place",
+        "writing",
+        "future",
+        "past",
+        "end",
+    }
+)
+"""What follows "in" or "on" without restricting anything: "in total", "on average"."""
 _WHO = re.compile(r"\b(?:who|wer|quién|quien|qui)\s\Z", re.IGNORECASE)
 _PAUSE = re.compile(r"[^\w\s'’-]")
 _DETERMINED = re.compile(
@@ -96,6 +121,7 @@ class EvidenceReader:
         first_terms, quoted_terms, passage = (
             _with_forms(terms, forms) for terms in (first_terms, quoted_terms, passage)
         )
+        cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
         wanted = _by_code(key_terms(trace.searched, self.words), entry)
@@ -148,7 +174,7 @@ class EvidenceReader:
             or self._beside_unknown(quotes[0], trace.searched, wanted, gaps),
             _gap(asked, quotes, trace.searched, gaps)
             or contradicted(trace.searched, wanted, quotes[0].text, shown)
-            or self._unqualified(trace.searched, wanted, absent, passage, spoken, quotes[0]),
+            or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0]),
         )
 
     def _unqualified(
@@ -156,16 +182,16 @@ class EvidenceReader:
         question: str,
         wanted: Sequence[KeyTerm],
         absent: Sequence[KeyTerm],
-        passage: Terms,
+        cited: Terms,
         spoken: Collection[str],
         quote: Statement,
     ) -> str:
-        """A restriction that neither quotes nor passage have in these or other words; "" for none.
+        """A restriction that no cited passage has in these or other words; "" for none.
 
         It stands behind a preposition ("for contractors", "in 2023"). Where a table row is quoted,
         it may also stand before another word, as in "parking charge".
         """
-        lost = [term for term in absent if not term.borne_out(passage)]
+        lost = [term for term in absent if not term.borne_out(cited)]
         if year := next((term for term in lost if _is_year(term, question)), None):
             return year.text
         modifiers = {one.start for one in _modifiers(question, wanted)} & {
@@ -175,7 +201,8 @@ class EvidenceReader:
             term
             for term in lost
             if term.kind == "word"
-            and (_FOR.search(question[: term.start]) or term.start in modifiers)
+            and term.text.casefold() not in _IN_PHRASES
+            and (_precedes(_FOR, question, term) or term.start in modifiers)
         ]
         others = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
         if not lost or not others:
@@ -370,13 +397,17 @@ def _modifiers(question: str, wanted: Sequence[KeyTerm]) -> Iterator[KeyTerm]:
     """
     for one, following in pairwise(wanted):
         joined = _JOINING.fullmatch(question, one.end, following.start)
-        if joined and following.kind == "word" and not _WHO.search(question[: one.start]):
+        if joined and following.kind == "word" and not _precedes(_WHO, question, one):
             yield one
 
 
 def _is_year(term: KeyTerm, question: str) -> bool:
     """Whether a term is a year that restricts the question: "in 2023"."""
-    return _YEAR.fullmatch(term.text) is not None and _IN.search(question[: term.start]) is not None
+    return _YEAR.fullmatch(term.text) is not None and _precedes(_IN, question, term)
+
+
+def _precedes(pattern: re.Pattern[str], question: str, term: KeyTerm) -> bool:
+    return pattern.search(question, max(term.start - REACH, 0), term.start) is not None
 
 
 def _lead(scores: Sequence[float]) -> float:

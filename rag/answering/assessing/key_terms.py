@@ -45,6 +45,8 @@ _MEASURING = """
     higher lower longer shorter larger bigger smaller greater fewer cheaper dearer better worse
     höher niedriger länger kürzer größer kleiner teurer billiger besser
 """
+REACH = 32
+"""Characters before a term in which its preposition stands."""
 CARRYING = 0.25
 """What a verb counts that no passage has, where passages have all other words.
 
@@ -140,7 +142,7 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
             indexed=terms <= indexed,
             start=start,
             compounds=compounds,
-            behind=_PREPOSITION.search(question[:start]) is not None,
+            behind=_PREPOSITION.search(question, max(start - REACH, 0), start) is not None,
         )
         for (text, kind, terms, start), weight in zip(telling, weights, strict=True)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from rag.answering.assessing.key_terms import KeyTerm
+from rag.answering.assessing.key_terms import REACH, KeyTerm
 
 _BEFORE = "before prior until till vor bis"
 _AFTER = "after afterwards then thereafter following once since past nach danach dann seit"
@@ -35,11 +35,13 @@ def contradicted(question: str, wanted: Sequence[KeyTerm], first: str, shown: st
     What is shown may have them in another quote, or in other words ("then" for "after").
     """
     for term in wanted:
-        match = _ASKED.search(question[: term.start])
+        match = _ASKED.search(question, max(term.start - REACH, 0), term.start)
         if match is None or term.kind in ("code", "figure"):
             continue
         preposition = match.group(1).casefold()
-        group = next(group for group in _GROUPS if preposition in group)
+        group = next((group for group in _GROUPS if preposition in group), None)
+        if group is None:  # letters without a small form of their own, as in "WİTH"
+            continue
         spoken = [word.casefold() for word in _WORD.findall(f"{first} {shown}")]
         if not group[preposition].isdisjoint(spoken):
             continue

@@ -122,7 +122,7 @@ def abbreviated(case: Case) -> Finding | None:
     question, lacking = case.question.text, {*case.figures.lacking}
     forms = [
         (question[form.start : form.end], form)
-        for form in case.corpus.lexical.glossary.other_forms(question)
+        for form in case.corpus.lexical.glossary.other_forms(question, case.corpus.allowed)
     ]
     passage = _terms(case, case.chunk.text)
     other = [

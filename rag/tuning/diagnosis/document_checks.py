@@ -40,7 +40,7 @@ def lost_label(
 
 def _changed(label: Evidence, name: str, text: str) -> Finding:
     """The cause where the document is there, but not with the words of the label."""
-    if label.quote and Haystack(text).find(label.quote):
+    if label.quote and Haystack(text).find(label.quote, similar=False):
         return Finding("doubtful", f"{name} has these words, but the label is not placed there.")
     if sign := broken_characters(text):
         return Finding("misread", f"The text of {name} is unreadable: {sign}.")
