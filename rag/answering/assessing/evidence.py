@@ -42,30 +42,12 @@ _FOR = re.compile(
     r"|eine?[mnr]?|el|la|los|las|le|les|un|una|une)\s)?\Z",
     re.IGNORECASE,
 )
-_IN_PHRASES = frozenset(
-    {
-        "total",
-        "general",
-        "average",
-        "addition",
-        "advance",
-        "practice",
-        "detail",
-        "particular",
-        "case",
-        "principle",
-        "short",
-        "fact",
-        "person",
-        "full",
-        "time",
-        "place",
-        "writing",
-        "future",
-        "past",
-        "end",
-    }
-)
+_PHRASES = """
+    total general average addition advance practice detail particular case principle short fact
+    person full time place writing future past end allgemeinen durchschnitt schnitt regel voraus
+    einzelnen promedio media efectivo moyenne général principe
+"""
+_IN_PHRASES = frozenset(_PHRASES.split())
 """What follows "in" or "on" without restricting anything: "in total", "on average"."""
 _WHO = re.compile(r"\b(?:who|wer|quién|quien|qui)\s\Z", re.IGNORECASE)
 _PAUSE = re.compile(r"[^\w\s'’-]")
