@@ -17,7 +17,10 @@ def test_evaluate_then_open_a_question_in_the_inspector(
 ) -> None:
     with serve(warm_home) as address:
         page.goto(f"{address}/metrics?kb=handbook")
-        page.get_by_role("button", name="Evaluate").click()
+        evaluate = page.get_by_role("button", name="Evaluate")
+        evaluate.wait_for()
+        idle(page)
+        evaluate.click()
         _settled(page)
         figures = page.get_by_test_id("stMetricValue").all_inner_texts()
 

@@ -15,7 +15,7 @@ def _found(quote: str, text: str, near: float = 0.0) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("quote", "text", "located"),
+    ("quote", "text", "found"),
     [
         ("8 days", "In 8 days.", "8 days"),
         ("8 days", "In 18 days, or 8 days.", "8 days"),  # not the end of "18 days" first
@@ -101,7 +101,7 @@ MARKED = "| From | To | Price |\n|:---|---|---:|\n| Bologna | **Milano** | 10 �
 
 
 @pytest.mark.parametrize(
-    ("quote", "text", "located"),
+    ("quote", "text", "found"),
     [
         ("| Bologna | Milano | 10 € |", TABLE, "Bologna\tMilano\t10 €"),
         ("Bologna | **Milano** | 10 €", TABLE, "Bologna\tMilano\t10 €"),
