@@ -130,8 +130,8 @@ def quotes(
     Deterministic. Raises ProviderError when a remote embedder fails.
     """
     reader, words = reader or PassageReader(), words or Vocabulary()
-    all_candidates = _candidates(question, hits, reader, words)
-    telling = _telling(words.terms(question), question, all_candidates, reader)
+    codes, all_candidates = _candidates(question, hits, reader, words)
+    telling = _telling(words.terms(question), codes, all_candidates)
     telling = _with_editions(telling, question, reader)
     candidates = _likeliest(_with_priors(telling, hits, question))
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
@@ -152,7 +152,8 @@ def quotes(
 
 def _candidates(
     question: str, hits: Sequence[Hit], reader: PassageReader, words: Vocabulary
-) -> list[_Candidate]:
+) -> tuple[set[str], list[_Candidate]]:
+    """The codes of a question, each as passages have it, and all statements of the passages."""
     question_terms = words.terms(_with_digits(_HOW.sub(" ", question)))
     entries = [
         (n, hit, statement, terms_of(statement, words))
@@ -167,7 +168,7 @@ def _candidates(
         *(_codes(statement.text) for _, _, statement, _ in entries), *map(_codes, contexts.values())
     )
     codes = _at_hand(_codes(question), there)
-    return [
+    return codes, [
         _Candidate(
             *(n, hit, statement, terms),
             shared=support.share(terms, above[n]),
@@ -191,14 +192,9 @@ def _named(question_terms: Terms, name: Terms) -> float:
 
 
 def _telling(
-    question_terms: Terms, question: str, candidates: list[_Candidate], reader: PassageReader
+    question_terms: Terms, codes: set[str], candidates: list[_Candidate]
 ) -> list[_Candidate]:
     """Return the candidates that are whole statements of their own; all where there are none."""
-    contexts = {one.n: reader.context(one.hit) for one in candidates}
-    at_hand = frozenset[str]().union(
-        *(_codes(one.statement.text) for one in candidates), *map(_codes, contexts.values())
-    )
-    codes = _at_hand(_codes(question), at_hand)
     there = codes & {code for one in candidates for code in _codes(one.statement.name)}
     new = [
         one

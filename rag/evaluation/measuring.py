@@ -100,6 +100,13 @@ def precision_ceiling(results: Sequence[QuestionResult], k: int) -> float | None
     return fmean(min(count, k) / k for count in relevant) if relevant else None
 
 
+def highest_mean(metric: str, results: Sequence[QuestionResult]) -> float:
+    """Return the highest mean that the labels allow: below 1 for precision alone."""
+    measure, _, k = metric.partition("@")
+    ceiling = precision_ceiling(results, int(k)) if measure == "precision" else None
+    return ceiling if ceiling is not None and ceiling < 0.995 else 1.0
+
+
 def with_figures(
     results: Sequence[QuestionResult],
     means: Mapping[str, float],

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from rag.evaluation.intervals import Interval, as_percent, signed
-from rag.evaluation.measuring import precision_ceiling
+from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report import on_cards
 from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
@@ -108,7 +108,7 @@ def run_stop(
         TourValue(
             metric_title(metric),
             f"{run.metrics[metric]:.3f}",
-            _bounded(intervals.get(metric), _ceiling(metric, results)),
+            _bounded(intervals.get(metric), highest_mean(metric, results)),
         )
         for metric in on_cards(run)
         if metric in run.metrics
@@ -122,19 +122,13 @@ def run_stop(
     )
 
 
-def _ceiling(metric: str, results: Sequence[QuestionResult]) -> float | None:
-    name, _, cutoff = metric.partition("@")
-    return precision_ceiling(results, int(cutoff)) if name == "precision" else None
-
-
-def _bounded(interval: Interval | None, ceiling: float | None) -> str:
+def _bounded(interval: Interval | None, ceiling: float) -> str:
     """An interval within the highest possible value of a metric, and that value if it is below 1.
 
     Questions like these cannot have a higher mean.
     """
-    limit = 1.0 if ceiling is None else ceiling
-    shown = _range(Interval(interval.low, min(interval.high, limit))) if interval else ""
-    return ", ".join(filter(None, [shown, f"of at most {limit:.2f}" if limit < 0.995 else ""]))
+    shown = _range(Interval(interval.low, min(interval.high, ceiling))) if interval else ""
+    return ", ".join(filter(None, [shown, f"of at most {ceiling:.2f}" if ceiling < 1.0 else ""]))
 
 
 def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourStop:

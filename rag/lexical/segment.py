@@ -199,7 +199,7 @@ def merge_segments(segments: Sequence[Segment]) -> Segment:
 
 
 def _merged_definitions(segments: Sequence[Segment]) -> tuple[Definition, ...] | None:
-    """Those of live passages, by their new rows; None where a segment does not know its own."""
+    """Definitions of live passages, by their new rows; None where a segment lacks its own."""
     merged, base = list[Definition](), 0
     for segment in segments:
         if segment.definitions is None:

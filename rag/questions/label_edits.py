@@ -94,6 +94,8 @@ class LabelEdits:
             if there is not None:
                 labels.remove(connection, set_id, label_id)
                 change_grade(connection, set_id, there.id, max(grade, there.grade))
+                if label.nugget and not there.nugget:
+                    labels.set_nugget(connection, set_id, there.id, label.nugget)
                 return
             kept = replace(span, id=label.id, origin=label.origin, nugget=label.nugget)
             labels.move(connection, kept)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.lexical import Correction, LexicalIndex, respellings
+from rag.lexical import Correction, LexicalIndex, OtherForm, respellings
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import QueryVariant, SearchQuery
 from rag.retrieval.corpus import Corpus
@@ -192,13 +192,17 @@ def with_other_forms(
         for form in forms
         for typed in [question[form.start : form.end]]
     ]
-    return add_other_forms(question, corpus), read
+    return _with_forms(question, forms), read
 
 
 def add_other_forms(question: str, corpus: Corpus) -> str:
     """The question with the other form, in brackets, after each that passages define."""
+    return _with_forms(question, corpus.lexical.glossary.other_forms(question, corpus.allowed))
+
+
+def _with_forms(question: str, forms: Iterable[OtherForm]) -> str:
     result, end = "", 0
-    for form in corpus.lexical.glossary.other_forms(question, corpus.allowed):
+    for form in forms:
         result, end = f"{result}{question[end : form.end]} ({form.form})", form.end
     return result + question[end:]
 

@@ -13,7 +13,7 @@ from rag.services import Services
 from rag.types import Question
 
 METRIC = "correct_doubt"
-FALSE_METRIC = "false_doubt"
+FALSE_DOUBT = "false_doubt"
 """The same of questions that the documents answer; measured where answers are."""
 FLAGGED = ("doubtful", "refused")
 """States that tell the reader not to rely on an answer."""

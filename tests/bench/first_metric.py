@@ -26,7 +26,7 @@ _WHEN = ("listening", "documents added", "questions imported", "first metric")
 def measure(
     folder: Path, *, collection: str = COLLECTION, documents: int = DOCUMENTS
 ) -> dict[str, float]:
-    """Seconds since the start after each step, the number of questions, and their nDCG@10."""
+    """Seconds since the start after each step, nDCG@10, and the number of documents."""
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         files = _written(folder / collection, Path(scratch), documents)
         expect.set_options(timeout=LONG)

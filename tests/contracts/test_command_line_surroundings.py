@@ -231,3 +231,11 @@ def test_a_build_that_cannot_follow_is_told_without_a_traceback(
     assert row["reason"].startswith("not in the build with compatible:m: ")
     assert b"Traceback" not in done.stderr
     assert b"lacks new documents" in done.stderr
+
+
+@pytest.mark.parametrize(("option", "code"), [("--help", 0), ("--port", 2)])
+def test_the_server_explains_its_options_and_ends(option: str, code: int) -> None:
+    command = [sys.executable, "app.py", option]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == code
+    assert "usage: app.py" in ended.stdout + ended.stderr

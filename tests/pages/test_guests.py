@@ -84,6 +84,10 @@ def test_a_guest_gets_runs_where_there_are_some(
     assert base.runs.has_runs()
     visit("stranger", "chat.py")
     assert shown[-1] == ["Chat", "Runs"]
+    (run,) = base.runs.list_all()
+    labels = [button.label for button in visit("stranger", "runs.py", runs=run.id).button]
+    assert "Delete" in labels
+    assert "Use this recipe" not in labels
 
 
 @pytest.mark.parametrize(

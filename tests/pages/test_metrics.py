@@ -297,6 +297,17 @@ def test_the_worst_question_stands_first() -> None:
     assert score(results[3]) == 1.0
 
 
+def test_a_value_that_a_run_lacks_has_its_reason(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    base.evaluator.evaluate("checks", base.recipe(), (10,))
+    app = open_page("metrics.py")
+    shown = {card.label: card.value for card in app.metric}
+    assert shown["Precision@5"] == "–"
+    captions = [caption.value for caption in app.caption]
+    assert "not measured at 5 in this run" in captions
+    assert not [caption for caption in captions if caption.startswith("of at most")]
+
+
 def test_first_ranks_are_counted_in_bands() -> None:
     firsts = [1, 1, 3, 5, 10, 21, None]
     results = [_result("q", 0.5, first) for first in firsts]

@@ -23,13 +23,25 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
     assert plain(run.environment["answers"]) in texts(app)
-    results = labelled.base("notes").runs.results(run.id)
-    doubted = [result.text for result in results if result.metrics.get("false_doubt")]
-    rows = app.dataframe[-1].value
-    marked = rows[rows["First relevant"].str.endswith(", but doubted")]["Question"]
-    assert sorted(marked) == sorted(doubted)
-    assert run.metrics["false_doubt"] == len(doubted) / sum(row.answerable for row in results)
     assert shown["Correct decisions"] == f"{run.metrics['refusal_correctness']:.0%}"
+
+
+def test_answers_that_were_refused_wrongly_are_marked(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    base.save_recipe(base.recipe().with_fields({"search.threshold": 0.99}))
+    assert (
+        labelled.jobs.run(base.answer_evaluations.start("checks", base.recipe())).status == "done"
+    )
+    (run,) = base.runs.list_all()
+    assert run.metrics["false_doubt"] == 1.0
+    app = open_page("metrics.py")
+    assert "3 of 3 answerable questions got a refusal or a doubtful answer." in texts(app)
+    rows = app.dataframe[-1].value
+    first = dict(zip(rows["Question"], rows["First relevant"], strict=True))
+    assert first.pop("Who won the world cup in 1954?") == "refused, rightly"
+    assert set(first.values()) == {"rank 1, cut by the threshold, but doubted"}
 
 
 def test_the_prompts_of_answers_are_named(

@@ -261,7 +261,8 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     base = labelled.base("notes")
     app = open_page("tuning.py", cuts="true")
     app.multiselect(key="tuning_cut_chunkers").set_value(["markdown", "whole"]).run()
-    assert "1 of 2 variants are built" in _said(app, "are built")
+    said = _said(app, "are built")
+    assert "1 of 2 variants are built. Builds 3 passages, about" in said
     app.button(key="tuning_cut_build").click().run()
     (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "build-several"]
     labelled.jobs.run(job.id)

@@ -12,6 +12,7 @@ from rag.answering.assessing.editions import (
     family,
     moment_of,
     on_one_matter,
+    repeats,
 )
 from rag.answering.vocabulary import Vocabulary
 
@@ -156,6 +157,7 @@ def test_a_negation_of_another_clause_does_not_count() -> None:
         ("Was kostete es im März 2025?", "2025-03"),
         ("What was the fee on June 3, 2024?", "2024-06"),
         ("What was the fee in 2025?", "2025"),
+        ("What was the fee in APRİL 2025?", "2025"),
         ("What is the fee?", ""),
     ],
 )
@@ -167,6 +169,19 @@ def test_statements_differ_by_their_figures_alone() -> None:
     assert differ("29 days of annual leave", "27 days of annual leave")
     assert differ("until 30 June", "until 30 March")
     assert not differ("29 days of annual leave", "annual leave: 29 days")
+
+
+@pytest.mark.parametrize(
+    ("text", "statement", "has"),
+    [
+        ("Staff get **5 days** of leave per month.", "5 days of leave", True),
+        ("Staff get 2.5 days of leave per month.", "5 days of leave", False),
+        ("Store the samples at -18 degrees.", "18 degrees", False),
+        ("Fifteen days of leave.", "teen days", False),
+    ],
+)
+def test_a_text_repeats_a_statement_with_its_figures(text: str, statement: str, has: bool) -> None:
+    assert repeats(text, statement) is has
 
 
 def test_statements_on_one_matter_share_their_words() -> None:

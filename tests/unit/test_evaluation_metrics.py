@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rag.errors import InvalidInput
-from rag.evaluation.measuring import measured, precision_ceiling
+from rag.evaluation.measuring import highest_mean, measured, precision_ceiling
 from rag.evaluation.metrics import Ranked, evaluate, parse_metric
 from rag.results import QuestionResult
 from tests.measures import figures
@@ -90,3 +90,5 @@ def test_precision_has_the_ceiling_that_the_labels_allow() -> None:
     assert precision_ceiling(results, 5) == pytest.approx((0.2 + 0.4 + 1.0) / 3)
     assert precision_ceiling(results, 1) == 1.0
     assert precision_ceiling(results[-1:], 5) is None
+    assert highest_mean("precision@20", results) == pytest.approx((0.05 + 0.1 + 0.45) / 3)
+    assert highest_mean("precision@1", results) == highest_mean("ndcg@20", results) == 1.0

@@ -28,6 +28,7 @@ ANSWERS = "Please note: meals with customers get reimbursed up to {} EUR for eac
         ("three people, see section 4.2 on page 7 of 2024", {("3", "people")}),
         ("ten or more days or five occasions", {("10", "day"), ("5", "occasion")}),
         ("message CV-118 in the 48th edition", set()),
+        ("sıx weeks", set()),
     ],
 )
 def test_figures_have_a_value_and_a_unit(text: str, figures: set[tuple[str, str]]) -> None:

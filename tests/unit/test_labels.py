@@ -74,8 +74,11 @@ def test_a_label_that_moves_onto_another_leaves_the_higher_grade(
     start = LEAVE.index("It lapses")
     there = base.labels.label(SET, question, leave, start, start + 29, 0)
     made = base.labels.label(SET, question, leave, 0, 12, 3)
+    base.labels.set_nugget(SET, made, "when it lapses")
     base.labels.move_label(SET, made, leave, start, start + 29)
-    assert [(label.id, label.grade) for label in _labels(base)] == [(there, 3)]
+    assert [(label.id, label.grade, label.nugget) for label in _labels(base)] == [
+        (there, 3, "when it lapses")
+    ]
 
 
 def test_a_whole_document_can_be_judged(base: KnowledgeBase, question: str, leave: str) -> None:

@@ -48,3 +48,12 @@ def test_the_most_similar_code_is_shown(tmp_path: Path) -> None:
     assert answer.assessment is not None
     assert answer.assessment.reason == "No passage has CV-155. Most similar: CV-115."
     assert "Speed sensors disagree" in answer.text
+
+
+def test_a_code_of_a_heading_is_at_hand(tmp_path: Path) -> None:
+    files = {
+        "heater.md": "# HV-612\n\nThe pressure is 4 bar.",
+        "notes.md": "# Notes\n\nHV-601 has a pressure of 9 bar.",
+    }
+    answer = ask(tmp_path, files, "What pressure has HV-612?")
+    assert "“The pressure is 4 bar.”" in answer.text  # HV-601 does not stand for HV-612

@@ -69,13 +69,18 @@ def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
     exact = all(counted_all for _, counted_all in sizes)
     total = counted(sum(size for size, _ in sizes), "passage")
     words = f"Builds {total}" if exact else f"Builds about {total}"
-    text = [Amount(0.0, sum(info.characters for info in base.documents.documents(recipes[0])))]
+    text = [Amount(0.0, _characters(base, recipes[0]))]
     seconds = {recipe.embedder: base.additions.seconds(text, recipe.embedder) for recipe in recipes}
     unknown = [name for name, estimate in seconds.items() if estimate is None]
     if unknown:
         return f"{words}. How long {' and '.join(unknown)} takes is not known yet."
     total_seconds = sum(seconds[recipe.embedder] or 0.0 for recipe in recipes)
     return f"{words}, about {duration(total_seconds)}."
+
+
+@cache_data(64, show_spinner=False)
+def _characters(base: KnowledgeBase, recipe: IndexRecipe) -> int:
+    return sum(info.characters for info in base.documents.documents(recipe))
 
 
 def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:

@@ -11,7 +11,7 @@ from statistics import fmean
 import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
-from rag.answering.assessing.key_terms import REACH, KeyTerm, key_terms, words_in
+from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, key_terms, words_in
 from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.reading import PassageReader
 from rag.answering.rows import BETWEEN
@@ -37,11 +37,7 @@ _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-�
 _JOINING = re.compile(r"[\s-]*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _IN = re.compile(r"\b(?:in|of|for|since|im|von|für|seit|en|de|desde|pour)\s\Z", re.IGNORECASE)
-_FOR = re.compile(
-    r"\b(?:for|on|in|für|im|para|en|pour)\s(?:(?:the|an?|my|our|your|their|all|der|die|das|dem|den"
-    r"|eine?[mnr]?|el|la|los|las|le|les|un|una|une)\s)?\Z",
-    re.IGNORECASE,
-)
+_FOR = re.compile(rf"\b(?:for|on|in|für|im|para|en|pour)\s{ARTICLE}\Z", re.IGNORECASE)
 _PHRASES = """
     total general average addition advance practice detail particular case principle short fact
     person full time place writing future past end allgemeinen durchschnitt schnitt regel voraus

@@ -14,7 +14,7 @@ from rag.lexical.languages import language, likeliest
 Kind = Literal["code", "figure", "name", "word"]
 
 _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -24,10 +24,14 @@ _MEASURE = re.compile(
     re.IGNORECASE,
 )
 """A figure with its unit or noun, which is no code: "24th", "9am", "3-day"."""
+ARTICLE = (
+    r"(?:(?:the|an?|my|our|your|their|all|der|die|das|dem|den|eine?[mnr]?|el|la|los|las|le|les|un"
+    r"|una|une)\s)?"
+)
+"""An article, or what stands in its place, between a preposition and its noun."""
 _PREPOSITION = re.compile(
     r"\b(?:for|in|at|with|without|from|within|via|für|in|im|bei|beim|mit|ohne|aus|para|con|sin|en"
-    r"|pour|chez|avec|sans)\s(?:(?:the|an?|my|our|your|their|all|der|die|das|dem|den|eine?[mnr]?"
-    r"|el|la|los|las|le|les|un|una|une)\s)?\Z",
+    rf"|pour|chez|avec|sans)\s{ARTICLE}\Z",
     re.IGNORECASE,
 )
 _CARRYING = re.compile(
@@ -150,7 +154,7 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
 
 def words_in(text: str) -> frozenset[str]:
     """The words of a text without case, which terms may be like."""
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(WORD.findall(text.casefold()))
 
 
 def _behind(word: str, at: int) -> str:

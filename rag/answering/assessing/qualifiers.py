@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from rag.answering.assessing.key_terms import REACH, KeyTerm
+from rag.answering.assessing.key_terms import ARTICLE, REACH, WORD, KeyTerm, words_in
 
 _BEFORE = "before prior until till vor bis"
 _AFTER = "after afterwards then thereafter following once since past nach danach dann seit"
@@ -21,10 +21,9 @@ _GROUPS: Sequence[Mapping[str, frozenset[str]]] = tuple(
 """Prepositions by what they are the opposite of; those of one kind mean the same."""
 _ASKED = re.compile(
     r"\b(before|until|after|during|with|without|above|below|vor|bis|nach|während|mit|ohne)\s"
-    r"(?:(?:the|an?|my|our|your|their|der|die|das|dem|den|eine?[mnr]?)\s)?\Z",
+    rf"{ARTICLE}\Z",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 NEAR = 3
 """Words from a preposition to its noun."""
 
@@ -34,6 +33,8 @@ def contradicted(question: str, wanted: Sequence[KeyTerm], first: str, shown: st
 
     What is shown may have them in another quote, or in other words ("then" for "after").
     """
+    spoken = words_in(f"{first} {shown}")
+    words = WORD.findall(first.casefold())
     for term in wanted:
         match = _ASKED.search(question, max(term.start - REACH, 0), term.start)
         if match is None or term.kind in ("code", "figure"):
@@ -42,10 +43,8 @@ def contradicted(question: str, wanted: Sequence[KeyTerm], first: str, shown: st
         group = next((group for group in _GROUPS if preposition in group), None)
         if group is None:  # letters without a small form of their own, as in "WİTH"
             continue
-        spoken = [word.casefold() for word in _WORD.findall(f"{first} {shown}")]
         if not group[preposition].isdisjoint(spoken):
             continue
-        words = [word.casefold() for word in _WORD.findall(first)]
         places = (at for at, word in enumerate(words) if term.is_like(word))
         if any(group.keys() & set(words[max(at - NEAR, 0) : at]) for at in places):
             return f"“{preposition} {term.text}”"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag.evaluation.intervals import Interval, signed
-from rag.evaluation.measuring import precision_ceiling
+from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, join, section, table
@@ -72,7 +72,7 @@ def on_cards(run: Run) -> list[str]:
 
 def _card(report: RunReport, metric: str) -> Markup:
     value, (low, high) = report.run.metrics[metric], report.interval(metric)
-    interval = Interval(low, min(high, _ceiling(metric, report)))
+    interval = Interval(low, min(high, highest_mean(metric, report.results)))
     before = report.baseline.run.metrics.get(metric) if report.baseline else None
     percent = metric.endswith("refusal")
     return element(
@@ -95,7 +95,7 @@ def _card(report: RunReport, metric: str) -> Markup:
 
 def _unjudged(metric: str, report: RunReport) -> Markup | None:
     """Return the ceiling of precision, or the range of nDCG that unjudged hits allow."""
-    share, ceiling = report.unjudged, _ceiling(metric, report)
+    share, ceiling = report.unjudged, highest_mean(metric, report.results)
     if ceiling < 1.0:
         return element("div", f"of at most {ceiling:.2f}", class_="small")
     if share is None or not share.unjudged or metric != f"ndcg@{share.k}":
@@ -106,13 +106,6 @@ def _unjudged(metric: str, report: RunReport) -> Markup | None:
         element("span", _range(share.ndcg, False), class_="whole"),
         class_="small",
     )
-
-
-def _ceiling(metric: str, report: RunReport) -> float:
-    """Return the highest mean that the labels allow: below 1 for precision alone."""
-    measure, _, k = metric.partition("@")
-    ceiling = precision_ceiling(report.results, int(k)) if measure == "precision" else None
-    return ceiling if ceiling is not None and ceiling < 0.995 else 1.0
 
 
 def _range(interval: Interval, percent: bool) -> str:

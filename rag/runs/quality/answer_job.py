@@ -15,8 +15,7 @@ from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import PROMPTS
-from rag.runs.doubts import FALSE_METRIC as FALSE_DOUBT
-from rag.runs.doubts import FLAGGED
+from rag.runs.doubts import FALSE_DOUBT, FLAGGED
 from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
 from rag.runs.quality.judges import NamedJudge, judge_named
