@@ -37,7 +37,7 @@ def test_answers_that_were_refused_wrongly_are_marked(
     (run,) = base.runs.list_all()
     assert run.metrics["false_doubt"] == 1.0
     app = open_page("metrics.py")
-    assert "3 of 3 answerable questions got a refusal or a doubtful answer." in texts(app)
+    assert "3 of 3 answerable questions got a refusal or a doubtful answer;" in texts(app)
     rows = app.dataframe[-1].value
     first = dict(zip(rows["Question"], rows["First relevant"], strict=True))
     assert first.pop("Who won the world cup in 1954?") == "refused, rightly"

@@ -43,7 +43,8 @@ def answer_cards(
             answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
             st.caption(
                 f":material/help: {doubted:,} of {counted(answerable, 'answerable question')} "
-                "got a refusal or a doubtful answer. Below, they are marked *but doubted*."
+                "got a refusal or a doubtful answer; *Correct decisions* counts doubtful ones as "
+                "answers. Below, they are marked *but doubted*."
             )
         if answer_cost := run.environment.get("answers"):
             st.caption(f":material/payments: Answers: {plain(answer_cost)}.")

@@ -28,6 +28,8 @@ AGREEING = 5
 FAR, CLOSE = 0.3, 0.8
 """Cosines of two single words: up to the one they have nothing in common, from the other on they
 mean the same."""
+TELLING = 0.2
+"""The least share of a question that a word behind a preposition has, to be what it is about."""
 SYNONYM = 0.5
 """The least cosine of two single words of which one will do for the other."""
 BESIDE_CODE = 0.25
@@ -166,21 +168,24 @@ class EvidenceReader:
     ) -> str:
         """A restriction that no cited passage has in these or other words; "" for none.
 
-        It stands behind a preposition ("for contractors", "in 2023"). Where a table row is quoted,
-        it may also stand before another word, as in "parking charge".
+        It stands behind a preposition ("for contractors", "in 2023"). Where a table row is quoted
+        of which several columns have another word of the question, it may be what names the column:
+        the "parking charge per week", where there are lifts per week and cleaning per week.
         """
         lost = [term for term in absent if not term.borne_out(cited)]
         if year := next((term for term in lost if _is_year(term, question)), None):
             return year.text
-        modifiers = {one.start for one in _modifiers(question, wanted)} & {
-            term.start for term in lost if quote.kind == "row"
-        }
+        alike = self._has_columns_alike(quote, wanted)
+        modifiers = {one.start for one in _modifiers(question, wanted)} if alike else set[int]()
         lost = [
             term
             for term in lost
             if term.kind == "word"
+            and (
+                (term.share >= TELLING and _precedes(_FOR, question, term))
+                or term.start in modifiers
+            )
             and term.text.casefold() not in _IN_PHRASES
-            and (_precedes(_FOR, question, term) or term.start in modifiers)
         ]
         others = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
         if not lost or not others:
@@ -189,6 +194,12 @@ class EvidenceReader:
         nearest = (vectors @ self.embedder.embed(others, "document").T).max(axis=1)
         pairs = zip(lost, nearest, strict=True)
         return next((f"“{term.text}”" for term, cosine in pairs if cosine < SYNONYM), "")
+
+    def _has_columns_alike(self, quote: Statement, wanted: Sequence[KeyTerm]) -> bool:
+        """Whether several columns of a quoted row have the same word of a question."""
+        cells = quote.text.split(BETWEEN) if quote.kind == "row" else []
+        labels = [self.words.terms(cell.partition(": ")[0]) for cell in cells]
+        return any(sum(term.borne_out(label) == 1 for label in labels) > 1 for term in wanted)
 
     def _words(self, *statements: Statement, above: str) -> frozenset[str]:
         """The words of some statements, and of what stands above them."""
