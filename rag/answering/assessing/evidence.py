@@ -176,7 +176,7 @@ class EvidenceReader:
         if year := next((term for term in lost if _is_year(term, question)), None):
             return year.text
         alike = self._has_columns_alike(quote, wanted)
-        modifiers = {one.start for one in _modifiers(question, wanted)} if alike else set[int]()
+        modifiers = {term.start for term in _modifiers(question, wanted)} if alike else set[int]()
         lost = [
             term
             for term in lost
@@ -384,10 +384,10 @@ def _modifiers(question: str, wanted: Sequence[KeyTerm]) -> Iterator[KeyTerm]:
 
     What follows "who" is a verb.
     """
-    for one, following in pairwise(wanted):
-        joined = _JOINING.fullmatch(question, one.end, following.start)
-        if joined and following.kind == "word" and not _precedes(_WHO, question, one):
-            yield one
+    for term, following in pairwise(wanted):
+        joined = _JOINING.fullmatch(question, term.end, following.start)
+        if joined and following.kind == "word" and not _precedes(_WHO, question, term):
+            yield term
 
 
 def _is_year(term: KeyTerm, question: str) -> bool:
