@@ -79,7 +79,8 @@ class Rows:
         return sorted(scored, key=lambda row: (-row["score"], -row["key"]))[: asked["limit"]]
 
     def _all(self) -> list[Json]:
-        return [bson.decode(row) for row in self.rows.values()]
+        # A copy first: a reader and a writer may come from two threads, as to a real server.
+        return [bson.decode(row) for row in list(self.rows.values())]
 
 
 class AtlasDatabase:

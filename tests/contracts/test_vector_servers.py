@@ -7,10 +7,10 @@ documented requests alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from itertools import count
 from pathlib import Path
-from threading import Thread
 from typing import Any, cast
 
 import numpy as np
@@ -186,19 +186,17 @@ def test_scores_are_those_of_a_scan(server: VectorServer) -> None:
 def test_readers_go_on_while_a_build_is_swapped(server: VectorServer) -> None:
     build = next(BUILDS)
     before = RemoteVectorIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
-    seen: list[list[int]] = []
 
-    def read() -> None:
-        seen.extend(before.search(THREE[0], 3)[0].tolist() for _ in range(15))
+    def read() -> list[list[int]]:
+        return [before.search(THREE[0], 3)[0].tolist() for _ in range(15)]
 
-    reader = Thread(target=read)
-    reader.start()
-    after = before
-    for key in range(4, 12):
-        after = after.removed(np.array([key - 1])).added(np.array([key]), THREE[:1])
-        after.snapshot.tidy()
-    reader.join()
-    assert seen == [[1, 2, 3]] * 15
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(read)
+        after = before
+        for key in range(4, 12):
+            after = after.removed(np.array([key - 1])).added(np.array([key]), THREE[:1])
+            after.snapshot.tidy()
+        assert reader.result() == [[1, 2, 3]] * 15
     assert after.search(THREE[0], 5)[0].tolist() == [1, 11, 2]
 
 
