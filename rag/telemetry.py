@@ -196,8 +196,8 @@ def came_of_it(about: Any) -> None:
         span.about = about
 
 
-def _safely(tell: Callable[..., None], *what: Any) -> None:
+def _safely(observe: Callable[..., None], *what: Any) -> None:
     try:
-        tell(*what)
+        observe(*what)
     except Exception:
         log.exception("What is done could not be followed.")

@@ -188,8 +188,8 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
     before = skip
     for start, end in _limited(text, sentence_spans(text[skip:]), skip):
         # "It must be taken by March" means nothing without the sentence before.
-        asked = _QUESTION.search(text, before, start)
-        begin = before if _LEANS.match(text, start) or asked else start
+        follows_question = _QUESTION.search(text, before, start)
+        begin = before if _LEANS.match(text, start) or follows_question else start
         quote = text[begin:end]
         sentence = _plain(quote)
         if segment.kind == "item" and lead:

@@ -146,8 +146,8 @@ def _figures(
     names = nuggets_of(item.question.evidence)
     for k in cutoffs:
         if names:
-            found = frozenset[str]().union(*item.nuggets[:k])
-            yield f"nugget_recall@{k}", len(found) / len(names)
+            nuggets = frozenset[str]().union(*item.nuggets[:k])
+            yield f"nugget_recall@{k}", len(nuggets) / len(names)
         if misleads:
             yield f"misleading@{k}", float(item.grades[:k].count(MISLEADING))
             yield f"udcg@{k}", udcg(item.grades, k)

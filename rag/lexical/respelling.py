@@ -116,7 +116,7 @@ def _kind(typed: str, meant: str, place: int) -> SlipKind:
 
 MOST_WORDS = 64
 """Words of a question that are looked up; who pastes a page has not mistyped a question."""
-LEAST = -1.0
+LEAST_LIKELIHOOD = -1.0
 """The least logarithm of how common a word is, less the cost of the slip."""
 SHORTEST = 4
 """Shorter words are too near to too many others."""
@@ -231,7 +231,7 @@ class _Reader:
         candidates = [
             candidate
             for candidate in self._candidates(word, similar, named)
-            if candidate.score >= LEAST
+            if candidate.score >= LEAST_LIKELIHOOD
             and self._may_be(candidate, typed, terms if is_term else None)
         ]
         return max(candidates).word if candidates else None

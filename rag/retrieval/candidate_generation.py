@@ -112,8 +112,8 @@ def _search(
     if recipe.mode != "dense":
         note = f"best {depth} by BM25{of}{_late(corpus)}"
         timeline.passed("lexical", reach, len(words.keys), note)
-    found = search_query, near, words, corpus.dense, corpus.lexical, recipe
-    union = join(*found, corpus.default_threshold)
+    rankings = search_query, near, words, corpus.dense, corpus.lexical, recipe
+    union = join(*rankings, corpus.default_threshold)
     timeline.passed("fusion", len(near.keys) + len(words.keys), len(union), _how(recipe, lacking))
     return union
 

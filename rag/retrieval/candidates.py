@@ -365,8 +365,8 @@ def _words(
     options = bm25_options(recipe)
     if search_query.variants and recipe.fusion == "saturation":
         # A share of the best in the list would change with the list.
-        each = [lexical.scores(query, keys, **options) for query in search_query.queries]
-        return np.asarray(np.max(each, axis=0))
+        scores = [lexical.scores(query, keys, **options) for query in search_query.queries]
+        return np.asarray(np.max(scores, axis=0))
     if search_query.variants:
         return best_shares(search_query.queries, keys, lexical, options)
     return (

@@ -37,8 +37,8 @@ def search_with_feedback(
         return search_query, first
     near = nearest(richer, corpus.dense, recipe, corpus.allowed)
     words = best_by_words(richer, corpus.lexical, recipe, corpus.allowed)
-    found = richer, near, words, corpus.dense, corpus.lexical, recipe
-    second = join(*found, corpus.default_threshold)
+    rankings = richer, near, words, corpus.dense, corpus.lexical, recipe
+    second = join(*rankings, corpus.default_threshold)
     timeline.passed("feedback", len(first), len(second), _added(richer, recipe, corpus))
     return richer, second
 

@@ -13,7 +13,7 @@ SHARE = 1 / 3
 still knows names and words that look alike: on German (XQuAD, MiniLM) 0.2 gains a little over words
 alone, and 0.6 loses."""
 
-LEAST = 0.3
+LEAST_PROBABILITY = 0.3
 """Least probability of a guess: a word or two are of any language."""
 
 
@@ -40,7 +40,7 @@ class KnownLanguages:
         if index_analyzers <= own_analyzers:
             return ""
         code, probability = likeliest(question)
-        if probability < LEAST:
+        if probability < LEAST_PROBABILITY:
             return ""
         fits = ANALYZERS.get(code, NO_STEMMER) in index_analyzers or index_analyzers.isdisjoint(
             own_analyzers

@@ -95,8 +95,8 @@ def ask(
     (4xx, a variable isn't set), misbehaved (no JSON, no list at its path, too large). Raises
     InvalidInput for a field of the user that is missing.
     """
-    asked = system.as_user(system.user)
-    data = answer_of(asked, question, variables, allow_private=allow_private)
+    as_user = system.as_user(system.user)
+    data = answer_of(as_user, question, variables, allow_private=allow_private)
     return Returned(question, tuple(_results(system, data)))
 
 

@@ -160,11 +160,11 @@ def measured(
     def asking(question: str) -> Returned:
         return ask_once(services, system, question)
 
-    asked = ask_all(asking, system_runs.questions(set_name), on_asked)
+    outcome = ask_all(asking, system_runs.questions(set_name), on_asked)
     return system_runs.evaluate(
         set_name,
-        asked.retrievals,
-        replace(source, errors=dict(asked.errors)),
+        outcome.retrievals,
+        replace(source, errors=dict(outcome.errors)),
         cutoffs,
         on_located,
         run_id=run_id,

@@ -108,16 +108,16 @@ class SystemRuns:
         started = time.perf_counter()
         question_set, questions = self._evaluator.questions(set_name, refusals_alone=True)
         matched = match_questions(retrievals, questions)
-        asked = [item for item in questions if item.id in matched.by_question]
-        if not asked:
+        answered = [item for item in questions if item.id in matched.by_question]
+        if not answered:
             raise InvalidInput(
                 f"None of the retrievals is for a question of {set_name!r}.",
                 "Ask the system the questions of the set, word for word or with their ids.",
             )
         locator = Locator(self._services, self._base_id)
         ranked, methods, by_hop = [], Counter[Method](), list[HopFigures]()
-        for number, question in enumerate(asked):
-            on_progress(number, len(asked))
+        for number, question in enumerate(answered):
+            on_progress(number, len(answered))
             retrieved = matched.by_question[question.id]
             texts = [text for hop in retrieved for text in hop.texts]
             aligned = [locator.locate(text) for text in texts]
@@ -142,7 +142,7 @@ class SystemRuns:
             base_version=locator.base_version,
             documents=len(ids),
             documents_hash=documents_hash(ids, edits),
-            questions=len(asked),
+            questions=len(answered),
             metrics=means,
             environment=code_and_machine() | ({EDITS: edits} if edits else {}),
             seconds=spent + time.perf_counter() - started,

@@ -264,8 +264,8 @@ def _questions(
     last = previous.questions if previous is not None else None
     after = last.last_turn if last is not None else int(reference["last_turn"])
     with services.database.read() as connection:
-        asked = feedback.questions_after(connection, base_id, after, MOST_ASKED)
-    texts = list({text.casefold(): text for _, text in asked}.values())
+        questions = feedback.questions_after(connection, base_id, after, MOST_ASKED)
+    texts = list({text.casefold(): text for _, text in questions}.values())
     if len(texts) < FEWEST_ASKED:
         return None if last is None else replace(last, is_new=False)
     sample = labelled
@@ -273,5 +273,5 @@ def _questions(
         chosen = np.random.default_rng(0).choice(len(labelled), MOST_ASKED, replace=False)
         sample = labelled[np.sort(chosen)]
     result = energy_test(_embedded(embedder, texts), sample)
-    newest = max(turn for turn, _ in asked)
+    newest = max(turn for turn, _ in questions)
     return QuestionDrift(len(texts), len(sample), result.distance, result.p, newest)

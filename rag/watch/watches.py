@@ -131,8 +131,8 @@ def _looked(services: Services, job: JobRow, on_progress: ProgressCallback) -> W
     set_name, database = str(payload["set"]), services.database
     with database.read() as connection:
         set_id = question_rows.get_question_set(connection, base_id, set_name).id
-        found = watch_looks.reference(connection, set_id)
-        reference = None if payload["reset"] else found
+        stored = watch_looks.reference(connection, set_id)
+        reference = None if payload["reset"] else stored
         earlier = watch_looks.newest(connection, set_id, REMEMBERED) if reference else []
     observation = observe(
         services,
@@ -154,7 +154,7 @@ def _looked(services: Services, job: JobRow, on_progress: ProgressCallback) -> W
         bases.hold(connection, base_id)
         now = question_rows.get_question_set(connection, base_id, set_name).id
         latest = watch_looks.reference(connection, set_id)
-        if now != set_id or (latest and latest.id) != (found and found.id):
+        if now != set_id or (latest and latest.id) != (stored and stored.id):
             raise InvalidInput(
                 f"The question set {set_name!r} or its reference was replaced meanwhile.",
                 "Look again.",

@@ -69,7 +69,7 @@ def _build(base: KnowledgeBase, recipe: Recipe) -> str:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _explainer(
-    _base: KnowledgeBase, _recipe: Recipe, _trace: Trace, state: str, found: str
+    _base: KnowledgeBase, _recipe: Recipe, _trace: Trace, state: str, digest: str
 ) -> Explainer:
     """Shared by what one view asks: it holds the whole corpus as ranked for one question."""
     return _base.explain(_trace.question, _recipe, _trace)

@@ -110,8 +110,8 @@ def _report(base: KnowledgeBase, report: PermissionReport) -> None:
         )
     draw, icon = _VERDICTS[report.outcome]
     draw(f"**{plain(report.headline)}**", icon=icon)
-    asked = f" and {plain(report.question_set)}" if report.question_set else ""
-    st.caption(f"{plain(report.source.capitalize())}{asked}. {plain(report.reach)}")
+    question_set = f" and {plain(report.question_set)}" if report.question_set else ""
+    st.caption(f"{plain(report.source.capitalize())}{question_set}. {plain(report.reach)}")
     if report.listed:
         _leaks(report)
     st.dataframe(

@@ -193,15 +193,15 @@ def _documents(tables: Sequence[Grid], sides: _Sides, words: Vocabulary) -> Iter
     """
     ones = [grid for grid in tables if _is_of(grid, sides, words, first=True)]
     others = [grid for grid in tables if _is_of(grid, sides, words, first=False)]
-    found = list[_Aligned]()
+    aligned = list[_Aligned]()
     for one in ones:
         for other in others:
             lines = tuple(_common(one, other))
             if len(lines) >= ALIGNED and one.document.id != other.document.id:
                 what = f"{len(lines)} rows of the same names in {{}}"
-                found.append(_Aligned((one, other), lines, what))
+                aligned.append(_Aligned((one, other), lines, what))
     yield from sorted(
-        found,
+        aligned,
         key=lambda pair: (
             pair.grids[0].width > 2,
             -sum(line.differs for line in pair.lines),
@@ -352,22 +352,22 @@ def _sentences(
     words: Vocabulary,
 ) -> Differences | None:
     """The sentence about each side that comes nearest to the question."""
-    asked = words.terms(question)
+    terms = words.terms(question)
     query = embedder.embed([question], "query")[0]
     chosen = list[tuple[Hit, Statement]]()
     for first in (True, False):
-        found = [
+        statements = [
             (hit, statement)
             for hit in hits[:PASSAGES]
             for statement in reader.statements(hit)
             if _is_about(hit, statement, sides, matter, reader, words, first=first)
         ]
-        if not found:
+        if not statements:
             return None
-        found.sort(key=lambda pair: -len(words.terms(pair[1].text) & asked))
-        found = found[:CANDIDATES]
-        vectors = embedder.embed([statement.text for _, statement in found], "document")
-        chosen.append(found[int((vectors @ query).argmax())])
+        statements.sort(key=lambda pair: -len(words.terms(pair[1].text) & terms))
+        statements = statements[:CANDIDATES]
+        vectors = embedder.embed([statement.text for _, statement in statements], "document")
+        chosen.append(statements[int((vectors @ query).argmax())])
     reason = "The nearest sentence about each side."
     return Differences(*_quotes(chosen, reader), reason, certain=False)
 

@@ -47,16 +47,16 @@ class Grid:
 
 def documents_of(trace: Trace, reader: PassageReader) -> list[tuple[Hit, Document]]:
     """The documents behind the context and the other candidates, each with its best hit."""
-    found: dict[tuple[str, str], tuple[Hit, Document]] = {}
+    by_document: dict[tuple[str, str], tuple[Hit, Document]] = {}
     others = sorted(trace.candidates, key=lambda hit: hit.rank)
     for hit in (*trace.context, *others):
         key = hit.base, hit.chunk.document_id
-        if key in found or len(found) == DOCUMENTS:
+        if key in by_document or len(by_document) == DOCUMENTS:
             continue
         document = reader.document(hit)
         if document is not None:
-            found[key] = hit, document
-    return list(found.values())
+            by_document[key] = hit, document
+    return list(by_document.values())
 
 
 def in_force(

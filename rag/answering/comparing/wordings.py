@@ -231,8 +231,8 @@ def _alternatives(text: str) -> Pair | None:
         parts: tuple[str, str] | None = (one, behind.partition(" than ")[2] or behind[5:])
     else:
         parts = _parted(behind.partition(",")[2] or behind.partition(":")[2], _OR)
-    found = _pair(*parts, "") if parts else None
-    return found and Pair(found.one, found.other, comparative, measure.words)
+    pair = _pair(*parts, "") if parts else None
+    return pair and Pair(pair.one, pair.other, comparative, measure.words)
 
 
 def _parted(text: str, separators: tuple[str, ...]) -> tuple[str, str] | None:
@@ -249,8 +249,8 @@ def _pair(one: str, other: str, matter: str) -> Pair | None:
     """Two things by name; None for what is longer than a name: a statement, half a sentence."""
     if not matter:
         for sign in _MATTER:
-            other, found, tail = other.partition(sign)
-            if found:
+            other, matched, tail = other.partition(sign)
+            if matched:
                 matter = tail
                 break
     names = [_ARTICLE.sub("", name.strip(" ,;:\"“”'")) for name in (one, other)]

@@ -132,7 +132,7 @@ def revoke_link(base: Base, link: Annotated[str, Path(description="the id of a l
 
 def _member(base: Base, email: str) -> Member:
     wanted = email.strip().casefold()
-    for each in base.members.list_all():
-        if each.person.email == wanted:
-            return each
+    for member in base.members.list_all():
+        if member.person.email == wanted:
+            return member
     raise NotFound(f"{email} is not a member.")

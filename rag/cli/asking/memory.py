@@ -46,9 +46,9 @@ def memory(args: argparse.Namespace) -> Output:
         return Output({"deleted": turn}, f"forgot {turn}; its turn stays in its conversation")
     if args.action == "correct":
         _correct(base, turn, args)
-    remembered = base.memory.get(turn)
+    interaction = base.memory.get(turn)
     return Output(
-        _row(remembered), "\n".join([_line(remembered), "", remembered.interaction.answer])
+        _row(interaction), "\n".join([_line(interaction), "", interaction.interaction.answer])
     )
 
 
@@ -93,9 +93,9 @@ def _correct(base: KnowledgeBase, turn: int, args: argparse.Namespace) -> None:
     base.memory.correct(turn, question=args.question, answer=args.answer)
 
 
-def _listed(remembered: list[Remembered], total: int) -> Output:
-    data = {"held": total, "interactions": [_row(item) for item in remembered]}
-    return Output(data, "\n".join(map(_line, remembered)) or "The memory is empty.")
+def _listed(interactions: list[Remembered], total: int) -> Output:
+    data = {"held": total, "interactions": [_row(item) for item in interactions]}
+    return Output(data, "\n".join(map(_line, interactions)) or "The memory is empty.")
 
 
 def _row(remembered: Remembered) -> dict[str, Any]:

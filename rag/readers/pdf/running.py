@@ -89,4 +89,4 @@ def _near(key: _Key, seen: dict[_Key, set[int]]) -> set[int]:
 def _runs(numbers: set[int], count: int) -> bool:
     odd = sum(number % 2 for number in numbers)
     sides = ((len(numbers), count), (odd, count // 2), (len(numbers) - odd, (count + 1) // 2))
-    return any(count >= _LEAST_PAGES and count > each / 2 for count, each in sides)
+    return any(count >= _LEAST_PAGES and count > pages / 2 for count, pages in sides)

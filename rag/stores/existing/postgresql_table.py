@@ -114,8 +114,8 @@ class PostgresTable:
                 yield _row(row)
 
     def _columns(self, connection: Connection) -> dict[str, str]:
-        found = connection.execute(_COLUMNS, {"name": self._quoted})
-        columns = {str(row.name): str(row.type) for row in found}
+        rows = connection.execute(_COLUMNS, {"name": self._quoted})
+        columns = {str(row.name): str(row.type) for row in rows}
         if not columns:
             raise no_such(self._store, connection.execute(_TABLES).scalars().all())
         return columns

@@ -323,9 +323,9 @@ def _with_place(connection: Connection, base_id: int, findings: Findings) -> Ite
             yield leak
             continue
         if place.document_id not in outlines:
-            found = documents.exists(connection, base_id, place.document_id) is not None
+            exists = documents.exists(connection, base_id, place.document_id) is not None
             outlines[place.document_id] = (
-                documents.outline(connection, base_id, place.document_id) if found else None
+                documents.outline(connection, base_id, place.document_id) if exists else None
             )
         outline = outlines[place.document_id]
         if outline is None:  # deleted meanwhile

@@ -61,11 +61,11 @@ def audit(
     texts = {question.id: question.text for question in questions}
     for number, search in enumerate(searches):
 
-        def asked(done: int, _total: int, number: int = number) -> None:
+        def on_question(done: int, _total: int, number: int = number) -> None:
             on_progress(number * len(questions) + done, total)
 
         try:
-            answers = ask_all(search.ask, questions, asked)
+            answers = ask_all(search.ask, questions, on_question)
         except FailedRetrieval as error:
             failure = error
             for user in search.users:

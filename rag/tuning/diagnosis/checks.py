@@ -45,8 +45,8 @@ def misread(case: Case) -> Finding | None:
     page = next((p for p in case.document.pages if p.number == case.chunk.page), None)
     if not sign and page is not None and page.confidence is not None and page.confidence < SURE:
         sign = f"text recognition is {page.confidence:.0f} % sure of the page"
-    lacking, asked = case.figures.lacking, case.corpus.lexical.terms(case.question.text)
-    if not sign and 2 * len(lacking) > len(asked) and not _language_differs(case):
+    lacking, terms = case.figures.lacking, case.corpus.lexical.terms(case.question.text)
+    if not sign and 2 * len(lacking) > len(terms) and not _language_differs(case):
         sign = unknown_words(case.labelled_text, case.corpus.lexical)
     return Finding("misread", f"The labelled text is unreadable: {sign}.") if sign else None
 
@@ -87,9 +87,9 @@ def other_language(case: Case) -> Finding | None:
     terms = case.corpus.lexical.terms(case.question.text)
     if not _language_differs(case) or 2 * len(case.figures.lacking) < len(terms):
         return None
-    asked, written = (likeliest(text)[0] for text in (case.question.text, case.chunk.text))
+    question, written = (likeliest(text)[0] for text in (case.question.text, case.chunk.text))
     message = (
-        f"The question is in {language_name(asked)}, the passage in {language_name(written)}: "
+        f"The question is in {language_name(question)}, the passage in {language_name(written)}: "
         f"cosine {case.figures.dense:.3f}, {len(case.figures.lacking)} words of the question "
         "are not in it."
     )
@@ -346,9 +346,9 @@ def _rank_by_meaning(case: Case, cosine: float) -> float:
 
 
 def _language_differs(case: Case) -> bool:
-    asked, written = likeliest(case.question.text), likeliest(case.chunk.text)
-    sure = asked[1] >= _LANGUAGE and written[1] >= _WRITTEN
-    return sure and asked[0] != written[0]
+    question, written = likeliest(case.question.text), likeliest(case.chunk.text)
+    sure = question[1] >= _LANGUAGE and written[1] >= _WRITTEN
+    return sure and question[0] != written[0]
 
 
 def _terms(case: Case, text: str) -> set[str]:
