@@ -32,6 +32,7 @@ from .answering.markup import styled_words as styled_words
 from .answering.markup import unmarked as unmarked
 from .answering.markup import without_markup as without_markup
 from .answering.stream import AnswerStream as AnswerStream
+from .bundles import Deviation as Deviation
 from .bundles import Reproduction as Reproduction
 from .chunking.places import Place as Place
 from .chunking.places import place_of as place_of
@@ -87,6 +88,7 @@ from .evaluation.pooling.difference import PooledDifference as PooledDifference
 from .evaluation.refusal_limits import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
 from .evaluation.refusal_limits import RefusalLimit as RefusalLimit
 from .evaluation.refusal_limits import TopicProbabilities as TopicProbabilities
+from .evaluation.reliability import ReliabilityBin as ReliabilityBin
 from .evaluation.report.metric_titles import ANSWER_TITLES as ANSWER_TITLES
 from .evaluation.report.metric_titles import METRIC_TITLES as METRIC_TITLES
 from .evaluation.report.metric_titles import metric_title as metric_title
@@ -126,6 +128,7 @@ from .exports.recipe_exports import ExportTarget as ExportTarget
 from .exports.recipe_exports import RecipeExport as RecipeExport
 from .http_tools import HttpTool as HttpTool
 from .http_tools import ToolOutcome as ToolOutcome
+from .http_tools import ToolResult as ToolResult
 from .indexing.kinds import VectorChoice as VectorChoice
 from .input_rules import LONGEST_NAME as LONGEST_NAME
 from .input_rules import LONGEST_QUESTION as LONGEST_QUESTION
@@ -246,8 +249,11 @@ from .schemas.runs import ParityData as ParityData
 from .schemas.runs import ResultData as ResultData
 from .schemas.runs import RunData as RunData
 from .schemas.runs import answers_spent_data as answers_spent_data
+from .schemas.schema import DocumentData as DocumentData
+from .schemas.schema import LocalTime as LocalTime
 from .schemas.schema import Schema as Schema
 from .schemas.schema import Timestamp as Timestamp
+from .schemas.schema import VerbData as VerbData
 from .schemas.schema import attribute as attribute
 from .schemas.stores import StorePreviewData as StorePreviewData
 from .schemas.systems import SystemData as SystemData

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Sequence
 from typing import NoReturn
 
-from rag import TouchstoneError
+from rag import DocumentData, TouchstoneError
 from rag.cli import inputs
 from rag.cli.parser import parser
 from rag.cli.printing import Output, harmless
@@ -29,7 +29,7 @@ def mcp(args: argparse.Namespace) -> Output:
     from rag.api.mcp_transport import over_stdio  # slow to import, and for this verb alone
 
     over_stdio(inputs.workspace(args))
-    return Output({}, "", silent=True)
+    return Output(DocumentData(), "", silent=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,13 +72,14 @@ def _tell(text: str) -> None:
 
 def _printable(output: Output, *, as_json: bool) -> str:
     """The result in characters that standard output has: not every terminal or pipe is UTF-8."""
-    text = json.dumps(output.data, ensure_ascii=False) if as_json else harmless(output.text)
+    data = output.data.dump() if as_json else None
+    text = json.dumps(data, ensure_ascii=False) if as_json else harmless(output.text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
         lossy = text.encode(encoding, "replace").decode(encoding)
-        return json.dumps(output.data) if as_json else lossy
+        return json.dumps(data) if as_json else lossy
     return text
 
 

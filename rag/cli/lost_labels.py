@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from textwrap import shorten
-from typing import Any
 
-from rag import Label, counted
+from rag import Label, VerbData, counted
 
 Lost = Sequence[tuple[str, Label]]
 """(question id, label) of labels that no present document holds."""
 
 
-def lost_data(lost: Lost) -> list[dict[str, Any]]:
+class LostLabelData(VerbData):
+    """A label of a question whose text is in no document."""
+
+    question: str
+    document: str
+    page: int | None
+    quote: str
+
+
+def lost_data(lost: Lost) -> list[LostLabelData]:
     return [
-        {
-            "question": question,
-            "document": label.document_name,
-            "page": label.page,
-            "quote": label.quote,
-        }
+        LostLabelData(
+            question=question, document=label.document_name, page=label.page, quote=label.quote
+        )
         for question, label in lost
     ]
 

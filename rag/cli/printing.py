@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rag import (
     STATE_TITLES,
@@ -25,22 +24,71 @@ from rag import (
     Plan,
     ResultData,
     Run,
+    Schema,
     TagFigures,
     TouchstoneError,
     Trace,
     TraceData,
     UnjudgedShare,
+    VerbData,
     counted,
     failure_words,
     metric_title,
     money,
     precision_ceiling,
 )
-from rag.cli.lost_labels import Lost, lost_data, lost_lines
+from rag.cli.lost_labels import Lost, LostLabelData, lost_data, lost_lines
 
 _EVERY_SECONDS = 10.0
 _CONTROLS = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 _OBEYED = dict.fromkeys(_CONTROLS - set(map(ord, "\n\t")), "\N{REPLACEMENT CHARACTER}")
+
+
+class AddedDocumentData(VerbData):
+    """The outcome of one document of a job that adds documents."""
+
+    name: str
+    status: str
+    reason: str
+    chunks: int
+
+
+class AddedDocumentsData(VerbData):
+    """The outcome of a job that adds documents to a knowledge base."""
+
+    knowledge_base: str
+    documents: list[AddedDocumentData]
+
+
+class FileData(VerbData):
+    """A file that was written."""
+
+    file: str
+
+
+class RemovedData(VerbData):
+    """The name or hash of what was deleted."""
+
+    removed: str
+
+
+class ExportedData(VerbData):
+    """An exported text, or the file that it was written to."""
+
+    file: str | None
+    content: str | None
+
+
+class EvaluationData(VerbData, MeasuredData):
+    """A run with its uncertainty: intervals, unjudged passages, lost labels, every question."""
+
+    plan: Plan
+    intervals: dict[str, list[float]]
+    unjudged: UnjudgedShare | None
+    by_tag: list[TagFigures]
+    lost_labels: list[LostLabelData]
+    per_question: list[ResultData]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +101,7 @@ class Output:
     A ``silent`` one was printed already, by what served standard output.
     """
 
-    data: Mapping[str, Any]
+    data: Schema
     text: str
     passed: bool = True
     failing: int = 1
@@ -138,10 +186,6 @@ _PROGRESS = _Progress()
 
 
 def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
-    rows = [
-        {"name": item.name, "status": item.status, "reason": item.reason, "chunks": item.chunks}
-        for item in items
-    ]
     lines = [
         f"{item.status:10} {item.name}"
         + (f"  {counted(item.chunks, 'passage')}" if item.chunks else "")
@@ -150,13 +194,15 @@ def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
     ]
     failed = all(item.status == "failed" for item in items)
     problem = ("No document could be read.", "The reasons are listed above.") if failed else None
-    data = {"knowledge_base": base.name, "documents": rows}
+    rows = [AddedDocumentData.of(item) for item in items]
+    data = AddedDocumentsData(knowledge_base=base.name, documents=rows)
     return Output(data, "\n".join(lines), problem=problem)
 
 
 def exported(content: str, path: Path | None) -> Output:
     where = str(path) if path else None
-    return Output({"file": where, "content": None if path else content}, where or content.rstrip())
+    data = ExportedData(file=where, content=None if path else content)
+    return Output(data, where or content.rstrip())
 
 
 def trace(search_trace: Trace) -> Output:
@@ -176,7 +222,7 @@ def trace(search_trace: Trace) -> Output:
     lines += _left_out(search_trace)
     funnel = " → ".join(f"{stage.name} {stage.given}" for stage in search_trace.stages[1:])
     return Output(
-        TraceData.of(search_trace).dump(),
+        TraceData.of(search_trace),
         "\n".join([*lines, "", f"{counted(search_trace.passages, 'passage')} → {funnel}"]),
     )
 
@@ -246,7 +292,7 @@ def answer(answer_: Answer, error: TouchstoneError | None) -> Output:
         (error.message, error.hint) if error else (answer_.note, "Ask again, or use another model.")
     )
     problem = why if answer_.status == "failed" else None
-    return Output(AnswerData.of(answer_).dump(), "\n".join(lines), problem=problem)
+    return Output(AnswerData.of(answer_), "\n".join(lines), problem=problem)
 
 
 def _state(answer: Answer) -> list[str]:
@@ -278,16 +324,16 @@ def evaluation(
     lost: Lost,
     plan: Plan,
 ) -> Output:
-    data = {
-        **MeasuredData.of(measured.run).dump(),
-        "plan": asdict(plan),
-        "intervals": {name: list(pair) for name, pair in intervals.items()},
-        "unjudged": asdict(open_hits) if open_hits else None,
-        "by_tag": [asdict(figures) for figures in tags],
-        "lost_labels": lost_data(lost),
-        "per_question": [ResultData.of(result).dump() for result in measured.results],
-        "seconds": measured.run.seconds,
-    }
+    data = MeasuredData.of(measured.run).extend(
+        EvaluationData,
+        plan=plan,
+        intervals={name: list(pair) for name, pair in intervals.items()},
+        unjudged=open_hits,
+        by_tag=list(tags),
+        lost_labels=lost_data(lost),
+        per_question=[ResultData.of(result) for result in measured.results],
+        seconds=measured.run.seconds,
+    )
     ceiling = precision_ceiling(measured.results, 5)
     doubts = _doubts(measured.run, intervals, open_hits, ceiling)
     lines = [headline(measured.run), *metric_table(measured.run.metrics), *doubts]

@@ -43,7 +43,7 @@ class Remembered:
     interaction: Interaction
     standing: Standing
     gone: tuple[str, ...] = ()
-    similarity: float | None = None
+    cosine: float | None = None
 
 
 class Memory:

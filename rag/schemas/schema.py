@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar, cast
 
-from pydantic import AliasPath, BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import (
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+)
+
+Extended = TypeVar("Extended", bound="Schema")
 
 
 class Schema(BaseModel):
@@ -32,6 +42,23 @@ class Schema(BaseModel):
         """Return the values that a JSON encoder takes."""
         return self.model_dump(mode="json")
 
+    def extend(self, schema: type[Extended], **fields: Any) -> Extended:
+        """Return a result of a subclass, with its additional fields, which are not converted."""
+        return cast(Extended, schema.model_construct(**dict(self), **fields))
+
+
+class VerbData(Schema, defer_build=True):
+    """A result that only the command line prints.
+
+    Its validator is built when it is first used: a command starts sooner, and uses few of them.
+    """
+
+
+class DocumentData(VerbData):
+    """A JSON document whose fields are described elsewhere, such as an exported conversation."""
+
+    model_config = ConfigDict(extra="allow")
+
 
 def attribute(*path: str, description: str | None = None) -> Any:
     """Declare a field that reads another attribute of a result, or one of its parts."""
@@ -49,3 +76,5 @@ Timestamp = Annotated[
     WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
 ]
 """A time that is written in ISO 8601 with its zone."""
+LocalTime = Annotated[str, BeforeValidator(datetime.isoformat)]
+"""A time that is written in ISO 8601 as it is stored, with its zone only if that is stored."""

@@ -204,7 +204,7 @@ def test_they_are_searched_by_meaning(base: KnowledgeBase) -> None:
     pump = told(base, "Why does the pump make a grinding noise?")
     found = base.memory.search("grinding noise of the pump", QUICK)
     assert found[0].interaction.turn == pump
-    similar = [each.similarity or 0.0 for each in found]
+    similar = [each.cosine or 0.0 for each in found]
     assert similar == sorted(similar, reverse=True)
     with pytest.raises(InvalidInput, match="nothing to look for"):
         base.memory.search("  ", QUICK)

@@ -136,7 +136,7 @@ def test_a_refused_question_says_so_with_its_reasons(base: KnowledgeBase) -> Non
     assert answer.text.startswith(
         "Nothing in these documents answers this. The nearest passages are in:"
     )
-    told = {each["name"]: each for each in printing.trace(trace).data["stages"]}
+    told = {each["name"]: each for each in printing.trace(trace).data.dump()["stages"]}
     assert told["refuse"]["figures"]["probability"] == stage.figures["probability"]
     assert base.search(OFF_TOPIC, RECIPE.with_fields({"search.refuse": "off"})).hits
 

@@ -18,7 +18,7 @@ GIVEN = Answer(
 
 def test_an_answer_tells_its_examples_without_their_text() -> None:
     told = printing.answer(GIVEN, None)
-    assert told.data["examples"] == [
+    assert told.data.dump()["examples"] == [
         {
             "turn": 7,
             "question": "May leave be carried over?",

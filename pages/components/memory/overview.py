@@ -176,8 +176,8 @@ def _card(base: KnowledgeBase, entry: Remembered) -> None:
 def _badges(entry: Remembered) -> list[str]:
     interaction = entry.interaction
     badges = [_STANDINGS[entry.standing]]
-    if entry.similarity is not None:
-        badges.append(f":blue-badge[cosine {entry.similarity:.2f}]")
+    if entry.cosine is not None:
+        badges.append(f":blue-badge[cosine {entry.cosine:.2f}]")
     if entry.standing == "not answered":
         badges.append(f":gray-badge[{interaction.outcome}]")
     if interaction.follow_up:

@@ -5,17 +5,62 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from dataclasses import asdict
 
-from rag import Backup, Problem, Recipe, Settings, counted, restore_backup
+from rag import Backup, DocumentData, Problem, Recipe, Settings, VerbData, counted, restore_backup
 from rag.cli import inputs, printing
 from rag.cli.printing import Output
+
+
+class RenamedBaseData(VerbData):
+    """The former and the new name of a knowledge base."""
+
+    renamed: str
+    name: str
+
+
+class DuplicatedBaseData(VerbData):
+    """A copy of a knowledge base."""
+
+    duplicated: str
+    name: str
+    documents: int
+
+
+class CheckData(VerbData):
+    """The problems of a home, and the number of those that are left."""
+
+    problems: list[Problem]
+    left: int
+
+
+class BackupContentsData(VerbData):
+    """The contents of a backup; ``lost`` are files that were missing or damaged."""
+
+    knowledge_bases: int
+    documents: int
+    files: int
+    lost: list[str]
+
+
+class BackupData(BackupContentsData):
+    """A backup that was written."""
+
+    file: str
+    bytes: int
+
+
+class RestoredData(BackupContentsData):
+    """A home that was filled from a backup; ``set_aside`` has its previous contents."""
+
+    home: str
+    set_aside: str | None
 
 
 def rename(args: argparse.Namespace) -> Output:
     """Give a knowledge base another name."""
     inputs.workspace(args).rename(args.kb, args.name)
-    return Output({"renamed": args.kb, "name": args.name.strip()}, f"renamed to {args.name}")
+    data = RenamedBaseData(renamed=args.kb, name=args.name.strip())
+    return Output(data, f"renamed to {args.name}")
 
 
 def duplicate(args: argparse.Namespace) -> Output:
@@ -24,21 +69,21 @@ def duplicate(args: argparse.Namespace) -> Output:
     copy, job = workspace.duplicate(args.kb, args.name)
     printing.follow(workspace.jobs, job)
     number = len(copy.documents.documents(copy.recipe().index))
-    data = {"duplicated": args.kb, "name": copy.name, "documents": number}
+    data = DuplicatedBaseData(duplicated=args.kb, name=copy.name, documents=number)
     return Output(data, f"{copy.name}: {counted(number, 'document')}, copied from {args.kb}")
 
 
 def schema(args: argparse.Namespace) -> Output:
     """Print the JSON Schema of a recipe."""
     definition = Recipe.model_json_schema()
-    return Output(definition, json.dumps(definition, indent=2))
+    return Output(DocumentData(**definition), json.dumps(definition, indent=2))
 
 
 def check(args: argparse.Namespace) -> Output:
     """Compare the database with files, indexes and maps; exit 1 on a problem."""
     problems = inputs.workspace(args).check(repair=args.repair)
     unrepaired = [problem for problem in problems if not problem.repaired]
-    data = {"problems": [asdict(problem) for problem in problems], "left": len(unrepaired)}
+    data = CheckData(problems=problems, left=len(unrepaired))
     lines = [_line(problem) for problem in problems]
     counts = Counter("repaired" if problem.repaired else problem.kind for problem in problems)
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
@@ -55,7 +100,7 @@ def backup(args: argparse.Namespace) -> Output:
     """Write all of a home into one file, also while it is in use."""
     backup = inputs.workspace(args).back_up(args.file)
     size = args.file.stat().st_size
-    data = {"file": str(args.file), "bytes": size, **_figures(backup)}
+    data = _contents(backup).extend(BackupData, file=str(args.file), bytes=size)
     return Output(data, f"{args.file}, {size / 1000:,.0f} kB\n{_report(backup)}", not backup.lost)
 
 
@@ -64,17 +109,19 @@ def restore(args: argparse.Namespace) -> Output:
     settings = Settings.from_env(home=args.home)
     backup, aside = restore_backup(settings, args.file, force=args.force)
     moved = f"\nthe previous contents are in {aside}" if aside else ""
-    data = {"home": str(settings.home), "set_aside": str(aside or "") or None, **_figures(backup)}
+    data = _contents(backup).extend(
+        RestoredData, home=str(settings.home), set_aside=str(aside or "") or None
+    )
     return Output(data, f"{settings.home}\n{_report(backup)}{moved}")
 
 
-def _figures(backup: Backup) -> dict[str, object]:
-    return {
-        "knowledge_bases": backup.knowledge_bases,
-        "documents": backup.documents,
-        "files": len(backup.files),
-        "lost": list(backup.lost),
-    }
+def _contents(backup: Backup) -> BackupContentsData:
+    return BackupContentsData(
+        knowledge_bases=backup.knowledge_bases,
+        documents=backup.documents,
+        files=len(backup.files),
+        lost=list(backup.lost),
+    )
 
 
 def _report(backup: Backup) -> str:

@@ -4,20 +4,80 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime, timedelta
-from typing import Any
+
+from pydantic import ConfigDict
 
 from rag import (
     AuditLine,
     InvalidInput,
     LinkData,
     LinkRow,
+    LocalTime,
     MemberData,
     PersonData,
+    VerbData,
     audit_actor,
     audit_csv,
 )
 from rag.cli import inputs
 from rag.cli.printing import Output
+
+
+class MembersData(VerbData):
+    """The members of a knowledge base."""
+
+    members: list[MemberData]
+
+
+class PeopleData(VerbData):
+    """All people who signed in or were invited."""
+
+    people: list[PersonData]
+
+
+class DeletedPersonData(VerbData):
+    """The e-mail address of a deleted person, with the numbers of what was deleted, by kind."""
+
+    model_config = ConfigDict(extra="allow")
+
+    deleted: str
+
+
+class LinksData(VerbData):
+    """The links to a knowledge base."""
+
+    links: list[LinkData]
+
+
+class CreatedLinkData(VerbData, LinkData):
+    """A new link with its path, which contains the secret."""
+
+    path: str
+
+
+class AuditEntryData(VerbData):
+    """An entry of the audit log."""
+
+    at: LocalTime
+    who: str
+    via: str
+    key: str
+    knowledge_base: str
+    kind: str
+    action: str
+    detail: str
+
+
+class AuditData(VerbData):
+    """Entries of the audit log, newest first."""
+
+    entries: list[AuditEntryData]
+
+
+class WrittenAuditData(VerbData):
+    """The number of entries that were written to a file."""
+
+    entries: int
 
 
 def members(args: argparse.Namespace) -> Output:
@@ -32,11 +92,9 @@ def members(args: argparse.Namespace) -> Output:
         else:
             members.change(email, args.role)
     listed = members.list_all()
-    rows = [MemberData.of(member).dump() for member in listed]
-    lines = [f"{row['email']:40} {row['role']}" for row in rows]
-    return Output(
-        {"members": rows}, "\n".join(lines) or "No members: only the command line has access."
-    )
+    data = MembersData(members=[MemberData.of(member) for member in listed])
+    lines = [f"{row.email:40} {row.role}" for row in data.members]
+    return Output(data, "\n".join(lines) or "No members: only the command line has access.")
 
 
 def people(args: argparse.Namespace) -> Output:
@@ -46,13 +104,10 @@ def people(args: argparse.Namespace) -> Output:
         email = _needed(args.email, "Say who.", "Give the e-mail address after delete.")
         removed = accounts.forget(accounts.named(email))
         counts = ", ".join(f"{number} {what}" for what, number in removed.items())
-        return Output({"deleted": email, **removed}, f"deleted {email}: {counts}")
-    rows = [PersonData.of(person).dump() for person in accounts.list_all()]
-    lines = [
-        f"{row['email']:40} {row['name']}" + ", administrator" * bool(row["administrator"])
-        for row in rows
-    ]
-    return Output({"people": rows}, "\n".join(lines) or "No one has signed in yet.")
+        return Output(DeletedPersonData(deleted=email, **removed), f"deleted {email}: {counts}")
+    rows = [PersonData.of(person) for person in accounts.list_all()]
+    lines = [f"{row.email:40} {row.name}" + ", administrator" * row.administrator for row in rows]
+    return Output(PeopleData(people=rows), "\n".join(lines) or "No one has signed in yet.")
 
 
 def link(args: argparse.Namespace) -> Output:
@@ -61,16 +116,16 @@ def link(args: argparse.Namespace) -> Output:
     if args.action == "create":
         secret, row = links.create(args.name or "", args.days)
         text = f"/share/{secret}\n\nThis is shown once. {_link_line(row)}"
-        return Output({"path": f"/share/{secret}", **LinkData.of(row).dump()}, text)
+        data = LinkData.of(row).extend(CreatedLinkData, path=f"/share/{secret}")
+        return Output(data, text)
     if args.action == "revoke":
         links.revoke(
             _needed(args.name, "Specify the link.", "Give its id. `link KB list` shows the ids.")
         )
     rows = links.list_all()
     lines = [_link_line(row) for row in rows]
-    return Output(
-        {"links": [LinkData.of(row).dump() for row in rows]}, "\n".join(lines) or "No link yet."
-    )
+    links_data = LinksData(links=[LinkData.of(row) for row in rows])
+    return Output(links_data, "\n".join(lines) or "No link yet.")
 
 
 def audit(args: argparse.Namespace) -> Output:
@@ -81,9 +136,11 @@ def audit(args: argparse.Namespace) -> Output:
     )
     if args.output is not None:
         inputs.write(args.output, audit_csv(lines).encode("utf-8", "replace"))
-        return Output({"entries": len(lines)}, f"{len(lines)} entries in {args.output}")
+        written = WrittenAuditData(entries=len(lines))
+        return Output(written, f"{len(lines)} entries in {args.output}")
     rows = [_entry(line) for line in lines]
-    return Output({"entries": rows}, "\n".join(map(_entry_line, rows)) or "No entry.")
+    data = AuditData(entries=rows)
+    return Output(data, "\n".join(map(_entry_line, rows)) or "No entry.")
 
 
 def _needed(value: str | None, message: str, hint: str) -> str:
@@ -100,20 +157,20 @@ def _link_line(row: LinkRow) -> str:
     return f"{row.id}  {row.name:20} {state}"
 
 
-def _entry(line: AuditLine) -> dict[str, Any]:
+def _entry(line: AuditLine) -> AuditEntryData:
     entry = line.entry
-    return {
-        "at": entry.at.isoformat(),
-        "who": audit_actor(line),
-        "via": entry.via,
-        "key": entry.key_id,
-        "knowledge_base": entry.base,
-        "kind": entry.kind,
-        "action": entry.action,
-        "detail": entry.detail,
-    }
+    return AuditEntryData(
+        at=entry.at,
+        who=audit_actor(line),
+        via=entry.via,
+        key=entry.key_id,
+        knowledge_base=entry.base,
+        kind=entry.kind,
+        action=entry.action,
+        detail=entry.detail,
+    )
 
 
-def _entry_line(row: dict[str, Any]) -> str:
-    about = " ".join(str(row[name]) for name in ("action", "detail") if row[name])
-    return f"{row['at'][:19]}  {row['who']:30} {row['knowledge_base']:20} {about}"
+def _entry_line(row: AuditEntryData) -> str:
+    about = " ".join(filter(None, (row.action, row.detail)))
+    return f"{row.at[:19]}  {row.who:30} {row.knowledge_base:20} {about}"

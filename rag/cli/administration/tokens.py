@@ -4,9 +4,27 @@ from __future__ import annotations
 
 import argparse
 
-from rag import InvalidInput, TokenData, TokenRow
+from rag import InvalidInput, TokenData, TokenRow, VerbData
 from rag.cli import inputs
 from rag.cli.printing import Output
+
+
+class TokensData(VerbData):
+    """The tokens of the API."""
+
+    tokens: list[TokenData]
+
+
+class RevokedTokenData(VerbData):
+    """The id of a revoked token."""
+
+    revoked: str
+
+
+class CreatedTokenData(VerbData, TokenData):
+    """A new token with its secret."""
+
+    token: str
 
 
 def token(args: argparse.Namespace) -> Output:
@@ -16,10 +34,8 @@ def token(args: argparse.Namespace) -> Output:
     if args.action == "list":
         rows = tokens.list_all()
         lines = [_line(row) for row in rows]
-        return Output(
-            {"tokens": [TokenData.of(row).dump() for row in rows]},
-            "\n".join(lines) or "No token yet.",
-        )
+        data = TokensData(tokens=[TokenData.of(row) for row in rows])
+        return Output(data, "\n".join(lines) or "No token yet.")
     if not args.name:
         raise InvalidInput(
             "Specify the token.",
@@ -27,12 +43,12 @@ def token(args: argparse.Namespace) -> Output:
         )
     if args.action == "revoke":
         tokens.revoke(args.name)
-        return Output({"revoked": args.name}, f"revoked {args.name}")
+        return Output(RevokedTokenData(revoked=args.name), f"revoked {args.name}")
     days = None if args.forever else args.days
     owner = access.people.named(args.owner).id if args.owner else ""
     secret, row = tokens.create(args.name, args.scope or ["read"], days, owner)
     text = f"{secret}\n\nThis is shown once. {_line(row)}"
-    return Output({"token": secret, **TokenData.of(row).dump()}, text)
+    return Output(TokenData.of(row).extend(CreatedTokenData, token=secret), text)
 
 
 def _line(row: TokenRow) -> str:

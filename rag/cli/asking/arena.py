@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from rag import EVERYBODY, ArenaComparison, ArenaSummary, InvalidInput, KnowledgeBase, Side
+from rag import (
+    EVERYBODY,
+    ArenaComparison,
+    ArenaSummary,
+    InvalidInput,
+    KnowledgeBase,
+    LocalTime,
+    Side,
+    VerbData,
+)
 from rag.cli import inputs, targets
 from rag.cli.printing import Output, snippet
 
@@ -13,6 +21,53 @@ ACTIONS = ("list", "ask", "show", "vote", "summary")
 _TAKES = {"list": 0, "ask": 1, "show": 1, "vote": 2, "summary": 0}
 _WORDS = {0: "nothing more", 1: "a question or an id", 2: "an id and a vote"}
 _LISTED = 100
+
+
+class SideData(VerbData):
+    """An answer of a comparison; its recipe is null before the vote."""
+
+    recipe: str | None
+    answer: str
+    status: str
+
+
+class ArenaComparisonData(VerbData):
+    """Two answers to one question, and the vote on them."""
+
+    id: int
+    question: str
+    left: SideData
+    right: SideData
+    vote: str | None
+    created: LocalTime
+
+
+class ArenaListData(VerbData):
+    """The newest comparisons of a knowledge base."""
+
+    bouts: list[ArenaComparisonData]
+
+
+class ArenaSummaryData(VerbData):
+    """The votes on two recipes, and the share that prefers the first."""
+
+    first: str
+    second: str
+    votes: int
+    questions: int
+    wins: int
+    losses: int
+    ties: int
+    both_bad: int
+    rate: float
+    interval: tuple[float, float]
+    decided: bool
+
+
+class ArenaSummariesData(VerbData):
+    """The votes by pair of recipes."""
+
+    summaries: list[ArenaSummaryData]
 
 
 def arena(args: argparse.Namespace) -> Output:
@@ -27,13 +82,11 @@ def arena(args: argparse.Namespace) -> Output:
         pairs = base.arena.list_comparisons(_LISTED)
         rows = [_row(base, pair, reveal=bool(pair.vote)) for pair in pairs]
         text = "\n".join(map(_line, pairs)) or "No pair of answers yet: arena KB ask."
-        return Output({"bouts": rows}, text)
+        return Output(ArenaListData(bouts=rows), text)
     if args.action == "summary":
         summaries = base.arena.summaries()
-        rows = [_summary(base, summary) for summary in summaries]
-        return Output(
-            {"summaries": rows}, "\n".join(_line_of(row) for row in rows) or "No vote yet."
-        )
+        data = ArenaSummariesData(summaries=[_summary(base, summary) for summary in summaries])
+        return Output(data, "\n".join(map(_line_of, data.summaries)) or "No vote yet.")
     bout = inputs.number(args.value[0], "a pair of answers", "arena KB list shows them.")
     if args.action == "vote":
         base.arena.vote(bout, args.value[1])
@@ -59,57 +112,54 @@ def _shown(base: KnowledgeBase, bout: ArenaComparison) -> Output:
     """Both answers; which recipe gave which is shown after the vote."""
     row = _row(base, bout, reveal=bool(bout.vote))
     lines = [f"{bout.id}  {bout.question}"]
-    for name in ("left", "right"):
-        recipe = f" ({row[name]['recipe']})" if row[name]["recipe"] else ""
-        lines += ["", f"{name}{recipe}:", row[name]["answer"]]
+    for name, side in (("left", row.left), ("right", row.right)):
+        recipe = f" ({side.recipe})" if side.recipe else ""
+        lines += ["", f"{name}{recipe}:", side.answer]
     vote = f"vote: {bout.vote}" if bout.vote else "no vote yet: left, right, tie or 'both bad'"
     return Output(row, "\n".join([*lines, "", vote]))
 
 
-def _row(base: KnowledgeBase, bout: ArenaComparison, *, reveal: bool) -> dict[str, Any]:
-    def side(answer_side: Side) -> dict[str, Any]:
+def _row(base: KnowledgeBase, bout: ArenaComparison, *, reveal: bool) -> ArenaComparisonData:
+    def side(answer_side: Side) -> SideData:
         name = base.recipe_names.of(answer_side.recipe) if reveal else None
-        return {
-            "recipe": name,
-            "answer": answer_side.answer["text"],
-            "status": answer_side.answer["status"],
-        }
+        answer = answer_side.answer
+        return SideData(recipe=name, answer=answer["text"], status=answer["status"])
 
-    return {
-        "id": bout.id,
-        "question": bout.question,
-        "left": side(bout.left),
-        "right": side(bout.right),
-        "vote": bout.vote or None,
-        "created": bout.created.isoformat(),
-    }
+    return ArenaComparisonData(
+        id=bout.id,
+        question=bout.question,
+        left=side(bout.left),
+        right=side(bout.right),
+        vote=bout.vote or None,
+        created=bout.created,
+    )
 
 
 def _line(bout: ArenaComparison) -> str:
     return f"{bout.id:5}  {bout.vote or '-':8}  {snippet(bout.question, 100)}"
 
 
-def _summary(base: KnowledgeBase, summary: ArenaSummary) -> dict[str, Any]:
-    return {
-        "first": base.recipe_names.of(summary.first),
-        "second": base.recipe_names.of(summary.second),
-        "votes": summary.votes,
-        "questions": summary.questions,
-        "wins": summary.wins,
-        "losses": summary.losses,
-        "ties": summary.ties,
-        "both_bad": summary.both_bad,
-        "rate": summary.rate,
-        "interval": [summary.low, summary.high],
-        "decided": summary.decided,
-    }
+def _summary(base: KnowledgeBase, summary: ArenaSummary) -> ArenaSummaryData:
+    return ArenaSummaryData(
+        first=base.recipe_names.of(summary.first),
+        second=base.recipe_names.of(summary.second),
+        votes=summary.votes,
+        questions=summary.questions,
+        wins=summary.wins,
+        losses=summary.losses,
+        ties=summary.ties,
+        both_bad=summary.both_bad,
+        rate=summary.rate,
+        interval=(summary.low, summary.high),
+        decided=summary.decided,
+    )
 
 
-def _line_of(row: dict[str, Any]) -> str:
-    low, high = row["interval"]
-    verdict = "decided" if row["decided"] else "not decided"
+def _line_of(row: ArenaSummaryData) -> str:
+    low, high = row.interval
+    verdict = "decided" if row.decided else "not decided"
     return (
-        f"{row['first']} against {row['second']}: {row['rate']:.0%} (95% interval {low:.0%} to "
-        f"{high:.0%}), {verdict}; {row['wins']:,} to {row['losses']:,}, {row['ties']:,} tied, "
-        f"{row['both_bad']:,} both bad"
+        f"{row.first} against {row.second}: {row.rate:.0%} (95% interval {low:.0%} to "
+        f"{high:.0%}), {verdict}; {row.wins:,} to {row.losses:,}, {row.ties:,} tied, "
+        f"{row.both_bad:,} both bad"
     )

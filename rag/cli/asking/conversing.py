@@ -6,23 +6,29 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rag import (
     EVERYBODY,
     LOCAL,
     Answer,
+    AnswerData,
     AnswerStream,
     Conversation,
     ConversationRow,
+    DocumentData,
     InvalidInput,
     InvalidRecipe,
     KnowledgeBase,
+    LocalTime,
     Message,
     NotFound,
     Recipe,
     TouchstoneError,
     Trace,
+    VerbData,
+    attribute,
     counted,
     searches,
     spanning,
@@ -32,6 +38,66 @@ from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
 ACTIONS = ("list", "show", "rename", "delete", "export")
+
+
+class TurnData(VerbData, AnswerData):
+    """The answer to a question of a conversation."""
+
+    question: str
+
+
+class ChatData(VerbData):
+    """The questions and answers that one chat added to a session."""
+
+    session: int
+    turns: list[TurnData]
+
+
+class SessionAnswerData(VerbData, AnswerData):
+    """An answer that continues a session."""
+
+    session: int
+
+
+class FeedbackData(VerbData):
+    """Turns with thumbs, reasons and corrections, and the file that has them."""
+
+    knowledge_base: str
+    file: str | None
+    feedback: list[DocumentData]
+
+
+class SessionData(VerbData):
+    """A session of a knowledge base, by its first question."""
+
+    id: int
+    name: str
+    question: str
+    questions: int = attribute("turns")
+    asked: LocalTime
+    visitor: str
+
+
+class SessionsData(VerbData):
+    """The sessions of a knowledge base."""
+
+    knowledge_base: str
+    sessions: list[SessionData]
+
+
+class RenamedSessionData(VerbData):
+    """A session and its new name."""
+
+    id: int
+    name: str
+
+
+class DeletedSessionData(VerbData):
+    """The id of a deleted session, null if it was not deleted."""
+
+    deleted: int | None
+
+
 _LISTED = 1000
 _END = ("/quit", "/exit")
 
@@ -40,7 +106,7 @@ def chat(args: argparse.Namespace) -> Output:
     """Ask one question after another, and read the answers as they come."""
     talk = _Talk(args)
     out = sys.stderr if args.json else sys.stdout
-    turns = list[dict[str, Any]]()
+    turns = list[TurnData]()
 
     def say(piece: str) -> None:
         print(printing.harmless(piece), end="", file=out, flush=True)
@@ -58,8 +124,8 @@ def chat(args: argparse.Namespace) -> Output:
         output = printing.answer(stream.answer, stream.error)
         below = output.text[len(stream.answer.text) :].strip()
         print(f"\n\n{printing.harmless(below)}\n", file=out, flush=True)
-        turns.append({"question": question, **output.data})
-    data = {"session": talk.id, "turns": turns}
+        turns.append(output.data.extend(TurnData, question=question))
+    data = ChatData(session=talk.id, turns=turns)
     return Output(data, f"session {talk.id}, {counted(len(turns), 'question')}")
 
 
@@ -68,7 +134,7 @@ def ask_in_session(args: argparse.Namespace) -> Output:
     talk = _Talk(args)
     stream = talk.ask(args.question, lambda _piece: None)
     output = printing.answer(stream.answer, stream.error)
-    return Output({**output.data, "session": talk.id}, output.text, problem=output.problem)
+    return replace(output, data=output.data.extend(SessionAnswerData, session=talk.id))
 
 
 def sessions(args: argparse.Namespace) -> Output:
@@ -91,7 +157,9 @@ def feedback(args: argparse.Namespace) -> Output:
     if args.output:
         inputs.write(args.output, lines.encode("utf-8", "replace"))
     where = str(args.output) if args.output else None
-    data = {"knowledge_base": args.kb, "file": where, "feedback": rows}
+    data = FeedbackData(
+        knowledge_base=args.kb, file=where, feedback=[DocumentData(**row) for row in rows]
+    )
     return Output(data, where or lines.rstrip() or "No feedback yet.")
 
 
@@ -188,29 +256,20 @@ def _typed() -> str | None:
 
 
 def _listed(base: KnowledgeBase, conversations: Sequence[ConversationRow]) -> Output:
-    rows = [
-        {
-            "id": conversation.id,
-            "name": conversation.name,
-            "question": conversation.question,
-            "questions": conversation.turns,
-            "asked": conversation.asked.isoformat(),
-            "visitor": conversation.visitor,
-        }
-        for conversation in conversations
-    ]
+    rows = list(map(SessionData.of, conversations))
     lines = [
         f"{conversation.id:5}  {conversation.asked:%Y-%m-%d %H:%M}  "
         f"{counted(conversation.turns, 'question'):>13}  "
         f"{printing.snippet(conversation.title, 80)}"
         for conversation in conversations
     ]
-    return Output({"knowledge_base": base.name, "sessions": rows}, "\n".join(lines) or "None yet.")
+    data = SessionsData(knowledge_base=base.name, sessions=rows)
+    return Output(data, "\n".join(lines) or "None yet.")
 
 
 def _show(base: KnowledgeBase, conversation: Conversation, _args: argparse.Namespace) -> Output:
     data = json.loads(base.conversations.export(conversation.id, "json"))
-    return Output(data, base.conversations.export(conversation.id).rstrip())
+    return Output(DocumentData(**data), base.conversations.export(conversation.id).rstrip())
 
 
 def _rename(base: KnowledgeBase, conversation: Conversation, args: argparse.Namespace) -> Output:
@@ -218,7 +277,7 @@ def _rename(base: KnowledgeBase, conversation: Conversation, args: argparse.Name
         raise InvalidInput("sessions rename needs a name.", 'Like: sessions KB rename 3 "Leave".')
     name = base.conversations.rename(conversation.id, args.name)
     return Output(
-        {"id": conversation.id, "name": name},
+        RenamedSessionData(id=conversation.id, name=name),
         f"session {conversation.id} is called {name or 'no name'}",
     )
 
@@ -235,9 +294,10 @@ def _delete(base: KnowledgeBase, conversation: Conversation, args: argparse.Name
             file=sys.stderr,
         )
         if input().strip().lower() not in ("y", "yes"):
-            return Output({"deleted": None}, "Nothing was deleted.")
+            return Output(DeletedSessionData(deleted=None), "Nothing was deleted.")
     base.conversations.delete(conversation.id)
-    return Output({"deleted": conversation.id}, f"session {conversation.id} is deleted")
+    data = DeletedSessionData(deleted=conversation.id)
+    return Output(data, f"session {conversation.id} is deleted")
 
 
 def _export(base: KnowledgeBase, conversation: Conversation, args: argparse.Namespace) -> Output:

@@ -12,15 +12,18 @@ from rag import (
     Explainer,
     FeaturePart,
     Finding,
+    FindingsData,
     InvalidInput,
     KnowledgeBase,
     NotFound,
+    PassageData,
     RankedPassage,
     Recipe,
     RetrievalComparison,
     Standing,
     VectorChoice,
     VectorsData,
+    VerbData,
     compared_data,
     findings_data,
     passage_data,
@@ -33,6 +36,18 @@ from rag.cli.printing import Output, indexed_with, located, progress, snippet
 _SNIPPET = 110
 
 
+class ExplainedPassageData(VerbData, PassageData):
+    """One passage, and the vector index that was searched."""
+
+    vectors: VectorsData
+
+
+class ExplainedFindingsData(VerbData, FindingsData):
+    """The passages that match, and the vector index that was searched."""
+
+    vectors: VectorsData
+
+
 def explain(
     base: KnowledgeBase, recipe: Recipe, args: argparse.Namespace, changes: Mapping[str, Any]
 ) -> Output:
@@ -42,17 +57,20 @@ def explain(
         return _beside(base, args.question, recipe, start.with_fields(changes))
     explainer = base.explain(args.question, recipe)
     if args.chunk:
+        kind: type[ExplainedPassageData | ExplainedFindingsData] = ExplainedPassageData
         output = _passage(explainer, passage_key(args.chunk), args.attribution)
     elif args.find:
+        kind = ExplainedFindingsData
         output = _finding(explainer, explainer.find(args.find))
     elif args.document:
+        kind = ExplainedFindingsData
         output = _finding(explainer, explainer.in_document(_document(base, recipe, args.document)))
     else:
         raise InvalidInput(
             "Specify what to explain.",
             "Use --chunk ID, --find TEXT, --document NAME or --against F=V.",
         )
-    return _with_vectors(output, base.documents.vector_index(recipe.index))
+    return _with_vectors(output, kind, base.documents.vector_index(recipe.index))
 
 
 def _recipe_of(base: KnowledgeBase, run_id: str) -> Recipe:
@@ -65,11 +83,13 @@ def _recipe_of(base: KnowledgeBase, run_id: str) -> Recipe:
     return run.recipe
 
 
-def _with_vectors(output: Output, choice: VectorChoice) -> Output:
+def _with_vectors(
+    output: Output, kind: type[ExplainedPassageData | ExplainedFindingsData], choice: VectorChoice
+) -> Output:
     """Add the vector index to the output, in words only if its search is approximate."""
     vectors = f"\n\nVectors, {choice.kind}: {choice.headline} {choice.details}"
     line = "" if choice.kind == "flat" else vectors
-    data = {**output.data, "vectors": VectorsData.of(choice).dump()}
+    data = output.data.extend(kind, vectors=VectorsData.of(choice))
     return replace(output, data=data, text=output.text + line)
 
 
@@ -109,7 +129,7 @@ def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
     lines += [f"  {change.words}" for change in changes]
     lines += ["", *_attribution_lines(attribution)] if attribution else []
     lines += _learned_lines(explainer.learned_parts(key))
-    data = passage_data(explainer, standing, changes, attribution).dump()
+    data = passage_data(explainer, standing, changes, attribution)
     return Output(data, "\n".join(lines))
 
 
@@ -128,7 +148,7 @@ def _finding(explainer: Explainer, findings: Sequence[Finding]) -> Output:
             *_gap_lines(finding),
         ]
         lines += [*(f"  {change.words}" for change in finding_changes), ""]
-    data = findings_data(explainer, findings, changes).dump()
+    data = findings_data(explainer, findings, changes)
     return Output(data, "\n".join(lines).rstrip() or "The document has no passage.")
 
 
@@ -171,7 +191,7 @@ def _compared(comparison: RetrievalComparison) -> Output:
     lines += list(map(_line, comparison.sides.after)) or ["  nothing"]
     if comparison.labels:
         lines += ["", f"labels found: {before} and {after} of {len(comparison.labels)}"]
-    return Output(compared_data(comparison).dump(), "\n".join(lines))
+    return Output(compared_data(comparison), "\n".join(lines))
 
 
 def _line(place: RankedPassage) -> str:

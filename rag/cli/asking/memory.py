@@ -10,9 +10,13 @@ from rag import (
     EVERYBODY,
     InvalidInput,
     KnowledgeBase,
+    LocalTime,
     OperationFigures,
+    OperationPeriod,
     Remembered,
     TurnRow,
+    VerbData,
+    attribute,
     cost_text,
     counted,
     operation_figures,
@@ -25,6 +29,98 @@ from rag.cli import inputs
 from rag.cli.printing import Output, snippet
 
 ACTIONS = ("list", "search", "show", "correct", "delete")
+
+
+class SourceData(VerbData):
+    """A part of a document that a past answer rests on."""
+
+    document_id: str
+    document: str
+    start: int
+    end: int
+    text_hash: str
+    base: str
+
+
+class InteractionData(VerbData):
+    """A past interaction, and whether its sources still say the same."""
+
+    id: int = attribute("interaction", "turn")
+    question: str = attribute("interaction", "question")
+    answer: str = attribute("interaction", "answer")
+    outcome: str = attribute("interaction", "outcome")
+    follow_up: bool = attribute("interaction", "follow_up")
+    thumb: int = attribute("interaction", "thumb")
+    corrected: bool = attribute("interaction", "corrected")
+    asked: LocalTime = attribute("interaction", "asked")
+    standing: str
+    changed_documents: list[str] = attribute("gone")
+    cosine: float | None
+    sources: list[SourceData] = attribute("interaction", "sources")
+
+
+class InteractionsData(VerbData):
+    """Past interactions, and the number of all that are stored."""
+
+    held: int
+    interactions: list[InteractionData]
+
+
+class DeletedInteractionData(VerbData):
+    """The id of a deleted interaction."""
+
+    deleted: int
+
+
+class TurnMetricsData(VerbData):
+    """A question in use: its status, times and metrics."""
+
+    id: int
+    question: str | None
+    asked: LocalTime
+    status: str
+    seconds: float
+    metrics: dict[str, Any]
+
+
+class FaultyTurnData(TurnMetricsData):
+    """A question in use, and what is wrong with its answer."""
+
+    fault: str
+
+
+class OperationFiguresData(VerbData):
+    """Questions, refusals, times, tokens and thumbs of some turns."""
+
+    questions: int
+    refused: int
+    failed: int
+    p50: float | None
+    p95: float | None
+    first_token: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    from_cache: int
+    thumbs_up: int
+    thumbs_down: int
+    costs: str
+    doubtful: int
+    refused_share: float | None
+
+
+class OperationPeriodData(OperationFiguresData):
+    """The figures of the turns since a time."""
+
+    start: str
+
+
+class OperationsData(OperationFiguresData):
+    """The figures of a knowledge base in use, over time, with its slowest and worst answers."""
+
+    days: float | None
+    periods: list[OperationPeriodData]
+    slowest: list[TurnMetricsData]
+    worst: list[FaultyTurnData]
 
 
 def memory(args: argparse.Namespace) -> Output:
@@ -43,29 +139,26 @@ def memory(args: argparse.Namespace) -> Output:
     turn = inputs.number(args.value[0], "an interaction", "memory KB list shows them.")
     if args.action == "delete":
         base.memory.delete(turn)
-        return Output({"deleted": turn}, f"forgot {turn}; its turn stays in its conversation")
+        data = DeletedInteractionData(deleted=turn)
+        return Output(data, f"forgot {turn}; its turn stays in its conversation")
     if args.action == "correct":
         _correct(base, turn, args)
-    interaction = base.memory.get(turn)
-    return Output(
-        _row(interaction), "\n".join([_line(interaction), "", interaction.interaction.answer])
-    )
+    past = base.memory.get(turn)
+    text = "\n".join([_line(past), "", past.interaction.answer])
+    return Output(InteractionData.of(past), text)
 
 
 def operations(args: argparse.Namespace) -> Output:
     """Say how a knowledge base does in use: questions, refusals, times, tokens, thumbs."""
     turns = inputs.workspace(args).base(args.kb, EVERYBODY).operations.turns(args.days)
     whole, bad = operation_figures(turns), worst_turns(turns)
-    data = {
-        "days": args.days,
-        **_figures(whole),
-        "periods": [
-            {"start": period.start.isoformat(), **_figures(period.figures)}
-            for period in operation_periods(turns)
-        ],
-        "slowest": [_turn(turn) for turn in slowest_turns(turns)],
-        "worst": [{**_turn(turn), "fault": wrong} for turn, wrong in bad],
-    }
+    data = _figures(whole).extend(
+        OperationsData,
+        days=args.days,
+        periods=list(map(_period, operation_periods(turns))),
+        slowest=list(map(_turn, slowest_turns(turns))),
+        worst=[_turn(turn).extend(FaultyTurnData, fault=wrong) for turn, wrong in bad],
+    )
     if not turns:
         return Output(data, "No questions in this period.")
     lines = [
@@ -94,49 +187,37 @@ def _correct(base: KnowledgeBase, turn: int, args: argparse.Namespace) -> None:
 
 
 def _listed(interactions: list[Remembered], total: int) -> Output:
-    data = {"held": total, "interactions": [_row(item) for item in interactions]}
+    data = InteractionsData(held=total, interactions=list(map(InteractionData.of, interactions)))
     return Output(data, "\n".join(map(_line, interactions)) or "The memory is empty.")
-
-
-def _row(remembered: Remembered) -> dict[str, Any]:
-    interaction = remembered.interaction
-    return {
-        "id": interaction.turn,
-        "question": interaction.question,
-        "answer": interaction.answer,
-        "outcome": interaction.outcome,
-        "follow_up": interaction.follow_up,
-        "thumb": interaction.thumb,
-        "corrected": interaction.corrected,
-        "asked": interaction.asked.isoformat(),
-        "standing": remembered.standing,
-        "changed_documents": list(remembered.gone),
-        "cosine": remembered.similarity,
-        "sources": [asdict(source) for source in interaction.sources],
-    }
 
 
 def _line(remembered: Remembered) -> str:
     interaction = remembered.interaction
-    alike = "" if remembered.similarity is None else f"{remembered.similarity:.3f}  "
+    alike = "" if remembered.cosine is None else f"{remembered.cosine:.3f}  "
     question = snippet(interaction.question, 100)
     return f"{interaction.turn:5}  {alike}{remembered.standing:12}  {question}"
 
 
-def _figures(figures: OperationFigures) -> dict[str, Any]:
-    data = asdict(figures) | {"costs": cost_text(figures.costs)}
-    return {**data, "refused_share": figures.refused_share}
+def _figures(figures: OperationFigures) -> OperationFiguresData:
+    costs, refused_share = cost_text(figures.costs), figures.refused_share
+    return OperationFiguresData(
+        **asdict(figures) | {"costs": costs, "refused_share": refused_share}
+    )
 
 
-def _turn(turn: TurnRow) -> dict[str, Any]:
-    return {
-        "id": turn.id,
-        "question": turn.question,
-        "asked": turn.asked.isoformat(),
-        "status": turn.status,
-        "seconds": total_seconds(turn),
-        "metrics": dict(turn.metrics),
-    }
+def _period(period: OperationPeriod) -> OperationPeriodData:
+    return _figures(period.figures).extend(OperationPeriodData, start=period.start.isoformat())
+
+
+def _turn(turn: TurnRow) -> TurnMetricsData:
+    return TurnMetricsData(
+        id=turn.id,
+        question=turn.question,
+        asked=turn.asked,
+        status=turn.status,
+        seconds=total_seconds(turn),
+        metrics=dict(turn.metrics),
+    )
 
 
 def _seconds(value: float | None) -> str:

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from rag import BuildRow, InvalidInput, KnowledgeBase, NotFound, build_data, counted
+from rag import (
+    BuildData,
+    BuildRow,
+    InvalidInput,
+    KnowledgeBase,
+    NotFound,
+    VectorsData,
+    VerbData,
+    build_data,
+    counted,
+)
 from rag.cli import inputs
-from rag.cli.printing import Output
+from rag.cli.printing import Output, RemovedData
+
+
+class BuildsData(VerbData):
+    """The index builds of a knowledge base."""
+
+    knowledge_base: str
+    builds: list[BuildData]
 
 
 def builds(args: argparse.Namespace) -> Output:
     """List the index builds of a knowledge base."""
     base = inputs.workspace(args).base(args.kb)
     active = base.recipe().index.hash
-    rows = [_row(base, build, active) for build in base.documents.builds()]
-    return Output({"knowledge_base": base.name, "builds": rows}, "\n".join(map(_line, rows)))
+    rows = [build_data(base.documents, build, active) for build in base.documents.builds()]
+    data = BuildsData(knowledge_base=base.name, builds=rows)
+    return Output(data, "\n".join(map(_line, rows)))
 
 
 def remove_build(args: argparse.Namespace) -> Output:
@@ -24,7 +41,7 @@ def remove_build(args: argparse.Namespace) -> Output:
     build = _named(base, args.build)
     base.documents.delete_build(build.hash)
     message = f"deleted build {build.hash}: {build.recipe.cut} with {build.recipe.embedder}"
-    return Output({"removed": build.hash}, message)
+    return Output(RemovedData(removed=build.hash), message)
 
 
 def _named(base: KnowledgeBase, beginning: str) -> BuildRow:
@@ -41,23 +58,19 @@ def _named(base: KnowledgeBase, beginning: str) -> BuildRow:
     return fitting[0]
 
 
-def _row(base: KnowledgeBase, build: BuildRow, active: str) -> dict[str, Any]:
-    return build_data(base.documents, build, active).dump()
-
-
-def _vectors(data: dict[str, Any]) -> str:
+def _vectors(data: VectorsData) -> str:
     """``flat``, or ``auto: hnsw, beyond 260,416 vectors`` where the size decided."""
-    if data["limit"] is None:
-        return str(data["kind"])
-    beyond = "" if data["kind"] == "flat" else f", beyond {data['limit']:,} vectors"
-    return f"auto: {data['kind']}{beyond}"
+    if data.limit is None:
+        return data.kind
+    beyond = "" if data.kind == "flat" else f", beyond {data.limit:,} vectors"
+    return f"auto: {data.kind}{beyond}"
 
 
-def _line(row: dict[str, Any]) -> str:
-    recipe = row["recipe"]
-    lacking = f", {row['missing']:,} missing" if row["missing"] else ""
+def _line(row: BuildData) -> str:
+    recipe = row.recipe
+    lacking = f", {row.missing:,} missing" if row.missing else ""
     return (
-        f"{row['hash']}  {'active' if row['active'] else '':6}  {row['cut']}; "
-        f"{recipe['embedder']}, {recipe['analyzer']}, {_vectors(row['vectors'])}; "
-        f"{counted(row['documents'], 'document')}{lacking}, {counted(row['passages'], 'passage')}"
+        f"{row.hash}  {'active' if row.active else '':6}  {row.cut}; "
+        f"{recipe.embedder}, {recipe.analyzer}, {_vectors(row.vectors)}; "
+        f"{counted(row.documents, 'document')}{lacking}, {counted(row.passages, 'passage')}"
     )

@@ -30,7 +30,7 @@ def examine(args: argparse.Namespace) -> Output:
     elif args.keep or args.both_right or args.ignore or args.reopen:
         raise InvalidInput("Which finding is meant?", "Name it with --settle ID.")
     data = examination_data(base.examinations.examine())
-    return Output(data.dump(), "\n".join(_lines(data)))
+    return Output(data, "\n".join(_lines(data)))
 
 
 def _settle(base: KnowledgeBase, args: argparse.Namespace) -> None:

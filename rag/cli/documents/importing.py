@@ -18,14 +18,53 @@ from rag import (
     Recipe,
     StorePreview,
     StorePreviewData,
+    VerbData,
     VersionData,
     Workspace,
     counted,
 )
 from rag.cli import inputs, printing, targets
 from rag.cli.documents import passwords
-from rag.cli.lost_labels import lost_data, lost_lines
-from rag.cli.printing import Output
+from rag.cli.lost_labels import LostLabelData, lost_data, lost_lines
+from rag.cli.printing import AddedDocumentsData, Output
+
+
+class StoreImportData(VerbData):
+    """A knowledge base with the passages of an existing store."""
+
+    knowledge_base: str
+    documents: int
+    embedder: str
+    message: str
+
+
+class VersionsData(VerbData):
+    """The replaced versions of a question set, and the one that was restored."""
+
+    set: str
+    version: int
+    restored: int | None
+    versions: list[VersionData]
+
+
+class DocumentTagsData(VerbData):
+    """The tags of a document."""
+
+    document: str
+    tags: list[str]
+
+
+class ImportedQuestionsData(VerbData):
+    """An imported question set, and what of its file could not be used."""
+
+    knowledge_base: str
+    documents: int
+    set: str
+    questions: int
+    lost_labels: list[LostLabelData]
+    skipped: list[str]
+    unused_columns: list[str]
+    replaced_version: int | None
 
 
 def demo(args: argparse.Namespace) -> Output:
@@ -63,7 +102,7 @@ def read_again(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
     if not base.documents.again.outdated():
-        data = {"knowledge_base": base.name, "documents": []}
+        data = AddedDocumentsData(knowledge_base=base.name, documents=[])
         return Output(data, "All documents were read by the current readers.")
     job = base.documents.again.queue()
     printing.follow(workspace.jobs, job)
@@ -103,16 +142,16 @@ def _from_store(
 ) -> Output:
     if args.preview:
         preview = base.store_imports.preview(store, args.embedder)
-        return Output(StorePreviewData.of(preview).dump(), "\n".join(_preview_lines(preview)))
+        return Output(StorePreviewData.of(preview), "\n".join(_preview_lines(preview)))
     job = base.store_imports.start(store, args.embedder)
     printing.follow(workspace.jobs, job)
     recipe, message = base.recipe(), workspace.jobs.get(job).message
-    data = {
-        "knowledge_base": base.name,
-        "documents": len(base.documents.documents(recipe.index)),
-        "embedder": recipe.index.embedder,
-        "message": message,
-    }
+    data = StoreImportData(
+        knowledge_base=base.name,
+        documents=len(base.documents.documents(recipe.index)),
+        embedder=recipe.index.embedder,
+        message=message,
+    )
     return Output(data, f"{message}\nembedder: {recipe.index.embedder}")
 
 
@@ -169,12 +208,12 @@ def question_versions(args: argparse.Namespace) -> Output:
         lines.append(f"version {args.restore} of {args.set_name!r} is back")
         lines += [_kept(args.kb, args.set_name, replaced)] if replaced is not None else []
     versions = questions.kept_versions(args.set_name)
-    data = {
-        "set": args.set_name,
-        "version": questions.named(args.set_name).version,
-        "restored": args.restore,
-        "versions": [VersionData.of(version).dump() for version in versions],
-    }
+    data = VersionsData(
+        set=args.set_name,
+        version=questions.named(args.set_name).version,
+        restored=args.restore,
+        versions=[VersionData.of(version) for version in versions],
+    )
     lines += [
         f"{version.version:4}  replaced {version.replaced:%Y-%m-%d %H:%M}  "
         f"{counted(version.questions, 'question')}, {counted(version.labels, 'label')}"
@@ -210,7 +249,7 @@ def export_questions(args: argparse.Namespace) -> Output:
 def tag(args: argparse.Namespace) -> Output:
     """Set the tags of a document, which searches can be restricted to."""
     tags = inputs.workspace(args).base(args.kb).documents.tag(args.document, args.tag)
-    data = {"document": args.document, "tags": list(tags)}
+    data = DocumentTagsData(document=args.document, tags=list(tags))
     return Output(data, f"{args.document}: {', '.join(tags) or 'no tag'}")
 
 
@@ -261,16 +300,16 @@ def _imported(
 ) -> Output:
     lost = base.questions.lost_labels(question_set.name)
     number = len(base.documents.documents(base.recipe().index))
-    data = {
-        "knowledge_base": base.name,
-        "documents": number,
-        "set": question_set.name,
-        "questions": question_set.questions,
-        "lost_labels": lost_data(lost),
-        "skipped": list(came.skipped) if came else [],
-        "unused_columns": list(came.unused) if came else [],
-        "replaced_version": came.replaced if came else None,
-    }
+    data = ImportedQuestionsData(
+        knowledge_base=base.name,
+        documents=number,
+        set=question_set.name,
+        questions=question_set.questions,
+        lost_labels=lost_data(lost),
+        skipped=list(came.skipped) if came else [],
+        unused_columns=list(came.unused) if came else [],
+        replaced_version=came.replaced if came else None,
+    )
     questions = counted(question_set.questions, "question")
     text = f"{questions} in {question_set.name!r}, {counted(number, 'document')}"
     lines = [text, *lost_lines(lost)]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from rag import EditKind, KnowledgeBase, StoredEdit, counted
+from rag import EditKind, KnowledgeBase, StoredEdit, VerbData, attribute, counted
 from rag.cli import inputs
 from rag.cli.printing import Output, snippet
 
@@ -16,6 +15,31 @@ _MEANING = {
     "join": "kept together",
     "words": "has additional search terms",
 }
+
+
+class EditData(VerbData):
+    """An edit of passages, at its place in a document."""
+
+    id: int
+    kind: str
+    start: int
+    end: int
+    quote: str
+    words: str
+
+
+class LostEditData(EditData):
+    """An edit whose text is in no document, with the name of the document that had it."""
+
+    document: str = attribute("document_name")
+
+
+class EditsData(VerbData):
+    """The edits of a document, and all whose text is lost."""
+
+    document: str
+    edits: list[EditData]
+    lost: list[LostEditData]
 
 
 def edit_passages(args: argparse.Namespace) -> Output:
@@ -36,21 +60,16 @@ def _span(base: KnowledgeBase, document: str, quote: str) -> tuple[int, int]:
 
 
 def _listed(document: str, edits: list[StoredEdit], lost: list[StoredEdit]) -> Output:
-    data = {
-        "document": document,
-        "edits": [_data(edit) for edit in edits],
-        "lost": [{**_data(edit), "document": edit.document_name} for edit in lost],
-    }
+    data = EditsData(
+        document=document,
+        edits=[EditData.of(edit) for edit in edits],
+        lost=[LostEditData.of(edit) for edit in lost],
+    )
     lines = [_line(edit) for edit in edits] or [f"No edit of {document}."]
     if lost:
         lines.append(f"{counted(len(lost), 'edit')} whose text is in no document:")
         lines += [f"{_line(edit)}  in {edit.document_name}" for edit in lost]
     return Output(data, "\n".join(lines))
-
-
-def _data(edit: StoredEdit) -> dict[str, Any]:
-    names = ("id", "kind", "start", "end", "quote", "words")
-    return {name: getattr(edit, name) for name in names}
 
 
 def _line(edit: StoredEdit) -> str:

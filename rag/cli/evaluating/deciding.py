@@ -54,4 +54,4 @@ def _shown(decision: RunDecision) -> Output:
             f"  {hit.item}  {hit.document}{page}",
             f"  {' '.join(hit.text.split())[:_SHOWN]}",
         ]
-    return Output(decision_data(decision).dump(), "\n".join(lines))
+    return Output(decision_data(decision), "\n".join(lines))

@@ -27,7 +27,7 @@ def diagnose(args: argparse.Namespace) -> Output:
     rebuilt = _rebuilt(args, base, recipe) if args.rebuild else None
     diagnosis = rebuilt or base.diagnoses.diagnose(args.set_name, recipe)
     data = diagnosis_data(diagnosis)
-    return Output(data.dump(), "\n".join([diagnosis.headline, *_lines(data)]))
+    return Output(data, "\n".join([diagnosis.headline, *_lines(data)]))
 
 
 def _rebuilt(args: argparse.Namespace, base: KnowledgeBase, recipe: Recipe) -> Diagnosis | None:

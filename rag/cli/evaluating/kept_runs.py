@@ -4,54 +4,234 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+
+from pydantic import AliasPath, ConfigDict, Field, field_validator
 
 from rag import (
     EVERYBODY,
     LOCAL,
+    AnswersSpentData,
     Budget,
+    DecisionData,
     Evaluation,
     GateResult,
     Jobs,
     KnowledgeBase,
     LeaderboardRow,
+    LocalTime,
     MeasuredData,
     NotFound,
+    OpenHits,
     PairedGate,
     PermissionReport,
     PermissionReportData,
-    QuestionDifference,
     Recipe,
     Run,
+    RunAnswer,
+    SystemSource,
+    VerbData,
     Workspace,
     answers_spent_data,
+    attribute,
     counted,
     decision_data,
 )
 from rag.cli import printing
-from rag.cli.printing import Output
+from rag.cli.printing import EvaluationData, Output
+
+
+class RunRowData(VerbData):
+    """A stored run, with its name and place on the leaderboard of its question set."""
+
+    run: str = attribute("run", "id")
+    name: str
+    set: str = attribute("run", "question_set")
+    recipe: str | None = attribute("run", "recipe_hash")
+    system: str | None = attribute("run", "system")
+    place: int | None
+    differs: list[str]
+    questions: int = attribute("run", "questions")
+    metrics: dict[str, float] = attribute("run", "metrics")
+    created: LocalTime = attribute("run", "created")
+    seconds: float = attribute("run", "seconds")
+    prompts: str = attribute("run", "prompts")
+
+    @field_validator("system", mode="before")
+    @classmethod
+    def _label(cls, system: SystemSource | None) -> str | None:
+        return system.label if system else None
+
+
+class RunsData(VerbData):
+    """The stored runs of a knowledge base."""
+
+    runs: list[RunRowData]
+
+
+class MinimumData(VerbData):
+    """A minimum of a metric."""
+
+    metric: str
+    value: float
+    required: float
+    passed: bool
+
+
+class FailureData(VerbData):
+    """A metric below its minimum, or below the baseline."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    metric: str
+    value: float
+    required: float
+    source: str = Field(
+        validation_alias=AliasPath("baseline"),
+        serialization_alias="of",
+        description="`min` or `baseline`, which requires the value",
+    )
+
+    @field_validator("source", mode="before")
+    @classmethod
+    def _name(cls, is_of_baseline: bool) -> str:
+        return "baseline" if is_of_baseline else "min"
+
+
+class RegressionData(VerbData):
+    """A question that does worse than in the baseline."""
+
+    id: str = attribute("question_id")
+    question: str = attribute("text")
+    before: float
+    after: float
+    first_before: int | None
+    first_after: int | None
+
+
+class PairedGateData(VerbData):
+    """The test of a metric against the baseline, over the questions of both."""
+
+    outcome: str
+    difference: float
+    interval: tuple[float, float]
+    confidence: float
+    p: float
+    questions: int
+    left_out: int
+    tolerance: float
+    unjudged: tuple[float, float] | None
+
+
+class GateData(VerbData, MeasuredData):
+    """A run against minimums, a baseline and an audit of permissions."""
+
+    passed: bool
+    failures: list[FailureData]
+    minimums: list[MinimumData]
+    regressions: dict[str, list[RegressionData]]
+    comparable: bool | None
+    differences: str | None
+    outcome: str
+    paired: dict[str, PairedGateData]
+    decisions: list[DecisionData]
+    permissions: PermissionReportData | None
+
+
+class PausedAnswersData(VerbData):
+    """An evaluation with answers that paused, and the number of answers it has."""
+
+    run: str | None
+    answers: int
+    paused: str
+
+
+class AnsweredEvaluationData(EvaluationData):
+    """A run with its answers by question, and their time, tokens and costs."""
+
+    answers: dict[str, RunAnswer]
+    answers_spent: AnswersSpentData
+
+
+class JudgedData(VerbData):
+    """The outcome of a judge's grades of the hits of a run."""
+
+    run: str
+    judged: str
+    open_hits: OpenHits
+
+
+class PreferenceData(VerbData):
+    """The answers of two runs compared by a judge."""
+
+    run: str
+    other: str
+    judge: str
+    questions: int
+    wins: int
+    losses: int
+    ties: int
+    open: int
+    rate: float
+    interval: tuple[float, float]
+    confidence: float
+    p: float
+    verdict: str
+    groups: int
+    design_effect: float
+    tokens: int
+    cost: str
+    sentence: str
+
+
+class PreferredData(VerbData):
+    """The outcome of a judge's comparison of two runs."""
+
+    judged: str
+    preference: PreferenceData
+
+
+class EffectOnMetricData(VerbData):
+    """The mean of a metric with past interactions and without, and the test."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    mean: float = Field(serialization_alias="with")
+    without: float = attribute("baseline")
+    difference: float
+    interval: tuple[float, float]
+    confidence: float
+    p: float
+
+
+class MemoryEffectData(VerbData):
+    """The effect of past interactions on answers."""
+
+    run: str
+    without: str
+    questions: int
+    with_examples: int
+    verdict: str
+    decided_by: str
+    sentence: str
+    measures: dict[str, EffectOnMetricData]
+
+
+class MemoryTrialData(VerbData):
+    """The trial of a question set with past interactions and without."""
+
+    set: str
+    memory: MemoryEffectData | None
+
+
+class PausedMemoryTrialData(MemoryTrialData):
+    """A trial that paused, with the reason."""
+
+    paused: str
 
 
 def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
     """``boards`` has each run as its question set's leaderboard has it, by id."""
-    rows = [
-        {
-            "run": run.id,
-            "name": boards[run.id].name,
-            "set": run.question_set,
-            "recipe": run.recipe_hash,
-            "system": run.system.label if run.system else None,
-            "place": boards[run.id].place,
-            "differs": list(boards[run.id].differs),
-            "questions": run.questions,
-            "metrics": dict(run.metrics),
-            "created": run.created.isoformat(),
-            "seconds": run.seconds,
-            "prompts": run.prompts,
-        }
-        for run in runs
-    ]
+    rows = [RunRowData.of(boards[run.id]) for run in runs]
     lines = [
         f"{run.id}  {run.created:%Y-%m-%d %H:%M}  {run.question_set:20} {run.source}"
         f"  {_leading(run)}  {boards[run.id].name}"
@@ -59,7 +239,7 @@ def listed(runs: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
         + (f"  prompts {run.prompts}" if run.prompts else "")
         for run in runs
     ]
-    return Output({"runs": rows}, "\n".join(lines) or "No run yet: `python -m rag evaluate`.")
+    return Output(RunsData(runs=rows), "\n".join(lines) or "No run yet: `python -m rag evaluate`.")
 
 
 def _leading(run: Run) -> str:
@@ -72,38 +252,7 @@ def _leading(run: Run) -> str:
 
 def gate(result: GateResult, permissions: PermissionReport | None) -> Output:
     run = result.evaluation.run
-    data = {
-        "passed": result.passed and (permissions is None or permissions.outcome == "passed"),
-        **MeasuredData.of(run).dump(),
-        "failures": [
-            {
-                "metric": failure.metric,
-                "value": failure.value,
-                "required": failure.required,
-                "of": "baseline" if failure.baseline else "min",
-            }
-            for failure in result.failures
-        ],
-        "minimums": [
-            {
-                "metric": minimum.metric,
-                "value": minimum.value,
-                "required": minimum.required,
-                "passed": minimum.passed,
-            }
-            for minimum in result.minimums
-        ],
-        "regressions": {
-            metric: [_regression(row) for row in rows]
-            for metric, rows in result.regressions.items()
-        },
-        "comparable": result.differences.comparable if result.differences else None,
-        "differences": result.differences.phrase if result.differences else None,
-        "outcome": result.outcome,
-        "paired": {metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
-        "decisions": [decision_data(decision).dump() for decision in result.decisions],
-        "permissions": permissions and PermissionReportData.of(permissions).dump(),
-    }
+    data = _gate_data(result, permissions)
     lines = [printing.headline(run)]
     lines += [
         f"passed {minimum.metric} {minimum.value:.4f}, at least {minimum.required:g}"
@@ -157,30 +306,38 @@ _ENDINGS = {
 _FAILING = {"failed": 1, "undecided": 3, "incomparable": 4, "unjudged": 5}
 
 
-def _paired(paired_gate: PairedGate) -> dict[str, Any]:
+def _gate_data(result: GateResult, permissions: PermissionReport | None) -> GateData:
+    return MeasuredData.of(result.evaluation.run).extend(
+        GateData,
+        passed=result.passed and (permissions is None or permissions.outcome == "passed"),
+        failures=[FailureData.of(failure) for failure in result.failures],
+        minimums=[MinimumData.of(minimum) for minimum in result.minimums],
+        regressions={
+            metric: [RegressionData.of(row) for row in rows]
+            for metric, rows in result.regressions.items()
+        },
+        comparable=result.differences.comparable if result.differences else None,
+        differences=result.differences.phrase if result.differences else None,
+        outcome=result.outcome,
+        paired={metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
+        decisions=[decision_data(decision) for decision in result.decisions],
+        permissions=permissions and PermissionReportData.of(permissions),
+    )
+
+
+def _paired(paired_gate: PairedGate) -> PairedGateData:
     figures = paired_gate.comparison
-    return {
-        "outcome": paired_gate.outcome,
-        "difference": figures.difference,
-        "interval": list(paired_gate.interval),
-        "confidence": paired_gate.confidence,
-        "p": figures.p,
-        "questions": len(figures.differences),
-        "left_out": figures.left_out,
-        "tolerance": paired_gate.tolerance,
-        "unjudged": list(figures.open_hits.shares) if figures.open_hits else None,
-    }
-
-
-def _regression(row: QuestionDifference) -> dict[str, Any]:
-    return {
-        "id": row.question_id,
-        "question": row.text,
-        "before": row.before,
-        "after": row.after,
-        "first_before": row.first_before,
-        "first_after": row.first_after,
-    }
+    return PairedGateData(
+        outcome=paired_gate.outcome,
+        difference=figures.difference,
+        interval=paired_gate.interval,
+        confidence=paired_gate.confidence,
+        p=figures.p,
+        questions=len(figures.differences),
+        left_out=figures.left_out,
+        tolerance=paired_gate.tolerance,
+        unjudged=figures.open_hits.shares if figures.open_hits else None,
+    )
 
 
 def evaluated(base: KnowledgeBase, evaluation: Evaluation, cutoffs: Sequence[int]) -> Output:
@@ -221,7 +378,7 @@ def answered(
     try:
         evaluation = Evaluation(base.runs.get(run_id), tuple(base.runs.results(run_id)))
     except NotFound:
-        paused = {"run": None, "answers": len(answers_by_id), "paused": job_state.message}
+        paused = PausedAnswersData(run=None, answers=len(answers_by_id), paused=job_state.message)
         return Output(paused, job_state.message, passed=False)
     leading = f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     output = printing.evaluation(
@@ -232,9 +389,11 @@ def answered(
         base.questions.lost_labels(args.set_name),
         base.run_figures.plan(args.set_name, leading),
     )
-    answers = {name: asdict(stored_answer) for name, stored_answer in answers_by_id.items()}
-    spent = answers_spent_data(answers_by_id.values()).dump()
-    data: dict[str, Any] = {**output.data, "answers": answers, "answers_spent": spent}
+    data = output.data.extend(
+        AnsweredEvaluationData,
+        answers=answers_by_id,
+        answers_spent=answers_spent_data(answers_by_id.values()),
+    )
     return Output(data, f"{output.text}\nanswers: {evaluation.run.environment.get('answers', '')}")
 
 
@@ -252,9 +411,8 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
     job = base.judgements.start(run_id, args.judge, repeat=args.repeat, budget=_budget(args))
     printing.follow(workspace.jobs, job)
     open_hits = base.estimates.open_hits(run_id, judge=args.judge)
-    data: dict[str, Any] = {"run": run_id, "judged": workspace.jobs.get(job).message}
-    data["open_hits"] = asdict(open_hits)
-    return Output(data, "\n".join([str(data["judged"]), *open_hits.sentences]))
+    data = JudgedData(run=run_id, judged=workspace.jobs.get(job).message, open_hits=open_hits)
+    return Output(data, "\n".join([data.judged, *open_hits.sentences]))
 
 
 def _preferred(
@@ -265,10 +423,7 @@ def _preferred(
     printing.follow(workspace.jobs, job)
     preference = base.preferences.between(run_id, args.against, args.judge)
     message = workspace.jobs.get(job).message
-    data = {
-        "judged": message,
-        "preference": {**asdict(preference), "sentence": preference.sentence},
-    }
+    data = PreferredData(judged=message, preference=PreferenceData.of(preference))
     spent = f"{preference.tokens:,} tokens, {preference.cost}" if preference.tokens else ""
     return Output(data, "\n".join(filter(None, [message, preference.sentence, spent])))
 
@@ -283,33 +438,24 @@ def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Ou
     effect = trials.effect(name, recipe, judge)
     if effect is None:
         message = "\n".join(workspace.jobs.get(job).message for job in jobs)
-        return Output({"set": name, "memory": None, "paused": message}, message, passed=False)
+        paused = PausedMemoryTrialData(set=name, memory=None, paused=message)
+        return Output(paused, message, passed=False)
     figures = {effect.figures.metric: effect.figures, **effect.others}
-    data = {
-        "run": effect.run,
-        "without": effect.without,
-        "questions": effect.questions,
-        "with_examples": effect.shown,
-        "verdict": effect.figures.verdict,
-        "decided_by": effect.figures.metric,
-        "sentence": effect.sentence,
-        "measures": {
-            metric: {
-                "with": comparison.mean,
-                "without": comparison.baseline,
-                "difference": comparison.difference,
-                "interval": list(comparison.interval),
-                "confidence": comparison.confidence,
-                "p": comparison.p,
-            }
-            for metric, comparison in figures.items()
-        },
-    }
+    data = MemoryEffectData(
+        run=effect.run,
+        without=effect.without,
+        questions=effect.questions,
+        with_examples=effect.shown,
+        verdict=effect.figures.verdict,
+        decided_by=effect.figures.metric,
+        sentence=effect.sentence,
+        measures={name: EffectOnMetricData.of(measure) for name, measure in figures.items()},
+    )
     lines = [
         effect.sentence,
         *(f"  {comparison.sentence}" for comparison in effect.others.values()),
     ]
-    return Output({"set": name, "memory": data}, "\n".join(lines))
+    return Output(MemoryTrialData(set=name, memory=data), "\n".join(lines))
 
 
 def _budget(args: argparse.Namespace) -> Budget:

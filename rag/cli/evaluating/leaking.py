@@ -6,7 +6,7 @@ import argparse
 
 from rag import AccessMatrix, InvalidInput, PermissionReport, PermissionReportData, counted
 from rag.cli import inputs, printing, targets
-from rag.cli.printing import Output
+from rag.cli.printing import FileData, Output
 
 _SHOWN = 20  # leaks that are printed; JSON has all
 _SNIPPET = 100
@@ -17,14 +17,14 @@ def leaks(args: argparse.Namespace) -> Output:
     if args.template:
         text = inputs.workspace(args).base(args.kb).permission_audits.template()
         inputs.write(args.template, text.encode())
-        return Output({"file": str(args.template)}, f"wrote {args.template}")
+        return Output(FileData(file=str(args.template)), f"wrote {args.template}")
     if args.matrix is None:
         raise InvalidInput(
             "Specify who may see what.",
             "Give --matrix FILE; --template FILE writes one to fill in.",
         )
     report = audited(args)
-    data = PermissionReportData.of(report).dump()
+    data = PermissionReportData.of(report)
     return Output(data, "\n".join(_lines(report)), report.outcome == "passed")
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from rag import LearnedFusion, LearnedFusionData, LearnedOutcomeData, Passport, counted
+from rag import LearnedFusion, LearnedFusionData, LearnedOutcomeData, Passport, VerbData, counted
 from rag.cli import inputs, printing, targets
-from rag.cli.printing import Output
+from rag.cli.printing import Output, RemovedData
+
+
+class LearnedFusionsData(VerbData):
+    """The learned fusions of a knowledge base."""
+
+    learned_fusions: list[LearnedFusionData]
 
 
 def learn_fusion(args: argparse.Namespace) -> Output:
@@ -16,7 +22,7 @@ def learn_fusion(args: argparse.Namespace) -> Output:
     lines = [outcome.headline, *map(_passport, outcome.passports)]
     if outcome.hash:
         lines.append(f"Use it with --set search.learned_fusion={outcome.hash}.")
-    return Output(LearnedOutcomeData.of(outcome).dump(), "\n".join(lines), bool(outcome.hash))
+    return Output(LearnedOutcomeData.of(outcome), "\n".join(lines), bool(outcome.hash))
 
 
 def learned_fusions(args: argparse.Namespace) -> Output:
@@ -24,11 +30,11 @@ def learned_fusions(args: argparse.Namespace) -> Output:
     store = inputs.workspace(args).base(args.kb).tuning.learned_fusions
     if args.remove:
         store.remove(args.remove)
-        return Output({"removed": args.remove}, f"deleted {args.remove}")
+        return Output(RemovedData(removed=args.remove), f"deleted {args.remove}")
     stored = store.list_all()
-    rows = [LearnedFusionData.of(item).dump() for item in stored]
+    rows = [LearnedFusionData.of(item) for item in stored]
     text = "\n".join(map(_line, stored)) or "There is no learned fusion yet."
-    return Output({"learned_fusions": rows}, text)
+    return Output(LearnedFusionsData(learned_fusions=rows), text)
 
 
 def _passport(passport: Passport) -> str:

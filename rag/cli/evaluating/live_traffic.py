@@ -10,6 +10,7 @@ from rag import (
     TrafficQuestionData,
     TrafficSystem,
     TrafficSystemData,
+    VerbData,
     counted,
 )
 from rag.cli import inputs
@@ -18,28 +19,53 @@ from rag.cli.printing import Output
 _NONE = "No system has sent traces yet. docs/systems.md says how to send them."
 
 
+class TrafficData(VerbData):
+    """The systems that sent traces."""
+
+    systems: list[TrafficSystemData]
+
+
+class RemovedSpansData(VerbData):
+    """The number of deleted spans."""
+
+    removed: int
+
+
+class CollectedQuestionsData(VerbData):
+    """The number of questions of a system that were added to a question set."""
+
+    set: str
+    added: int
+
+
+class TrafficQuestionsData(VerbData):
+    """The questions that a system was asked."""
+
+    questions: list[TrafficQuestionData]
+
+
 def traffic(args: argparse.Namespace) -> Output:
     """List, collect or remove what other systems were asked, as their traces say."""
     received = inputs.workspace(args).base(args.kb).traffic
     if args.action == "list":
         systems = received.list_all()
-        rows = [TrafficSystemData.of(item).dump() for item in systems]
-        return Output({"systems": rows}, "\n".join(map(_line, systems)) or _NONE)
+        data = TrafficData(systems=[TrafficSystemData.of(item) for item in systems])
+        return Output(data, "\n".join(map(_line, systems)) or _NONE)
     if not args.name:
         raise InvalidInput("Specify the system.", f"Give a name: traffic KB {args.action} NAME.")
     if args.action == "remove":
         spans = received.remove(args.name)
         text = f"deleted {counted(spans, 'span')} of {args.name}; its runs stay"
-        return Output({"removed": spans}, text)
+        return Output(RemovedSpansData(removed=spans), text)
     if args.action == "collect":
         if not args.set_name:
             raise InvalidInput("Specify the question set.", "Give --set SET.")
         added = received.collect(args.name, args.set_name)
         text = f"added {counted(added, 'question')} to {args.set_name}"
-        return Output({"set": args.set_name, "added": added}, text)
+        return Output(CollectedQuestionsData(set=args.set_name, added=added), text)
     questions = received.questions(args.name)
-    data = {"questions": [TrafficQuestionData.of(item).dump() for item in questions]}
-    return Output(data, "\n".join(map(_question, questions)))
+    rows = [TrafficQuestionData.of(item) for item in questions]
+    return Output(TrafficQuestionsData(questions=rows), "\n".join(map(_question, questions)))
 
 
 def _line(system: TrafficSystem) -> str:

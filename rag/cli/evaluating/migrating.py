@@ -17,6 +17,8 @@ from rag import (
     Recipe,
     RunComparison,
     RunParity,
+    SwitchParityData,
+    VerbData,
     steps_after,
 )
 from rag.cli import inputs, printing, targets
@@ -25,14 +27,29 @@ from rag.cli.printing import Output
 _LOST = 10  # questions that are printed; JSON has all
 
 
+class PlannedMigrationData(VerbData, MigrationData):
+    """The plan of a move, and what came of the steps that were done."""
+
+    effect: MigrationEffectData | None
+    seconds_measured: float | None
+    parity: SwitchParityData | None
+
+
+class RemovedIndexData(VerbData):
+    """The index of the former embedder, which was deleted."""
+
+    removed: str
+    embedder: str
+
+
 def migrate_embedder(args: argparse.Namespace) -> Output:
     """Plan the move to another embedder, check the stored vectors, measure what changes, switch."""
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
     if args.remove_old:
         removed = base.tuning.embedder_switch.remove_previous(args.keep_days)
-        data = {"removed": removed.build_hash, "embedder": removed.embedder}
-        return Output(data, f"removed the index of {removed.embedder}")
+        removed_data = RemovedIndexData(removed=removed.build_hash, embedder=removed.embedder)
+        return Output(removed_data, f"removed the index of {removed.embedder}")
     if args.switch and args.set_name is None:
         raise InvalidInput("A switch needs a measurement.", "Give --set SET.")
     saved, recipe = base.recipe(), base.tuning.migration.target(args.embedder)
@@ -49,11 +66,12 @@ def migrate_embedder(args: argparse.Namespace) -> Output:
             parity = _switch(base, saved, recipe, effect, args.set_name)
             done = COMPARED
         plan = replace(plan, steps=steps_after(recipe, done)).advised(effect.figures.verdict)
-    data = MigrationData.of(plan).dump() | {
-        "effect": effect and MigrationEffectData.of(effect).dump(),
-        "seconds_measured": seconds,
-        "parity": parity and {"equal": parity.equal, "questions": len(parity.questions)},
-    }
+    data = MigrationData.of(plan).extend(
+        PlannedMigrationData,
+        effect=effect and MigrationEffectData.of(effect),
+        seconds_measured=seconds,
+        parity=parity and SwitchParityData(equal=parity.equal, questions=len(parity.questions)),
+    )
     lines = [*_cost_lines(plan), *_check_lines(plan), *(_effect_lines(effect) if effect else [])]
     lines += [f"Built in {seconds:,.1f} s."] if seconds is not None else []
     lines += (

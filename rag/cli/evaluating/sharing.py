@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from pathlib import Path
 
-from rag import ParityData, Reproduction
+from rag import Deviation, ParityData, Reproduction, VerbData, attribute
 from rag.cli import inputs, printing, targets
 from rag.cli.printing import Output
 
 _SHOWN = 20  # figures or questions that differ, printed one by one
+
+
+class WrittenRunData(VerbData):
+    """A file that a run was written to."""
+
+    run: str
+    file: str
+    bytes: int
+
+
+class ReproductionData(VerbData):
+    """The result of repeating a bundled run; ``reproduced`` if nothing differs."""
+
+    knowledge_base: str = attribute("base")
+    set: str = attribute("question_set")
+    run: str
+    reproduced: bool = attribute("exact")
+    figures: int
+    deviations: list[Deviation]
+    rankings: int
+    rankings_changed: int
+    largest_score_gap: float
+    missing: list[str]
+    read_differently: list[str]
+    environment: dict[str, tuple[str, str]]
 
 
 def export_run(args: argparse.Namespace) -> Output:
@@ -19,7 +43,7 @@ def export_run(args: argparse.Namespace) -> Output:
     inputs.write(args.output, exchange.export_run(args.run).encode("utf-8", "replace"))
     if args.qrels:
         inputs.write(args.qrels, exchange.export_run_qrels(args.run).encode("utf-8", "replace"))
-    return _written(args.output, run=args.run)
+    return _written(args.output, args.run)
 
 
 def parity(args: argparse.Namespace) -> Output:
@@ -41,7 +65,7 @@ def parity(args: argparse.Namespace) -> Output:
     passed = args.min is None or parity.overlap >= args.min
     if not passed:
         lines.append(f"FAILED overlap@{parity.k} {parity.overlap:.4f}, at least {args.min}")
-    return Output(ParityData.of(parity).dump(), "\n".join(lines), passed)
+    return Output(ParityData.of(parity), "\n".join(lines), passed)
 
 
 def report(args: argparse.Namespace) -> Output:
@@ -49,7 +73,7 @@ def report(args: argparse.Namespace) -> Output:
     base = targets.base_of_run(inputs.workspace(args), args)
     page = base.reports.html(args.run, args.baseline)
     inputs.write(args.output, page.encode("utf-8", "replace"))
-    return _written(args.output, run=args.run)
+    return _written(args.output, args.run)
 
 
 def bundle(args: argparse.Namespace) -> Output:
@@ -57,7 +81,7 @@ def bundle(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
     targets.base_of_run(workspace, args).runs.get(args.run)
     workspace.bundle(args.run, args.output, with_documents=args.with_documents)
-    return _written(args.output, run=args.run)
+    return _written(args.output, args.run)
 
 
 def import_bundle(args: argparse.Namespace) -> Output:
@@ -68,27 +92,13 @@ def import_bundle(args: argparse.Namespace) -> Output:
     )
 
 
-def _written(path: Path, **about: str) -> Output:
+def _written(path: Path, run: str) -> Output:
     size = path.stat().st_size
-    data = {**about, "file": str(path), "bytes": size}
+    data = WrittenRunData(run=run, file=str(path), bytes=size)
     return Output(data, f"{path}, {size / 1000:,.0f} kB")
 
 
 def _reproduction(reproduction: Reproduction) -> Output:
-    data = {
-        "knowledge_base": reproduction.base,
-        "set": reproduction.question_set,
-        "run": reproduction.run,
-        "reproduced": reproduction.exact,
-        "figures": reproduction.figures,
-        "deviations": [asdict(deviation) for deviation in reproduction.deviations],
-        "rankings": reproduction.rankings,
-        "rankings_changed": reproduction.rankings_changed,
-        "largest_score_gap": reproduction.largest_score_gap,
-        "missing": list(reproduction.missing),
-        "read_differently": list(reproduction.read_differently),
-        "environment": {name: list(pair) for name, pair in reproduction.environment.items()},
-    }
     lines = [f"run {reproduction.run} in {reproduction.base!r}: {reproduction.sentence}"]
     lines += [f"missing: {name}" for name in reproduction.missing]
     lines += [f"read differently: {name}" for name in reproduction.read_differently]
@@ -101,4 +111,4 @@ def _reproduction(reproduction: Reproduction) -> Output:
         f"{name}: {a or '-'} there, {b or '-'} here"
         for name, (a, b) in reproduction.environment.items()
     ]
-    return Output(data, "\n".join(lines), reproduction.exact)
+    return Output(ReproductionData.of(reproduction), "\n".join(lines), reproduction.exact)

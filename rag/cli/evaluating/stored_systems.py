@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rag import (
     HttpSystem,
@@ -13,13 +12,26 @@ from rag import (
     SystemData,
     SystemTrial,
     SystemTrialData,
+    VerbData,
     counted,
     system_of,
 )
 from rag.cli import inputs, printing
-from rag.cli.printing import Output
+from rag.cli.printing import Output, RemovedData
 
 _SNIPPET = 110
+
+
+class SystemsData(VerbData):
+    """The systems of a knowledge base."""
+
+    systems: list[SystemData]
+
+
+class AddedSystemData(VerbData, SystemData):
+    """A system that was added, and its answer to a question, if there was one."""
+
+    trial: SystemTrialData | None
 
 
 def systems(args: argparse.Namespace) -> Output:
@@ -27,24 +39,21 @@ def systems(args: argparse.Namespace) -> Output:
     store = inputs.workspace(args).base(args.kb).systems
     if args.action == "list":
         stored = store.list_all()
-        rows = [SystemData.of(item).dump() for item in stored]
-        return Output({"systems": rows}, "\n".join(map(_line, stored)) or "There is no system yet.")
+        data = SystemsData(systems=[SystemData.of(item) for item in stored])
+        return Output(data, "\n".join(map(_line, stored)) or "There is no system yet.")
     if not args.name:
         raise InvalidInput("Specify the system.", "Give a name: systems KB add NAME.")
     if args.action == "remove":
         store.remove(args.name)
-        return Output({"removed": args.name}, f"deleted {args.name}; its runs stay")
+        return Output(RemovedData(removed=args.name), f"deleted {args.name}; its runs stay")
     if args.action == "test":
         return _tried(store.test(args.name, _question(args)))
     definition = _definition(args)
     trial = _tried(store.test_definition(definition, args.question)) if args.question else None
     added = store.add(definition)
-    data: dict[str, Any] = {
-        **SystemData.of(added).dump(),
-        "trial": trial.data if trial else None,
-    }
+    added_data = SystemData.of(added).extend(AddedSystemData, trial=trial.data if trial else None)
     lines = [_line(added), *(f"set {name} in the environment" for name in added.unset)]
-    return Output(data, "\n".join([*lines, *([trial.text] if trial else [])]))
+    return Output(added_data, "\n".join([*lines, *([trial.text] if trial else [])]))
 
 
 def _question(args: argparse.Namespace) -> str:
@@ -88,4 +97,4 @@ def _tried(trial: SystemTrial) -> Output:
         score = "" if result.score is None else f"  score {result.score:g}"
         lines.append(f"{result.rank:3}  {place} ({result.method}){score}")
         lines.append(f"     {printing.snippet(result.text, _SNIPPET) or 'no text'}")
-    return Output(SystemTrialData.of(trial).dump(), "\n".join(lines))
+    return Output(SystemTrialData.of(trial), "\n".join(lines))

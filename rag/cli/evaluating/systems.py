@@ -7,9 +7,8 @@ import hashlib
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from rag import (
     Evaluation,
@@ -28,7 +27,7 @@ from rag import (
 )
 from rag.cli import inputs, printing
 from rag.cli.evaluating import kept_runs
-from rag.cli.printing import Output
+from rag.cli.printing import EvaluationData, Output
 
 _METHODS = {
     "exact": "exact",
@@ -37,6 +36,15 @@ _METHODS = {
     "ambiguous": "at several places",
     "foreign": "not in these documents",
 }
+
+
+class SystemEvaluationData(EvaluationData):
+    """A run of a system: questions that did not match, retrievals for one question, and notes."""
+
+    unasked: list[str]
+    unmatched: list[str]
+    hops: HopSummary | None
+    notes: list[str]
 
 
 def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Namespace) -> Output:
@@ -94,13 +102,13 @@ def measured_output(
 ) -> Output:
     """A run of a system: what ``evaluate`` prints, and how its texts were located."""
     output = kept_runs.evaluated(base, measured.evaluation, cutoffs)
-    data: dict[str, Any] = {
-        **output.data,
-        "unasked": list(measured.unasked),
-        "unmatched": list(measured.unmatched),
-        "hops": asdict(measured.hops) if measured.hops else None,
-        "notes": list(notes),
-    }
+    data = output.data.extend(
+        SystemEvaluationData,
+        unasked=list(measured.unasked),
+        unmatched=list(measured.unmatched),
+        hops=measured.hops,
+        notes=list(notes),
+    )
     source = measured.evaluation.run.system
     lines = [output.text, *(_located(source) if source else ())]
     for count, which in (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from rag import (
@@ -16,11 +15,14 @@ from rag import (
     Mismatch,
     PromiseCurves,
     RefusalLimit,
+    ReliabilityBin,
     SplitSelection,
     Sweep,
     ThresholdCurve,
     ThresholdPoint,
     ThresholdPromise,
+    VerbData,
+    attribute,
     counted,
 )
 from rag.cli.printing import Output
@@ -30,6 +32,135 @@ REFUSAL_COST = 0.05
 _BEST = 20
 _MEASURES = ("recall", "precision", "iou")
 _SPANS = [f"{unit}_{measure}" for unit in ("span", "token") for measure in _MEASURES]
+
+
+class MismatchData(VerbData):
+    """A metric of a recipe that an ordinary evaluation measures otherwise."""
+
+    recipe: str = attribute("recipe", "hash")
+    metric: str = attribute("name")
+    swept: float
+    evaluated: float
+
+
+class SweptBaseData(VerbData):
+    """The saved recipe in a sweep."""
+
+    recipe: str
+    metrics: dict[str, float]
+
+
+class SweptRecipeData(SweptBaseData):
+    """A recipe of a sweep, by its fields of the grid."""
+
+    set: dict[str, Any]
+
+
+class SweptBuildData(SweptRecipeData):
+    """A recipe of a sweep with its index."""
+
+    passages: int
+    mean_tokens: float
+
+
+class BestData(VerbData):
+    """The best recipe of a sweep; ``attempt`` is its number in the log of the question set."""
+
+    recipe: str
+    by: str
+    metric: str
+    tried: int
+    verdict: str
+    gain: float
+    interval: tuple[float, float]
+    confidence: float
+    p: float
+    level: float
+    attempt: int
+    split: int
+    lead: float
+
+
+class CrossValidatedBestData(BestData):
+    """The best recipe of a sweep, with the share of folds that chose it."""
+
+    agreement: float
+
+
+class SweepData(VerbData):
+    """The metrics of all recipes of a grid, and what the best is worth."""
+
+    set: str
+    recipes: int
+    distinct: int
+    questions: int
+    seconds: float
+    recipes_per_second: float
+    fetch_seconds: float
+    processor_seconds: float
+    verified: int | None
+    mismatches: list[MismatchData]
+    base: SweptBaseData
+    best: CrossValidatedBestData | BestData | None
+    skipped: list[dict[str, Any]]
+    results: list[SweptBuildData] | list[SweptRecipeData]
+
+
+class ThresholdPointData(VerbData):
+    """The shares at a threshold, and the counts (part, whole) of each."""
+
+    threshold: float
+    precision: float | None
+    kept: float | None
+    answered: float | None
+    refused: float | None
+    turned_away: float | None
+    counts: dict[str, tuple[int, int]]
+
+
+class PromiseData(VerbData):
+    """The threshold that promises a precision, and how it does on held-out questions."""
+
+    precision: float
+    confidence: float
+    threshold: float | None
+    promised: float | None
+    possible: float | None
+    needed_questions: int
+    missing_questions: int | None
+    tuning: ThresholdPointData | None
+    held_out: ThresholdPointData | None
+
+
+class ThresholdData(PromiseData):
+    """A promised threshold, and the present one."""
+
+    now: ThresholdPointData | None
+
+
+class CalibrationQualityData(VerbData):
+    """The losses of a calibration and of the base rate."""
+
+    brier: float
+    base_brier: float
+    log_loss: float
+    base_log_loss: float
+    base_rate: float
+    useful: bool
+
+
+class CalibrationData(PromiseData):
+    """A fitted calibration, and the threshold that it promises."""
+
+    set: str
+    set_version: int
+    questions: int
+    weights: dict[str, float]
+    intercept: float
+    quality: CalibrationQualityData
+    reliability: list[ReliabilityBin]
+    auto: float | None
+    refuse: RefusalLimit | None
 
 
 def sweep(
@@ -44,30 +175,22 @@ def sweep(
 
     ``rows`` has the recipes again by ordinary evaluation, where they differ in their index.
     """
-    data = {
-        "set": result.set_name,
-        "recipes": len(result.grid),
-        "distinct": result.distinct,
-        "questions": result.questions,
-        "seconds": result.seconds,
-        "recipes_per_second": result.recipes_per_second,
-        "fetch_seconds": result.fetch_seconds,
-        "processor_seconds": result.processor_seconds,
-        "verified": verified,
-        "mismatches": [
-            {
-                "recipe": mismatch.recipe.hash,
-                "metric": mismatch.name,
-                "swept": mismatch.swept,
-                "evaluated": mismatch.evaluated,
-            }
-            for mismatch in mismatches
-        ],
-        "base": {"recipe": result.grid.base.hash, "metrics": dict(result.base)},
-        "best": None if best is None else _best(best),
-        "skipped": [*result.grid.skipped, *result.grid.repeated],
-        "results": _build_results(rows) if rows else _results(result),
-    }
+    data = SweepData(
+        set=result.set_name,
+        recipes=len(result.grid),
+        distinct=result.distinct,
+        questions=result.questions,
+        seconds=result.seconds,
+        recipes_per_second=result.recipes_per_second,
+        fetch_seconds=result.fetch_seconds,
+        processor_seconds=result.processor_seconds,
+        verified=verified,
+        mismatches=[MismatchData.of(mismatch) for mismatch in mismatches],
+        base=SweptBaseData(recipe=result.grid.base.hash, metrics=dict(result.base)),
+        best=None if best is None else _best(best),
+        skipped=[dict(changes) for changes in (*result.grid.skipped, *result.grid.repeated)],
+        results=_build_results(rows) if rows else _results(result),
+    )
     lines = _sweep_lines(result, mismatches, verified, by)
     if best is not None:
         lines += _best_lines(best)
@@ -76,29 +199,27 @@ def sweep(
     return Output(data, "\n".join([*lines, *_skipped(result.grid)]), not mismatches)
 
 
-def _best(best: Best) -> dict[str, Any]:
-    """Return the best recipe as plain data.
-
-    ``attempt`` is its number in the ledger of the question set.
-    """
+def _best(best: Best) -> BestData:
     selection, compared = best.selection, best.selection.comparison
-    data = {
-        "recipe": best.recipe.hash,
-        "by": "held-out questions" if isinstance(selection, SplitSelection) else "cross-validation",
-        "metric": compared.metric,
-        "tried": selection.tried,
-        "verdict": compared.verdict,
-        "gain": compared.difference,
-        "interval": list(compared.interval),
-        "confidence": compared.confidence,
-        "p": compared.p,
-        "level": compared.alpha,
-        "attempt": best.attempt.number,
-        "split": best.attempt.split,
-    }
+    is_split = isinstance(selection, SplitSelection)
+    data = BestData(
+        recipe=best.recipe.hash,
+        by="held-out questions" if is_split else "cross-validation",
+        metric=compared.metric,
+        tried=selection.tried,
+        verdict=compared.verdict,
+        gain=compared.difference,
+        interval=compared.interval,
+        confidence=compared.confidence,
+        p=compared.p,
+        level=compared.alpha,
+        attempt=best.attempt.number,
+        split=best.attempt.split,
+        lead=selection.tuning_lead if isinstance(selection, SplitSelection) else selection.lead,
+    )
     if isinstance(selection, SplitSelection):
-        return {**data, "lead": selection.tuning_lead}
-    return {**data, "lead": selection.lead, "agreement": selection.agreement}
+        return data
+    return data.extend(CrossValidatedBestData, agreement=selection.agreement)
 
 
 def _best_lines(best: Best) -> list[str]:
@@ -108,13 +229,13 @@ def _best_lines(best: Best) -> list[str]:
     return [*lines, *([best.attempt.sentence] if best.attempt.sentence else [])]
 
 
-def _results(result: Sweep) -> list[dict[str, Any]]:
+def _results(result: Sweep) -> list[SweptRecipeData]:
     return [
-        {
-            "recipe": result.grid.recipe(number).hash,
-            "set": result.grid.changes(number),
-            "metrics": result.metrics(number),
-        }
+        SweptRecipeData(
+            recipe=result.grid.recipe(number).hash,
+            set=dict(result.grid.changes(number)),
+            metrics=dict(result.metrics(number)),
+        )
         for number in range(len(result.grid))
     ]
 
@@ -160,15 +281,15 @@ def _assignments(fields: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={json.dumps(value)}" for name, value in fields.items())
 
 
-def _build_results(rows: Sequence[BuildFigures]) -> list[dict[str, Any]]:
+def _build_results(rows: Sequence[BuildFigures]) -> list[SweptBuildData]:
     return [
-        {
-            "recipe": row.recipe.hash,
-            "set": dict(row.changes),
-            "passages": row.passages,
-            "mean_tokens": row.mean_tokens,
-            "metrics": dict(row.metrics),
-        }
+        SweptBuildData(
+            recipe=row.recipe.hash,
+            set=dict(row.changes),
+            passages=row.passages,
+            mean_tokens=row.mean_tokens,
+            metrics=dict(row.metrics),
+        )
         for row in rows
     ]
 
@@ -219,18 +340,18 @@ def calibration(
     ``refusal`` is the limit chosen by the labels, None if there are too few or nothing to choose.
     """
     quality = fitted.quality
-    data: dict[str, Any] = {
-        "set": fitted.question_set,
-        "set_version": fitted.set_version,
-        "questions": fitted.questions,
-        "weights": dict(fitted.model.weights),
-        "intercept": fitted.model.intercept,
-        "quality": {**asdict(quality), "useful": quality.useful},
-        "reliability": [asdict(bin_) for bin_ in fitted.bins],
-        "auto": fitted.threshold,
-        **_promised(promise),
-        "refuse": asdict(refusal) if refusal else None,
-    }
+    data = _promised(promise).extend(
+        CalibrationData,
+        set=fitted.question_set,
+        set_version=fitted.set_version,
+        questions=fitted.questions,
+        weights=dict(fitted.model.weights),
+        intercept=fitted.model.intercept,
+        quality=CalibrationQualityData.of(quality),
+        reliability=list(fitted.bins),
+        auto=fitted.threshold,
+        refuse=refusal,
+    )
     lines = [
         f"fitted on {fitted.questions:,} tuning questions of {fitted.question_set!r}: Brier score "
         f"{quality.brier:.4f}, of the base rate {quality.base_brier:.4f}",
@@ -256,7 +377,7 @@ def threshold(
     ``limit`` None means that the threshold is off.
     """
     now, promise = None if limit is None else curve.at(limit), curves.promise(precision)
-    data = {"now": now.figures() if now else None, **_promised(promise)}
+    data = _promised(promise).extend(ThresholdData, now=_point(now))
     current = "off" if now is None else f"{now.threshold:.3f}: {now.sentence}"
     lines = [f"threshold now {current}", *_promise_lines(promise)]
     if promise.point:
@@ -264,19 +385,22 @@ def threshold(
     return Output(data, "\n".join(lines))
 
 
-def _promised(promise: ThresholdPromise) -> dict[str, Any]:
-    point, checked = promise.point, promise.checked
-    return {
-        "precision": promise.wanted,
-        "confidence": promise.confidence,
-        "threshold": point.threshold if point else None,
-        "promised": promise.bound,
-        "possible": promise.possible,
-        "needed_questions": promise.needed,
-        "missing_questions": promise.missing,
-        "tuning": point.figures() if point else None,
-        "held_out": checked.figures() if checked else None,
-    }
+def _promised(promise: ThresholdPromise) -> PromiseData:
+    return PromiseData(
+        precision=promise.wanted,
+        confidence=promise.confidence,
+        threshold=promise.point.threshold if promise.point else None,
+        promised=promise.bound,
+        possible=promise.possible,
+        needed_questions=promise.needed,
+        missing_questions=promise.missing,
+        tuning=_point(promise.point),
+        held_out=_point(promise.checked),
+    )
+
+
+def _point(point: ThresholdPoint | None) -> ThresholdPointData | None:
+    return ThresholdPointData.of(point.figures()) if point else None
 
 
 def _promise_lines(promise: ThresholdPromise) -> list[str]:
