@@ -15,6 +15,7 @@ from rag.evaluation.judging import Judged, judged_units
 from rag.evaluation.measuring import measured
 from rag.evaluation.relevance import judged_by_document, uncovered_labels
 from rag.evaluation.retrieved_text import span_figures
+from rag.lexical.letters import letters_of
 from rag.operation import operation
 from rag.results import EDITS, FOREIGN, Run, SystemSource
 from rag.runs.evaluator import (
@@ -30,7 +31,6 @@ from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passage_edits, passages, runs
 from rag.systems.alignment import AlignedText, Aligner, Method, Source
 from rag.systems.hops import HopFigures, HopSummary, hop_figures
-from rag.systems.matching import match_questions
 from rag.systems.returned import Returned, ReturnedText
 from rag.types import Chunk, ProgressCallback, Question, chunk_key
 
@@ -310,3 +310,40 @@ def _name(text: ReturnedText, place: AlignedText, *, by_document: bool) -> str:
     if by_document:
         return place.document_id
     return f"{chunk_key(place.document_id, place.start, place.end):016x}"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedRetrievals:
+    """Retrievals by question id, hops in their order, and those of no question of the set."""
+
+    by_question: dict[str, tuple[Returned, ...]]
+    unmatched: tuple[Returned, ...]
+
+
+def match_questions(
+    retrievals: Iterable[Returned], questions: Sequence[Question]
+) -> MatchedRetrievals:
+    """Match by the text of a question, else by its id.
+
+    White space, case and punctuation of a text make no difference. A text that several questions
+    have is matched by its id alone.
+    """
+    ids = {item.id for item in questions}
+    by_text: dict[str, set[str]] = {}
+    for item in questions:
+        by_text.setdefault(letters_of(item.text).text or item.text, set()).add(item.id)
+    matched: dict[str, list[Returned]] = {}
+    unmatched = list[Returned]()
+    for retrieval in retrievals:
+        same = by_text.get(letters_of(retrieval.question).text or retrieval.question, set())
+        if retrieval.question_id in ids and (not same or retrieval.question_id in same):
+            matched.setdefault(retrieval.question_id, []).append(retrieval)
+        elif len(same) == 1:
+            matched.setdefault(next(iter(same)), []).append(retrieval)
+        else:
+            unmatched.append(retrieval)
+    ordered = {
+        question: tuple(sorted(items, key=lambda item: item.hop))
+        for question, items in matched.items()
+    }
+    return MatchedRetrievals(ordered, tuple(unmatched))

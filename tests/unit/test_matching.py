@@ -1,6 +1,6 @@
 """Retrievals of a file find their questions."""
 
-from rag.systems.matching import match_questions
+from rag.systems.measuring import match_questions
 from rag.systems.returned import Returned
 from rag.types import Question
 

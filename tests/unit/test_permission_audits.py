@@ -23,8 +23,7 @@ from rag import (
 )
 from rag.__main__ import main
 from rag.systems.permissions.canaries import Canaries
-from rag.systems.permissions.matrix import Canary
-from rag.systems.permissions.patterns import Patterns
+from rag.systems.permissions.matrix import Canary, Patterns
 from rag.systems.permissions.rules import AccessRule
 from tests.people import signed_in, view
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
@@ -325,7 +324,7 @@ def test_the_first_pattern_that_fits_decides(monkeypatch: pytest.MonkeyPatch) ->
     ]
     assert Patterns(["hr/x", "b*"]).first_fit("HR/X") == "hr/x"
     assert Patterns(["hr/x", "b*"]).first_fit("hr/xy") is None
-    monkeypatch.setattr("rag.systems.permissions.patterns.MOST_COMPARISONS", 100)
+    monkeypatch.setattr("rag.systems.permissions.matrix.MOST_COMPARISONS", 100)
     apart = Patterns(f"{number}/*" for number in range(101))
     assert apart.first_fit("100/a") == "100/*"
     users = {"anna": {}, "ben": {}}

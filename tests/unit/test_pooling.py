@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 
 from rag.evaluation.metrics import Ranked, evaluate
 from rag.evaluation.pooling.bounds import BOUNDED, OpenPair, difference_bounds
-from rag.evaluation.pooling.difference import JudgedRankings, pooled_difference
-from rag.evaluation.pooling.judged_only import bpref, condensed_ndcg
+from rag.evaluation.pooling.difference import (
+    JudgedRankings,
+    bpref,
+    condensed_ndcg,
+    pooled_difference,
+)
 
 
 def _value(metric: str, ids: list[str], grades: dict[str, int], k: int) -> float:

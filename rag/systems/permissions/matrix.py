@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import fnmatch
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -17,7 +19,6 @@ from rag.recipe import Recipe
 from rag.recipe.parts import Glob
 from rag.retrieval.filters import FILTERS
 from rag.spreadsheets import csv_text, unguard_cell
-from rag.systems.permissions.patterns import Patterns
 from rag.systems.permissions.rules import LONGEST_RULE, AccessRule
 from rag.systems.user_fields import NAME, UserValue, filled
 
@@ -263,3 +264,49 @@ def _may(cell: str, line: int) -> bool:
 def matrix_template(documents: Iterable[str]) -> str:
     """A CSV with a row for each document and two users, to be filled in."""
     return csv_text(["document", "anna", "ben"], [[name, "yes", "no"] for name in documents])
+
+
+MOST_COMPARISONS = 5_000_000
+"""Names times the patterns that they are compared with: some seconds."""
+_LITERAL = re.compile(r"[^*?]*")
+
+
+class Patterns:
+    """Patterns in their order, without case; brackets are literal.
+
+    A name is compared with those alone that begin as it does.
+    """
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._patterns = list(patterns)
+        self._numbers = dict[str, list[int]]()
+        for number, pattern in enumerate(self._patterns):
+            beginning = _LITERAL.match(pattern.casefold())
+            self._numbers.setdefault(beginning[0] if beginning else "", []).append(number)
+        self._lengths = sorted({len(beginning) for beginning in self._numbers})
+        self._compiled = dict[int, re.Pattern[str]]()
+        self._comparisons = 0
+
+    def first_fit(self, name: str) -> str | None:
+        """Return the first pattern that fits. Raises InvalidInput after too many comparisons."""
+        name = name.casefold()
+        best = len(self._patterns)
+        for length in self._lengths:
+            for number in self._numbers.get(name[:length], ()) if length <= len(name) else ():
+                if number >= best:
+                    break
+                self._comparisons += 1
+                if self._of(number).match(name):
+                    best = number
+        if self._comparisons > MOST_COMPARISONS:
+            raise InvalidInput(
+                "The access matrix has too many patterns for this many documents.",
+                "Begin the patterns with a folder, or use a rule instead of patterns.",
+            )
+        return self._patterns[best] if best < len(self._patterns) else None
+
+    def _of(self, number: int) -> re.Pattern[str]:
+        if number not in self._compiled:
+            pattern = self._patterns[number].casefold().replace("[", "[[]")
+            self._compiled[number] = re.compile(r"\A" + fnmatch.translate(pattern))
+        return self._compiled[number]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rag.answering.assessing.editions import are_editions, edition_date
+from rag.answering.assessing.editions import ALIKE, are_editions, edition_date
 from rag.documents.garbled import SURE, broken_characters, unknown_words
 from rag.evaluation.intervals import signed
+from rag.lexical.analyzers import function_words
 from rag.lexical.languages import language_name, likeliest
 from rag.retrieval.filters import describe_filters
 from rag.tuning.diagnosis.case import Case
 from rag.tuning.diagnosis.finding import Finding
-from rag.tuning.diagnosis.sameness import on_one_matter, says_the_same
 
 Check = Callable[[Case], Finding | None]
 
@@ -373,3 +374,29 @@ def _rank(rank: int | None) -> str:
 def _lacking(case: Case) -> str:
     lacking = case.figures.lacking
     return f"; it lacks {', '.join(lacking[:4])}" if lacking else ""
+
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_SAME = 0.85  # share of the words of a statement
+_FEWEST = 4
+
+
+def on_one_matter(one: str, other: str) -> bool:
+    """Whether a text has enough of the words of another, besides numbers."""
+    words = _words(one)
+    return bool(words) and len(words & _words(other)) >= ALIKE * len(words)
+
+
+def says_the_same(statement: str, text: str) -> bool:
+    """Whether a text has nearly all words and every number of a statement."""
+    words = _words(statement)
+    if len(words) < _FEWEST:
+        return False
+    numbers = set(_NUMBER.findall(statement))
+    return len(words & _words(text)) >= _SAME * len(words) and numbers <= set(_NUMBER.findall(text))
+
+
+def _words(text: str) -> set[str]:
+    words = {word.casefold() for word in _WORD.findall(text)}
+    return words - function_words()
