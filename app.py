@@ -87,7 +87,7 @@ def headers(index: str) -> dict[str, str]:
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[None]:
-    """Warms up beside the first visitor, and hands unfinished jobs back at the end."""
+    """Warm up beside the first visitor, and hand unfinished jobs back at the end."""
     limit_uploads()
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
     yield
@@ -121,7 +121,7 @@ class Guard:
         self._shows_metrics = _shows_metrics()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Answer a request."""
         if scope["type"] == "websocket":  # its messages are many, and none has headers
             if _is_elsewhere(scope):
                 await send({"type": "websocket.close", "code": 1008})
@@ -199,7 +199,7 @@ async def incomplete_link(_: Request) -> Response:
 
 
 async def leave_link(request: Request) -> RedirectResponse:
-    """Forgets the link that was opened, and ends the visit: where nobody signs in, whoever comes
+    """Forget the link that was opened, and end the visit: where nobody signs in, whoever comes
     without a link has the whole application."""
     answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
     answer.delete_cookie(SHARED)
@@ -208,7 +208,7 @@ async def leave_link(request: Request) -> RedirectResponse:
 
 
 async def come_in(_: Request) -> RedirectResponse:
-    """Forgets that a visit ended."""
+    """Forget that a visit ended."""
     answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
     answer.delete_cookie(LEFT)
     return answer

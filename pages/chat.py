@@ -160,7 +160,7 @@ def _welcome(base: KnowledgeBase, *, empty: bool) -> None:
 
 
 def _ask_suggested(offer: str) -> None:
-    """Keeps the choice until it is stored: a second click takes it back in the widget.
+    """Keep the choice until it is stored: a second click takes it back in the widget.
 
     A browser may send the choice again with a later click, when the widget is gone: by then the
     offer is taken, and nothing is asked a second time.
@@ -178,7 +178,7 @@ def _answer(
     by: Recipe | Again,
     also: Sequence[FurtherBase],
 ) -> None:
-    """Stores the question, answers it, and stores the answer as far as it came.
+    """Store the question, answers it, and store the answer as far as it came.
 
     What is quick and complete is drawn to its end here, all else from what was stored. ``by`` is
     the recipe, or what is answered again and by which one.
@@ -232,7 +232,7 @@ def _is_quick(recipe: Recipe) -> bool:
 
 @st.fragment(run_every=POLL_SECONDS)
 def _until_stored(base: KnowledgeBase, conversation_id: int, turn: int, before: str | None) -> None:
-    """Draws the page again once an answer was stopped: the run that showed it draws no more.
+    """Draw the page again once an answer was stopped: the run that showed it draws no more.
 
     ``before`` is what one that goes on had said.
     """
@@ -297,7 +297,7 @@ def _show(
     *,
     quoted: bool,
 ) -> None:
-    """Draws the text while it comes into ``slot``; a refusal is drawn from its retrieval."""
+    """Draw the text while it comes into ``slot``; a refusal is drawn from its retrieval."""
     text, began = "", time.monotonic()
     for piece in unhurried(stream):
         text += piece

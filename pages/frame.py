@@ -141,7 +141,7 @@ def open_chat() -> None:
 
 
 def sidebar(page: str) -> None:
-    """Draws the sidebar below the navigation, and over the page that a base is gone."""
+    """Draw the sidebar below the navigation, and over the page that a base is gone."""
     with st.sidebar, guard():
         bases = known_bases()
         base_picker(bases, page)

@@ -312,7 +312,7 @@ def _same_search(one: Recipe | None, other: Recipe) -> bool:
 
 
 def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -> None:
-    """Says what changed since the figures were made."""
+    """Say what changed since the figures were made."""
     reasons = []
     if run.recipe and not _same_search(run.recipe, recipe):
         reasons.append("the recipe")

@@ -33,7 +33,7 @@ def mcp(args: argparse.Namespace) -> Output:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one verb; returns the exit code."""
+    """Run one verb; return the exit code."""
     args = inputs.readable(parser(mcp).parse_args(arguments))
     try:
         output: Output = args.call(args)
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _tell(text: str) -> None:
-    """Prints a result. A reader who has seen enough, as ``head`` has, closes the pipe: no error.
+    """Print a result. A reader who has seen enough, as ``head`` has, closes the pipe: no error.
 
     Raises OSError where it cannot be written, as on a full disk.
     """

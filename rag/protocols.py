@@ -113,13 +113,13 @@ class VectorIndex(VectorView, Protocol):
         """Whether searches are as quick as they get."""
 
     def settle(self) -> None:
-        """Makes what searches are quick by, such as a graph; may take minutes.
+        """Make what searches are quick by, such as a graph; may take minutes.
 
         Others search meanwhile, as exactly as ever and more slowly.
         """
 
     def save(self, folder: str) -> None:
-        """Settles, and writes into an existing, empty folder what the next start needs."""
+        """Settle, and write into an existing, empty folder what the next start needs."""
 
 
 class VectorServer(Protocol):
@@ -140,20 +140,20 @@ class VectorServer(Protocol):
         ...
 
     def upsert(self, build: str, keys: Keys, vectors: Vectors) -> None:
-        """Keeps ``vectors``, shape (n, dimension), to the last bit; keys are distinct.
+        """Keep ``vectors``, shape (n, dimension), to the last bit; keys are distinct.
 
         A key that is there already is replaced. Raises InvalidInput for another dimension than
         that of the build.
         """
 
     def delete(self, build: str, keys: Keys) -> None:
-        """Drops ``keys``; unknown ones are ignored."""
+        """Drop ``keys``; unknown ones are ignored."""
 
     def drop(self, prefix: str) -> None:
-        """Drops every build whose name begins with ``prefix``."""
+        """Drop every build whose name begins with ``prefix``."""
 
     def settle(self, build: str) -> None:
-        """Makes what searches of a build that has grown are quick by; may take minutes."""
+        """Make what searches of a build that has grown are quick by; may take minutes."""
 
     def search(
         self, build: str, query: Vectors, k: int, allowed: Keys | None = None

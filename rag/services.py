@@ -138,7 +138,7 @@ class Services:
 
     @classmethod
     def start(cls, settings: Settings, servers: Servers | None = None) -> Services:
-        """Opens the database (and brings its schema up to date) and the folders of a home.
+        """Open the database (and bring its schema up to date) and the folders of a home.
 
         ``servers`` keep the indexes; None are those that the settings name. Raises InvalidInput
         for a home that cannot be made or a server of no known kind, StorageError.
@@ -166,7 +166,7 @@ class Services:
         return RememberingEmbedder(self.models.embedder(embedder), self.queries)
 
     def forget_build(self, base_id: int, build_hash: str | None = None) -> None:
-        """Drops what was derived from a deleted build, or from a whole deleted base."""
+        """Drop what was derived from a deleted build, or from a whole deleted base."""
         self.indexes.forget(base_id, build_hash)
         for forget in self.on_forgotten:
             forget(base_id, build_hash)

@@ -39,12 +39,12 @@ _listeners: list[Listener] = []
 
 
 def watch_work(listener: Listener) -> None:
-    """Tells ``listener`` of all work from now on."""
+    """Tell ``listener`` of all work from now on."""
     _listeners.append(listener)
 
 
 def note_work(kind: Kind, seconds: float, about: Any = None, **labels: str) -> None:
-    """Tells all listeners of work that has just ended."""
+    """Tell all listeners of work that has just ended."""
     if _listeners:
         work = Work(kind, seconds, labels, about)
         for listener in tuple(_listeners):
@@ -94,7 +94,7 @@ _current: ContextVar[Span | None] = ContextVar("_current", default=None)
 
 
 def follow(follower: Follower | None) -> None:
-    """Lets ``follower`` follow all work that begins from now on, in place of any other."""
+    """Let ``follower`` follow all work that begins from now on, in place of any other."""
     global _follower
     _follower = follower
 
@@ -110,7 +110,7 @@ def current() -> Span | None:
 
 
 def trace_id() -> str:
-    """Names the trace of the work under way, in 32 hexadecimal digits; "" where nobody follows."""
+    """Name the trace of the work under way, in 32 hexadecimal digits; "" where nobody follows."""
     span = _current.get()
     return span.trace_id if span else ""
 
@@ -190,7 +190,7 @@ def note_step(seconds: float, about: Any) -> None:
 
 
 def came_of_it(about: Any) -> None:
-    """Tells what came of the work under way."""
+    """Tell what came of the work under way."""
     span = _current.get()
     if span is not None:
         span.about = about

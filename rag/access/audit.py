@@ -52,7 +52,7 @@ class AuditLog:
         self._timer: threading.Timer | None = None
 
     def note(self, entry: AuditEntry) -> None:
-        """Keeps an entry."""
+        """Keep an entry."""
         if not self._kept():
             return
         self._waiting.append(entry)
@@ -66,7 +66,7 @@ class AuditLog:
                 self._timer.start()
 
     def flush(self) -> None:
-        """Stores what waits."""
+        """Store what waits."""
         with self._turn:
             self._timer = None
             entries = [self._waiting.popleft() for _ in range(len(self._waiting))]

@@ -55,7 +55,7 @@ class Links:
 
     @operation("owner", audit="sharing", audited_arguments=ALL)
     def revoke(self, link_id: str) -> None:
-        """Lets a link show nothing any more, from now on. Raises NotFound."""
+        """Let a link show nothing any more, from now on. Raises NotFound."""
         with self._database.write() as connection:
             if not links.revoke(connection, self._base_id, link_id):
                 raise NotFound(f"There is no link {link_id!r}.")

@@ -28,7 +28,7 @@ class Members:
 
     @operation("owner", audit="members", audited_arguments=ALL)
     def add(self, email: str, role: str = "viewer") -> Person:
-        """Makes a person a member, also one who never signed in. Raises InvalidInput,
+        """Make a person a member, also one who never signed in. Raises InvalidInput,
         AlreadyExists."""
         email = address(email)
         _check(role)
@@ -41,7 +41,7 @@ class Members:
 
     @operation("owner", audit="members", audited_arguments=ALL)
     def change(self, email: str, role: str) -> None:
-        """Gives a member another role. Raises NotFound, InvalidInput for the last owner."""
+        """Give a member another role. Raises NotFound, InvalidInput for the last owner."""
         _check(role)
         with self._database.write() as connection:
             member = people.member_called(connection, self._base_id, address(email))
@@ -51,7 +51,7 @@ class Members:
 
     @operation("owner", audit="members", audited_arguments=ALL)
     def remove(self, email: str) -> None:
-        """Takes a member out. Raises NotFound, InvalidInput for the last owner."""
+        """Take a member out. Raises NotFound, InvalidInput for the last owner."""
         with self._database.write() as connection:
             member = people.member_called(connection, self._base_id, address(email))
             _keep_an_owner(member, people.owners(connection, self._base_id))

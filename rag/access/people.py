@@ -123,7 +123,7 @@ class People:
         return person
 
     def forget(self, person: Person) -> dict[str, int]:
-        """Deletes a person with conversations, memory, feedback, votes and tokens.
+        """Delete a person with conversations, memory, feedback, votes and tokens.
 
         Labels stay: they say not whose they are. The audit log keeps the acts of an account that
         is deleted. Raises InvalidInput for the only owner of a knowledge base.
@@ -141,7 +141,7 @@ class People:
 
 
 def _refuse_from_before(deleted: datetime | None, issued: datetime | None) -> None:
-    """Raises NotAllowed for a sign-in that made, or used, an account that was deleted since."""
+    """Raise NotAllowed for a sign-in that made, or used, an account that was deleted since."""
     if deleted is not None and (issued is None or issued <= deleted):
         raise NotAllowed(
             "This account was deleted.",

@@ -69,7 +69,7 @@ class Tokens:
             return tokens.list_tokens(connection)
 
     def revoke(self, token_id: str) -> None:
-        """Lets nobody in by a token any more, from now on. Raises NotFound."""
+        """Let nobody in by a token any more, from now on. Raises NotFound."""
         with self._database.write() as connection:
             if not tokens.revoke(connection, token_id):
                 raise NotFound(f"There is no token {token_id!r}.")

@@ -58,7 +58,7 @@ class Admission:
         self._limit = CapacityLimiter(_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -67,7 +67,7 @@ class Admission:
             span.labels |= await self._timed(scope, receive, send)
 
     async def _timed(self, scope: Scope, receive: Receive, send: Send) -> dict[str, str]:
-        """Answers a request, and returns what is reported of it."""
+        """Answer a request, and return what is reported of it."""
         started, status = perf_counter(), 500
 
         async def noted(message: Message) -> None:
@@ -126,7 +126,7 @@ def busy(path: str) -> Response:
 
 
 def _with_problem_bodies(scope: Scope, receive: Receive, send: Send) -> Send:
-    """Sends on, but a body that is announced as too large is refused in the words of all others."""
+    """Send on, but a body that is announced as too large is refused in the words of all others."""
     refused = False
 
     async def sent(message: Message) -> None:
@@ -154,7 +154,7 @@ def principal_of(token: TokenRow, via: str) -> Principal:
 
 
 def require(request: Request, scope: str) -> None:
-    """Raises where the token of a request lacks a scope."""
+    """Raise where the token of a request lacks a scope."""
     if scope not in holder(request).scopes:
         raise NotAllowed(
             f"This token lacks the scope {scope!r}.", "Make a token that has it, in Settings."

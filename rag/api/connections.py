@@ -33,14 +33,14 @@ class _Bounded(asyncio.Protocol):
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Closes a connection at once where there are too many."""
+        """Close a connection at once where there are too many."""
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
             transport.close()
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Takes in what came; the time for a request ends when it is whole."""
+        """Take in what came; the time for a request ends when it is whole."""
         super().data_received(data)
         self._await_request()
 

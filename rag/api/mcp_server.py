@@ -102,7 +102,7 @@ class _Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Calls a tool. Raises ToolError, in the words of REST for arguments of another kind."""
+        """Call a tool. Raises ToolError, in the words of REST for arguments of another kind."""
         if fault := find_fault([name, arguments]):
             raise ToolError(f"{fault}.")
         try:
@@ -127,7 +127,7 @@ class _Tools:
     async def search(
         self, query: str, context: Context[Any, Any], knowledge_base: str = ""
     ) -> ResultsData:
-        """Finds passages for a query, in one knowledge base or in all of them."""
+        """Find passages for a query, in one knowledge base or in all of them."""
         return await self._done(context, "read", _search, query, knowledge_base)
 
     async def fetch(self, id: str, context: Context[Any, Any]) -> ExcerptData:
@@ -137,7 +137,7 @@ class _Tools:
     async def ask(
         self, question: str, context: Context[Any, Any], knowledge_base: str = ""
     ) -> AnswerData:
-        """Answers a question from the documents, with citations."""
+        """Answer a question from the documents, with citations."""
         return await self._done(context, "ask", _ask, question, knowledge_base)
 
     async def explain(

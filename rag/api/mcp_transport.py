@@ -29,7 +29,7 @@ def over_http(workspace: Workspace) -> ASGIApp:
 
 
 def over_stdio(workspace: Workspace) -> None:
-    """Serves the client at the other end of standard input, until that closes.
+    """Serve the client at the other end of standard input, until that closes.
 
     Raises InvalidInput where ``TOUCHSTONE_API_TOKEN`` is no valid token.
     """
@@ -67,7 +67,7 @@ class _Http:
         self._begun = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Answer a request."""
         if scope["method"] != "POST":  # nothing is told unasked: no stream stays open for it
             await problems.answer(PATH, _POST_ALONE, {"Allow": "POST"})(scope, receive, send)
             return

@@ -73,7 +73,7 @@ class _Lazy:
         self._turn = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request, and ends the connection.
+        """Answer a request, and end the connection.
 
         The server ends one that was idle for five seconds, and a program that sends its next
         request at that very moment would get an error: what it sent may have been done.

@@ -164,7 +164,7 @@ def _status(error: TouchstoneError) -> int:
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Lets an application answer every error with problem details."""
+    """Let an application answer every error with problem details."""
 
     async def refused(request: Request, error: Exception) -> JSONResponse:
         return answer(request.url.path, of(error))

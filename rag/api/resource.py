@@ -97,7 +97,7 @@ class Resource(APIRouter):
         super().__init__(tags=[title], route_class=Scoped)
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        """Adds an address."""
+        """Add an address."""
         blocks = not iscoroutinefunction(endpoint)
         options |= {"operation_id": endpoint.__name__}  # the name of a method of generated clients
         super().add_api_route(path, in_thread(endpoint) if blocks else endpoint, **options)

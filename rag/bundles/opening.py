@@ -132,7 +132,7 @@ def opened(path: Path) -> Iterator[Bundle]:
 
 
 def _check(archive: zipfile.ZipFile) -> None:
-    """Refuses what no bundle has, before anything is unpacked.
+    """Refuse what no bundle has, before anything is unpacked.
 
     Python's zipfile never unpacks more of a member than the size that the directory declares.
     """

@@ -41,7 +41,7 @@ class Packer:
         self._base_id = base_id
 
     def pack(self, run_id: str, target: Path, *, with_documents: bool) -> None:
-        """Writes the bundle of a run, whole or not at all.
+        """Write the bundle of a run, whole or not at all.
 
         Raises NotFound, InvalidInput where documents or questions changed since the run, where it
         measured a system, or where the file cannot be written.

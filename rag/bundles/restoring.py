@@ -46,7 +46,7 @@ class Restorer:
         self._tell = on_progress
 
     def restore(self, bundle: Bundle, folder: Path | None) -> Reproduction:
-        """Adds documents and questions, measures, and compares with what the bundle says.
+        """Add documents and questions, measure, and compare with what the bundle says.
 
         Documents come from the bundle, else from files with the same SHA-256 in ``folder`` or among
         those that this home holds for other knowledge bases. Raises InvalidInput when none is
@@ -119,7 +119,7 @@ class Restorer:
         entries: Mapping[str, DocumentEntry],
         arrival: Arrival,
     ) -> None:
-        """Stores documents with their tags and dates: filters let the same ones through."""
+        """Store documents with their tags and dates: filters let the same ones through."""
 
         def mark(connection: Connection, _stored: object) -> None:
             arrival.confirm(connection)

@@ -121,7 +121,7 @@ def bytes_in(path: Path) -> bytes:
 
 
 def unpack(folder: Path, packed: bytes) -> None:
-    """Writes a zip as a folder. Raises InvalidInput."""
+    """Write a zip as a folder. Raises InvalidInput."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
@@ -139,7 +139,7 @@ def text_in(path: Path) -> str:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Writes a file. Raises InvalidInput."""
+    """Write a file. Raises InvalidInput."""
     try:
         path.write_bytes(content)
     except OSError as error:

@@ -110,7 +110,7 @@ class Output:
 
 
 def follow(jobs: Jobs, job_id: int) -> None:
-    """Does a job, or waits for it, with its progress on standard error. Raises if it failed."""
+    """Do a job, or wait for it, with its progress on standard error. Raises if it failed."""
     started = time.monotonic()
 
     def on_progress(_done: int, _total: int, message: str) -> None:
@@ -125,7 +125,7 @@ def follow(jobs: Jobs, job_id: int) -> None:
 
 
 def unread(jobs: Jobs, base: KnowledgeBase) -> None:
-    """Says on standard error that a base is still to read documents, which cannot answer yet."""
+    """Say on standard error that a base is still to read documents, which cannot answer yet."""
     for job in jobs.recent(base.id):
         if job.active and job.kind in ("ingest", "import-beir", "import-store", "duplicate"):
             print(
@@ -136,7 +136,7 @@ def unread(jobs: Jobs, base: KnowledgeBase) -> None:
 
 
 def by_words(names: Sequence[str]) -> None:
-    """Says on standard error that the vectors of documents are on their way."""
+    """Say on standard error that the vectors of documents are on their way."""
     print(
         f"Note: only lexical search finds {counted(len(names), 'document')} so far: "
         "another process is still embedding them.",
@@ -171,7 +171,7 @@ class _Progress:
         self._told: float | None = None
 
     def show(self, message: str) -> None:
-        """Writes over the last line on a terminal; elsewhere a line now and then."""
+        """Write over the last line on a terminal; elsewhere a line now and then."""
         message, now = harmless(message), time.monotonic()
         if sys.stderr.isatty():
             print(f"\r\033[K{message}", end="", file=sys.stderr, flush=True)

@@ -53,7 +53,7 @@ def several(
 
 
 def build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
-    """Builds a recipe's index for the documents that it lacks."""
+    """Build a recipe's index for the documents that it lacks."""
     printing.unread(workspace.jobs, base)
     if base.documents.missing(recipe.index):
         printing.follow(workspace.jobs, base.documents.build(recipe.index))

@@ -80,7 +80,7 @@ class Cluster:
         return f"; done on this computer alone: the cluster at {self._address} {self._why}"
 
     def submit(self, task: Callable[..., T], *arguments: object) -> Future[T] | None:
-        """Has a worker do a task; None where there is no cluster any more."""
+        """Have a worker do a task; None where there is no cluster any more."""
         connection = self._connection
         if connection is None:
             return None

@@ -30,7 +30,7 @@ class Connection:
     """One job's connection. When it ends, the scheduler forgets what was asked over it."""
 
     def __init__(self, address: str) -> None:
-        """Raises Unreachable. Certificates for ``tls://`` are those of Dask's own settings."""
+        """Raise Unreachable. Certificates for ``tls://`` are those of Dask's own settings."""
         try:
             self._client = Client(address, timeout=PATIENCE, set_as_default=False)
         except Exception as error:  # sockets, TLS, a server of another kind: it tells by many
@@ -50,7 +50,7 @@ class Connection:
             raise Unreachable("does not answer any more") from error
 
     def submit(self, task: Callable[..., T], *arguments: object) -> Future[T]:
-        """Has a worker do a task; one that dies is replaced by another worker."""
+        """Have a worker do a task; one that dies is replaced by another worker."""
         remote_future = self._client.submit(task, *arguments, pure=False)
         future: Future[T] = Future()
 

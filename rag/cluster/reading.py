@@ -35,7 +35,7 @@ class StoredFile:
         return self.path.stat().st_size if self.path.exists() else 0
 
     def read(self, progress: Progress, cancelled: Callable[[], bool]) -> Document:
-        """Reads it here, see ``readers.read``."""
+        """Read it here, see ``readers.read``."""
         return readers.read(
             self.path,
             self.name,
@@ -63,7 +63,7 @@ class ReadingAhead:
         self._sent: dict[int, tuple[Future[Document], int]] = {}
 
     def expect(self, order: Sequence[int]) -> None:
-        """Names the items that will come, by number, in their order."""
+        """Name the items that will come, by number, in their order."""
         self._order, self._next = order, 0
         self._places = {item: place for place, item in enumerate(order)}
         self._sent = {item: sent for item, sent in self._sent.items() if item in self._places}
@@ -83,7 +83,7 @@ class ReadingAhead:
         return file.read(progress, cancelled)
 
     def _pass(self, item: int) -> None:
-        """Forgets what came before an item: others have it, or it is stored already."""
+        """Forget what came before an item: others have it, or it is stored already."""
         place = self._places.get(item, -1)
         self._next = max(self._next, place + 1)
         for passed in [source for source in self._sent if self._places[source] < place]:

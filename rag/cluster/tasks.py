@@ -22,7 +22,7 @@ class _NoVariables:
 
 
 def read(content: bytes, name: str, source: str, limits: readers.Limits) -> Document:
-    """Reads a file of that content, see ``readers.read``. Raises UnreadableDocument."""
+    """Read a file of that content, see ``readers.read``. Raises UnreadableDocument."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         path.write_bytes(content)

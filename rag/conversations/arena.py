@@ -62,7 +62,7 @@ class Arena:
         other: tuple[Recipe, Answer],
         order: random.Random | None = None,
     ) -> int:
-        """Stores two answers in random order; returns the bout."""
+        """Store two answers in random order; return the bout."""
         sides = [Side(recipe, _shown(answer)) for recipe, answer in (one, other)]
         (order or random.SystemRandom()).shuffle(sides)
         with self._database.write() as connection:
@@ -90,7 +90,7 @@ class Arena:
 
     @operation("viewer")
     def vote(self, bout_id: int, choice: str) -> None:
-        """Stores which answer is preferred, one of ``VOTES``. Raises InvalidInput, NotFound."""
+        """Store which answer is preferred, one of ``VOTES``. Raises InvalidInput, NotFound."""
         if choice not in VOTES:
             raise InvalidInput(f"{choice!r} is not a vote.", f"There are: {', '.join(VOTES)}.")
         with self._database.write() as connection:

@@ -100,19 +100,19 @@ class Conversations:
 
     @operation("guest", audit="conversation")
     def rename(self, conversation_id: int, name: str) -> str:
-        """Gives it a name, "" for none; returns it. Raises InvalidInput, NotFound."""
+        """Give it a name, "" for none; return it. Raises InvalidInput, NotFound."""
         name = _checked_name(name)
         self._change(conversation_id, name=name)
         return name
 
     @operation("guest")
     def keep(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
-        """Stores what the conversation is asked with, for when it is opened again."""
+        """Store what the conversation is asked with, for when it is opened again."""
         self._change(conversation_id, settings=dict(settings))
 
     @operation("guest", audit="conversation")
     def delete(self, conversation_id: int) -> None:
-        """Deletes it with its turns. Raises NotFound."""
+        """Delete it with its turns. Raises NotFound."""
         with self._database.write() as connection:
             if not sessions.remove(connection, self._scope, conversation_id):
                 raise NotFound(_GONE)
@@ -143,7 +143,7 @@ class Conversations:
 
     @operation("guest")
     def show(self, conversation_id: int, turn_id: int) -> None:
-        """Shows the newest branch that goes through a turn. Raises NotFound."""
+        """Show the newest branch that goes through a turn. Raises NotFound."""
         with self._database.write() as connection:
             head = turns.newest_below(connection, conversation_id, turn_id)
             if not sessions.change(connection, self._scope, conversation_id, head=head):
@@ -171,7 +171,7 @@ class Conversations:
         instead_of: int | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> int:
-        """Stores a question that is about to be answered; returns the turn.
+        """Store a question that is about to be answered; return the turn.
 
         It comes after the last turn shown, or is another version of ``instead_of``, and is shown.
         ``settings`` are kept with the conversation. Raises NotFound, and InvalidInput as
@@ -187,7 +187,7 @@ class Conversations:
 
     @operation("guest")
     def conclude(self, turn_id: int, answer: Answer) -> None:
-        """Stores an answer, whole or as far as it came, with what failed in its search."""
+        """Store an answer, whole or as far as it came, with what failed in its search."""
         notes = [answer.note, *(_failure(stage) for stage in answer.trace.failures)]
         noted = replace(answer, note=" ".join(note for note in notes if note))
         metrics = turn_metrics(noted)
@@ -199,7 +199,7 @@ class Conversations:
 
     @operation("guest")
     def rate(self, turn_id: int, thumb: int) -> None:
-        """Stores a thumb: 1 up, -1 down, 0 none."""
+        """Store a thumb: 1 up, -1 down, 0 none."""
         with self._database.write() as connection:
             turns.mark(connection, self._scope, turn_id, thumb=thumb)
 

@@ -31,7 +31,7 @@ class Prompts:
 
     @operation("editor", audit="recipe", audited_arguments=1)
     def save(self, name: str, text: str) -> None:
-        """Changes a prompt. Raises NotFound, InvalidInput for a text without a place it needs."""
+        """Change a prompt. Raises NotFound, InvalidInput for a text without a place it needs."""
         text = check_prompt_text(name, text)
         if text != self.wording().text(name):
             self._add(name, "" if text == PROMPTS[name].text else text)

@@ -29,7 +29,7 @@ class Reviews:
 
     @operation("guest")
     def explain(self, turn_id: int, reason: str, correction: str = "") -> None:
-        """Stores why a thumb is down, and what would have been right. Raises InvalidInput."""
+        """Store why a thumb is down, and what would have been right. Raises InvalidInput."""
         if reason and reason not in FEEDBACK_REASONS:
             raise InvalidInput(
                 f"{reason!r} is not one of the reasons.",
@@ -63,7 +63,7 @@ class Reviews:
 
     @operation("labeller")
     def dismiss(self, turn_id: int) -> None:
-        """Takes a turn out of the queue."""
+        """Take a turn out of the queue."""
         self._mark(self._everyone, turn_id, review=DISMISSED)
 
     @operation("labeller")

@@ -56,7 +56,7 @@ def turn_metrics(answer: Answer) -> Metrics:
 
 
 def log_turn(base_id: int, turn_id: int, metrics: Metrics) -> None:
-    """Writes the figures of a turn as one line of JSON: no text of anybody, and no key.
+    """Write the figures of a turn as one line of JSON: no text of anybody, and no key.
 
     Where traces are kept, it names the one of the turn.
     """
@@ -67,7 +67,7 @@ def log_turn(base_id: int, turn_id: int, metrics: Metrics) -> None:
 
 
 def write_log() -> None:
-    """Lets those lines go to standard error, whatever else is logged; once is enough."""
+    """Let those lines go to standard error, whatever else is logged; once is enough."""
     if not log.handlers:
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(message)s"))

@@ -127,7 +127,7 @@ class LockedFiles:
 
     @operation("editor", audit="documents")
     def open(self, locked: LockedFile, password: str) -> int:
-        """Decrypts a file and queues its reading; returns the job.
+        """Decrypt a file and queue its reading; return the job.
 
         Raises UnreadableDocument for a wrong password, with which the file goes on waiting.
         """
@@ -141,7 +141,7 @@ class LockedFiles:
 
     @operation("editor", audit="documents")
     def leave_out(self, locked: LockedFile) -> None:
-        """Deletes a file that waits."""
+        """Delete a file that waits."""
         with self._services.database.write() as connection:
             files.forget_locked(connection, locked)
         self._services.files.discard()

@@ -50,7 +50,7 @@ class BuildReporter(Protocol):
 
 
 def build(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "build"; documents that are built already are left alone."""
+    """Do a job of kind "build"; documents that are built already are left alone."""
     recipe = IndexRecipe.model_validate(job.payload["recipe"])
     return build_index(services, job.base_id, recipe, reporter, job.done / (job.total or 1))
 
@@ -68,7 +68,7 @@ def build_index(
 
 
 def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "build-several", an index recipe an item; what is built stays built."""
+    """Do a job of kind "build-several", an index recipe an item; what is built stays built."""
     with services.database.read() as connection:
         items = rows.items(connection, job.id)
     recipes = {
@@ -144,7 +144,7 @@ class _Building:
             self._expect(name)
 
     def complete(self, name: str) -> int:
-        """Adds the documents that a build lacks; returns how many it lacked when it was begun.
+        """Add the documents that a build lacks; return how many it lacked when it was begun.
 
         Raises InvalidRecipe or ProviderError before there is a build that could never be completed.
         """
@@ -167,7 +167,7 @@ class _Building:
         return total
 
     def _give_way(self, built: int) -> None:
-        """Ends the turn of the job where it is over; the next one begins with its paces."""
+        """End the turn of the job where it is over; the next one begins with its paces."""
         self._reporter.result = built
         try:
             self._reporter.give_way()

@@ -14,7 +14,7 @@ _GROUP = 32  # documents copied in one transaction
 
 
 def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "duplicate"; what is copied already is left alone.
+    """Do a job of kind "duplicate"; what is copied already is left alone.
 
     Raises NotFound where the source was deleted; what was copied stays.
     """

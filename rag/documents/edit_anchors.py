@@ -21,7 +21,7 @@ def with_edits(connection: Connection, base_id: int, document: Document) -> Docu
 def move_edits(
     connection: Connection, base_id: int, document: Document, replaced: str | None = None
 ) -> None:
-    """Moves the edits of the version that a document took the place of, and lost ones, into it.
+    """Move the edits of the version that a document took the place of, and lost ones, into it.
 
     Those whose words it does not have stay as they are: lost, until a document has them.
     """

@@ -37,7 +37,7 @@ class AtOnce:
         self._most = _MOST_AT_ONCE * breadth
 
     def took(self, texts: int, seconds: float) -> None:
-        """Learns from a batch."""
+        """Learn from a batch."""
         if seconds < _QUICK_SECONDS and texts >= self.texts:
             self.texts = min(2 * self.texts, self._most)
         elif seconds > _SLOW_SECONDS:
@@ -102,7 +102,7 @@ class EmbeddingAhead:
         return sorted(items, key=lambda item: item.build_hash != saved)
 
     def some(self, begins: Callable[[str], None]) -> Embedded | None:
-        """Embeds the next batch; None where nothing waits whose embedder works.
+        """Embed the next batch; None where nothing waits whose embedder works.
 
         ``begins`` hears of which build, before the work.
         """
@@ -178,7 +178,7 @@ class EmbeddingAhead:
         return replace(queue, texts=texts, claimed=claimed)
 
     def _embedded(self, queue: _Queue, begins: Callable[[str], None]) -> Embedded | None:
-        """Embeds the next batch of a queue; None where its embedder fails."""
+        """Embed the next batch of a queue; None where its embedder fails."""
         texts, rest = queue.texts[: self._at_once.texts], queue.texts[self._at_once.texts :]
         self._queue = replace(queue, texts=rest) if rest else None
         started = time.monotonic()

@@ -25,7 +25,7 @@ _GROUP = 256  # documents stored in one transaction
 
 
 def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "import-beir"; documents that are present already are left alone."""
+    """Do a job of kind "import-beir"; documents that are present already are left alone."""
     with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
         return _import(services, job, reporter, cluster) + cluster.note()
 

@@ -54,7 +54,7 @@ _Progress = Callable[[int, int], None]
 
 
 def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "ingest"; items that an earlier process finished stay as they are."""
+    """Do a job of kind "ingest"; items that an earlier process finished stay as they are."""
     with (
         Claims(services.database) as claims,
         Cluster(services.settings.cluster, reporter.cancelled) as cluster,
@@ -64,7 +64,7 @@ def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
 
 
 def help_ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Reads and embeds what nobody else has claimed of a job of kind "ingest"."""
+    """Read and embed what nobody else has claimed of a job of kind "ingest"."""
     with (
         Claims(services.database) as claims,
         Cluster(services.settings.cluster, reporter.cancelled) as cluster,
@@ -143,7 +143,7 @@ class _ItemReader:
         return order
 
     def handle(self, item: JobItem) -> bool:
-        """Reads one item, unless another worker has it; whether that was so.
+        """Read one item, unless another worker has it; whether that was so.
 
         Whatever is wrong with it is noted, and the next one goes on.
         """
@@ -158,7 +158,7 @@ class _ItemReader:
         return True
 
     def _give_way(self) -> None:
-        """Ends the turn of the job where it is over; the next one begins with its paces."""
+        """End the turn of the job where it is over; the next one begins with its paces."""
         try:
             self._reporter.give_way()
         except TurnOver:
@@ -166,7 +166,7 @@ class _ItemReader:
             raise
 
     def wait_for_others(self) -> None:
-        """Lets those who have what is left go on for a moment. Raises Cancelled."""
+        """Let those who have what is left go on for a moment. Raises Cancelled."""
         self._say("other workers are reading")
         time.sleep(_POLL)
 
@@ -190,7 +190,7 @@ class _ItemReader:
         self._forecast.end(item.position, failed=failed)
 
     def refresh(self) -> None:
-        """Brings the indexes up to date, and keeps the paces that were measured."""
+        """Bring the indexes up to date, and keep the paces that were measured."""
         self._forecast.reached(_INDEXING, _INDEXING)
         self._say("bringing the index up to date")
         refresh(self._services, self._job.base_id)
@@ -328,7 +328,7 @@ class _ItemReader:
             return reading.result()
 
     def _keep(self, item: JobItem, source: Mapping[str, Any]) -> None:
-        """Keeps a file until somebody gives its password."""
+        """Keep a file until somebody gives its password."""
         with self._services.database.write() as connection:
             files.note_locked(connection, self._job.id, item.position, source)
 

@@ -132,7 +132,7 @@ class Ingestion:
             return documents.exists(connection, self.base_id, document_id)
 
     def withdraw(self, connection: Connection, name: str, document_id: str) -> str | None:
-        """Removes what is stored as ``name``, whose content now is that of a stored document.
+        """Remove what is stored as ``name``, whose content now is that of a stored document.
 
         Its labels look for their words there. Returns its id, None where there was nothing else.
         """
@@ -153,7 +153,7 @@ class Ingestion:
         on_progress: ProgressCallback,
         also: Callable[[Connection, list[Stored]], None] = lambda _c, _s: None,
     ) -> list[Stored]:
-        """Stores documents whole; ``also`` joins their transaction, to keep books on them.
+        """Store documents whole; ``also`` joins their transaction, to keep books on them.
 
         A build that cannot take them, other than that of the saved recipe, lacks them until it is
         built again: see ``behind``. Raises ProviderError or InvalidRecipe for the saved recipe.
@@ -174,7 +174,7 @@ class Ingestion:
         on_progress: ProgressCallback,
         also: Callable[[Connection, Stored], None],
     ) -> None:
-        """Stores a document as soon as it is cut; its vectors are left to ``EmbeddingAhead``.
+        """Store a document as soon as it is cut; its vectors are left to ``EmbeddingAhead``.
 
         ``also`` and what is raised are as for ``store``: an embedder elsewhere is asked whether it
         is there.
@@ -211,7 +211,7 @@ class Ingestion:
     def complete(
         self, recipe: IndexRecipe, document_ids: Sequence[str], on_progress: ProgressCallback
     ) -> None:
-        """Adds documents that are stored already to a build that lacks them.
+        """Add documents that are stored already to a build that lacks them.
 
         Those that were deleted meanwhile are left out.
         """
@@ -241,7 +241,7 @@ class Ingestion:
     def _prepare_all(
         self, group: Sequence[Document], on_progress: ProgressCallback, *, embed: bool = True
     ) -> tuple[list[IndexRecipe], Cuttings]:
-        """Prepares for every build that can take documents now; returns those."""
+        """Prepare for every build that can take documents now; return those."""
         saved, *others = self.recipes()
         cuttings: Cuttings = {}
         self._prepare(group, saved, cuttings, on_progress, embed=embed)
@@ -305,8 +305,8 @@ class Ingestion:
     def _load(
         self, name: str, cutting: Cutting, on_progress: ProgressCallback, *, embed: bool
     ) -> None:
-        """Loads a model of this computer, which would else seem to be the pace of the first
-        document, or asks one elsewhere, before a document waits for it; not where the vectors came
+        """Load a model of this computer, which would else seem to be the pace of the first
+        document, or ask one elsewhere, before a document waits for it; not where the vectors came
         with it, as with the sample.
         """
         if name in self._loaded or embed != providers.is_local(name):
@@ -339,7 +339,7 @@ class Ingestion:
             on_progress(total, total)
 
     def _cache(self, embedder: Embedder, batch: Sequence[str]) -> None:
-        """Embeds a batch, and makes the next one so large that it takes about a second."""
+        """Embed a batch, and make the next one so large that it takes about a second."""
         started = time.monotonic()
         cache_vectors(self._database, embedder, batch)
         self._at_once.took(len(batch), time.monotonic() - started)

@@ -56,7 +56,7 @@ class JobVectors:
             forecast.add(item.id, "text", item.characters, {})
 
     def some(self) -> bool:
-        """Makes about a second's worth; False where there is nothing to do."""
+        """Make about a second's worth; False where there is nothing to do."""
         done = self._ahead.some(self._at)
         if done is None:
             return False
@@ -72,7 +72,7 @@ class JobVectors:
         return True
 
     def rest(self) -> bool:
-        """Makes all that are left; whether any were made since the job began.
+        """Make all that are left; whether any were made since the job began.
 
         Returns when those that other workers have claimed are in, too.
         """
@@ -119,7 +119,7 @@ class JobVectors:
 
 
 def refresh(services: Services, base_id: int) -> None:
-    """Brings the snapshots of all builds up to date, so that the next question is quick."""
+    """Bring the snapshots of all builds up to date, so that the next question is quick."""
     recipes = Ingestion(services.database, base_id, services.models.embedder).recipes()
     for recipe in recipes:
         try:

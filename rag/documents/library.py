@@ -76,7 +76,7 @@ class Reading:
     payload: Mapping[str, object] = field(default_factory=dict)
 
     def queue(self, connection: Connection, base_id: int) -> int:
-        """Queues a job for a knowledge base; returns it. Raises InvalidInput for nothing to read,
+        """Queue a job for a knowledge base; return it. Raises InvalidInput for nothing to read,
         StorageError."""
         if not self.items:
             raise InvalidInput("There is nothing to add.", "Give a file or an address.")
@@ -94,7 +94,7 @@ class Reading:
 def brought_in(
     files: Files, uploads: Iterable[Upload], questions: Questions | None = None
 ) -> Iterator[Reading]:
-    """Stores files, whose reading the block queues. See ``Library.add_files``."""
+    """Store files, whose reading the block queues. See ``Library.add_files``."""
     with files.arriving() as arrival:
         items = distinct(_stored(arrival, upload) for upload in uploads)
         payload: dict[str, object] = {}
@@ -107,7 +107,7 @@ def brought_in(
 
 @contextmanager
 def paths_brought_in(files: Files, paths: Sequence[Path], urls: Sequence[str]) -> Iterator[Reading]:
-    """Stores files; the block queues the reading of them and of pages: ``Library.add_paths``."""
+    """Store files; the block queues the reading of them and of pages: ``Library.add_paths``."""
     pages = _pages(urls)
     with files.arriving() as arrival:
         stored = distinct(_stored_path(arrival, file, name) for file, name in name_files(paths))
@@ -131,7 +131,7 @@ class BeirImport:
         return cls(folder, split)
 
     def queue(self, connection: Connection, base_id: int) -> int:
-        """Queues a job for a knowledge base; returns it."""
+        """Queue a job for a knowledge base; return it."""
         payload = {"folder": str(self.folder.resolve()), "split": self.split}
         title = f"Importing {self.folder.name}"
         return jobs.create(connection, base_id, "import-beir", title, payload)
@@ -227,7 +227,7 @@ class Library:
 
     @operation("editor", audit="documents")
     def add_files(self, uploads: Iterable[Upload], questions: Questions | None = None) -> int:
-        """Stores files and queues their reading; returns the job. Once it returns, none is lost.
+        """Store files and queue their reading; return the job. Once it returns, none is lost.
 
         A name that is there twice gets a number, so that no file replaces another one of these.
         Files of types that nobody reads are not stored; they fail with the reason.
@@ -238,7 +238,7 @@ class Library:
 
     @operation(SERVER)
     def add_paths(self, paths: Sequence[Path], urls: Sequence[str] = ()) -> int:
-        """Stores files, and those in folders, and queues pages to fetch; returns the job.
+        """Store files, and those in folders, and queue pages to fetch; return the job.
 
         Files are named by their path below the folder given, like ``a/readme.md``.
         Files of types that nobody reads are not stored; they fail with the reason. Raises
@@ -249,7 +249,7 @@ class Library:
 
     @operation("editor", audit="documents")
     def add_text(self, title: str, text: str) -> int:
-        """Queues a pasted text; returns the job."""
+        """Queue a pasted text; return the job."""
         if not title.strip() or not text.strip():
             raise InvalidInput("A text needs a title and some words.", "Fill in both fields.")
         with self._services.files.arriving() as arrival:
@@ -259,12 +259,12 @@ class Library:
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def add_urls(self, urls: Sequence[str]) -> int:
-        """Queues pages to fetch; returns the job. Raises BlockedAddress for credentials."""
+        """Queue pages to fetch; return the job. Raises BlockedAddress for credentials."""
         return self._ingest(Reading(_pages(urls)))
 
     @operation(SERVER)
     def import_beir(self, folder: Path, split: str) -> int:
-        """Queues a BEIR folder; returns the job. Raises InvalidFile when it is not one."""
+        """Queue a BEIR folder; return the job. Raises InvalidFile when it is not one."""
         collection = BeirImport.checked(folder, split)
         with self._database.write() as connection:
             job = collection.queue(connection, self._base_id)
@@ -280,7 +280,7 @@ class Library:
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def delete_documents(self, document_ids: Sequence[str]) -> None:
-        """Deletes documents; from the next question on they do not answer."""
+        """Delete documents; from the next question on they do not answer."""
         with self._database.write() as connection:
             for document_id in document_ids:
                 name = documents.exists(connection, self._base_id, document_id)
@@ -292,7 +292,7 @@ class Library:
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def tag(self, document: str, tags: Sequence[str]) -> tuple[str, ...]:
-        """Sets the tags of a document, named by id or by name; returns them, sorted.
+        """Set the tags of a document, named by id or by name; return them, sorted.
 
         No document changes: only searches that filter by tag notice. Tags are kept when another
         version of it replaces it. Raises NotFound, and InvalidInput for a tag without words.
@@ -342,7 +342,7 @@ class Library:
 
     @operation("editor", audit="documents")
     def build(self, recipe: IndexRecipe) -> int:
-        """Queues a build of all documents for an index recipe; returns the job."""
+        """Queue a build of all documents for an index recipe; return the job."""
         self._services.models.require(recipe)  # an unknown name fails here, not later
         with self._database.write() as connection:
             job = build_job.queue(connection, self._base_id, recipe)
@@ -351,7 +351,7 @@ class Library:
 
     @operation("editor", audit="documents")
     def build_several(self, recipes: Sequence[IndexRecipe]) -> int | None:
-        """Queues the builds that lack documents, as one job; None where all are complete.
+        """Queue the builds that lack documents, as one job; None where all are complete.
 
         Stopped or killed, it goes on where it was when it is queued again: vectors are cached.
         """
@@ -369,7 +369,7 @@ class Library:
 
     @operation("editor")
     def prepare_build(self, recipe: IndexRecipe) -> None:
-        """Makes documents that are added from now on searchable with an index recipe too.
+        """Make documents that are added from now on searchable with an index recipe too.
 
         Raises InvalidRecipe for unknown names, ProviderRejected for a key that is not set.
         """
@@ -379,7 +379,7 @@ class Library:
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def delete_build(self, build_hash: str) -> None:
-        """Deletes a build. Raises InvalidInput for the one that the saved recipe needs."""
+        """Delete a build. Raises InvalidInput for the one that the saved recipe needs."""
         with self._database.write() as connection:
             if build_hash == bases.by_id(connection, self._base_id).recipe.index.hash:
                 raise InvalidInput(

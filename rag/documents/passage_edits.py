@@ -60,7 +60,7 @@ class PassageEdits:
 
     @operation("editor", audit="documents")
     def add(self, document: str, kind: EditKind, span: Span, words: str = "") -> int:
-        """Edits a span of a document, named by id or by name; returns the id of the edit.
+        """Edit a span of a document, named by id or by name; return the id of the edit.
 
         ``split`` needs only the start of the span, and what follows it there. Raises NotFound,
         InvalidInput for a span without text or an edit without words, and what embedding raises.
@@ -89,7 +89,7 @@ class PassageEdits:
 
     @operation("editor", audit="documents")
     def remove(self, edit_id: int) -> None:
-        """Takes an edit back, also one that is lost. Raises NotFound, and what embedding raises."""
+        """Take an edit back, also one that is lost. Raises NotFound, and what embedding raises."""
         with self._database.read() as connection:
             gone = passage_edits.get(connection, self._base_id, edit_id)
             here = documents.exists(connection, self._base_id, gone.document_id) is not None

@@ -43,7 +43,7 @@ class ReadingAgain:
 
     @operation("editor", audit="documents")
     def queue(self, document_ids: Sequence[str] | None = None) -> int:
-        """Queues the reading of documents, or of all that are outdated; returns the job.
+        """Queue the reading of documents, or of all that are outdated; return the job.
 
         Each keeps its id, tags and day. The job tells of every label that lost its words. Raises
         InvalidInput where there is none to read again, or no file is kept of it.

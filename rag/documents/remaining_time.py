@@ -86,7 +86,7 @@ class RemainingTime:
         self._left, self._reckoned, self._sure = 0.0, -1.0, False
 
     def add(self, item: Hashable, kind: str, size: float, work: Work) -> None:
-        """Expects an item: ``size`` pages for the kind "pdf", bytes for others.
+        """Expect an item: ``size`` pages for the kind "pdf", bytes for others.
 
         The kind "text" has characters, and "all" has those of all other items.
         """
@@ -103,7 +103,7 @@ class RemainingTime:
             yield step, share * self._units(it, step) * self._pace(it, step).value
 
     def pages(self, item: Hashable, pages: int) -> None:
-        """Corrects how many pages a PDF has."""
+        """Correct how many pages a PDF has."""
         self._items[item].size = float(pages)
 
     def read(self, item: Hashable, characters: int) -> None:
@@ -185,7 +185,7 @@ class RemainingTime:
         }
 
     def _spend(self) -> None:
-        """Gives the time since the last call to the step that it went into."""
+        """Give the time since the last call to the step that it went into."""
         now = self._clock()
         if self._at is not None:
             item, step = self._at

@@ -79,7 +79,7 @@ class Throughput:
         return {**TYPICAL, **self._measured()}
 
     def keep(self, measured: Mapping[str, float]) -> None:
-        """Remembers what a job measured."""
+        """Remember what a job measured."""
         with contextlib.suppress(OSError):
             with tempfile.NamedTemporaryFile(
                 "w", dir=self._file.parent, prefix=".paces-", delete=False
@@ -103,7 +103,7 @@ class Throughput:
         )
 
     def _try(self, embedder: str) -> None:
-        """Measures an embedder on a piece of the sample, cut to usual passages."""
+        """Measure an embedder on a piece of the sample, cut to usual passages."""
         with contextlib.suppress(TouchstoneError, OSError):
             texts = (path.read_text("utf-8") for path in sorted(_TRIAL.glob("*.md")))
             text = "".join(texts)[:_TRIAL_CHARACTERS]

@@ -181,7 +181,7 @@ def compare(
     groups: Groups | None = None,
     picked_from: int = 1,
 ) -> Comparison:
-    """Compares one metric of two runs; only questions that both have count.
+    """Compare one metric of two runs; only questions that both have count.
 
     A run that was picked for its mean from ``picked_from`` of them is corrected for all, after
     Bonferroni: the others need no test.

@@ -19,7 +19,7 @@ class Fallbacks:
         self._failed: dict[str, tuple[int, str]] = {}
 
     def note(self, stages: Iterable[Stage]) -> None:
-        """Notes the stages of one more question."""
+        """Note the stages of one more question."""
         self._questions += 1
         for stage in stages:
             if stage.failed:
@@ -27,7 +27,7 @@ class Fallbacks:
                 self._failed[stage.name] = count + 1, first
 
     def require(self, questions: int) -> None:
-        """Raises ProviderUnavailable where a step has failed for every one of enough questions."""
+        """Raise ProviderUnavailable where a step has failed for every one of enough questions."""
         for name, (count, why) in self._failed.items():
             if count == self._questions >= min(ENOUGH, questions):
                 raise ProviderUnavailable(

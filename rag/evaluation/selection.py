@@ -101,7 +101,7 @@ def select(
     tried: int | None = None,
     seed: int = 0,
 ) -> Selection:
-    """Picks the recipe with the best mean and says what it is worth.
+    """Pick the recipe with the best mean and say what it is worth.
 
     ``scores`` has shape (recipes, questions), columns aligned with ``questions``; ``baseline`` is a
     row. The baseline wins a tie, then the earlier row. Questions of a group stay

@@ -195,7 +195,7 @@ def choose(
     groups: Groups | None = None,
     alpha: float = CROWNING_P,
 ) -> SplitSelection:
-    """Picks the recipe with the best mean on tuning questions and compares it on held-out ones.
+    """Pick the recipe with the best mean on tuning questions and compare it on held-out ones.
 
     ``scores`` has shape (recipes, questions), columns aligned with ``questions``; ``baseline`` is a
     row. The baseline wins a tie, then the earlier row. A winner needs a p-value of ``alpha``.

@@ -60,7 +60,7 @@ def attribution(
     on_progress: ProgressCallback = lambda _done, _total: None,
     context: str = "",
 ) -> Attribution:
-    """Embeds at most 3 + ``MOST_SENTENCES`` + ``MOST_WORDS`` texts, in batches of ``BATCH``.
+    """Embed at most 3 + ``MOST_SENTENCES`` + ``MOST_WORDS`` texts, in batches of ``BATCH``.
 
     Sentences are left out of the passage and stand in it; ``context`` stays before what is left.
 

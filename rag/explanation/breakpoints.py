@@ -145,7 +145,7 @@ def by_top_k(case: Case) -> Breakpoint | None:
 
 
 def by_refuse(case: Case) -> Breakpoint | None:
-    """Moves the limit of ``refuse``: all passages go, or come, where it passes the probability."""
+    """Move the limit of ``refuse``: all passages go, or come, where it passes the probability."""
     topic = case.candidates.topic
     if topic is None or not case.would_be_in:
         return None

@@ -55,7 +55,7 @@ def compare_retrievals(
     labels: tuple[QuestionLabels, QuestionLabels],
     library: Library,
 ) -> RetrievalComparison:
-    """Lays two retrievals of one question side by side; ``labels`` are those of each cut.
+    """Lay two retrievals of one question side by side; ``labels`` are those of each cut.
 
     A passage is the same where its id is, or, between different cuts, where two spans share at
     least half of the shorter.

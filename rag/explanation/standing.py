@@ -94,7 +94,7 @@ def standing(
     figures: Figures,
     allowed: Keys | None = None,
 ) -> Standing:
-    """Looks up a passage (with the name of its document) in a retrieval."""
+    """Look up a passage (with the name of its document) in a retrieval."""
     chunk, document = passage
     hit = hit_of(trace, chunk.key)
     steps = tuple(_steps(trace, search, hit, chunk.key, figures, allowed))

@@ -54,7 +54,7 @@ class Exchange:
 def call(
     tool: HttpTool, question: str, variables: Mapping[str, str], *, allow_private: bool
 ) -> ToolOutcome:
-    """Asks a tool. ``variables`` has the environment variables that its headers name.
+    """Ask a tool. ``variables`` has the environment variables that its headers name.
 
     Raises BlockedAddress, and ProviderError: unavailable (refused, timed out, 5xx), rejected (4xx,
     a variable is not set), misbehaved (no JSON, nothing at its paths, too large).
@@ -181,7 +181,7 @@ def _received(tool: HttpTool, response: httpx.Response) -> bytes:
 
 
 def checked_status(tool: HttpTool, response: httpx.Response) -> None:
-    """Raises ProviderUnavailable or ProviderRejected for a status other than success."""
+    """Raise ProviderUnavailable or ProviderRejected for a status other than success."""
     status = response.status_code
     if not response.is_success:
         message = f"The {tool.label} answers {status} {response.reason_phrase[:80]}".rstrip() + "."

@@ -85,7 +85,7 @@ class HttpTool(BaseModel):
 
     @classmethod
     def parse(cls, data: Any) -> Self:
-        """Raises InvalidInput that names the field."""
+        """Raise InvalidInput that names the field."""
         try:
             return cls.model_validate(data)
         except ValidationError as error:

@@ -14,7 +14,7 @@ class Expression:
     """An expression that says why it can't be applied."""
 
     def __init__(self, path: str) -> None:
-        """Raises InvalidInput."""
+        """Raise InvalidInput."""
         try:
             self._expression = jmespath.compile(path)
         except (jmespath.exceptions.JMESPathError, ValueError, RecursionError) as error:

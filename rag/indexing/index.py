@@ -91,7 +91,7 @@ def caught_up(dense: VectorIndex, before: Index, now: Index) -> VectorIndex:
 
 
 def write(index: Index, folder: Path, embedder: str) -> None:
-    """Writes a snapshot into an existing, empty folder. Raises OSError."""
+    """Write a snapshot into an existing, empty folder. Raises OSError."""
     for part in ("dense", "lexical"):
         (folder / part).mkdir()
     index.dense.save(str(folder / "dense"))

@@ -168,7 +168,7 @@ class Indexes:
         return index
 
     def save(self, base_id: int, recipe: IndexRecipe) -> None:
-        """Settles it and writes a snapshot: the next start need not read every vector from SQL.
+        """Settle it and write a snapshot: the next start need not read every vector from SQL.
 
         A snapshot is a convenience: a full disk, or another process that writes one at the same
         moment, costs time at the next start and nothing else. None is written while documents lack
@@ -196,7 +196,7 @@ class Indexes:
             log.warning("The index of build %s was not written: %s.", recipe.hash, error)
 
     def forget(self, base_id: int, build_hash: str | None = None) -> None:
-        """Drops the index of a deleted build, or of a whole deleted base."""
+        """Drop the index of a deleted build, or of a whole deleted base."""
         with self._guard:
             for place in [key for key in self._current if key[0] == base_id]:
                 if build_hash in (None, place[1]):
@@ -211,7 +211,7 @@ class Indexes:
             return self._current.get(place)
 
     def _keep(self, place: Place, index: Index) -> None:
-        """Releases what was used longest ago. Of a server there is one view at a time: it stays.
+        """Release what was used longest ago. Of a server there is one view at a time: it stays.
 
         Another view would tell the server to delete what a search under way still reads.
         """
@@ -225,7 +225,7 @@ class Indexes:
                     total -= self._current.pop(old).bytes
 
     def _tidy(self, index: Index, base_id: int) -> None:
-        """Lets servers forget what nobody needs, unless another process has changed documents."""
+        """Let servers forget what nobody needs, unless another process has changed documents."""
         if not self._servers.due(index.dense):
             return
         with self._database.write() as connection:
@@ -382,7 +382,7 @@ class Background:
         self._guard = threading.Lock()
 
     def start(self, what: Hashable, work: Callable[[], object]) -> None:
-        """Does ``work`` unless somebody is at it, or has been lately. What it raises is logged."""
+        """Do ``work`` unless somebody is at it, or has been lately. What it raises is logged."""
         with self._guard:
             if what in self._busy or time.monotonic() < self._rests.get(what, -math.inf):
                 return

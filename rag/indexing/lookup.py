@@ -13,7 +13,7 @@ PassagesByKey = dict[int, tuple[Chunk, str]]
 def lookup(
     database: Database, base_id: int, cut_id: int, version: int = 0
 ) -> Callable[[Sequence[int]], PassagesByKey]:
-    """Reads passages with the names of their documents, by key.
+    """Read passages with the names of their documents, by key.
 
     A replica is asked once it has the ``version`` of the knowledge base in which they were found.
     """

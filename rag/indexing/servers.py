@@ -101,7 +101,7 @@ class Servers:
             index.snapshot.tidy(self.grace)
 
     def forget(self, base_id: int, build_hash: str | None) -> None:
-        """Drops a build, or all builds of a base. A server that is away keeps them."""
+        """Drop a build, or all builds of a base. A server that is away keeps them."""
         for server in (self.vectors, *self.by_kind.values()):
             try:
                 if server is not None:

@@ -18,7 +18,7 @@ _MANIFEST = "manifest.json"
 
 
 def seal(folder: Path) -> None:
-    """Puts a folder on disk, with a list of its files and their hashes. Raises OSError."""
+    """Put a folder on disk, with a list of its files and their hashes. Raises OSError."""
     (folder / _MANIFEST).write_bytes(_listed(folder))
     for path in (*folder.rglob("*"), folder):
         if path.is_dir():
@@ -30,7 +30,7 @@ def seal(folder: Path) -> None:
 
 @contextlib.contextmanager
 def opened(folder: Path) -> Iterator[None]:
-    """Lets the block read a sealed folder.
+    """Let the block read a sealed folder.
 
     Raises ValueError for one that was never sealed, was changed since, or was replaced by another
     process while it was read; OSError where it cannot be read.

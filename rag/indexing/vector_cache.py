@@ -20,7 +20,7 @@ def uncached(database: Database, embedder: Embedder, texts: Sequence[str]) -> di
 
 
 def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) -> int:
-    """Embeds those texts whose vector is not cached yet; returns how many that were."""
+    """Embed those texts whose vector is not cached yet; return how many that were."""
     new = uncached(database, embedder, texts)
     if new:
         data = vectors_for(embedder, list(new.values()))
@@ -39,7 +39,7 @@ def vectors_for(embedder: Embedder, texts: Sequence[str]) -> dict[bytes, bytes]:
 
 
 def import_vectors(database: Database, path: Path) -> None:
-    """Fills the cache from a file that ``export_vectors`` wrote."""
+    """Fill the cache from a file that ``export_vectors`` wrote."""
     with np.load(path) as file:
         embedder, hashes = str(file["embedder"]), file["hashes"]
         rows = {key.tobytes(): row.tobytes() for key, row in zip(hashes, file["rows"], strict=True)}
@@ -48,7 +48,7 @@ def import_vectors(database: Database, path: Path) -> None:
 
 
 def export_vectors(database: Database, embedder: str, path: Path) -> int:
-    """Writes the cached vectors of an embedder, as float32, by text hash; returns how many."""
+    """Write the cached vectors of an embedder, as float32, by text hash; return how many."""
     with database.read() as connection:
         rows = vectors.list_cached_vectors(connection, embedder)
     np.savez_compressed(

@@ -30,7 +30,7 @@ class Helping:
         self._helped: dict[int, float] = {}  # jobs, and when they were helped with
 
     def once(self, owner: str, closing: Callable[[], bool]) -> bool:
-        """Shares the job of another worker, until ``closing``; whether there was one."""
+        """Share the job of another worker, until ``closing``; whether there was one."""
         with self._database.read() as connection:
             others = rows.to_help(connection, owner)
         for job in others:
@@ -46,7 +46,7 @@ class Helping:
     def _await(
         self, process: subprocess.Popen[bytes], job_id: int, closing: Callable[[], bool]
     ) -> None:
-        """Waits for a process that helps; one that stands still is ended a while after its job."""
+        """Wait for a process that helps; one that stands still is ended a while after its job."""
         last_wanted = time.monotonic()
         with process:
             try:
@@ -65,7 +65,7 @@ class Helping:
 def share(
     database: Database, owner: str, job_id: int, handler: Callable[[JobRow, Reporter], object]
 ) -> None:
-    """Lets ``handler`` share a job of another worker, for ``owner``, who waits for it."""
+    """Let ``handler`` share a job of another worker, for ``owner``, who waits for it."""
     with (
         contextlib.suppress(Cancelled, NotFound),
         HelpersReporter(database, job_id, owner, nobody) as reporter,

@@ -23,7 +23,7 @@ _PROJECT = str(Path(__file__).parents[2])
 
 @cache
 def machine() -> str:
-    """Names those whose process ids are those of this process, as far as that can be told.
+    """Name those whose process ids are those of this process, as far as that can be told.
 
     Containers on the network of their host have its name, and copies of a machine have one name,
     but not its processes.

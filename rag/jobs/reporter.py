@@ -96,7 +96,7 @@ class Reporter:
     def report(
         self, done: int, total: int, message: str, seconds_left: float | None = None
     ) -> None:
-        """Sets the progress. Raises Cancelled when the user stopped the job.
+        """Set the progress. Raises Cancelled when the user stopped the job.
 
         ``seconds_left`` is for those who know better than the pace of the units so far; it is
         infinite while they do not know.
@@ -130,7 +130,7 @@ class Reporter:
         return self._turn is not None and self._turn.is_over()
 
     def give_way(self) -> None:
-        """Lets jobs of other knowledge bases have their turns; to be called between items.
+        """Let jobs of other knowledge bases have their turns; to be called between items.
 
         Raises TurnOver where the job is to go back to the queue: all that it finished is stored,
         and its handler runs again from the start. Raises Cancelled as ``on_progress``.
@@ -148,7 +148,7 @@ class Reporter:
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """Makes ``cancelled`` true; the process shuts down."""
+        """Make ``cancelled`` true; the process shuts down."""
         self._stop.set()
 
     def _beat(self) -> None:
@@ -169,7 +169,7 @@ class Reporter:
             self._stop.set()
 
     def _goes_on(self, connection: Connection, seconds: float | None) -> bool:
-        """Stores the progress; False when the job was cancelled or taken away.
+        """Store the progress; False when the job was cancelled or taken away.
 
         Until there is any, that of an earlier turn stays.
         """

@@ -92,14 +92,14 @@ class Jobs:
         payload: Mapping[str, Any],
         items: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> int:
-        """Stores a job; once this returns, it will be done even if the process dies."""
+        """Store a job; once this returns, it will be done even if the process dies."""
         with self._database.write() as connection:
             job_id = rows.create(connection, base_id, kind, title, payload, items)
         self.wake()
         return job_id
 
     def wake(self) -> None:
-        """Has the worker look at once for a job that was stored without ``submit``."""
+        """Have the worker look at once for a job that was stored without ``submit``."""
         self._wake.set()
 
     def submit_once(
@@ -157,19 +157,19 @@ class Jobs:
             return bool(leases.holders(connection, _WORKER, ATTENDED_SECONDS))
 
     def cancel(self, job_id: int) -> None:
-        """Asks a job to stop; what it has finished stays."""
+        """Ask a job to stop; what it has finished stays."""
         with self._database.write() as connection:
             rows.cancel(connection, job_id)
         self._tidy()
 
     def start(self) -> None:
-        """Starts the worker thread, once; it also takes up what dead processes left."""
+        """Start the worker thread, once; it also takes up what dead processes left."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
             self._thread.start()
 
     def run(self, job_id: int, watch: Watch = nobody) -> JobRow:
-        """Does one job in this thread, or waits until the process that has it is done."""
+        """Do one job in this thread, or wait until the process that has it is done."""
         while (job := self.get(job_id)).active:
             with self._database.write() as connection:
                 self._adopt_orphans(connection)
@@ -179,7 +179,7 @@ class Jobs:
         return job
 
     def take_up(self, base_id: int, kind: str, watch: Watch = nobody) -> None:
-        """Does the jobs of a kind that processes left when they died, unless a worker will."""
+        """Do the jobs of a kind that processes left when they died, unless a worker will."""
         with self._database.write() as connection:
             self._adopt_orphans(connection)
         if not self.attended():
@@ -188,7 +188,7 @@ class Jobs:
                     self._run_next(job.id, watch)
 
     def close(self) -> None:
-        """Stops the worker; its job goes back to the queue."""
+        """Stop the worker; its job goes back to the queue."""
         self._closing = True
         self._wake.set()
         if self._reporter is not None:
@@ -229,7 +229,7 @@ class Jobs:
             self._adopt_orphans(connection)
 
     def _adopt_orphans(self, connection: Connection) -> None:
-        """Frees jobs of processes of this machine that are gone, without waiting for a lease."""
+        """Free jobs of processes of this machine that are gone, without waiting for a lease."""
         workers = leases.holders(connection, _WORKER, ATTENDED_SECONDS)
         for owner in {*rows.owners(connection), *workers}:
             name, pid, _ = owner.rsplit(":", 2)
@@ -238,7 +238,7 @@ class Jobs:
                 leases.release(connection, owner)
 
     def work_for(self, owner: str, job_id: int) -> None:
-        """Does a job that another process has claimed as ``owner``, and waits for."""
+        """Do a job that another process has claimed as ``owner``, and wait for."""
         self._perform(job_id, owner, nobody, self._turn(self._database, job_id))
 
     def _run_next(self, job_id: int | None, watch: Watch = nobody) -> bool:
@@ -285,7 +285,7 @@ class Jobs:
                 rows.finish(connection, job_id, owner, status, message, reporter.result)
 
     def _await(self, process: subprocess.Popen[bytes], job_id: int) -> None:
-        """Waits for a process that does a job; what becomes of one that it leaves: ``_left_by``."""
+        """Wait for a process that does a job; what becomes of one that it leaves: ``_left_by``."""
         last_wanted = time.monotonic()
         with process:
             while process.poll() is None and not self._closing:

@@ -29,7 +29,7 @@ class Turn:
         self._began: float | None = None
 
     def begin(self) -> None:
-        """Starts the clock, the first time: loading models and finding the place do not count."""
+        """Start the clock, the first time: loading models and finding the place do not count."""
         if self._began is None:
             self._began = self._clock()
 

@@ -170,7 +170,7 @@ class KnowledgeBase:
 
     @operation("editor", audit="recipe")
     def save_recipe(self, recipe: Recipe, instead_of: Recipe | None = None) -> bool:
-        """Makes a recipe the saved one, earlier ones stay; not if that is no more ``instead_of``.
+        """Make a recipe the saved one, earlier ones stay; not if that is no more ``instead_of``.
 
         Raises InvalidRecipe for an embedder or analyzer that nobody knows, ProviderRejected for a
         key that is not set, InvalidInput for a learned fusion that does not suit the recipe.
@@ -220,14 +220,14 @@ class KnowledgeBase:
 
     @operation("viewer")
     def documents_hash(self) -> str:
-        """Names the documents that are held: a run's ``documents_hash`` until they change."""
+        """Name the documents that are held: a run's ``documents_hash`` until they change."""
         with self._database.read() as connection:
             edits = passage_edits.digest(connection, self.id)
             return documents_hash(documents.ids_by_name(connection, self.id).values(), edits)
 
     @operation("guest", models="none")
     def filter_digest(self, recipe: Recipe) -> str:
-        """Names the documents that pass a recipe's filters by tag and date; "" without any.
+        """Name the documents that pass a recipe's filters by tag and date; "" without any.
 
         Tags do not count as a change of the documents.
         """
@@ -264,7 +264,7 @@ class KnowledgeBase:
         beside: Sequence[FederatedBase] = (),
         history: Sequence[Message] = (),
     ) -> Trace:
-        """Finds passages; in other knowledge bases and the recipe's tools too (see ``merged``).
+        """Find passages; in other knowledge bases and the recipe's tools too (see ``merged``).
 
         ``history`` is the conversation before, which recipes with ``rewrite`` make a follow-up
         complete from. What fails elsewhere is a note. Raises InvalidInput for an empty question.
@@ -335,7 +335,7 @@ class KnowledgeBase:
 
     @operation("viewer", audit="search")
     def explain(self, question: str, recipe: Recipe, trace: Trace | None = None) -> Explainer:
-        """Explains what this base alone found, without tools; searches where there is no ``trace``.
+        """Explain what this base alone found, without tools; searches where there is no ``trace``.
 
         Raises as ``search`` does.
         """
@@ -442,7 +442,7 @@ class KnowledgeBase:
     def word_finder(
         self, trace: Trace, recipe: Recipe, *, context: bool = False
     ) -> Callable[[Hit], list[tuple[int, int]]]:
-        """Finds the spans of a hit's text whose words BM25 matched with the question.
+        """Find the spans of a hit's text whose words BM25 matched with the question.
 
         With ``context`` spans of the hit's context, which is indexed and not part of its text.
         """

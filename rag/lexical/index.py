@@ -212,7 +212,7 @@ class LexicalIndex:
         return term_spans(self.analyzer, text, self.frequencies(query, **variants))
 
     def save(self, folder: Path | str) -> None:
-        """Writes the index into an existing, empty folder. Raises OSError."""
+        """Write the index into an existing, empty folder. Raises OSError."""
         place = Path(folder)
         for at, segment in enumerate(self.segments):
             (place / f"segment-{at}").mkdir()
@@ -227,7 +227,7 @@ class LexicalIndex:
 
     @classmethod
     def load(cls, folder: Path | str) -> LexicalIndex:
-        """Reads what ``save`` wrote. Raises OSError or ValueError: missing, damaged, outdated."""
+        """Read what ``save`` wrote. Raises OSError or ValueError: missing, damaged, outdated."""
         place = Path(folder)
         manifest = json.loads((place / "lexical.json").read_text(encoding="utf-8"))
         if manifest.get("format") != FORMAT:

@@ -80,7 +80,7 @@ def without(segments: Sequence[Segment], keys: Keys) -> list[Segment]:
 def tidy(
     segments: Sequence[Segment], merged: Callable[[Sequence[Segment]], Segment]
 ) -> tuple[Segment, ...]:
-    """Drops what is dead and merges neighbours, so that sizes fall from first to last."""
+    """Drop what is dead and merge neighbours, so that sizes fall from first to last."""
     groups: list[list[Segment]] = []
     for segment in segments:
         if not segment.size:

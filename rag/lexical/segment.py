@@ -76,7 +76,7 @@ class Segment(PassageRows):
         return len(rows) if self.whole else int(np.count_nonzero(self.live[rows]))
 
     def save(self, folder: Path) -> None:
-        """Writes one ``.npy`` file per array and ``terms.txt``, a term per line."""
+        """Write one ``.npy`` file per array and ``terms.txt``, a term per line."""
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name), allow_pickle=False)
         (folder / "terms.txt").write_bytes("\n".join(self.terms).encode())
@@ -87,7 +87,7 @@ class Segment(PassageRows):
 
     @classmethod
     def load(cls, folder: Path) -> Segment:
-        """Reads what ``save`` wrote. Raises OSError or ValueError for missing or damaged files."""
+        """Read what ``save`` wrote. Raises OSError or ValueError for missing or damaged files."""
         try:
             return cls._read(folder)
         except EOFError as error:

@@ -74,13 +74,13 @@ class Surfaces:
                 yield similar, int(self.terms[at])
 
     def save(self, folder: Path) -> None:
-        """Writes ``words.txt``, a word per line, and ``word_terms.npy``."""
+        """Write ``words.txt``, a word per line, and ``word_terms.npy``."""
         np.save(folder / "word_terms.npy", self.terms, allow_pickle=False)
         (folder / "words.txt").write_bytes("\n".join(self.words).encode())
 
     @classmethod
     def load(cls, folder: Path) -> Surfaces | None:
-        """Reads what ``save`` wrote; None where an earlier version did not. Raises ValueError."""
+        """Read what ``save`` wrote; None where an earlier version did not. Raises ValueError."""
         try:
             text = (folder / "words.txt").read_bytes().decode()
         except FileNotFoundError:

@@ -47,7 +47,7 @@ class Backup:
 
 
 def back_up(services: Services, target: Path) -> Backup:
-    """Writes a backup, whole or not at all. Raises StorageError, InvalidInput."""
+    """Write a backup, whole or not at all. Raises StorageError, InvalidInput."""
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as folder:
             draft, copy = Path(folder) / "draft", Path(folder) / _DATABASE
@@ -61,7 +61,7 @@ def back_up(services: Services, target: Path) -> Backup:
 
 
 def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
-    """Copies the database; returns the originals that belong to the copy, kept until the end.
+    """Copy the database; return the originals that belong to the copy, kept until the end.
 
     What was deleted before it could be kept is in a copy that is made anew.
     """
@@ -107,7 +107,7 @@ def _pack(services: Services, copy: Path, names: Sequence[str], draft: Path) -> 
 def restore_backup(
     settings: Settings, source: Path, *, force: bool = False
 ) -> tuple[Backup, Path | None]:
-    """Fills a home from a backup; every byte is checked before anything is put in its place.
+    """Fill a home from a backup; every byte is checked before anything is put in its place.
 
     A database on a server has to be empty. With ``force``, what the home held is moved to a folder
     in it, which is returned. Raises InvalidInput for a home that holds something or is in use,
@@ -148,7 +148,7 @@ def restore_backup(
 
 
 def finish_restore(home: Path) -> None:
-    """Puts in place what a restore had checked when it was killed; nothing where none was."""
+    """Put in place what a restore had checked when it was killed; nothing where none was."""
     marker = home / _UNDER_WAY
     try:
         plan = json.loads(marker.read_text("utf-8"))
@@ -167,7 +167,7 @@ def finish_restore(home: Path) -> None:
 
 
 def _load(url: str, fresh: Path, backup: Backup) -> None:
-    """Fills the database of a server, which has the originals too, from an unpacked backup."""
+    """Fill the database of a server, which has the originals too, from an unpacked backup."""
     originals = {name: _place(fresh, name) for name in backup.files}
     with (
         closing(Database(f"sqlite:///{fresh / _DATABASE}")) as copy,

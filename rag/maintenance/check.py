@@ -55,7 +55,7 @@ class Problem:
 
 
 def sweep(services: Services) -> list[Problem]:
-    """Removes what killed work left over, and what is kept no longer; cheap. Returns what could
+    """Remove what killed work left over, and what is kept no longer; cheap. Returns what could
     not be removed.
 
     Files that nothing ever dropped stay: they may be those of another database.
@@ -195,7 +195,7 @@ def _within(path: Path) -> list[os.stat_result]:
 
 
 def forget_old(services: Services) -> None:
-    """Deletes what is older than the settings say."""
+    """Delete what is older than the settings say."""
     settings = services.settings
     for days, forget in (
         (settings.keep_conversations_days, retention.forget_conversations),

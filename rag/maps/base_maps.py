@@ -57,7 +57,7 @@ class BaseMaps:
 
     @operation("editor")
     def draw(self, recipe: IndexRecipe, method: Method = "pca") -> int:
-        """Queues the drawing of a map; returns the job, also where one is at it already.
+        """Queue the drawing of a map; return the job, also where one is at it already.
 
         Raises InvalidInput for a method that is not installed.
         """
@@ -77,7 +77,7 @@ def _payload(recipe: IndexRecipe, method: Method) -> dict[str, object]:
 
 
 def draw_map(services: Services, files: MapFiles, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "map"; taken up again, it starts over, and the former map stays."""
+    """Do a job of kind "map"; taken up again, it starts over, and the former map stays."""
     recipe = IndexRecipe.model_validate(job.payload["recipe"])
     reporter.report(0, 0, "reading vectors")
     index = services.indexes.current(job.base_id, recipe).embedded

@@ -86,7 +86,7 @@ class MapFiles:
         return self._folder / str(base_id) / f"{build_hash}-{method}.npz"
 
     def save(self, base_id: int, build_hash: str, drawn: Projection) -> None:
-        """Writes a map, whole or not at all."""
+        """Write a map, whole or not at all."""
         target = self.path(base_id, build_hash, drawn.method)
         target.parent.mkdir(parents=True, exist_ok=True)
         descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=".draft-")
@@ -117,7 +117,7 @@ class MapFiles:
         return Projection(method, keys, points, mean, axes, explained)
 
     def forget(self, base_id: int, build_hash: str | None = None) -> None:
-        """Deletes the maps of a build, or of a whole base."""
+        """Delete the maps of a build, or of a whole base."""
         folder = self._folder / str(base_id)
         if build_hash is None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -55,7 +55,7 @@ def methods() -> tuple[Method, ...]:
 def project(
     method: Method, keys: Keys, vectors: Callable[[Keys], Vectors], on_progress: ProgressCallback
 ) -> Projection:
-    """Computes a map; ``vectors(keys)`` reads the vectors of some passages.
+    """Compute a map; ``vectors(keys)`` reads the vectors of some passages.
 
     Raises InvalidInput without passages, or for UMAP where it is not installed or has too few,
     and what ``on_progress`` raises.

@@ -60,7 +60,7 @@ class Memory:
 
     @operation("guest")
     def record(self, connection: Connection, turn_id: int, answer: Answer) -> None:
-        """Notes what became of a turn, in the transaction that stores its answer.
+        """Note what became of a turn, in the transaction that stores its answer.
 
         Its vector is kept where the search of this turn made it: no model is asked.
         """
@@ -189,7 +189,7 @@ class Memory:
         question: str | None = None,
         answer: str | None = None,
     ) -> None:
-        """Replaces what is remembered; the turn itself stays as it was. A corrected interaction
+        """Replace what is remembered; the turn itself stays as it was. A corrected interaction
         counts as answered. Raises NotFound, InvalidInput for empty words."""
         with self._database.write() as connection:
             interaction = rows.get(connection, self.scope, turn_id)
@@ -205,7 +205,7 @@ class Memory:
 
     @operation("viewer", audit="conversation")
     def delete(self, turn_id: int) -> None:
-        """Forgets one. Raises NotFound."""
+        """Forget one. Raises NotFound."""
         with self._database.write() as connection:
             rows.get(connection, self.scope, turn_id)
             rows.remove(connection, turn_id)

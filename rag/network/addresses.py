@@ -79,7 +79,7 @@ class CheckedBackend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connects to the first address that answers. Raises httpcore.ConnectError, ..."""
+        """Connect to the first address that answers. Raises httpcore.ConnectError, ..."""
         try:
             addresses = resolve(host, port, allow_private=self._allow_private)
         except (OSError, UnicodeError) as error:

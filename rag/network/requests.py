@@ -33,7 +33,7 @@ class FetchLimits:
 
 
 def refuse_credentials(url: str) -> None:
-    """Raises BlockedAddress, which does not repeat it, for an address with a name or password."""
+    """Raise BlockedAddress, which does not repeat it, for an address with a name or password."""
     if _CREDENTIALS.match(url):
         raise BlockedAddress(
             "An address with a user name or password is not fetched, because it would be stored.",

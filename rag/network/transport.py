@@ -43,7 +43,7 @@ class CheckedTransport(httpx.BaseTransport):
         )
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Close all connections."""
         self._pool.close()
 
 

@@ -214,7 +214,7 @@ def resolve(row: ProviderRow, settings: Variables, retry_policy: RetryPolicy) ->
 
 
 def require_configured(endpoint: Endpoint) -> None:
-    """Raises ProviderRejected, naming the variable, when the key or the address is not set."""
+    """Raise ProviderRejected, naming the variable, when the key or the address is not set."""
     if endpoint.missing:
         raise ProviderRejected(
             f"{endpoint.row.label} is not set up: {endpoint.missing} is not set.",

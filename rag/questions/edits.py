@@ -57,7 +57,7 @@ class QuestionEdits:
 
     @operation("labeller", audit="labels", audited_arguments=ALL)
     def rename_set(self, set_name: str, new_name: str) -> None:
-        """Renames a set, also in its runs; no version is counted, as no figure depends on it.
+        """Rename a set, also in its runs; no version is counted, as no figure depends on it.
 
         Raises InvalidInput, NotFound, AlreadyExists.
         """
@@ -70,13 +70,13 @@ class QuestionEdits:
 
     @operation("labeller", audit="labels", audited_arguments=ALL)
     def delete_set(self, set_name: str) -> None:
-        """Deletes a set with its labels; its runs stay. Raises NotFound."""
+        """Delete a set with its labels; its runs stay. Raises NotFound."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             rows.remove(connection, set_id)
 
     @operation("labeller", audit="labels")
     def set_split(self, set_name: str, seed: int, tuning_share: float = 0.5) -> None:
-        """Decides anew which questions are held out. Raises NotFound, InvalidInput."""
+        """Decide anew which questions are held out. Raises NotFound, InvalidInput."""
         with self._database.write() as connection:
             question_set = rows.get_question_set(connection, self._base_id, set_name)
             usable = rows.usable(connection, self._base_id, question_set.id)
@@ -87,7 +87,7 @@ class QuestionEdits:
     def add_question(
         self, set_name: str, text: str, *, answerable: bool = True, tags: Sequence[str] = ()
     ) -> str:
-        """Adds a question and returns its id. Raises NotFound, InvalidInput."""
+        """Add a question and return its id. Raises NotFound, InvalidInput."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             return _insert(connection, set_id, QuestionRow("", text, answerable, tuple(tags)))
 
@@ -95,7 +95,7 @@ class QuestionEdits:
     def collect(
         self, set_name: str, text: str, *, tags: Sequence[str] = (), origin: str = ""
     ) -> str:
-        """Puts a question that was asked into a set, which is made if there is none; its id.
+        """Put a question that was asked into a set, which is made if there is none; its id.
 
         A question that the set has already is not added again, and keeps its ``origin``. Raises
         InvalidInput.
@@ -119,7 +119,7 @@ class QuestionEdits:
         group: str | None = None,
         answer: str | None = None,
     ) -> None:
-        """Changes what is given and nothing else. Raises NotFound, InvalidInput.
+        """Change what is given and nothing else. Raises NotFound, InvalidInput.
 
         A question with relevant labels cannot become unanswerable: see ``LabelEdits``.
         """
@@ -128,7 +128,7 @@ class QuestionEdits:
 
     @operation("labeller", audit="labels")
     def delete_questions(self, set_name: str, question_ids: Collection[str]) -> None:
-        """Deletes questions with their labels; those already gone are no error."""
+        """Delete questions with their labels; those already gone are no error."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             rows.remove_questions(connection, set_id, question_ids)
 
@@ -136,7 +136,7 @@ class QuestionEdits:
     def save_table(
         self, set_name: str, before: Sequence[QuestionRow], after: Sequence[QuestionRow]
     ) -> None:
-        """Stores what changed between a table as it was loaded and as it was edited.
+        """Store what changed between a table as it was loaded and as it was edited.
 
         Rows that are absent from ``after`` are deleted, rows without id are added; fields that
         nobody touched keep what someone else may have stored meanwhile. All of it is one version,

@@ -70,7 +70,7 @@ class Exchange:
         skip_bad: bool = False,
         existing: Existing = "replace",
     ) -> Imported:
-        """Creates a question set from a file, or does with one of that name what ``existing`` says.
+        """Create a question set from a file, or do with one of that name what ``existing`` says.
 
         "replace" keeps what was there as a version of the set, "add" leaves it as it is and adds to
         it, "refuse" raises AlreadyExists (see ``QuestionSets.save``). The file's name tells its
@@ -117,7 +117,7 @@ class Exchange:
         skip_bad: bool = False,
         existing: Existing = "replace",
     ) -> Imported:
-        """Creates a question set from a BEIR folder; ``existing`` as in ``import_file``.
+        """Create a question set from a BEIR folder; ``existing`` as in ``import_file``.
 
         ``split`` names the qrels; None takes ``test``, or the only ones. Bad lines are left out
         with ``skip_bad``. Raises InvalidFile.

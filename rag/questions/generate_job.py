@@ -29,7 +29,7 @@ _ANY_ORIGIN: tuple[State, ...] = ("accepted", "proposed", "rejected")
 
 
 def generate(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "generate"; questions that an earlier process made stay."""
+    """Do a job of kind "generate"; questions that an earlier process made stay."""
     with services.database.read() as connection:
         items = job_rows.items(connection, job.id)
     maker = _Maker(services, job, items)
@@ -67,7 +67,7 @@ class _Maker:
         self._rarity = Rarity(chunk.text for chunk in self._chunks.values())
 
     def handle(self, item: JobItem) -> None:
-        """Makes one question. A model that cannot be reached ends the job, the rest is noted."""
+        """Make one question. A model that cannot be reached ends the job, the rest is noted."""
         try:
             draft = self._made(item)
             with self._database.write() as connection:

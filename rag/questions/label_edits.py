@@ -37,7 +37,7 @@ class LabelEdits:
         grade: int,
         origin: str = BY_HAND,
     ) -> int:
-        """Judges a span of a document for a question, and returns the id of the label.
+        """Judge a span of a document for a question, and return the id of the label.
 
         ``start`` and ``end`` are offsets in the document's text, so that no index matters; ``end``
         None judges the whole document. The same span again changes its grade. Grade 0 stores
@@ -51,13 +51,13 @@ class LabelEdits:
 
     @operation("labeller", audit="labels")
     def set_grade(self, set_name: str, label_id: int, grade: int) -> None:
-        """Changes the grade of a label. Raises NotFound, InvalidInput."""
+        """Change the grade of a label. Raises NotFound, InvalidInput."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             change_grade(connection, set_id, label_id, grade)
 
     @operation("labeller", audit="labels")
     def set_nugget(self, set_name: str, label_id: int, nugget: str) -> None:
-        """Names the part of the expected answer that a label has; "" for none.
+        """Name the part of the expected answer that a label has; "" for none.
 
         Labels with the same name have the same part. Raises NotFound, InvalidInput.
         """
@@ -69,7 +69,7 @@ class LabelEdits:
     def move_label(
         self, set_name: str, label_id: int, document_id: str, start: int, end: int
     ) -> None:
-        """Moves a label to other words, by offsets in a document; it keeps its grade.
+        """Move a label to other words, by offsets in a document; it keeps its grade.
 
         Another label of the question that is there already takes the higher grade, and this one
         goes. Raises NotFound, InvalidInput.
@@ -102,7 +102,7 @@ class LabelEdits:
 
     @operation("labeller", audit="labels")
     def remove_label(self, set_name: str, label_id: int, grade: int | None = None) -> None:
-        """Deletes a label; with ``grade``, only while it has that grade.
+        """Delete a label; with ``grade``, only while it has that grade.
 
         Raises NotFound, and InvalidInput for a label whose grade somebody changed.
         """
@@ -118,7 +118,7 @@ class LabelEdits:
     def mark_unanswerable(
         self, set_name: str, question_id: str, *, discard_labels: bool = False
     ) -> None:
-        """Says that the documents do not answer a question.
+        """Say that the documents do not answer a question.
 
         Relevant labels contradict that: with ``discard_labels`` they are deleted, else this raises
         InvalidInput. Raises NotFound.
@@ -152,7 +152,7 @@ def label_span(
 
 
 def store_label(connection: Connection, set_id: int, question_id: str, new: Label) -> int:
-    """Stores a label, or its grade where the span has one; its id.
+    """Store a label, or its grade where the span has one; its id.
 
     Raises NotFound, and InvalidInput for a span that has another part of the answer.
     """
@@ -186,7 +186,7 @@ def checked_nugget(nugget: str) -> str:
 
 
 def change_grade(connection: Connection, set_id: int, label_id: int, grade: int) -> None:
-    """Changes the grade of a label. Raises NotFound, InvalidInput."""
+    """Change the grade of a label. Raises NotFound, InvalidInput."""
     _check_grade(grade)
     question_id = labels.set_grade(connection, set_id, label_id, grade)
     if grade > 0:
@@ -196,7 +196,7 @@ def change_grade(connection: Connection, set_id: int, label_id: int, grade: int)
 def set_unanswerable(
     connection: Connection, set_id: int, question_id: str, *, discard_labels: bool
 ) -> None:
-    """Says that the documents do not answer a question. Raises NotFound, InvalidInput."""
+    """Say that the documents do not answer a question. Raises NotFound, InvalidInput."""
     relevant = labels.relevant(connection, set_id, question_id)
     if relevant and not discard_labels:
         raise contradiction(question_id)

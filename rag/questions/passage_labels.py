@@ -103,7 +103,7 @@ class PassageLabels:
         grade: int,
         origin: str = BY_HAND,
     ) -> None:
-        """Grades a passage for a question, which is added to the set (made if there is none).
+        """Grade a passage for a question, which is added to the set (made if there is none).
 
         Labels inside the passage take the grade, so that exact evidence stays exact; without any,
         the passage's span becomes the label. A longer label that reaches into the passage stays as
@@ -126,7 +126,7 @@ class PassageLabels:
         answer: str = "",
         origin: str = BY_HAND,
     ) -> str:
-        """Puts a question into a set with all that was said of it; returns its id.
+        """Put a question into a set with all that was said of it; return its id.
 
         All of it is one version of the set (made if there is none), or nothing is stored. The
         ``grades`` are stored as ``grade`` does. Not ``answerable``, it must have no relevant
@@ -192,7 +192,7 @@ class PassageLabels:
 
     @operation("labeller", audit="labels")
     def remove(self, set_name: str, text: str, document_id: str, start: int, end: int) -> int:
-        """Deletes the labels inside a passage; returns how many there were."""
+        """Delete the labels inside a passage; return how many there were."""
         with self._database.write() as connection:
             question = self._find(connection, set_name, text)
             inner = _inside(question.labels if question else (), document_id, start, end)

@@ -33,7 +33,7 @@ class Proposals:
     def request(
         self, set_name: str, kinds: Sequence[Kind], number: int, recipe: Recipe, seed: int = 0
     ) -> int:
-        """Queues the making of questions for a set, which is made if there is none; the job.
+        """Queue the making of questions for a set, which is made if there is none; the job.
 
         Passages are those of ``recipe.index``, the model that of ``recipe.answer``. Another seed
         takes other passages. Raises InvalidInput: for kinds that need a model where the recipe has
@@ -85,14 +85,14 @@ class Proposals:
 
     @operation("labeller", audit="labels")
     def accept(self, set_name: str, question_ids: Collection[str]) -> None:
-        """Makes proposals, also rejected ones, questions that count. Raises NotFound."""
+        """Make proposals, also rejected ones, questions that count. Raises NotFound."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             for question_id in question_ids:
                 rows.change(connection, set_id, question_id, {"state": "accepted"})
 
     @operation("labeller", audit="labels")
     def reject(self, set_name: str, question_ids: Collection[str]) -> None:
-        """Rejects proposals; they are kept, and not made again. Raises NotFound.
+        """Reject proposals; they are kept, and not made again. Raises NotFound.
 
         Raises AlreadyExists for a question that was accepted: that one can be deleted.
         """

@@ -160,7 +160,7 @@ class QuestionSets:
     def save(
         self, name: str, questions: Sequence[FileQuestion], existing: Existing = "replace"
     ) -> int | None:
-        """Creates a set, or does with one of that name what ``existing`` says.
+        """Create a set, or do with one of that name what ``existing`` says.
 
         "replace" keeps what was there as a version, whose number is returned (None where nothing
         was lost). "add" leaves what is there as it is: a question of the same text gets the labels
@@ -193,7 +193,7 @@ class QuestionSets:
 
     @operation("labeller", audit="labels", audited_arguments=ALL)
     def restore_version(self, name: str, version: int) -> int | None:
-        """Brings a kept version of a set back; the questions in its place are kept in turn.
+        """Bring a kept version of a set back; the questions in its place are kept in turn.
 
         Returns the number of the version that they are kept as. Labels are anchored in the
         documents that are present now. Raises NotFound.
@@ -209,7 +209,7 @@ class QuestionSets:
 
     @operation("labeller", audit="labels")
     def add_judgements(self, name: str, judgements: Mapping[str, tuple[FileLabel, ...]]) -> int:
-        """Adds labels of whole documents to questions of a set by id; returns how many.
+        """Add labels of whole documents to questions of a set by id; return how many.
 
         Documents that a question has labels in keep them, as spans say more; only the grade of an
         earlier label of the whole document is replaced. Raises NotFound, and InvalidFile for an
@@ -270,7 +270,7 @@ def _anchored(anchors: Anchors, questions: Sequence[FileQuestion]) -> list[Label
 
 
 def _add_all(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> None:
-    """Adds questions to a set: those that it has by their text get the labels that they lack."""
+    """Add questions to a set: those that it has by their text get the labels that they lack."""
     all_questions = rows.list_labelled_questions(connection, set_id, get_args(State))
     taken_ids = {item.id for item in all_questions}
     present = {folded(item.text): item for item in all_questions if item.state == "accepted"}

@@ -78,7 +78,7 @@ class _Chains:
         return self._numbers
 
     def _join(self, size: int, larger: int) -> None:
-        """Joins rows of ``size`` members with similar ones of ``larger``."""
+        """Join rows of ``size`` members with similar ones of ``larger``."""
         shared = math.ceil((self._least * (size + larger) - 1e-9) / (1 + self._least))
         ones, others = (np.flatnonzero(self._sizes == number) for number in (size, larger))
         table = self._rarest(ones, size - shared + 1)
@@ -89,7 +89,7 @@ class _Chains:
                 self._compare(ones[begin:end][pairs.row], others[pairs.col], shared)
 
     def _compare(self, one: Integers, other: Integers, shared: int) -> None:
-        """Joins each row of ``one`` with that of ``other`` where they have enough in common."""
+        """Join each row of ``one`` with that of ``other`` where they have enough in common."""
         apart = self._numbers[one] != self._numbers[other]
         one, other = one[apart], other[apart]
         different = self._sizes[one] + self._sizes[other] - 2 * shared

@@ -65,7 +65,7 @@ class TrialLog:
             return runs.looks(connection, self._base_id, set_name)
 
     def note(self, set_name: str, look: Trial) -> Attempt:
-        """Counts a look, once however often it is taken, and says where it stands."""
+        """Count a look, once however often it is taken, and say where it stands."""
         trials = self.list_all(set_name)
         if not _has(trials, look):
             with self._database.write() as connection:

@@ -54,7 +54,7 @@ def read(
     cancelled: Callable[[], bool] | None = None,
     password: str | None = None,
 ) -> Document:
-    """Reads the file at ``path`` that its user knows as ``name``; the extension decides how.
+    """Read the file at ``path`` that its user knows as ``name``; the extension decides how.
 
     That is done in a process apart, whatever the format: no file takes the time of this one.
 
@@ -113,7 +113,7 @@ def size_of(path: Path | None, name: str) -> tuple[str, float]:
 
 
 def decrypt(path: Path, target: Path, password: str, *, limits: Limits = _DEFAULT) -> None:
-    """Writes a copy of an encrypted PDF that needs no password, in a process apart.
+    """Write a copy of an encrypted PDF that needs no password, in a process apart.
 
     The same file gives the same bytes each time. Raises UnreadableDocument.
     """
@@ -131,7 +131,7 @@ def draw(
     limits: Limits = _DRAWING,
     password: str | None = None,
 ) -> PageImage:
-    """Draws page ``number`` (from 1) of a PDF with some of its words marked, in a process apart.
+    """Draw page ``number`` (from 1) of a PDF with some of its words marked, in a process apart.
 
     ``text`` is what the document has of this page, ``marks`` are spans of it. Raises
     UnreadableDocument for a file that is gone, locked or damaged, or takes too long.

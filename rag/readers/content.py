@@ -69,20 +69,20 @@ class Composer:
         self._confidence = confidence
 
     def block(self, text: str, separator: str = "\n\n") -> int | None:
-        """Appends a block; returns its offset, or None if nothing but whitespace was in it."""
+        """Append a block; return its offset, or None if nothing but whitespace was in it."""
         clean = normalise(text).strip()
         if not clean:
             return None
         return self._append(clean, separator)
 
     def heading(self, level: int, title: str) -> None:
-        """Appends a block that is a heading."""
+        """Append a block that is a heading."""
         start = self.block(title)
         if start is not None:
             self._headings.append(Heading(start, level, " ".join(normalise(title).split())))
 
     def table(self, grid: Grid, separator: str = "\n\n", title: str = "") -> None:
-        """Appends the rows of a table, under the lines above its header.
+        """Append the rows of a table, under the lines above its header.
 
         ``title`` is its caption where those lines are not; the caller has appended it.
         """

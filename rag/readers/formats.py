@@ -30,7 +30,7 @@ class Format:
 
 
 def run(reader: str, source: Source) -> Content:
-    """Reads a file by ``module:function``."""
+    """Read a file by ``module:function``."""
     module, function = reader.split(":")
     return cast(Content, getattr(importlib.import_module(module), function)(source))
 

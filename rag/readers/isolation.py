@@ -51,12 +51,12 @@ class WorkerPool:
     def read(
         self, form: Format, source: Source, cancelled: Callable[[], bool] | None = None
     ) -> Content:
-        """Has ``source`` read. Raises UnreadableDocument, Cancelled, or what its tick raises."""
+        """Have ``source`` read. Raises UnreadableDocument, Cancelled, or what its tick raises."""
         request = wire.request(form, source)
         return wire.content_of(self._ask(request, source, cancelled, heavy=form.heavy))
 
     def draw(self, source: Source, number: int, text: str, marks: Sequence[Mark]) -> PageImage:
-        """Has a page of a PDF drawn, see ``draw_page``. Raises UnreadableDocument."""
+        """Have a page of a PDF drawn, see ``draw_page``. Raises UnreadableDocument."""
         request = wire.page_request(source, number, text, marks)
         return wire.page_of(self._ask(request, source, None))
 
@@ -82,7 +82,7 @@ class WorkerPool:
             self._free.release()
 
     def close(self) -> None:
-        """Ends the idle processes."""
+        """End the idle processes."""
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
@@ -144,7 +144,7 @@ class Worker:
         return self._process.poll() is None
 
     def wait(self) -> None:
-        """Returns when the process has ended."""
+        """Return when the process has ended."""
         self._process.wait()
 
     def ask(
@@ -184,7 +184,7 @@ class Worker:
             return message
 
     def end(self) -> None:
-        """Kills the process, whatever it is doing."""
+        """Kill the process, whatever it is doing."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -234,7 +234,7 @@ class _Patience:
         self._whole, self._step = _Stretch(limits.seconds), _Stretch(limits.seconds_to_open)
 
     def hears(self, cpu: float | None) -> None:
-        """Notes a message, and how much of the processor's time its sender had until then."""
+        """Note a message, and how much of the processor's time its sender had until then."""
         now = time.monotonic()
         if self._cpu is None and cpu is not None:  # what it did for others before does not count
             used = min(cpu, now - self._heard)

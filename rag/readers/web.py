@@ -43,7 +43,7 @@ _DEFAULT = FetchLimits()
 
 
 def fetch(url: str, *, allow_private: bool, limits: FetchLimits = _DEFAULT) -> Fetched:
-    """Gets ``url`` over http or https, following redirects; every address on the way is checked.
+    """Get ``url`` over http or https, following redirects; every address on the way is checked.
 
     Raises BlockedAddress, also for one that holds credentials, or UnreadableDocument: unreachable,
     timed_out, too_large, unsupported_type, empty.

@@ -39,7 +39,7 @@ def decode(line: bytes) -> Message:
 
 
 def request(form: Format, source: Source) -> Message:
-    """Asks for a file to be read."""
+    """Ask for a file to be read."""
     return {
         "extension": form.extensions[0],
         "reader": form.reader,
@@ -51,7 +51,7 @@ def request(form: Format, source: Source) -> Message:
 
 
 def page_request(source: Source, number: int, text: str, marks: Sequence[Mark]) -> Message:
-    """Asks for a page of a PDF to be drawn."""
+    """Ask for a page of a PDF to be drawn."""
     spans = [(mark.start, mark.end) for mark in marks]
     return request(format_of("x.pdf"), source) | {
         "page": {"number": number, "text": text, "marks": spans}

@@ -26,7 +26,7 @@ _BEAT_SECONDS = 1.0
 
 
 def main() -> None:
-    """Answers every request on stdin by replies on stdout."""
+    """Answer every request on stdin by replies on stdout."""
     logging.disable(logging.CRITICAL)
     # Parsers may print, even from C: their stdout becomes stderr (which goes nowhere).
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

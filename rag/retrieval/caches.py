@@ -74,7 +74,7 @@ class Cache(Generic[Key, Value]):
             return entry[2]
 
     def put(self, key: Key, value: Value, lifetime: float = LIFETIME) -> None:
-        """Keeps a value for some seconds; one that is too heavy by itself is not kept."""
+        """Keep a value for some seconds; one that is too heavy by itself is not kept."""
         weight = self._weigh(value)
         with self._lock:
             if key in self._held:

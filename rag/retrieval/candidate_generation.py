@@ -161,7 +161,7 @@ class FullRankings:
 
     @classmethod
     def of(cls, search_query: SearchQuery, corpus: Corpus, search: SearchRecipe) -> FullRankings:
-        """Ranks every passage that the corpus allows."""
+        """Rank every passage that the corpus allows."""
         keys = corpus.keys
         if corpus.allowed is not None:
             keys = np.intersect1d(keys, corpus.allowed)

@@ -21,7 +21,7 @@ def retrieve(
     threshold: float | None,
     history: Sequence[Message] = (),
 ) -> Trace:
-    """Runs one question. ``threshold`` is the resolved value of ``recipe.search.threshold``.
+    """Run one question. ``threshold`` is the resolved value of ``recipe.search.threshold``.
 
     ``history`` is the conversation before it, which a follow-up is made complete from. The trace
     is then that of the complete question.

@@ -27,7 +27,7 @@ class Timeline:
         failed: bool = False,
         figures: Mapping[str, float] | None = None,
     ) -> None:
-        """Notes a stage that has just ended; ``failed`` where it passed on what it was given.
+        """Note a stage that has just ended; ``failed`` where it passed on what it was given.
 
         ``figures`` are those that it decided by.
         """

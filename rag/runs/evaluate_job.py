@@ -31,7 +31,7 @@ class Evaluations:
         ignore_identical: bool = False,
         without_users: bool = False,
     ) -> int:
-        """Queues an evaluation; returns the job, also where one is at the same already.
+        """Queue an evaluation; return the job, also where one is at the same already.
 
         ``ignore_identical`` and ``without_users`` are as in ``Evaluator.evaluate``.
 
@@ -68,7 +68,7 @@ def _about(set_name: str, recipe: Recipe) -> dict[str, str]:
 
 
 def evaluate(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "evaluate"; one whose run is stored already has only to end."""
+    """Do a job of kind "evaluate"; one whose run is stored already has only to end."""
     set_name, run_id = str(job.payload["set"]), str(job.payload["run"])
     with services.database.read() as connection:
         stored = runs.run_exists(connection, run_id)

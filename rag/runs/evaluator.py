@@ -85,7 +85,7 @@ class Evaluator:
         about: Mapping[str, str] = _NO_WORDS,
         spent: float = 0.0,
     ) -> Evaluation:
-        """Runs every question to the deepest cutoff, stores the run and returns it.
+        """Run every question to the deepest cutoff, store the run and return it.
 
         With ``ignore_identical`` a document whose name is the id of the question is no result, as
         in collections whose questions are documents themselves (BEIR's ``ignore_identical_ids``,

@@ -206,7 +206,7 @@ class Gate:
         tolerance: float = 0.0,
         on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> GateResult:
-        """Evaluates (the run is kept) and says what falls short.
+        """Evaluate (the run is kept) and say what falls short.
 
         ``least`` has the smallest mean allowed, by metric. With a baseline, those metrics (without
         any: nDCG@10) are compared question by question on what both measured: see

@@ -136,7 +136,7 @@ class RunHistory:
 
     @operation("editor", audit="evaluation", audited_arguments=ALL)
     def remove(self, run_id: str) -> None:
-        """Deletes a run. Raises NotFound."""
+        """Delete a run. Raises NotFound."""
         with self._database.write() as connection:
             runs.remove(connection, runs.get(connection, self._base_id, run_id))
 
@@ -165,13 +165,13 @@ class RunHistory:
 
     @operation("editor", audit="evaluation", audited_arguments=ALL)
     def pin(self, run_id: str) -> None:
-        """Makes a run the baseline of its question set. Raises NotFound."""
+        """Make a run the baseline of its question set. Raises NotFound."""
         with self._database.write() as connection:
             runs.pin(connection, runs.get(connection, self._base_id, run_id))
 
     @operation("editor", audit="evaluation")
     def unpin(self, set_name: str) -> None:
-        """Leaves a question set without a baseline."""
+        """Leave a question set without a baseline."""
         with self._database.write() as connection:
             runs.unpin(connection, self._base_id, set_name)
 

@@ -43,7 +43,7 @@ class RecipeNames:
 
     @operation("editor", audit="recipe")
     def give(self, recipe: Recipe, name: str) -> None:
-        """Names a recipe; "" takes the name away. Raises InvalidInput for one that is too long."""
+        """Name a recipe; "" takes the name away. Raises InvalidInput for one that is too long."""
         name = " ".join(name.split())
         if len(name) > _LONGEST or not name.isprintable():
             raise InvalidInput(f"A recipe's name has at most {_LONGEST} printable characters.")

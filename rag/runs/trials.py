@@ -62,7 +62,7 @@ def compared(
     held_out: Collection[str] | None,
     alternatives: int,
 ) -> Attempt:
-    """Notes a comparison with a baseline in the ledger of their set, and says which one it is.
+    """Note a comparison with a baseline in the ledger of their set, and say which one it is.
 
     Each metric counts once, and each split of the questions where only those ``held_out`` count.
     """

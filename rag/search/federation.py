@@ -28,7 +28,7 @@ class FurtherBase:
 
     @classmethod
     def parse(cls, text: str) -> FurtherBase:
-        """Raises InvalidInput."""
+        """Raise InvalidInput."""
         options = _OPTIONS.search(text)
         values = _values(options.group(1)) if options else {}
         name = text[: options.start()].strip() if options else text.strip()

@@ -47,12 +47,12 @@ class Tools:
         return tools[name]
 
     def save(self, tool: HttpTool) -> None:
-        """Keeps a tool, in place of the one of that name."""
+        """Keep a tool, in place of the one of that name."""
         with self._services.database.write() as connection:
             rows.save(connection, tool.name, tool.model_dump(mode="json"))
 
     def remove(self, name: str) -> None:
-        """Raises NotFound. A recipe that names it says in every trace that it is gone."""
+        """Raise NotFound. A recipe that names it says in every trace that it is gone."""
         with self._services.database.write() as connection:
             removed = rows.remove(connection, name)
         if not removed:
@@ -143,7 +143,7 @@ def answer_tools(services: Services, recipe: Recipe) -> tuple[AnswerTool, ...]:
 
 
 def refuse_tools(search: SearchRecipe) -> None:
-    """Raises InvalidInput where figures are wanted: labels say nothing about a service."""
+    """Raise InvalidInput where figures are wanted: labels say nothing about a service."""
     if search.tools:
         raise InvalidInput(
             "Metrics use the labels of documents, and the results of "

@@ -109,14 +109,14 @@ def _gone() -> NotFound:
 
 
 def hold(connection: Connection, base_id: int) -> None:
-    """Lets nobody else hold or delete a base before the transaction ends. Raises NotFound."""
+    """Let nobody else hold or delete a base before the transaction ends. Raises NotFound."""
     mine = select(knowledge_base.c.id).where(knowledge_base.c.id == base_id)
     if connection.execute(mine.with_for_update()).first() is None:
         raise NotFound("The knowledge base is gone.", "It was deleted in the meantime.")
 
 
 def rename(connection: Connection, base_id: int, name: str) -> None:
-    """Gives a knowledge base another name. Raises AlreadyExists."""
+    """Give a knowledge base another name. Raises AlreadyExists."""
     try:
         connection.execute(
             update(knowledge_base).where(knowledge_base.c.id == base_id).values(name=name)
@@ -130,7 +130,7 @@ def _name_taken(name: str) -> AlreadyExists:
 
 
 def remove(connection: Connection, base_id: int) -> None:
-    """Deletes a knowledge base with all that it holds; what came in for it is dropped."""
+    """Delete a knowledge base with all that it holds; what came in for it is dropped."""
     leases.drop(connection, files.of_base(connection, base_id))
     texts = select(chunk.c.text_hash).distinct().where(chunk.c.base_id == base_id)
     hashes = list(connection.execute(texts).scalars())
@@ -156,7 +156,7 @@ def has_version(connection: Connection, base_id: int, version: int) -> bool:
 
 
 def touch(connection: Connection, base_id: int) -> None:
-    """Counts a change of the documents; every index of the base is stale from here on."""
+    """Count a change of the documents; every index of the base is stale from here on."""
     connection.execute(
         update(knowledge_base)
         .where(knowledge_base.c.id == base_id)
@@ -167,7 +167,7 @@ def touch(connection: Connection, base_id: int) -> None:
 def save_recipe(
     connection: Connection, base_id: int, recipe: Recipe, instead_of: Recipe | None = None
 ) -> bool:
-    """Makes ``recipe`` the saved one and keeps it among the versions.
+    """Make ``recipe`` the saved one and keep it among the versions.
 
     Where ``instead_of`` is given and is not the saved one any more, nothing changes: False.
     """

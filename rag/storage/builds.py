@@ -33,7 +33,7 @@ class BuildRow:
 
 
 def ensure(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
-    """Registers a build where it is not known yet; returns the id of its cut."""
+    """Register a build where it is not known yet; return the id of its cut."""
     return _register(connection, base_id, recipe)[0]
 
 
@@ -55,7 +55,7 @@ def _register(connection: Connection, base_id: int, recipe: IndexRecipe) -> tupl
 
 
 def ensure_cut(connection: Connection, base_id: int, name: str) -> int:
-    """Registers a cut where there is none of this name; returns its id."""
+    """Register a cut where there is none of this name; return its id."""
     insert_missing(connection, cut, {"base_id": base_id, "name": name})
     statement = select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
     return int(connection.execute(statement).scalar_one())
@@ -124,7 +124,7 @@ def places(connection: Connection) -> set[tuple[int, str]]:
 
 
 def remove(connection: Connection, base_id: int, build_hash: str) -> None:
-    """Deletes a build; its passages and vectors too where no other build shares them."""
+    """Delete a build; its passages and vectors too where no other build shares them."""
     mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)
     cut_id = connection.execute(select(build.c.cut_id).where(mine)).scalar()
     connection.execute(delete(build).where(mine))
@@ -212,7 +212,7 @@ def mark_indexed(
     *,
     waits: bool = False,
 ) -> None:
-    """Declares that a build holds all passages of documents, and their vectors unless it waits."""
+    """Declare that a build holds all passages of documents, and their vectors unless it waits."""
     for document_id in document_ids:
         values = {
             "base_id": base_id,

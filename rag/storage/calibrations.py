@@ -27,7 +27,7 @@ class CalibrationRow:
 
 
 def replace(connection: Connection, base_id: int, build_hash: str, row: CalibrationRow) -> None:
-    """Stores the calibration of a build, which must be registered."""
+    """Store the calibration of a build, which must be registered."""
     new = values(calibration, row, base_id=base_id, build_hash=build_hash)
     insert_or_replace(connection, calibration, new)
 

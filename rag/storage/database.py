@@ -67,7 +67,7 @@ class Database:
         self._leave = weakref.finalize(self, _leave, self._engine, self._replica, self.file)
 
     def _enter(self, file: Path) -> None:
-        """Opens a file, and says where its journal did not come with it."""
+        """Open a file, and say where its journal did not come with it."""
         lost = sqlite_file.journal_lost(file)
         with contextlib.suppress(OSError):  # SQLite says what is wrong
             sqlite_file.make(file)
@@ -155,7 +155,7 @@ class Database:
             ]
 
     def accept(self) -> None:
-        """Takes a database that lacks what was in its journal as it is."""
+        """Take a database that lacks what was in its journal as it is."""
         if self.incomplete:
             self._set_mark(sqlite_file.OPEN)
 
@@ -165,7 +165,7 @@ class Database:
         self._mark = mark
 
     def copy_to(self, file: Path) -> None:
-        """Copies the database as it is at one moment, while others go on reading and writing.
+        """Copy the database as it is at one moment, while others go on reading and writing.
 
         For a file alone: see ``transfer.save`` for the database of a server.
         """
@@ -177,7 +177,7 @@ class Database:
             target.execute("PRAGMA journal_mode = DELETE")
 
     def close(self) -> None:
-        """Closes the pooled connections."""
+        """Close the pooled connections."""
         self._leave()
 
 
@@ -209,7 +209,7 @@ def _engine(url: str | URL) -> Engine:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raises StorageError, InvalidInput or NotFound for what the database says in the block."""
+    """Raise StorageError, InvalidInput or NotFound for what the database says in the block."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -245,7 +245,7 @@ def _from_json(text: str | bytes) -> Any:
 def _check_parameters(
     _connection: Any, _cursor: Any, _statement: str, parameters: Any, _context: Any, _many: bool
 ) -> None:
-    """Raises InvalidInput for text with a character 0: SQLite would store it, PostgreSQL not."""
+    """Raise InvalidInput for text with a character 0: SQLite would store it, PostgreSQL not."""
     if isinstance(parameters, str):
         if "\0" in parameters:
             raise InvalidInput(f"{find_fault(parameters)}.", _TYPE_AGAIN)
@@ -316,7 +316,7 @@ def _configure_sqlite(engine: Engine, read_only: bool) -> None:
 
 
 def _migrate(engine: Engine) -> None:
-    """Upgrades an older schema; a current one costs one query, as Alembic is slow to import.
+    """Upgrade an older schema; a current one costs one query, as Alembic is slow to import.
 
     Raises StorageError for a schema that this version does not know.
     """

@@ -69,7 +69,7 @@ class Reading:
 def insert_document(
     connection: Connection, base_id: int, value: Document, tags: Sequence[str] = ()
 ) -> None:
-    """Stores ``value``. The caller has removed what it replaces."""
+    """Store ``value``. The caller has removed what it replaces."""
     new = values(
         document,
         value,
@@ -204,13 +204,13 @@ def tags(connection: Connection, base_id: int, document_id: str) -> tuple[str, .
 
 
 def set_tags(connection: Connection, base_id: int, document_id: str, words: Sequence[str]) -> None:
-    """Replaces the tags of a document."""
+    """Replace the tags of a document."""
     change = update(document).where(_is(base_id, document_id)).values(tags=sorted(set(words)))
     connection.execute(change)
 
 
 def set_added(connection: Connection, base_id: int, document_id: str, added: datetime) -> None:
-    """Replaces the moment at which a document was added."""
+    """Replace the moment at which a document was added."""
     change = update(document).where(_is(base_id, document_id)).values(added=added.astimezone(UTC))
     connection.execute(change)
 
@@ -284,7 +284,7 @@ def exists(connection: Connection, base_id: int, document_id: str) -> str | None
 
 
 def uncut(connection: Connection, base_id: int, document_id: str) -> list[bytes]:
-    """Deletes the passages of a document in every build, and notes in which version of the base.
+    """Delete the passages of a document in every build, and note in which version of the base.
 
     Passages that other systems returned stay: their places are in the text, which stays too.
 
@@ -336,7 +336,7 @@ def recut_since(connection: Connection, base_id: int, version: int) -> set[str]:
 
 
 def remove(connection: Connection, base_id: int, document_id: str) -> list[bytes]:
-    """Deletes a document with its passages in every build; returns the hashes of their texts.
+    """Delete a document with its passages in every build; return the hashes of their texts.
 
     Its file is dropped. The vectors stay: the caller forgets them, after what replaces the document
     is there.

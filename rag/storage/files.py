@@ -77,7 +77,7 @@ class Arrival:
     renewed: float = field(default_factory=time.monotonic)
 
     def put(self, content: BinaryIO) -> StoredFile:
-        """Stores a stream. It is on disk when this returns. Raises StorageError."""
+        """Store a stream. It is on disk when this returns. Raises StorageError."""
         try:
             return self._put(content)
         except OSError as error:
@@ -106,7 +106,7 @@ class Arrival:
         return stored
 
     def keep(self, sha256s: Collection[str]) -> None:
-        """Lets nobody discard some files before this is over; renews that for all before."""
+        """Let nobody discard some files before this is over; renew that for all before."""
         with self.files.database.write() as connection:
             if time.monotonic() - self.renewed > LEASE_SECONDS / 10:
                 leases.renew(connection, self.holder, LEASE_SECONDS)
@@ -115,7 +115,7 @@ class Arrival:
         self.names.update(sha256s)
 
     def confirm(self, connection: Connection) -> None:
-        """Says, in the transaction that refers to the files, that they are all there.
+        """Say, in the transaction that refers to the files, that they are all there.
 
         Raises StorageError where they waited too long for it and may have been discarded.
         """
@@ -156,7 +156,7 @@ class Files:
 
     @contextlib.contextmanager
     def arriving(self) -> Iterator[Arrival]:
-        """Takes files in; those that nothing refers to when the block ends are discarded."""
+        """Take files in; those that nothing refers to when the block ends are discarded."""
         arrival = Arrival(self, uuid.uuid4().hex)
         try:
             yield arrival
@@ -184,12 +184,12 @@ class Files:
         return {path.name for path in self.folder.glob(_PLACES)}
 
     def discard(self, dropped: Collection[str] = ()) -> None:
-        """Deletes what was dropped, where nothing refers to it any more."""
+        """Delete what was dropped, where nothing refers to it any more."""
         with self.database.write() as connection:
             self._discard(connection, [*leases.clear(connection, LEASE_SECONDS), *dropped])
 
     def _discard(self, connection: Connection, names: Sequence[str]) -> None:
-        """Deletes within the transaction: a process that takes a lease meanwhile waits for it."""
+        """Delete within the transaction: a process that takes a lease meanwhile waits for it."""
         gone = set(names) - find_referenced(connection, names)
         if self.in_database:
             file_parts.forget(connection, sorted(gone))
@@ -303,13 +303,13 @@ def locked_files(connection: Connection, base_id: int) -> list[LockedFile]:
 
 
 def forget_locked(connection: Connection, locked: LockedFile) -> None:
-    """Lets a file go that waits for its password."""
+    """Let a file go that waits for its password."""
     _set_locked(connection, locked.job_id, locked.position, {})
     leases.drop(connection, [locked.file])
 
 
 def supersede_locked(connection: Connection, base_id: int, names: Collection[str]) -> None:
-    """Lets those go whose name, or whose address, something new comes in under."""
+    """Let those go whose name, or whose address, something new comes in under."""
     for locked in locked_files(connection, base_id):
         if locked.name in names or locked.source in names:
             forget_locked(connection, locked)
@@ -342,7 +342,7 @@ def digest(path: Path) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder last; where folders cannot be opened, the system does so."""
+    """Make the names in a folder last; where folders cannot be opened, the system does so."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -92,7 +92,7 @@ def create(
     payload: Mapping[str, Any],
     items: Sequence[tuple[str, Mapping[str, Any]]] = (),
 ) -> int:
-    """Queues a job; items are (name, payload). Returns its id."""
+    """Queue a job; items are (name, payload). Returns its id."""
     job_id = connection.execute(
         insert(job)
         .values(
@@ -196,14 +196,14 @@ def _row(row: Row[tuple[object, ...]]) -> JobRow:
 
 
 def note_fetched(connection: Connection, item: JobItem, sha256: str) -> None:
-    """Lets an item that waits refer to the file that was fetched for it."""
+    """Let an item that waits refer to the file that was fetched for it."""
     this = (job_item.c.job_id == item.job_id) & (job_item.c.position == item.position)
     payload = {**item.payload, "fetched": sha256}
     connection.execute(update(job_item).where(this).values(payload=payload))
 
 
 def claim(connection: Connection, owner: str, job_id: int | None = None) -> int | None:
-    """Takes a job that waits, or whose owner's lease ran out; None when there is none.
+    """Take a job that waits, or whose owner's lease ran out; None when there is none.
 
     Bases take turns: first comes the one that has the fewest jobs at work, then the one whose last
     job ended, or gave way, longest ago. Jobs that were cancelled, or whose owners died twice, end
@@ -289,7 +289,7 @@ def _end_abandoned(connection: Connection) -> None:
 
 
 def bury(connection: Connection, owner: str, *which: ColumnElement[bool]) -> None:
-    """Gives back what an owner that died was working on, and counts its death."""
+    """Give back what an owner that died was working on, and count its death."""
     theirs = (job.c.owner == owner) & (job.c.status == "running")
     given_back = {"lease": 0.0, "owner": None, "deaths": job.c.deaths + 1}
     connection.execute(update(job).where(theirs, *which).values(**given_back))
@@ -304,13 +304,13 @@ def report(
     message: str,
     seconds_left: float | None = None,
 ) -> bool:
-    """Stores progress and renews the lease. False when the job was cancelled or taken away."""
+    """Store progress and renew the lease. False when the job was cancelled or taken away."""
     progress = {"done": done, "total": total, "message": message, "seconds_left": seconds_left}
     return _renew(connection, job_id, owner, **progress)
 
 
 def renew(connection: Connection, job_id: int, owner: str) -> bool:
-    """Renews the lease only. False when the job was cancelled or taken away."""
+    """Renew the lease only. False when the job was cancelled or taken away."""
     return _renew(connection, job_id, owner)
 
 
@@ -341,7 +341,7 @@ def owners(connection: Connection) -> list[str]:
 
 
 def release(connection: Connection, owner: str) -> None:
-    """Gives back what an owner that shuts down was working on; another process may go on."""
+    """Give back what an owner that shuts down was working on; another process may go on."""
     connection.execute(
         update(job)
         .where(job.c.owner == owner, job.c.status == "running")
@@ -350,14 +350,14 @@ def release(connection: Connection, owner: str) -> None:
 
 
 def give_back(connection: Connection, job_id: int, owner: str) -> None:
-    """Lets the next process work on a job that is unfinished."""
+    """Let the next process work on a job that is unfinished."""
     connection.execute(update(job).where(_owned(job_id, owner)).values(lease=0.0, owner=None))
 
 
 def give_way(
     connection: Connection, job_id: int, owner: str, done: int, total: int, result: Any = None
 ) -> None:
-    """Puts a job that is unfinished back into the queue, behind those of other bases.
+    """Put a job that is unfinished back into the queue, behind those of other bases.
 
     Its progress stays, and ``result`` is there for the next turn.
     """
@@ -380,7 +380,7 @@ def finish(
     message: str = "",
     result: Any = None,
 ) -> None:
-    """Ends a job, and drops what came in for it.
+    """End a job, and drop what came in for it.
 
     One that another owner has taken over meanwhile is left to that owner.
     """
@@ -391,7 +391,7 @@ def finish(
 
 
 def cancel(connection: Connection, job_id: int) -> None:
-    """Asks a job to stop; one that nobody works on ends at once."""
+    """Ask a job to stop; one that nobody works on ends at once."""
     _set(connection, job_id, cancel=True)
     connection.execute(
         update(job)
@@ -410,7 +410,7 @@ def set_item(
     hint: str = "",
     chunks: int = 0,
 ) -> None:
-    """Stores what became of an item; the job got further, even if processes died over it before."""
+    """Store what became of an item; the job got further, even if processes died over it before."""
     _set(connection, job_id, deaths=0)
     connection.execute(
         update(job_item)
@@ -426,7 +426,7 @@ def waits(connection: Connection, job_id: int, position: int) -> bool:
 
 
 def supersede(connection: Connection, job_id: int) -> None:
-    """Lets no earlier job store an older version under a name that this job has an item for.
+    """Let no earlier job store an older version under a name that this job has an item for.
 
     A job that was left behind would do so when it is taken up. The files are dropped.
     """
@@ -447,7 +447,7 @@ def supersede(connection: Connection, job_id: int) -> None:
 
 
 def withdraw(connection: Connection, base_id: int, name: str, sha256: str) -> None:
-    """Lets no job bring back a document that was deleted: this file under this very name."""
+    """Let no job bring back a document that was deleted: this file under this very name."""
     reading = select(job.c.id).where(
         job.c.base_id == base_id, job.c.kind == "ingest", job.c.status.in_(ACTIVE)
     )
@@ -460,7 +460,7 @@ def withdraw(connection: Connection, base_id: int, name: str, sha256: str) -> No
 
 
 def reopen(connection: Connection, job_id: int, sha256: str) -> None:
-    """Lets items wait again that were done because a file was stored, which now is not."""
+    """Let items wait again that were done because a file was stored, which now is not."""
     mine = (job_item.c.job_id == job_id) & job_item.c.status.in_(("unchanged", "replaced"))
     with_file = job_item.c.payload["file"].as_string() == sha256
     connection.execute(update(job_item).where(mine, with_file).values(status="waiting"))

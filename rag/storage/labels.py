@@ -51,7 +51,7 @@ class Label:
 def insert_all(
     connection: Connection, set_id: int, labels: Iterable[tuple[str, Label]]
 ) -> list[int]:
-    """Stores labels by question id; returns their ids."""
+    """Store labels by question id; return their ids."""
     rows = [
         {"set_id": set_id, "question_id": question_id, **_values(label)}
         for question_id, label in labels
@@ -124,7 +124,7 @@ def relevant(connection: Connection, set_id: int, question_id: str) -> list[int]
 
 
 def set_grade(connection: Connection, set_id: int, label_id: int, grade: int) -> str:
-    """Changes a grade and returns the question's id. Raises NotFound."""
+    """Change a grade and return the question's id. Raises NotFound."""
     mine = (evidence.c.set_id == set_id) & (evidence.c.id == label_id)
     statement = update(evidence).where(mine).values(grade=grade).returning(evidence.c.question_id)
     question_id = connection.execute(statement).scalar()
@@ -134,7 +134,7 @@ def set_grade(connection: Connection, set_id: int, label_id: int, grade: int) ->
 
 
 def set_nugget(connection: Connection, set_id: int, label_id: int, nugget: str) -> None:
-    """Names the part of the answer that a label has, "" for none. Raises NotFound."""
+    """Name the part of the answer that a label has, "" for none. Raises NotFound."""
     mine = (evidence.c.set_id == set_id) & (evidence.c.id == label_id)
     if not connection.execute(update(evidence).where(mine).values(nugget=nugget)).rowcount:
         raise _gone()
@@ -150,7 +150,7 @@ def grade(connection: Connection, set_id: int, label_id: int) -> int:
 
 
 def remove(connection: Connection, set_id: int, label_id: int) -> None:
-    """Deletes a label. Raises NotFound."""
+    """Delete a label. Raises NotFound."""
     mine = (evidence.c.set_id == set_id) & (evidence.c.id == label_id)
     if not connection.execute(delete(evidence).where(mine)).rowcount:
         raise _gone()
@@ -177,7 +177,7 @@ def adrift(
 
 
 def move(connection: Connection, label: Label) -> None:
-    """Stores where a label, named by its id, is now."""
+    """Store where a label, named by its id, is now."""
     connection.execute(update(evidence).where(evidence.c.id == label.id).values(**_values(label)))
 
 

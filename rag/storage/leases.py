@@ -51,7 +51,7 @@ def in_force(until: ColumnElement[float], seconds: float) -> ColumnElement[bool]
 
 
 def lock(connection: Connection) -> None:
-    """Lets nobody else take or give back a lease until the transaction ends.
+    """Let nobody else take or give back a lease until the transaction ends.
 
     SQLite has one writer at a time anyway.
     """
@@ -60,7 +60,7 @@ def lock(connection: Connection) -> None:
 
 
 def take(connection: Connection, holder: str, subjects: Collection[str], seconds: float) -> None:
-    """Gives subjects that it does not have yet to a holder."""
+    """Give subjects that it does not have yet to a holder."""
     lock(connection)
     rows = [{"holder": holder, "subject": subject} for subject in subjects]
     if rows:
@@ -68,7 +68,7 @@ def take(connection: Connection, holder: str, subjects: Collection[str], seconds
 
 
 def renew(connection: Connection, holder: str, seconds: float) -> None:
-    """Lets what a holder has begin anew."""
+    """Let what a holder has begin anew."""
     mine = lease.c.holder == holder
     connection.execute(update(lease).where(mine).values(until=now() + seconds))
 
@@ -90,13 +90,13 @@ def leased_subjects(connection: Connection, holder: str, seconds: float) -> set[
 
 
 def release(connection: Connection, holder: str) -> None:
-    """Gives back all that a holder has."""
+    """Give back all that a holder has."""
     lock(connection)
     connection.execute(delete(lease).where(lease.c.holder == holder))
 
 
 def drop(connection: Connection, subjects: Collection[str]) -> None:
-    """Notes what was released, as leases that ran out: the next clean-up checks it."""
+    """Note what was released, as leases that ran out: the next clean-up checks it."""
     holder = uuid.uuid4().hex
     rows = [{"holder": holder, "subject": subject, "until": 0.0} for subject in set(subjects)]
     if rows:
@@ -104,7 +104,7 @@ def drop(connection: Connection, subjects: Collection[str]) -> None:
 
 
 def clear(connection: Connection, seconds: float) -> list[str]:
-    """Takes back the leases that ran out, given for ``seconds`` at most; returns on what."""
+    """Take back the leases that ran out, given for ``seconds`` at most; return on what."""
     lock(connection)
     over = delete(lease).where(~in_force(lease.c.until, seconds)).returning(lease.c.subject)
     return list(connection.execute(over).scalars())

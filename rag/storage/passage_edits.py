@@ -69,7 +69,7 @@ class StoredEdit:
 
 
 def add(connection: Connection, base_id: int, edit: StoredEdit) -> int:
-    """Stores an edit; returns its id."""
+    """Store an edit; return its id."""
     row = values(passage_edit, edit, base_id=base_id)
     del row["id"]
     stored = connection.execute(insert(passage_edit).values(row).returning(passage_edit.c.id))
@@ -86,7 +86,7 @@ def get(connection: Connection, base_id: int, edit_id: int) -> StoredEdit:
 
 
 def remove(connection: Connection, base_id: int, edit_id: int) -> None:
-    """Deletes an edit. Raises NotFound."""
+    """Delete an edit. Raises NotFound."""
     mine = (passage_edit.c.base_id == base_id) & (passage_edit.c.id == edit_id)
     if not connection.execute(delete(passage_edit).where(mine)).rowcount:
         raise _gone()
@@ -146,7 +146,7 @@ def adrift(
 
 
 def move(connection: Connection, edit: StoredEdit) -> None:
-    """Stores where an edit, named by its id, is now."""
+    """Store where an edit, named by its id, is now."""
     row = values(passage_edit, edit)
     del row["id"]
     connection.execute(update(passage_edit).where(passage_edit.c.id == edit.id).values(row))

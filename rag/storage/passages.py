@@ -54,7 +54,7 @@ def lack_vectors(
 
 
 def insert_all(connection: Connection, base_id: int, cut_id: int, chunks: Iterable[Chunk]) -> int:
-    """Stores passages; returns how many. Streams, so that a huge document needs little memory."""
+    """Store passages; return how many. Streams, so that a huge document needs little memory."""
     total, place = 0, {"cut_id": cut_id, "base_id": base_id}
     source = iter(chunks)
     while part := list(islice(source, _ROWS)):

@@ -157,7 +157,7 @@ def ensure(connection: Connection, base_id: int, name: str) -> tuple[int, bool]:
 
 
 def rename(connection: Connection, set_id: int, name: str) -> None:
-    """Gives a set another name. Raises AlreadyExists."""
+    """Give a set another name. Raises AlreadyExists."""
     try:
         connection.execute(
             update(question_set).where(question_set.c.id == set_id).values(name=name)
@@ -197,7 +197,7 @@ def content(connection: Connection, set_id: int) -> tuple[list[Any], list[Any]]:
 
 
 def count_versions(connection: Connection, set_ids: Collection[int]) -> None:
-    """Counts a version of each of some sets."""
+    """Count a version of each of some sets."""
     connection.execute(
         update(question_set)
         .where(question_set.c.id.in_(set_ids))
@@ -206,7 +206,7 @@ def count_versions(connection: Connection, set_ids: Collection[int]) -> None:
 
 
 def set_split(connection: Connection, set_id: int, seed: int, share: float) -> None:
-    """Stores how questions are split; no version is counted, as no figure depends on it."""
+    """Store how questions are split; no version is counted, as no figure depends on it."""
     connection.execute(
         update(question_set)
         .where(question_set.c.id == set_id)
@@ -217,7 +217,7 @@ def set_split(connection: Connection, set_id: int, seed: int, share: float) -> N
 def save(
     connection: Connection, base_id: int, name: str, questions: Sequence[LabelledQuestion]
 ) -> int | None:
-    """Creates a set, or replaces its accepted questions and counts a version.
+    """Create a set, or replace its accepted questions and count a version.
 
     Returns the number of the version that was replaced, which is kept; None where nothing was lost.
     Proposals stay, unless a new question has the id of one. The same questions again change
@@ -240,7 +240,7 @@ def save(
 
 
 def _keep(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> int | None:
-    """Keeps what a set holds, unless that is nothing; the version."""
+    """Keep what a set holds, unless that is nothing; the version."""
     if not questions:
         return None
     present: list[dict[str, Any]] = _CONTENT.dump_python(_bare(questions), mode="json")
@@ -300,7 +300,7 @@ def kept_questions(
 
 
 def insert_all(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> None:
-    """Appends questions to a set, with their labels. Raises AlreadyExists for an id in use."""
+    """Append questions to a set, with their labels. Raises AlreadyExists for an id in use."""
     last = connection.execute(
         select(func.max(question.c.position)).where(question.c.set_id == set_id)
     ).scalar()
@@ -334,12 +334,12 @@ def change(
 
 
 def remove_questions(connection: Connection, set_id: int, ids: Collection[str]) -> None:
-    """Deletes questions with their labels; unknown ids are ignored."""
+    """Delete questions with their labels; unknown ids are ignored."""
     connection.execute(delete(question).where(question.c.set_id == set_id, question.c.id.in_(ids)))
 
 
 def remove(connection: Connection, set_id: int) -> None:
-    """Deletes a set with its labels."""
+    """Delete a set with its labels."""
     connection.execute(delete(question_set).where(question_set.c.id == set_id))
 
 

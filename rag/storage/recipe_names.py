@@ -26,7 +26,7 @@ def list_recipe_names(connection: Connection, base_id: int) -> dict[str, str]:
 
 
 def put(connection: Connection, base_id: int, recipe_hash: str, name: str) -> None:
-    """Gives a recipe a name, or none where it is empty."""
+    """Give a recipe a name, or none where it is empty."""
     if name:
         key = {"base_id": base_id, "hash": recipe_hash}
         insert_or_replace(connection, recipe_name, {**key, "name": name})

@@ -57,14 +57,14 @@ def insert_for(connection: Connection, table: Table) -> postgresql.Insert | sqli
 
 
 def insert_missing(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Inserts a row unless there is one with its key; tells whether it did."""
+    """Insert a row unless there is one with its key; tell whether it did."""
     statement = insert_for(connection, table).values(dict(values)).on_conflict_do_nothing()
     stored = connection.execute(statement.returning(*table.primary_key))
     return stored.first() is not None
 
 
 def insert_or_replace(connection: Connection, table: Table, values: Mapping[str, Any]) -> None:
-    """Inserts a row, in the place of the one with its primary key."""
+    """Insert a row, in the place of the one with its primary key."""
     keys = [column.name for column in table.primary_key]
     rest = {name: value for name, value in values.items() if name not in keys}
     statement = insert_for(connection, table).values(dict(values))

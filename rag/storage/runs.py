@@ -71,7 +71,7 @@ class Trial:
 
 
 def insert_run(connection: Connection, value: Run, results: Sequence[QuestionResult]) -> None:
-    """Stores a run whole."""
+    """Store a run whole."""
     new = values(
         run,
         value,
@@ -178,23 +178,23 @@ def owner(connection: Connection, run_id: str) -> int:
 
 
 def set_note(connection: Connection, run_id: str, note: str) -> None:
-    """Replaces the note of a run."""
+    """Replace the note of a run."""
     connection.execute(update(run).where(run.c.id == run_id).values(note=note))
 
 
 def set_tags(connection: Connection, run_id: str, tags: Sequence[str]) -> None:
-    """Replaces the tags of a run."""
+    """Replace the tags of a run."""
     connection.execute(update(run).where(run.c.id == run_id).values(tags=list(tags)))
 
 
 def pin(connection: Connection, value: Run) -> None:
-    """Makes a run the baseline of its question set, in the place of another."""
+    """Make a run the baseline of its question set, in the place of another."""
     key = {"base_id": value.base_id, "question_set": value.question_set}
     insert_or_replace(connection, baseline, {**key, "run_id": value.id})
 
 
 def unpin(connection: Connection, base_id: int, question_set: str) -> None:
-    """Leaves a question set without a baseline."""
+    """Leave a question set without a baseline."""
     mine = (baseline.c.base_id == base_id) & (baseline.c.question_set == question_set)
     connection.execute(delete(baseline).where(mine))
 
@@ -206,14 +206,14 @@ def baseline_id(connection: Connection, base_id: int, question_set: str) -> str 
 
 
 def rename_set(connection: Connection, base_id: int, before: str, after: str) -> None:
-    """Keeps runs and baseline with a question set that has another name now."""
+    """Keep runs and baseline with a question set that has another name now."""
     for table in (run, baseline, look_table):
         mine = (table.c.base_id == base_id) & (table.c.question_set == before)
         connection.execute(update(table).where(mine).values(question_set=after))
 
 
 def add_look(connection: Connection, base_id: int, question_set: str, value: Trial) -> None:
-    """Notes a look at a question set, unless it is there."""
+    """Note a look at a question set, unless it is there."""
     new = values(
         look_table,
         value,
@@ -235,7 +235,7 @@ def looks(connection: Connection, base_id: int, question_set: str) -> list[Trial
 def insert_foreign_texts(
     connection: Connection, run_id: str, texts: Iterable[tuple[str, str]]
 ) -> None:
-    """Stores ids and texts of results that no document contains."""
+    """Store ids and texts of results that no document contains."""
     rows = [{"run_id": run_id, "id": name, "text": text} for name, text in texts]
     if rows:
         connection.execute(insert(foreign_text), rows)
@@ -253,7 +253,7 @@ def foreign_texts(connection: Connection, run_id: str, ids: Sequence[str]) -> di
 
 
 def remove(connection: Connection, value: Run) -> None:
-    """Deletes a run; a question set that it was the baseline of is left without one.
+    """Delete a run; a question set that it was the baseline of is left without one.
 
     The passages of a system go with its run.
     """

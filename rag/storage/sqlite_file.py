@@ -49,7 +49,7 @@ def writable(path: Path) -> bool:
 
 
 def make(path: Path) -> None:
-    """Makes the file, readable for its owner only; the journal takes that over."""
+    """Make the file, readable for its owner only; the journal takes that over."""
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 

@@ -27,7 +27,7 @@ def list_tools(connection: Connection) -> dict[str, dict[str, Any]]:
 
 
 def save(connection: Connection, name: str, definition: Mapping[str, Any]) -> None:
-    """Stores a tool, in place of the one of that name."""
+    """Store a tool, in place of the one of that name."""
     values = {"name": name, "definition": dict(definition), "created": datetime.now(UTC)}
     insert_or_replace(connection, tool, values)
 

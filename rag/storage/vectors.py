@@ -60,7 +60,7 @@ def dimension(connection: Connection, embedder: str) -> int | None:
 
 
 def without(embedder: str) -> Select[tuple[str]]:
-    """Selects the passages whose text has no cached vector of an embedder."""
+    """Select the passages whose text has no cached vector of an embedder."""
     cached = (vector.c.embedder == embedder) & (vector.c.text_hash == chunk.c.text_hash)
     return select(chunk.c.document_id).where(~select(vector.c.text_hash).where(cached).exists())
 
@@ -88,7 +88,7 @@ def store(
 
 
 def forget(connection: Connection, text_hashes: Sequence[bytes]) -> None:
-    """Deletes those cached vectors among ``text_hashes`` that no passage refers to."""
+    """Delete those cached vectors among ``text_hashes`` that no passage refers to."""
     for part in listable(text_hashes):
         used = select(chunk.c.text_hash).where(chunk.c.text_hash.in_(part))
         connection.execute(
@@ -107,7 +107,7 @@ def count_unused(connection: Connection) -> int:
 
 
 def forget_unused(connection: Connection) -> None:
-    """Deletes those."""
+    """Delete those."""
     connection.execute(delete(vector).where(_unused()))
 
 

@@ -58,14 +58,14 @@ class FaissRows:
 
     @classmethod
     def read(cls, kind: str, path: Path) -> FaissRows:
-        """Reads what ``write`` wrote. Raises ValueError when it is missing or damaged."""
+        """Read what ``write`` wrote. Raises ValueError when it is missing or damaged."""
         try:
             return cls(kind, faiss.read_index(str(path)))
         except RuntimeError as error:
             raise ValueError(f"{path.name} cannot be read: {error}") from error
 
     def write(self, path: Path) -> None:
-        """Writes one file. Raises OSError."""
+        """Write one file. Raises OSError."""
         try:
             self.settle()
             faiss.write_index(self._index, str(path))
@@ -126,7 +126,7 @@ class FaissRows:
         return self.exact or not isinstance(self._index, faiss.IndexFlat)
 
     def settle(self) -> None:
-        """Builds what its kind is searched by; may take a minute."""
+        """Build what its kind is searched by; may take a minute."""
         with self._lock:
             if not self.settled:
                 build = {"hnsw": _hnsw, "ivf": _ivf}[self.kind]
@@ -292,12 +292,12 @@ class FaissIndex:
         return all(segment.index.settled for segment in self.segments)
 
     def settle(self) -> None:
-        """Makes them."""
+        """Make them."""
         for segment in self.segments:
             segment.index.settle()
 
     def save(self, folder: str) -> None:
-        """Writes the index into an existing, empty folder. Raises OSError."""
+        """Write the index into an existing, empty folder. Raises OSError."""
         place = Path(folder)
         for at, segment in enumerate(self.segments):
             segment.index.write(place / f"segment-{at}.faiss")
@@ -313,7 +313,7 @@ class FaissIndex:
 
     @classmethod
     def load(cls, kind: str, folder: str) -> FaissIndex:
-        """Reads what ``save`` wrote. Raises OSError or ValueError: missing, damaged, other kind."""
+        """Read what ``save`` wrote. Raises OSError or ValueError: missing, damaged, other kind."""
         place = Path(folder)
         about = json.loads((place / "vectors.json").read_text(encoding="utf-8"))
         if (about.get("format"), about.get("kind")) != (FORMAT, kind):

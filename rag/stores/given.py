@@ -25,7 +25,7 @@ def check_vectors(keys: Keys, vectors: Vectors, dimension: int) -> tuple[Keys, V
 
 
 def check_dimension(actual: int, expected: int) -> None:
-    """Raises InvalidInput for a vector of another length."""
+    """Raise InvalidInput for a vector of another length."""
     if actual != expected:
         raise InvalidInput(
             f"A vector has {actual} dimensions, the index has {expected}: "

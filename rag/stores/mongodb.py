@@ -61,7 +61,7 @@ class MongoVectors:
             return np.array([row["key"] for row in rows], np.int64)
 
     def upsert(self, build: str, keys: Keys, vectors: Vectors) -> None:
-        """Keeps ``vectors``, shape (n, dimension). Raises InvalidInput for another dimension."""
+        """Keep ``vectors``, shape (n, dimension). Raises InvalidInput for another dimension."""
         if not len(keys):
             return
         dimension = vectors.shape[1]
@@ -86,14 +86,14 @@ class MongoVectors:
             self._follow(build, keys, vectors)
 
     def delete(self, build: str, keys: Keys) -> None:
-        """Drops ``keys``; unknown ones are ignored."""
+        """Drop ``keys``; unknown ones are ignored."""
         with _translated():
             dimension = self._dimension(build)
             if dimension is not None:
                 self._rows(dimension).delete_many({"build": build, "key": {"$in": keys.tolist()}})
 
     def drop(self, prefix: str) -> None:
-        """Drops every build whose name begins with ``prefix``."""
+        """Drop every build whose name begins with ``prefix``."""
         self._known.clear()
         after = {"$lt": prefix[:-1] + chr(ord(prefix[-1]) + 1)} if prefix else {}
         with _translated():
@@ -158,7 +158,7 @@ class MongoVectors:
         return to_rankings([(row["key"], 2 * row["score"] - 1) for row in rows])
 
     def _follow(self, build: str, keys: Keys, vectors: Vectors) -> None:
-        """Waits until the search index has the last of ``keys`` with its vector."""
+        """Wait until the search index has the last of ``keys`` with its vector."""
         last, until = int(keys[-1]), time.monotonic() + self._patience
         where: Json = {"build": build, "key": last}
         length = float(np.dot(vectors[-1], vectors[-1]))
@@ -189,7 +189,7 @@ class MongoVectors:
         return self._database[f"vectors_{dimension}"]
 
     def _make(self, dimension: int) -> None:
-        """Makes a collection and its indexes, and waits until they serve."""
+        """Make a collection and its indexes, and wait until they serve."""
         if dimension in self._made:
             return
         rows = self._rows(dimension)

@@ -36,7 +36,7 @@ def to_rankings(pairs: list[tuple[int, float]]) -> Neighbours:
 
 
 def check_build(actual: int, expected: int | None) -> None:
-    """Raises InvalidInput where the build has vectors of another dimension."""
+    """Raise InvalidInput where the build has vectors of another dimension."""
     if expected is not None and expected != actual:
         raise InvalidInput(
             f"A vector has {actual} dimensions, the build has {expected}.",

@@ -79,7 +79,7 @@ class PgVectors:
             return np.array(connection.execute(statement).scalars().all(), np.int64)
 
     def upsert(self, build: str, keys: Keys, vectors: Vectors) -> None:
-        """Keeps ``vectors``; the same again writes nothing."""
+        """Keep ``vectors``; the same again writes nothing."""
         with self._writing() as connection:
             record = _find(connection, build) or _make(connection, build, vectors.shape[1])
             check_build(vectors.shape[1], record.dimension)
@@ -97,7 +97,7 @@ class PgVectors:
             )
 
     def delete(self, build: str, keys: Keys) -> None:
-        """Drops ``keys``."""
+        """Drop ``keys``."""
         with self._writing() as connection:
             record = _find(connection, build)
             if record is not None:
@@ -105,14 +105,14 @@ class PgVectors:
                 connection.execute(statement, {"keys": keys.tolist()})
 
     def drop(self, prefix: str) -> None:
-        """Drops every build whose name begins with ``prefix``."""
+        """Drop every build whose name begins with ``prefix``."""
         with self._writing() as connection:
             statement = "DELETE FROM vector_build WHERE starts_with(name, :prefix) RETURNING id"
             for number in connection.execute(text(statement), {"prefix": prefix}).scalars().all():
                 connection.execute(text(f"DROP TABLE IF EXISTS {_table(number)}"))
 
     def settle(self, build: str) -> None:
-        """Makes the graph of a build that is large enough, where there is none."""
+        """Make the graph of a build that is large enough, where there is none."""
         if self.exact:
             return
         with self._writing() as connection:

@@ -66,7 +66,7 @@ class QdrantVectors:
             )
 
     def upsert(self, build: str, keys: Keys, vectors: Vectors) -> None:
-        """Keeps ``vectors``, shape (n, dimension). Raises InvalidInput for another dimension."""
+        """Keep ``vectors``, shape (n, dimension). Raises InvalidInput for another dimension."""
         if not len(keys):
             return
         dimension = vectors.shape[1]
@@ -84,7 +84,7 @@ class QdrantVectors:
                 self._client.upsert(self._collection(dimension), points, wait=True)
 
     def delete(self, build: str, keys: Keys) -> None:
-        """Drops ``keys``; unknown ones are ignored."""
+        """Drop ``keys``; unknown ones are ignored."""
         with _translated():
             dimension = self._dimension(build)
             if dimension is not None and len(keys):
@@ -92,7 +92,7 @@ class QdrantVectors:
                 self._client.delete(self._collection(dimension), chosen, wait=True)
 
     def drop(self, prefix: str) -> None:
-        """Drops every build whose name begins with ``prefix``."""
+        """Drop every build whose name begins with ``prefix``."""
         self._known.clear()
         with _translated():
             for dimension in self._dimensions():

@@ -112,7 +112,7 @@ class BuildSnapshot:
         return any(len(keys) and since <= latest for since, keys in self._gone)
 
     def tidy(self, grace: float = 0.0) -> None:
-        """Deletes from the server what is gone and nobody reads; the rest waits for the next time.
+        """Delete from the server what is gone and nobody reads; the rest waits for the next time.
 
         What went less than ``grace`` seconds ago stays too: other processes may read it. Searches
         go on where the server fails: what is gone is passed over.
@@ -228,7 +228,7 @@ class RemoteVectorIndex:
             ) from error
 
     def save(self, folder: str) -> None:
-        """Settles, and notes in an existing, empty folder what is on the server. Raises OSError."""
+        """Settle, and note in an existing, empty folder what is on the server. Raises OSError."""
         self.settle()
         self.snapshot.save(folder)
 
@@ -238,7 +238,7 @@ class RemoteVectorIndex:
         return True
 
     def settle(self) -> None:
-        """Lets the server make what its searches are quick by."""
+        """Let the server make what its searches are quick by."""
         try:
             self.server.settle(self.snapshot.build)
         except StorageError:  # searches go on, more slowly

@@ -67,7 +67,7 @@ class SearchEngineVectors:
         return np.fromiter(self._listed(build), np.int64)
 
     def upsert(self, build: str, keys: Keys, vectors: Vectors) -> None:
-        """Keeps ``vectors``, shape (n, dimension). Raises InvalidInput for another dimension."""
+        """Keep ``vectors``, shape (n, dimension). Raises InvalidInput for another dimension."""
         if not len(keys):
             return
         dimension = vectors.shape[1]
@@ -85,7 +85,7 @@ class SearchEngineVectors:
             self._bulk(lines)
 
     def delete(self, build: str, keys: Keys) -> None:
-        """Drops ``keys``; unknown ones are ignored."""
+        """Drop ``keys``; unknown ones are ignored."""
         dimension = self._dimension(build)
         if dimension is not None and len(keys):
             self._bulk(
@@ -96,7 +96,7 @@ class SearchEngineVectors:
             )
 
     def drop(self, prefix: str) -> None:
-        """Drops every build whose name begins with ``prefix``."""
+        """Drop every build whose name begins with ``prefix``."""
         self._known.clear()
         these = {"prefix": {"build": {"value": prefix}}} if prefix else {"match_all": {}}
         self._ask(

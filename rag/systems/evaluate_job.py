@@ -107,7 +107,7 @@ class SystemEvaluations:
 
 
 def evaluate_system(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "evaluate-system"; one whose run is stored already has only to end."""
+    """Do a job of kind "evaluate-system"; one whose run is stored already has only to end."""
     payload = job.payload
     run_id = str(payload["run"])
     with services.database.read() as connection:

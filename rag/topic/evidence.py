@@ -76,7 +76,7 @@ def topic_evidence(
     passages: int,
     allowed: Keys | None = None,
 ) -> TopicEvidence | None:
-    """Looks a question up in both indexes; None where there is nothing to be found.
+    """Look a question up in both indexes; None where there is nothing to be found.
 
     ``words`` is its text as BM25 reads it, ``vector`` (dimension,) its unit vector; ``passages``
     is the number of those that words are counted in, ``allowed`` restricts what is looked at.

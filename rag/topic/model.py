@@ -102,6 +102,6 @@ def shipped(embedder: str) -> TopicModel | None:
 
 
 def write_shipped(models: Mapping[str, TopicModel]) -> None:
-    """Replaces the shipped models, by embedder."""
+    """Replace the shipped models, by embedder."""
     table = {name: model.to_dict() for name, model in models.items()}
     _SHIPPED.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ _guard = threading.Lock()
 
 
 def start(settings: Settings) -> None:
-    """Follows all work of this process from now on, where the settings say so; once is enough.
+    """Follow all work of this process from now on, where the settings say so; once is enough.
 
     Raises MissingDependency.
     """
@@ -34,7 +34,7 @@ def start(settings: Settings) -> None:
 
 
 def stop() -> None:
-    """Follows nothing any more, and sends what is left, for as long as ``LONGEST_END``."""
+    """Follow nothing any more, and send what is left, for as long as ``LONGEST_END``."""
     global _tracer
     with _guard:
         if _tracer is not None:

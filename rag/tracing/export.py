@@ -58,7 +58,7 @@ class Tracer:
         self._tracer = self._provider.get_tracer("touchstone")
 
     def began(self, span: Span) -> None:
-        """Begins a span, as a part of its parent's or of what the caller told."""
+        """Begin a span, as a part of its parent's or of what the caller told."""
         above = TraceContextTextMapPropagator().extract({"traceparent": span.caller})
         if span.parent is not None and span.parent.kept is not None:
             above = trace.set_span_in_context(span.parent.kept.span)
@@ -68,12 +68,12 @@ class Tracer:
         span.trace_id = trace.format_trace_id(otel_span.get_span_context().trace_id)
 
     def passed(self, span: Span, _seconds: float, about: object) -> None:
-        """Keeps a step of a search until that ends: only then is known what came of it."""
+        """Keep a step of a search until that ends: only then is known what came of it."""
         if span.kind == "search" and isinstance(about, Stage):
             span.kept.steps.append((time.time_ns(), about))
 
     def ended(self, span: Span) -> None:
-        """Ends a span, with its steps, and tells what came of it."""
+        """End a span, with its steps, and tell what came of it."""
         otel_span: trace.Span = span.kept.span
         if not otel_span.is_recording():
             otel_span.end()
@@ -89,7 +89,7 @@ class Tracer:
         otel_span.end()
 
     def close(self) -> None:
-        """Sends what is left, as far as that takes no longer than ``LONGEST_END``."""
+        """Send what is left, as far as that takes no longer than ``LONGEST_END``."""
         end = threading.Thread(target=self._provider.shutdown, daemon=True)
         end.start()
         end.join(LONGEST_END)

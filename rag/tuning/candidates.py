@@ -286,7 +286,7 @@ def _before_cuts(search: SearchRecipe) -> SearchRecipe:
 
 
 def refuse_steps(search: SearchRecipe) -> None:
-    """Raises InvalidInput for steps that arithmetic on candidates cannot follow."""
+    """Raise InvalidInput for steps that arithmetic on candidates cannot follow."""
     rows = measured_by_pipeline(search)
     if rows:
         names = [name for row in rows for name in row.fields or (row.name,)]

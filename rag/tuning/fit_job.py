@@ -22,7 +22,7 @@ class Fits:
 
     @operation("editor", audit="evaluation")
     def start(self, set_name: str, recipe: Recipe) -> int:
-        """Queues ``Calibrator.fit``; returns the job, also where it is queued already."""
+        """Queue ``Calibrator.fit``; return the job, also where it is queued already."""
         payload = {"set": set_name, "recipe": recipe.model_dump(mode="json")}
         title = f"Fitting probabilities on {set_name}"
         about = self._about(set_name, recipe)
@@ -39,7 +39,7 @@ class Fits:
 
 
 def calibrate(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "calibrate"; what it learns replaces what was learned before."""
+    """Do a job of kind "calibrate"; what it learns replaces what was learned before."""
     reporter.report(0, 0, "reading the index")
 
     def on_progress(done: int, total: int) -> None:

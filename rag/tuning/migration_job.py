@@ -239,7 +239,7 @@ class _BuildPart:
 
 
 def migrate(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "migrate-embedder"; what is built and measured stays."""
+    """Do a job of kind "migrate-embedder"; what is built and measured stays."""
     payload, base_id = job.payload, job.base_id
     recipe, set_name = Recipe.parse(payload["recipe"]), str(payload["set"])
     kept = reporter.carried()
@@ -285,7 +285,7 @@ def _build_seconds(plan: MigrationPlan) -> float:
 
 
 def compare_switch(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "compare-switch"; taken up again, it starts over."""
+    """Do a job of kind "compare-switch"; taken up again, it starts over."""
     reporter.report(0, 0, "reading the index")
 
     def on_progress(done: int, total: int) -> None:

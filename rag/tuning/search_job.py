@@ -103,7 +103,7 @@ class Searches:
         metric: str,
         held_out: bool = False,
     ) -> int:
-        """Queues ``Tuner.search`` over a grid around ``recipe``; the job, also where it is queued.
+        """Queue ``Tuner.search`` over a grid around ``recipe``; the job, also where it is queued.
 
         Raises InvalidRecipe, InvalidInput for a grid or a metric that is none.
         """
@@ -135,7 +135,7 @@ class Searches:
 
 
 def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "search-all"; taken up again, it starts over."""
+    """Do a job of kind "search-all"; taken up again, it starts over."""
     payload = job.payload
     reporter.report(0, 0, "reading the index")
     recipe, metric = Recipe.parse(payload["recipe"]), str(payload["metric"])

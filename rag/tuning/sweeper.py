@@ -160,7 +160,7 @@ class Sweeper:
         apart: str | None = None,
         on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> Sweep:
-        """Measures every recipe of a grid, whose builds must be there.
+        """Measure every recipe of a grid, whose builds must be there.
 
         The metrics are those of ``MEASURES`` and the refusals; figures of retrieved text
         (``span_recall`` ...) need an evaluation.
@@ -203,7 +203,7 @@ class Sweeper:
         seed: int = 0,
         on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> list[Mismatch]:
-        """Evaluates some recipes of a sweep one by one; returns the figures that differ at all.
+        """Evaluate some recipes of a sweep one by one; return the figures that differ at all.
 
         The recipes are drawn with ``seed``. Raises InvalidInput for a sweep ``as_shown``, which
         an evaluation, made to the deepest cutoff, cannot confirm.
@@ -353,7 +353,7 @@ class _Cuts:
 
 
 def _refuse_many(recipes: int, questions: int) -> None:
-    """Raises InvalidInput for more recipes than can be judged at once."""
+    """Raise InvalidInput for more recipes than can be judged at once."""
     if recipes * questions > MOST_FIGURES:
         raise InvalidInput(
             f"{recipes:,} recipes on {questions:,} questions are too many for one search. "
@@ -378,14 +378,14 @@ class Seconds:
 
     @contextmanager
     def fetch(self) -> Iterator[None]:
-        """Adds what passes inside to ``fetching``."""
+        """Add what passes inside to ``fetching``."""
         started = time.perf_counter()
         yield
         self.fetching += time.perf_counter() - started
 
     @contextmanager
     def work(self) -> Iterator[None]:
-        """Adds what passes inside to ``arithmetic`` and ``processor``."""
+        """Add what passes inside to ``arithmetic`` and ``processor``."""
         started, worked = time.perf_counter(), time.process_time()
         yield
         self.arithmetic += time.perf_counter() - started

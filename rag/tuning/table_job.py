@@ -46,7 +46,7 @@ class BuildTables:
         recipe: Recipe,
         cutoffs: Sequence[int],
     ) -> int:
-        """Queues ``BuildTable.rows``; returns the job, also where it is queued already."""
+        """Queue ``BuildTable.rows``; return the job, also where it is queued already."""
         parsed = Grid.parse(grid, recipe)
         payload = {
             "set": set_name,
@@ -77,7 +77,7 @@ def _about(set_name: str, grid: Grid) -> dict[str, str]:
 
 
 def build_table(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "build-table"; taken up again, it starts over."""
+    """Do a job of kind "build-table"; taken up again, it starts over."""
     payload, recipe = job.payload, Recipe.parse(job.payload["recipe"])
     grid = Grid.parse(payload["grid"], recipe)
     measured_on = state(services, job.base_id, payload["set"], recipe)

@@ -51,7 +51,7 @@ class Tuner:
     """
 
     def __init__(self, services: Services, base_id: int, set_name: str) -> None:
-        """Raises NotFound for an unknown set, InvalidInput when no question is labelled."""
+        """Raise NotFound for an unknown set, InvalidInput when no question is labelled."""
         self._services = services
         self._base_id = base_id
         self._set_name = set_name

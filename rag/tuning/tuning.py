@@ -47,7 +47,7 @@ class Tuning:
 
     @operation("viewer", models="none")
     def state(self, set_name: str, recipe: Recipe) -> str:
-        """Names what figures rest on beside a recipe: a cache of figures compares this.
+        """Name what figures rest on beside a recipe: a cache of figures compares this.
 
         Raises NotFound.
         """
@@ -69,7 +69,7 @@ class Tuning:
         recipe: Recipe,
         cutoffs: Sequence[int] = SWEEP_CUTOFFS,
     ) -> Sweep:
-        """Measures every recipe of a grid (values by field) laid around ``recipe``.
+        """Measure every recipe of a grid (values by field) laid around ``recipe``.
 
         Builds are measured with the documents that they hold: make what is missing before.
         Raises NotFound, InvalidRecipe, InvalidInput.

@@ -105,7 +105,7 @@ class Watches:
 
 
 def watch(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "watch"; a look that is stored already is only reported again."""
+    """Do a job of kind "watch"; a look that is stored already is only reported again."""
     with services.database.read() as connection:
         stored = watch_looks.find(connection, str(job.payload["look"]))
     if stored is None:

@@ -220,7 +220,7 @@ class Workspace:
             return self._knowledge_base(_create(connection, name, recipe, owner))
 
     def duplicate(self, base: str | int, new: str, owner: str = "") -> tuple[KnowledgeBase, int]:
-        """Queues a copy of a knowledge base, by name or id: documents, recipes, prompts, question
+        """Queue a copy of a knowledge base, by name or id: documents, recipes, prompts, question
         sets, labels; no runs, members or conversations. Returns the copy and the job, of which
         there are both or none. Raises as ``create``."""
         source = self._look_up(base)
@@ -271,14 +271,14 @@ class Workspace:
         return self.base(base) if isinstance(base, str) else self.base_with_id(base)
 
     def rename(self, base: str | int, new: str) -> None:
-        """Gives a knowledge base, by name or id, another name. Raises NotFound, InvalidInput,
+        """Give a knowledge base, by name or id, another name. Raises NotFound, InvalidInput,
         AlreadyExists."""
         info, new = self._look_up(base), _checked(new)
         with self._services.database.write() as connection:
             bases.rename(connection, info.id, new)
 
     def delete(self, base: str | int) -> None:
-        """Deletes a knowledge base, by name or id, with documents, labels, runs and conversations.
+        """Delete a knowledge base, by name or id, with documents, labels, runs and conversations.
 
         All of it, or nothing: the files that a process killed meanwhile leaves behind are removed
         at the next start.
@@ -290,7 +290,7 @@ class Workspace:
         self._services.forget_build(info.id)
 
     def check(self, *, repair: bool = False) -> list[Problem]:
-        """Compares the database with the files, indexes and maps of this home.
+        """Compare the database with the files, indexes and maps of this home.
 
         ``repair`` removes what nothing refers to; safe while others work on the same home.
         """
@@ -301,14 +301,14 @@ class Workspace:
         return list(readiness.obstacles(self._services))
 
     def back_up(self, target: Path) -> Backup:
-        """Writes all of this home into one file, while it is in use.
+        """Write all of this home into one file, while it is in use.
 
         Raises StorageError, and InvalidInput for the database of a server.
         """
         return back_up(self._services, target)
 
     def bundle(self, run_id: str, target: Path, *, with_documents: bool = False) -> None:
-        """Writes a run with its recipe, questions and results as a zip that can be repeated.
+        """Write a run with its recipe, questions and results as a zip that can be repeated.
 
         Raises NotFound, InvalidInput where documents or questions changed since the run.
         """
@@ -322,7 +322,7 @@ class Workspace:
         documents: Path | None = None,
         on_progress: Callable[[int, int, str], None] = lambda _done, _total, _message: None,
     ) -> Reproduction:
-        """Makes a knowledge base from a bundle, measures again, and compares every figure.
+        """Make a knowledge base from a bundle, measure again, and compare every figure.
 
         ``documents`` is a folder to look for documents that the bundle does not hold. When it
         fails, no knowledge base is left behind; it has its name only when all is in it, so that one
@@ -369,7 +369,7 @@ class Workspace:
                 return
 
     def start_demo(self, name: str = SAMPLE, owner: str = "") -> tuple[KnowledgeBase, int]:
-        """Queues the sample knowledge base with its questions; returns it and the job.
+        """Queue the sample knowledge base with its questions; return it and the job.
 
         What is there already stays: the same file again is unchanged. With an ``owner`` it is a
         new one. Raises AlreadyExists.
@@ -393,7 +393,7 @@ class Workspace:
             return self._create_with_job(name, Recipe(), reading.queue, owner)
 
     def add_demo(self, base: KnowledgeBase) -> int:
-        """Queues the sample's documents and questions for a knowledge base; returns the job."""
+        """Queue the sample's documents and questions for a knowledge base; return the job."""
         with self._sample() as (uploads, questions):
             return base.documents.add_files(uploads, questions)
 
@@ -413,7 +413,7 @@ class Workspace:
             yield uploads, (SAMPLE, SAMPLE_QUESTIONS, questions)
 
     def welcome(self) -> None:
-        """Queues the sample at the first start, so that there is something to ask at once."""
+        """Queue the sample at the first start, so that there is something to ask at once."""
         if not self.bases():
             self.start_demo()
 
@@ -422,7 +422,7 @@ class Workspace:
         return providers.statuses(self.settings)
 
     def check_provider(self, name: str) -> str:
-        """Makes a tiny real call; returns what was seen. Raises ProviderError."""
+        """Make a tiny real call; return what was seen. Raises ProviderError."""
         return providers.check(name, self.settings)
 
     def index_bytes(self) -> int:
@@ -430,14 +430,14 @@ class Workspace:
         return self._services.indexes.bytes
 
     def close(self) -> None:
-        """Stops the worker; its job resumes at the next start."""
+        """Stop the worker; its job resumes at the next start."""
         self.jobs.close()
         self._services.models.close()
         self._services.database.close()
 
 
 def do_job() -> None:
-    """Does the job that the process which started this one has claimed, or shares in it."""
+    """Do the job that the process which started this one has claimed, or share in it."""
     request = process.read_task(sys.stdin.buffer)
     workspace = Workspace(Settings.from_json(request["settings"]))
     if "share" in request:

@@ -95,7 +95,7 @@ class ScopedWorkspace:
         return "" if reaches(role, least) else f"{refusal(role, least)} {ASK}"
 
     def note(self, kind: str, action: str, detail: str = "", base: Any = None) -> None:
-        """Keeps something in the audit log; ``base`` has ``id`` and ``name``."""
+        """Keep something in the audit log; ``base`` has ``id`` and ``name``."""
         principal = self.principal
         entry = AuditEntry(
             at=datetime.now(UTC),
@@ -176,7 +176,7 @@ class ScopedWorkspace:
         recipe: Recipe,
         operation: Operation,
     ) -> None:
-        """Raises NotAllowed where a recipe opens a file of the server or costs money and is not as
+        """Raise NotAllowed where a recipe opens a file of the server or costs money and is not as
         it was saved, and for guests who ask too often."""
         opened = spending.opened(recipe)
         if opened and not reaches(role() or GUEST, "editor") and opened != spending.opened(saved()):
@@ -199,7 +199,7 @@ class ScopedWorkspace:
             )
 
     def _require_saved(self, saved: Callable[[], Recipe], recipe: Recipe, answers: bool) -> None:
-        """Raises NotAllowed where a recipe costs what the saved one does not."""
+        """Raise NotAllowed where a recipe costs what the saved one does not."""
         field = spending.beyond(recipe, saved, self.settings, answers=answers)
         if field:
             raise NotAllowed(
@@ -208,7 +208,7 @@ class ScopedWorkspace:
             )
 
     def _require_frugal(self, recipe: Recipe) -> None:
-        """Raises NotAllowed if dozens of embedded texts cost more than the principal may spend.
+        """Raise NotAllowed if dozens of embedded texts cost more than the principal may spend.
 
         Even the saved recipe embeds one text for a question.
         """
@@ -230,7 +230,7 @@ class ScopedWorkspace:
         return self.base_with_id(base.id)
 
     def start_demo(self) -> tuple[KnowledgeBase, int]:
-        """Queues the sample for the principal; returns its base and the job."""
+        """Queue the sample for the principal; return its base and the job."""
         self._refuse_guests()
         if self.principal.local:
             return self._workspace.start_demo()
@@ -269,21 +269,21 @@ class ScopedWorkspace:
         return self.base(base) if isinstance(base, str) else self.base_with_id(base)
 
     def rename(self, base: str | int, new: str) -> None:
-        """Gives a knowledge base another name. Raises as ``Workspace.rename``."""
+        """Give a knowledge base another name. Raises as ``Workspace.rename``."""
         target = self._look_up(base)
         self._require(target, "rename")
         self._workspace.rename(target.id, new)
         self.note("base", "rename", new, target)
 
     def delete(self, base: str | int) -> None:
-        """Deletes a knowledge base with all that it holds. Raises NotFound."""
+        """Delete a knowledge base with all that it holds. Raises NotFound."""
         target = self._look_up(base)
         self._require(target, "delete")
         self._workspace.delete(target.id)
         self.note("base", "delete", base=target)
 
     def leave(self, name: str) -> None:
-        """Ends the principal's own membership. Raises NotFound, InvalidInput for the last owner."""
+        """End the principal's own membership. Raises NotFound, InvalidInput for the last owner."""
         base = self.base(name)
         if self.principal.link is not None or self.principal.local:
             raise InvalidInput("You are not a member, so you cannot leave.")
@@ -291,7 +291,7 @@ class ScopedWorkspace:
         self.note("members", "leave", base=base)
 
     def bundle(self, run_id: str, target: Path) -> None:
-        """Writes a run as a bundle. Raises as ``Workspace.bundle``."""
+        """Write a run as a bundle. Raises as ``Workspace.bundle``."""
         try:
             base = self._allowed(self._workspace.base_of_run(run_id))
         except NotFound as error:  # in the same words, whether somebody else has such a run
@@ -309,7 +309,7 @@ class ScopedWorkspace:
         return self._workspace.statuses()
 
     def check_provider(self, name: str) -> str:
-        """Makes a tiny real call. Raises ProviderError, NotAllowed."""
+        """Make a tiny real call. Raises ProviderError, NotAllowed."""
         self._administer()
         return self._workspace.check_provider(name)
 
@@ -324,7 +324,7 @@ class ScopedWorkspace:
         return self._workspace.access.people
 
     def forget(self, person: Person) -> dict[str, int]:
-        """Deletes a person: oneself, or another one as administrator. Raises as
+        """Delete a person: oneself, or another one as administrator. Raises as
         ``People.forget``."""
         if person.id != self.principal.person.id or self.principal.link is not None:
             self._administer()

@@ -50,7 +50,7 @@ class ScopedJobs:
         return self._jobs.attended()
 
     def cancel(self, job_id: int) -> None:
-        """Asks a job to stop. Raises NotFound, NotAllowed."""
+        """Ask a job to stop. Raises NotFound, NotAllowed."""
         job = self.get(job_id)
         role, least = self._role_in(job.base_id) or GUEST, WHOLE_BASE["cancel"]
         if not reaches(role, least):
@@ -89,7 +89,7 @@ class OwnTokens:
         return [row for row in self._tokens.list_all() if row.owner == mine]
 
     def revoke(self, token_id: str) -> None:
-        """Lets nobody in by one of these tokens any more. Raises NotFound."""
+        """Let nobody in by one of these tokens any more. Raises NotFound."""
         token = next((row for row in self.list_all() if row.id == token_id), None)
         if token is None:
             raise NotFound(f"There is no token {token_id!r}.")
@@ -119,13 +119,13 @@ class OwnTools:
         return self._tools.ask(tool, question)
 
     def save(self, tool: HttpTool) -> None:
-        """Stores a tool. Raises NotAllowed."""
+        """Store a tool. Raises NotAllowed."""
         self._administer()
         self._tools.save(tool)
         self._note("tools", "save", tool.name)
 
     def remove(self, name: str) -> None:
-        """Deletes a tool. Raises NotAllowed, NotFound."""
+        """Delete a tool. Raises NotAllowed, NotFound."""
         self._administer()
         self._tools.remove(name)
         self._note("tools", "remove", name)

@@ -19,11 +19,11 @@ class SubprocessLauncher:
     services: Services
 
     def large(self, job: JobRow, owner: str) -> subprocess.Popen[bytes] | None:
-        """Does a job that its owner has claimed."""
+        """Do a job that its owner has claimed."""
         return self._started(job, owner, "do") if is_large(self.services, job) else None
 
     def shared(self, job: JobRow, owner: str) -> subprocess.Popen[bytes] | None:
-        """Shares a job with the worker of another process or machine."""
+        """Share a job with the worker of another process or machine."""
         return self._started(job, owner, "share") if can_be_shared(self.services, job) else None
 
     def _started(self, job: JobRow, owner: str, what: str) -> subprocess.Popen[bytes]:
@@ -32,5 +32,5 @@ class SubprocessLauncher:
 
 
 def share(services: Services, job_id: int, owner: str) -> None:
-    """Reads and embeds for a job of another worker, as long as there is something to claim."""
+    """Read and embed for a job of another worker, as long as there is something to claim."""
     helping.share(services.database, owner, job_id, partial(help_ingest, services))

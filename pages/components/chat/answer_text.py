@@ -55,7 +55,7 @@ _listener = st.components.v2.component("citation_links", html="<span></span>", j
 
 
 def citation_clicks(act: Callable[[str], object]) -> None:
-    """Calls ``act`` with the source of a citation that is clicked, in place of opening a tab."""
+    """Call ``act`` with the source of a citation that is clicked, in place of opening a tab."""
     key = "chat_cited"
 
     def opened() -> None:

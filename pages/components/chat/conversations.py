@@ -38,7 +38,7 @@ def current(base: KnowledgeBase, parameter: str) -> Conversation | None:
 
 
 def remember(base: KnowledgeBase, conversation_id: int) -> int:
-    """Makes it the one that goes on when the visitor comes back from another page."""
+    """Make it the one that goes on when the visitor comes back from another page."""
     _open_by_base()[base.id] = conversation_id
     return conversation_id
 
@@ -167,7 +167,7 @@ def latest(turns: Sequence[Turn]) -> Sequence[Turn]:
 
 
 def forget_address() -> None:
-    """Takes the conversation and its open source out of the URL."""
+    """Take the conversation and its open source out of the URL."""
     for name in (CONVERSATION, turn_view.OPEN):
         st.query_params.pop(name, None)
 

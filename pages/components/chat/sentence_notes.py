@@ -13,7 +13,7 @@ _LONGEST = 140  # characters of a sentence
 
 
 def sentence_notes(turn: Turn) -> None:
-    """Names the sentences without support or source, each with its reasons; nothing where all is
+    """Name the sentences without support or source, each with its reasons; nothing where all is
     supported."""
     doubted = [check for check in turn.sentences if not check.borne_out]
     if not doubted:

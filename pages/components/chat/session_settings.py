@@ -32,7 +32,7 @@ def of_page(base: KnowledgeBase, also: Sequence[FurtherBase]) -> dict[str, Any]:
 
 
 def opened(base: KnowledgeBase, talk: Conversation) -> None:
-    """Brings the settings of a conversation back that an address or another page led to.
+    """Bring the settings of a conversation back that an address or another page led to.
 
     An address that has a recipe of its own means that one.
     """
@@ -49,7 +49,7 @@ def belongs(base: KnowledgeBase, conversation_id: int) -> None:
 
 
 def bring_back(base: KnowledgeBase, settings: Mapping[str, Any]) -> bool:
-    """Makes settings those of the page; tells whether the recipe is another one then.
+    """Make settings those of the page; tell whether the recipe is another one then.
 
     What no longer makes sense, such as an index that was deleted, is left out.
     """
@@ -66,7 +66,7 @@ def bring_back(base: KnowledgeBase, settings: Mapping[str, Any]) -> bool:
 
 
 def keep(base: KnowledgeBase, talk: Conversation, also: Sequence[FurtherBase]) -> None:
-    """Stores what changed since; a conversation without settings gets them with a question."""
+    """Store what changed since; a conversation without settings gets them with a question."""
     if talk.settings is None:
         return
     now = of_page(base, also)
@@ -75,7 +75,7 @@ def keep(base: KnowledgeBase, talk: Conversation, also: Sequence[FurtherBase]) -
 
 
 def note(base: KnowledgeBase, talk: Conversation | None) -> None:
-    """Says that the conversation is asked with a recipe that is not the saved one."""
+    """Say that the conversation is asked with a recipe that is not the saved one."""
     changes = working_recipe.differences(base) if talk is not None else {}
     if not changes:
         return

@@ -85,7 +85,7 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
 def finished_turn(
     base: KnowledgeBase, turn: Turn, above: DeltaGenerator, text: DeltaGenerator
 ) -> bool:
-    """Draws an answer to its end where it was streamed, just as ``stored_turn`` draws it.
+    """Draw an answer to its end where it was streamed, just as ``stored_turn`` draws it.
 
     False, and nothing is drawn, where it is not complete or not what was streamed.
     """
@@ -177,7 +177,7 @@ def _notes(turn: Turn) -> None:
 
 
 def _refused(base: KnowledgeBase, turn: Turn) -> None:
-    """Says that nothing relevant was found, what came nearest, and what would let it in."""
+    """Say that nothing relevant was found, what came nearest, and what would let it in."""
     if turn.mode in _BESIDE_PASSAGES or not searches(turn.recipe.answer):
         st.markdown(lines(turn.answer))
         return
@@ -208,7 +208,7 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
 
 
 def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
-    """Says that the documents do not speak of the question, why, and lets the reader insist."""
+    """Say that the documents do not speak of the question, why, and let the reader insist."""
     st.markdown(
         "Nearest:" if turn.state else "**Nothing in these documents answers this.** Nearest:"
     )
@@ -285,7 +285,7 @@ def _open(base: KnowledgeBase, turn_id: int, key: str) -> None:
 
 @guard()
 def follow(base: KnowledgeBase, source: str) -> None:
-    """Opens a citation that was clicked, and counts that; "" closes what is open."""
+    """Open a citation that was clicked, and count that; "" closes what is open."""
     open_source(source)
     turn_id = source.partition(".")[0]
     if turn_id.isdecimal():
@@ -293,7 +293,7 @@ def follow(base: KnowledgeBase, source: str) -> None:
 
 
 def open_source(source: str) -> None:
-    """Opens a citation, by turn and number, beside its answer; "" closes what is open."""
+    """Open a citation, by turn and number, beside its answer; "" closes what is open."""
     forget_walk()
     to_url(OPEN, source)
 

@@ -205,7 +205,7 @@ def _followed() -> dict[int, int]:
 
 
 def reading_again(base: KnowledgeBase, follow: Follow) -> None:
-    """Says which documents an earlier version has read, where there are any."""
+    """Say which documents an earlier version has read, where there are any."""
     outdated = base.documents.again.outdated()
     with_file = [document for document in outdated if document.kept]
     if with_file:

@@ -55,7 +55,7 @@ def bases_view() -> None:
 
 
 def _table(overviews: Sequence[BaseOverview]) -> int | None:
-    """Draws the table; returns the picked row."""
+    """Draw the table; return the picked row."""
     rows = [
         {
             "Name": overview.name,

@@ -59,7 +59,7 @@ def _row(base: KnowledgeBase, locked: LockedFile, follow: Follow) -> None:
 
 
 def _open(base: KnowledgeBase, locked: LockedFile, key: str, follow: Follow) -> None:
-    """Reads a file with the password typed, which the session forgets before anything else."""
+    """Read a file with the password typed, which the session forgets before anything else."""
     field = f"documents_password_{key}"
     password = st.session_state[field]
     st.session_state[field] = ""

@@ -21,7 +21,7 @@ _TALLEST = 420  # pixels
 
 
 def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | None:
-    """Draws the table; returns the one document that is picked, if it is one."""
+    """Draw the table; return the one document that is picked, if it is one."""
     infos = base.documents.documents(recipe)
     by_words = set(base.documents.by_words(recipe))
     parameter = st.query_params.get(_DOCUMENT, "")

@@ -26,7 +26,7 @@ _SYMBOLS = {"dense": "circle", "lexical": "diamond", "both": "square", "tool": "
 def candidate_chart(
     trace: Trace, listed: Sequence[Candidate], selected: int | None, grades: Mapping[int, int]
 ) -> None:
-    """Draws the picture; a click on a point selects its passage (see ``clicked``).
+    """Draw the picture; a click on a point selects its passage (see ``clicked``).
 
     Points of passages with a grade above 0 (by key) are filled.
     """

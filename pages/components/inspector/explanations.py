@@ -20,7 +20,7 @@ _MOST_ATTRIBUTIONS = 32
 
 
 def explainer(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Explainer:
-    """Explains one trace. Raises TouchstoneError."""
+    """Explain one trace. Raises TouchstoneError."""
     return _explainer(base, recipe, trace, base.state(recipe), trace.digest)
 
 

@@ -53,7 +53,7 @@ def chosen(trace: Trace) -> str:
 
 
 def funnel(trace: Trace) -> str:
-    """Draws the row; returns the chosen step, "" for none."""
+    """Draw the row; return the chosen step, "" for none."""
     selected = chosen(trace)
     row = st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom")
     for step in steps(trace):
@@ -77,7 +77,7 @@ def _counted(step: Step) -> str:
 
 
 def choose(step: str) -> None:
-    """Makes a step the chosen one, "" for none."""
+    """Make a step the chosen one, "" for none."""
     if step:
         st.query_params[STEP] = step
     else:

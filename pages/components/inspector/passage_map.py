@@ -56,7 +56,7 @@ def passage_map(
     grades: Mapping[int, int],
     select: Select,
 ) -> None:
-    """Draws the map; a click on a point calls ``select`` with its passage's id.
+    """Draw the map; a click on a point calls ``select`` with its passage's id.
 
     ``grades`` are the labels of this question by passage key.
     """
@@ -118,7 +118,7 @@ def takeaway(drawn_map: PassageMap, placed: Placed) -> str:
 
 
 def _follow(keys: list[np.ndarray], select: Select) -> None:
-    """Selects the passage of the point that was clicked, once for each click."""
+    """Select the passage of the point that was clicked, once for each click."""
     point = clicked_point(CHART)
     key = _key(point, keys) if point else None
     if key == st.session_state.get(CLICKED):

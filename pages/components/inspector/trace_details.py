@@ -43,7 +43,7 @@ def trace_details(
     grades: Mapping[int, int],
     select: Callable[[str], None],
 ) -> None:
-    """Draws the chosen one of the views; what the others need is not computed.
+    """Draw the chosen one of the views; what the others need is not computed.
 
     ``grades`` are this question's labels by passage key, ``select`` opens a passage by its id.
     A passage is explained by the knowledge base that it is from, as that one alone finds it.

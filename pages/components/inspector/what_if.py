@@ -208,6 +208,6 @@ def _behind(gap: float, name: str, digits: int) -> str:
 
 
 def open_passage(chunk_id: str) -> None:
-    """Makes a passage the one that is open on the page."""
+    """Make a passage the one that is open on the page."""
     st.query_params[PASSAGE] = chunk_id
     forget_walk()

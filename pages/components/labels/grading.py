@@ -121,7 +121,7 @@ class Grading:
 
 
 def grading_bar(base: KnowledgeBase, question: str, recipe: Recipe) -> Grading:
-    """Draws which set labels go to and what it says about the question."""
+    """Draw which set labels go to and what it says about the question."""
     sets = question_sets(base)
     names, _first = targets(base)
     _preset(base, sets, question, recipe)

@@ -43,7 +43,7 @@ def import_button(base: KnowledgeBase) -> bool:
 
 @st.dialog("Import questions", icon=":material/upload_file:")
 def import_dialog(base: KnowledgeBase) -> None:
-    """Reads a file into a question set, or judgements into one that is there."""
+    """Read a file into a question set, or judgements into one that is there."""
     st.caption(
         "One question per line, with the passages that answer it: name of the document and "
         "the words. Labels are places in documents, so they stay valid for every index."
@@ -207,12 +207,12 @@ def _skipped(file_name: str, problems: Sequence[str]) -> None:
 
 
 def choose_set(name: str) -> None:
-    """Makes a set the picked one at the next run; a drawn picker cannot be set."""
+    """Make a set the picked one at the next run; a drawn picker cannot be set."""
     st.session_state["metrics_next_set"] = name
 
 
 def settle_set(names: list[str]) -> None:
-    """Follows a set that was just imported, and leaves one that is gone."""
+    """Follow a set that was just imported, and leave one that is gone."""
     chosen = st.session_state.pop("metrics_next_set", None)
     if chosen in names:
         st.session_state[SET] = chosen

@@ -39,7 +39,7 @@ def recipe_chip(base: KnowledgeBase) -> None:
 
 
 def _conflict(base: KnowledgeBase) -> None:
-    """Asks which value stays of fields that somebody else changed too, and saved."""
+    """Ask which value stays of fields that somebody else changed too, and saved."""
     names = sorted(working_recipe.contested(base))
     if not names:
         return
@@ -74,7 +74,7 @@ def _give_name(base: KnowledgeBase, recipe: Recipe, key: str) -> None:
 
 
 def recipe_download(label: str, recipe: Recipe, key: str, **options: Any) -> None:
-    """Hands out a recipe as a file."""
+    """Hand out a recipe as a file."""
     options = {"mime": "application/json", "help": "For the command line: --recipe FILE."} | options
     name = f"recipe-{recipe.hash}.json"
     download_button(label, _as_json(recipe), name, key, "data_object", **options)

@@ -17,7 +17,7 @@ _DRAWN = "scope_drawn"  # the knowledge base that the picker was drawn for last
 
 
 def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
-    """Draws the picker where there are other knowledge bases; returns those that were chosen.
+    """Draw the picker where there are other knowledge bases; return those that were chosen.
 
     To be drawn before the recipe panel, which notes that the page is no longer fresh.
     """
@@ -51,12 +51,12 @@ def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
 
 
 def bring_back(base: KnowledgeBase, also: Sequence[str]) -> None:
-    """Makes what a stored turn was asked of too the choice on the page that is opened next."""
+    """Make what a stored turn was asked of too the choice on the page that is opened next."""
     _selections()[base.id] = existing_bases(also)
 
 
 def choose(base: KnowledgeBase, also: Sequence[str]) -> None:
-    """Makes it the choice at once. Before the picker is drawn, or in a callback."""
+    """Make it the choice at once. Before the picker is drawn, or in a callback."""
     bring_back(base, also)
     _restore(base)
 
@@ -67,7 +67,7 @@ def _selections() -> dict[int, tuple[FurtherBase, ...]]:
 
 
 def _restore(base: KnowledgeBase, unchosen: tuple[FurtherBase, ...] | None = None) -> None:
-    """Puts the choice back into widgets that show that of another page or knowledge base.
+    """Put the choice back into widgets that show that of another page or knowledge base.
 
     ``unchosen`` is the choice where nobody made one; None leaves the address its say.
     """

@@ -72,7 +72,7 @@ def recipe_panel(
     answers: bool = False,
     explain: Callable[[Recipe], str] | None = None,
 ) -> Recipe:
-    """Draws the panel, which stands in the sidebar of every page; returns the working recipe.
+    """Draw the panel, which stands in the sidebar of every page; return the working recipe.
 
     ``answers`` adds who answers; ``explain`` says what the threshold means for what is shown.
     """
@@ -338,7 +338,7 @@ def _how(recipe: Recipe) -> str:
 
 
 def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
-    """Draws the builds that can be searched, and the way to another one."""
+    """Draw the builds that can be searched, and the way to another one."""
     builds = {build.hash: build for build in base.documents.builds()}
     whole = [key for key, build in builds.items() if not base.documents.missing(build.recipe)]
     others = {key: recipe.model_copy(update={"index": builds[key].recipe}) for key in whole}

@@ -14,7 +14,7 @@ _DIVERSITY = [OFF, "0.9", "0.7", "0.5", "0.3"]
 
 
 def steps_panel(base: KnowledgeBase) -> None:
-    """Draws the four groups, each opening over the page."""
+    """Draw the four groups, each opening over the page."""
     steps = _Steps(base)
     for title, icon, says, draw in (
         ("Question", "edit", "Additions to the question.", steps.question),

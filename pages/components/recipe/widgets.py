@@ -172,7 +172,7 @@ def _take(base: KnowledgeBase, key: str, fields: Callable[[Any], dict[str, Any]]
 
 
 def _change(base: KnowledgeBase, changes: dict[str, Any]) -> None:
-    """Changes the recipe; what it refuses is kept to be told, and the old value stays."""
+    """Change the recipe; what it refuses is kept to be told, and the old value stays."""
     st.session_state.pop(_REFUSED, None)
     try:
         change(base, changes)

@@ -132,7 +132,7 @@ class _RecipeState:
 
 
 def settle(base: KnowledgeBase) -> None:
-    """Reads the saved recipe, once in each run: others may have saved another one meanwhile."""
+    """Read the saved recipe, once in each run: others may have saved another one meanwhile."""
     stored, draft = base.recipe(), _all().get(base.id)
     if draft is None:
         fixed = bool(_all()) or guest()
@@ -157,13 +157,13 @@ def change(base: KnowledgeBase, changes: Mapping[str, Any]) -> Recipe:
 
 
 def replace(base: KnowledgeBase, recipe: Recipe) -> Recipe:
-    """Makes ``recipe`` the working one."""
+    """Make ``recipe`` the working one."""
     _all()[base.id] = _settled(base).with_working(recipe)
     return recipe
 
 
 def insist(base: KnowledgeBase, question: str) -> None:
-    """Has ``for_question`` search for this question, and no other, even where the documents do not
+    """Have ``for_question`` search for this question, and no other, even where the documents do not
     speak of it; until another recipe is worked with."""
     st.session_state[_ONCE] = base.id, question, working(base)
 
@@ -182,7 +182,7 @@ def reset(base: KnowledgeBase) -> None:
 
 
 def save(base: KnowledgeBase, drawn: Recipe) -> None:
-    """Saves what the visitor changed; fields that others changed meanwhile stay as they saved them.
+    """Save what the visitor changed; fields that others changed meanwhile stay as they saved them.
 
     ``drawn`` is the saved recipe that the visitor decided on. Raises InvalidInput, and nothing is
     saved, where somebody else saved another value of a changed field since.
@@ -201,7 +201,7 @@ def save(base: KnowledgeBase, drawn: Recipe) -> None:
 
 
 def save_index(base: KnowledgeBase, index: IndexRecipe, *, weighed: bool = False) -> None:
-    """Saves the recipe as it is saved by now with another index; where ``weighed``, with the dense
+    """Save the recipe as it is saved by now with another index; where ``weighed``, with the dense
     weight of its embedder."""
     while True:
         before = base.recipe()
@@ -217,7 +217,7 @@ def contested(base: KnowledgeBase) -> frozenset[str]:
 
 
 def take_theirs(base: KnowledgeBase) -> None:
-    """Gives up the visitor's values of contested fields; other changes stay."""
+    """Give up the visitor's values of contested fields; other changes stay."""
     theirs, recipe, names = saved(base), working(base), contested(base)
     if any(name.startswith("index.") for name in names):
         recipe = recipe.model_copy(update={"index": theirs.index})

@@ -53,7 +53,7 @@ def _stops(base: KnowledgeBase, row: LeaderboardRow) -> list[TourStop]:
 
 
 def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
-    """Makes the run's recipe the one that every page works with.
+    """Make the run's recipe the one that every page works with.
 
     A system has none, and the answers of guests follow the saved one.
     """
@@ -193,7 +193,7 @@ def _bundle(workspace: ScopedWorkspace, run_id: str) -> bytes:
 
 
 def delete_button(base: KnowledgeBase, chosen: list[LeaderboardRow]) -> None:
-    """Asks before runs go."""
+    """Ask before runs go."""
     label = "Delete" if len(chosen) == 1 else f"Delete {counted(len(chosen), 'run')}"
     options = offered(base, "runs.remove", key="runs_delete", icon=":material/delete:")
     if st.button(label, **options):

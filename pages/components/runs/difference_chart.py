@@ -23,7 +23,7 @@ _FEWEST = 12  # places on the axis, or a few bars would be walls
 
 
 def difference_chart(compared: RunComparison, select: Callable[[str], None], key: str) -> None:
-    """Draws the bars; a click on one selects its question."""
+    """Draw the bars; a click on one selects its question."""
     st.caption(takeaway(compared))
     draw_chart(
         figure(compared, palette()),

@@ -15,13 +15,13 @@ _TABLES = "runs_questions_drawn"  # counts picks from elsewhere, each of which d
 
 
 def select(question_id: str) -> None:
-    """Picks a question from outside of the table; call it in a callback."""
+    """Pick a question from outside of the table; call it in a callback."""
     st.query_params[QUESTION] = question_id
     st.session_state[_TABLES] = st.session_state.get(_TABLES, 0) + 1
 
 
 def questions_table(compared: RunComparison, scope: str) -> str | None:
-    """Draws the table; returns the id of the picked question."""
+    """Draw the table; return the id of the picked question."""
     label, outcomes = "Questions by outcome", ["Lost", "Won", "Tied"]
     outcome = switch(label, outcomes, OUTCOME, label_visibility="collapsed").lower()
     rows = [row for row in compared.rows if row.outcome == outcome]

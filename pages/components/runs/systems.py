@@ -171,7 +171,7 @@ def _parity(base: KnowledgeBase, run_id: str, other_id: str) -> RunParity:
 
 
 def _compare(tab: str, run_id: str, other_id: str) -> None:
-    """Opens the comparison of two runs on the tab Runs."""
+    """Open the comparison of two runs on the tab Runs."""
     st.query_params[SELECTED] = f"{run_id},{other_id}"
     st.session_state[tab] = "Runs"
 

@@ -93,7 +93,7 @@ def metric_names(runs: Sequence[Run]) -> dict[str, str]:
 def table(
     base: KnowledgeBase, leaderboard: Sequence[LeaderboardRow], metric: str
 ) -> list[LeaderboardRow]:
-    """Draws the table; returns the ticked runs in its order. The URL remembers them."""
+    """Draw the table; return the ticked runs in its order. The URL remembers them."""
     order = tuple(row.run.id for row in leaderboard)
     named = st.query_params.get(SELECTED, "").split(",")
     spent = base.runs.spent(leaderboard[0].run.question_set) if leaderboard else {}

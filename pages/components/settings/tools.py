@@ -70,7 +70,7 @@ def _is_open(what: str, name: str) -> bool:
 
 
 def _open(what: str, name: str) -> None:
-    """Shows the form or the trial of a tool; those of others stay, with what was typed there."""
+    """Show the form or the trial of a tool; those of others stay, with what was typed there."""
     st.session_state[_OPEN] = {*st.session_state.get(_OPEN, ()), (what, name)}
 
 

@@ -27,7 +27,7 @@ _GONE = "frame_gone"  # the base that was asked for and is not here, and the pag
 
 
 def choose(name: str) -> None:
-    """Makes a knowledge base the chosen one from the next run on."""
+    """Make a knowledge base the chosen one from the next run on."""
     st.session_state[_CREATED] = name
 
 
@@ -48,20 +48,20 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
 
 
 def close_sidebar(page: str) -> None:
-    """Closes the sidebar of a narrow window once another page or knowledge base is chosen."""
+    """Close the sidebar of a narrow window once another page or knowledge base is chosen."""
     place = f"{page} {st.session_state.get(BASE, '')}"
     _place(data=place, key="frame_place", height="content")
 
 
 def new_base_button(key: str, label: str = "New knowledge base", **options: Any) -> None:
-    """Opens the dialog that makes a knowledge base."""
+    """Open the dialog that makes a knowledge base."""
     explained = "Each knowledge base has its own documents, questions, runs and recipe."
     if st.button(label, key=key, icon=":material/add:", help=explained, **options):
         _new_base()
 
 
 def _settle_choice(bases: list[BaseInfo], page: str) -> None:
-    """Follows a base that was just made; where the wanted one is not here, takes the oldest."""
+    """Follow a base that was just made; where the wanted one is not here, take the oldest."""
     names = [info.name for info in bases]
     created = st.session_state.pop(_CREATED, None)
     chosen = st.session_state.get(BASE)
@@ -77,7 +77,7 @@ def _settle_choice(bases: list[BaseInfo], page: str) -> None:
 
 
 def gone_note(page: str) -> None:
-    """Says that the wanted knowledge base is gone, until another page is opened."""
+    """Say that the wanted knowledge base is gone, until another page is opened."""
     name, page_of_note = st.session_state.get(_GONE) or ("", "")
     if page_of_note != page:
         st.session_state[_GONE] = None

@@ -19,7 +19,7 @@ def filled_button(label: str, *, draw: Callable[..., bool] = st.button, **option
 def action_button(
     label: str, key: str, icon: str, act: Callable[..., object], *arguments: Any, **options: Any
 ) -> None:
-    """Calls ``act`` with what is given; what goes wrong is said on the page."""
+    """Call ``act`` with what is given; what goes wrong is said on the page."""
     sign = f":material/{icon}:" if icon else None
     options = {"key": key, "icon": sign, "on_click": guard()(act), "args": arguments} | options
     if options.get("type") == "primary":
@@ -52,7 +52,7 @@ def download_button(
     icon: str = "download",
     **options: Any,
 ) -> None:
-    """Hands out a file, made when it is asked for where ``data`` is a function."""
+    """Hand out a file, made when it is asked for where ``data`` is a function."""
     st.download_button(
         label,
         data=data,
@@ -97,7 +97,7 @@ def cancel_button(key: str) -> None:
 
 
 def _attempt(done: str, act: Callable[..., object], *arguments: Any) -> None:
-    """Calls ``act`` and notes whether it went well, for the drawing of the dialog."""
+    """Call ``act`` and note whether it went well, for the drawing of the dialog."""
     st.session_state[done] = False
     with guard(in_dialog=True):
         act(*arguments)

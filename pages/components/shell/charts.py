@@ -38,7 +38,7 @@ def unchecked_figure(
 
 
 def draw_chart(figure: Figure, key: str, alt: str, *, zoom: bool = False, **options: Any) -> Any:
-    """Draws a figure without plotly's toolbar; ``zoom`` by the wheel. Returns the selection."""
+    """Draw a figure without plotly's toolbar; ``zoom`` by the wheel. Returns the selection."""
     config = {"displayModeBar": False, "scrollZoom": zoom}
     return st.plotly_chart(figure, theme=None, key=key, config=config, alt=alt, **options)
 

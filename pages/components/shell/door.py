@@ -19,7 +19,7 @@ _MOST_VALUES = 100  # of one parameter of an address
 
 
 def bound_address() -> None:
-    """Takes parameters out of the address that are too long or no text, and says so."""
+    """Take parameters out of the address that are too long or no text, and say so."""
     unread = [name for name in st.query_params if not _is_readable(name)]
     for name in unread:
         del st.query_params[name]

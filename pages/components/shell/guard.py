@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def guard(*, in_dialog: bool = False) -> Iterator[None]:
-    """Shows whatever goes wrong inside; what follows the ``with`` block still runs.
+    """Show whatever goes wrong inside; what follows the ``with`` block still runs.
 
     ``in_dialog`` is for callbacks of widgets in dialogs and fragments, which must not draw: the
     error waits for the next drawing of the page.

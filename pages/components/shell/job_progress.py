@@ -54,7 +54,7 @@ def _documents(infos: Sequence[BaseInfo], base_id: int) -> int:
 
 
 def _unattended_note(jobs: Sequence[JobRow]) -> None:
-    """Says when jobs wait and there is nobody to do them."""
+    """Say when jobs wait and there is nobody to do them."""
     if all(job.status != "queued" for job in jobs) or workspace().jobs.attended():
         st.session_state.pop(_UNATTENDED, None)
         return
@@ -107,7 +107,7 @@ def failure(job: JobRow | None, after: datetime | None = None) -> None:
 
 
 def cancel(job_id: int) -> None:
-    """Asks a job to stop."""
+    """Ask a job to stop."""
     with guard(in_dialog=True):
         workspace().jobs.cancel(job_id)
 

@@ -13,12 +13,12 @@ _WAITING = "notices_waiting"
 
 
 def later(draw: Callable[[], object]) -> None:
-    """Keeps something to draw for the next time that ``notices`` is called."""
+    """Keep something to draw for the next time that ``notices`` is called."""
     st.session_state.setdefault(_WAITING, []).append(draw)
 
 
 def notices() -> bool:
-    """Draws what was kept, once; returns whether there was anything."""
+    """Draw what was kept, once; return whether there was anything."""
     waiting = st.session_state.pop(_WAITING, [])
     for draw in waiting:
         draw()

@@ -36,7 +36,7 @@ class RenderQueue:
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Waits for a turn, and gives it back at the end."""
+        """Wait for a turn, and give it back at the end."""
         mine = threading.Event()
         with self._lock:
             self._waiting.append(mine)

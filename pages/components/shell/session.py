@@ -48,12 +48,12 @@ def workspace() -> ScopedWorkspace:
 
 
 def start_work() -> None:
-    """Starts the worker, once; after the first page is drawn, so that it need not share."""
+    """Start the worker, once; after the first page is drawn, so that it need not share."""
     opened().jobs.start()
 
 
 def look_up() -> list[BaseInfo]:
-    """Reads which knowledge bases there are. The frame does so once, before each page."""
+    """Read which knowledge bases there are. The frame does so once, before each page."""
     infos = st.session_state[_BASES] = workspace().bases()
     return infos
 
@@ -135,13 +135,13 @@ def _state(base: KnowledgeBase) -> tuple[str, int, int]:
 
 
 def show(key: str, value: object) -> None:
-    """Sets what a widget shows, unless it does: a click during a run would be undone."""
+    """Set what a widget shows, unless it does: a click during a run would be undone."""
     if st.session_state.get(key) != value:
         st.session_state[key] = value
 
 
 def to_url(name: str, value: str) -> None:
-    """Makes the address name a value, or nothing where it is empty."""
+    """Make the address name a value, or nothing where it is empty."""
     if value:
         st.query_params[name] = value
     else:

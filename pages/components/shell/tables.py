@@ -16,7 +16,7 @@ def pick_rows(
     on_select: Any = "rerun",
     **options: Any,
 ) -> list[int]:
-    """Draws a table that comes up with the rows ``first`` picked; returns the picked ones."""
+    """Draw a table that comes up with the rows ``first`` picked; return the picked ones."""
     # With another default it would be another table, and what was picked gone.
     default = st.session_state.setdefault(f"{key}_default", first)
     event = st.dataframe(

@@ -20,7 +20,7 @@ _stopped = threading.Event()
 
 
 def warm_up() -> None:
-    """Loads what every first question needs, then collects garbage until ``stop``."""
+    """Load what every first question needs, then collect garbage until ``stop``."""
     _load()
     _collect_garbage()
 
@@ -42,7 +42,7 @@ def _load() -> None:
 
 
 def _collect_garbage() -> None:
-    """Frees cycles of old reruns now and then: after every rerun would cost more than the rerun.
+    """Free cycles of old reruns now and then: after every rerun would cost more than the rerun.
 
     What is loaded by now stays for good, so it is not looked through again.
     """
@@ -53,6 +53,6 @@ def _collect_garbage() -> None:
 
 
 def stop() -> None:
-    """Stops the worker; its job resumes at the next start."""
+    """Stop the worker; its job resumes at the next start."""
     _stopped.set()
     opened().close()

@@ -162,7 +162,7 @@ _element = st.components.v2.component("source_text", html=_HTML, css=_STYLE, js=
 
 
 def draw_blocks(drawn: Sequence[Block], shown: str, height: int) -> None:
-    """Draws blocks; those of another ``shown`` scroll to their first mark.
+    """Draw blocks; those of another ``shown`` scroll to their first mark.
 
     A ``heading`` has ``level`` and ``pieces``; ``text`` and ``code`` have ``pieces``; a ``table``
     is what ``table_block`` makes.

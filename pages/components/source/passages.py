@@ -20,7 +20,7 @@ Piece = tuple[str, str]
 
 
 def draw_passages(text: str, chunks: Sequence[Chunk], key: str) -> None:
-    """Draws a window of passages with a pager; ``text`` is the whole document."""
+    """Draw a window of passages with a pager; ``text`` is the whole document."""
     pages = windows(chunks)
     if len(pages) > 1:
         number = st.pagination(len(pages), key=key) or 1

@@ -27,7 +27,7 @@ def is_table(document: Document) -> bool:
 
 
 def table_rows(document: Document, marks: Sequence[tuple[int, int]], height: int) -> None:
-    """Draws the rows around a passage, with a pager to all others of its table.
+    """Draw the rows around a passage, with a pager to all others of its table.
 
     ``marks`` has the spans of the passage and, where there are any, of the words quoted from it.
     """

@@ -34,7 +34,7 @@ class SourceSpan:
 
 
 def source_view(base: KnowledgeBase, recipe: Recipe, span: SourceSpan, height: int = 520) -> None:
-    """Draws the document at a place, as it is or as text, with steps to either side."""
+    """Draw the document at a place, as it is or as text, with steps to either side."""
     document = base.documents.document(span.document_id)
     spans = base.documents.spans(span.document_id, recipe.index)
     at = _order(spans, span)
@@ -117,7 +117,7 @@ def _page(
     marks: Sequence[tuple[int, int]],
     steps: st.delta_generator.DeltaGenerator,
 ) -> bool:
-    """Draws the printed page; False where it cannot be drawn, and said why."""
+    """Draw the printed page; False where it cannot be drawn, and said why."""
     number = max(home + _stepped(LEAF), 1)
     pages = printed_page(base, document, number, marks)
     if pages:
@@ -155,7 +155,7 @@ def is_printed(base: KnowledgeBase, document: Document) -> bool:
 def printed_page(
     base: KnowledgeBase, document: Document, number: int, marks: Sequence[tuple[int, int]]
 ) -> int:
-    """Draws a page, marks by text offsets; returns how many pages there are, 0 if it cannot."""
+    """Draw a page, marks by text offsets; return how many pages there are, 0 if it cannot."""
     drawn = _drawn(base, document, number, marks)
     if isinstance(drawn, str):
         st.caption(f":material/image_not_supported: {plain(drawn)} Here is its text instead.")

@@ -19,7 +19,7 @@ _WRAPPED = re.compile(r"(?<=[^\n]{55})\n(?=[^\n])(?!\d{1,3}[.)]\s|[-*•]\s)")
 
 
 def whole_text(document: Document, marks: Sequence[tuple[int, int]], height: int) -> None:
-    """Draws a document's text, scrolled to its first mark; the second one is marked within it."""
+    """Draw a document's text, scrolled to its first mark; the second one is marked within it."""
     first, last = window(len(document.text), marks[0])
     draw_blocks(blocks(document, marks, first, last), f"{document.id}:{marks}", height)
     if last - first < len(document.text):

@@ -43,7 +43,7 @@ class Fetch:
         return self._thread.is_alive()
 
     def wait(self) -> None:
-        """Returns when it has ended."""
+        """Return when it has ended."""
         self._thread.join()
 
     def _run(self, tuner: Tuner, recipes: Sequence[Recipe]) -> None:
@@ -73,7 +73,7 @@ def fetch(missing: Missing) -> Fetch:
 
 
 def follow(missing: Missing) -> None:
-    """Draws how far the search is, and the whole page again when it has ended."""
+    """Draw how far the search is, and the whole page again when it has ended."""
     _follow(fetch(missing))
 
 

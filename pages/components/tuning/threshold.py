@@ -134,7 +134,7 @@ def _measured(bench: Bench) -> str:
 
 
 def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
-    """Learns probabilities, or says why there is not enough to learn from."""
+    """Learn probabilities, or say why there is not enough to learn from."""
     job = bench.base.tuning.fits.latest(bench.set_name, bench.recipe)
     if job is not None and job.active:
         job_progress.follow(job.id, "fit")

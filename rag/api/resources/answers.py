@@ -78,7 +78,7 @@ class AskRequest(SearchRequest):
     ),
 )
 async def ask_question(workspace: Shared, base: Base, body: AskRequest) -> Response:
-    """Answers a question with citations.
+    """Answer a question with citations.
 
     With ``stream`` as server-sent events: ``passages`` once, ``text`` for each piece, then
     ``answer`` with all of it, or ``problem``.

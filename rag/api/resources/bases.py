@@ -102,7 +102,7 @@ def list_knowledge_bases(
 def create_knowledge_base(
     request: Request, workspace: Shared, body: NewBase, once: Maker
 ) -> Response:
-    """Makes a knowledge base. Documents are added to it afterwards."""
+    """Make a knowledge base. Documents are added to it afterwards."""
 
     def make() -> Made:
         recipe = Recipe.parse(body.recipe) if body.recipe is not None else None
@@ -126,7 +126,7 @@ def get_knowledge_base(workspace: Shared, base: Base) -> KnowledgeBaseData:
 def rename_knowledge_base(
     workspace: Shared, base: Base, body: KnowledgeBaseChanges
 ) -> KnowledgeBaseData:
-    """Gives a knowledge base another name; its id stays."""
+    """Give a knowledge base another name; its id stays."""
     workspace.rename(base.id, body.name)
     return _one(workspace, base.id)
 
@@ -135,7 +135,7 @@ def rename_knowledge_base(
 def duplicate_knowledge_base(
     request: Request, workspace: Shared, base: Base, body: DuplicateRequest, once: Maker
 ) -> Response:
-    """Queues a copy with documents, recipes, prompts, question sets and labels, without runs,
+    """Queue a copy with documents, recipes, prompts, question sets and labels, without runs,
     members or conversations. The copy is that of the job's `knowledge_base`."""
 
     def make() -> Made:
@@ -146,7 +146,7 @@ def duplicate_knowledge_base(
 
 @bases.delete("/knowledge-bases/{kb}", **needs("admin", 404, status_code=204))
 def delete_knowledge_base(workspace: Shared, base: Base) -> Response:
-    """Deletes a knowledge base with its documents, labels, runs and conversations."""
+    """Delete a knowledge base with its documents, labels, runs and conversations."""
     workspace.delete(base.id)
     return Response(status_code=204)
 

@@ -74,7 +74,7 @@ def list_builds(request: Request, base: Base, part: Part) -> Page[BuildData]:
 def delete_build(
     base: Base, build: Annotated[str, Path(description="the hash of a build")]
 ) -> Response:
-    """Deletes a build, with passages and vectors that no other one has. The one that answers the
+    """Delete a build, with passages and vectors that no other one has. The one that answers the
     questions is refused."""
     if build not in {row.hash for row in base.documents.builds()}:
         raise NotFound(f"There is no build with the hash {build!r}.")

@@ -117,7 +117,7 @@ def list_decisions(request: Request, base: Base, part: Part) -> Page[DecisionEnt
 @decisions.post(_DECISION, **needs("label", 400, 404, 415, example=EXAMPLE))
 @dear
 def start_decision(base: Base, run: str, body: NewDecision) -> DecisionData:
-    """Draws the hits to judge for two runs of a question set; goes on with it if it was started."""
+    """Draw the hits to judge for two runs of a question set; go on with it if it was started."""
     base.decisions.start(run, body.against, body.metric)
     return _state(base, run, body)
 
@@ -141,7 +141,7 @@ def get_decision(
 @decisions.post(f"{_DECISION}/judgements", **needs("label", 400, 404, 415, example=EXAMPLE))
 @dear
 def judge_decision(base: Base, run: str, body: Judgements) -> DecisionData:
-    """Stores grades of hits, all or none; returns the state that they lead to."""
+    """Store grades of hits, all or none; return the state that they lead to."""
     grades = [(item.question, item.passage, item.grade) for item in body.judgements]
     judge = base.decisions.judge
     judge(run, body.against, body.metric, grades, replace_labels=body.replace)

@@ -47,7 +47,7 @@ class LastDiagnosisData(Schema):
 def start_diagnosis(
     request: Request, workspace: Shared, base: Base, body: DiagnoseRequest, once: Maker
 ) -> Response:
-    """Queues a diagnosis: the first cause of each failed question, and fixes that were tried."""
+    """Queue a diagnosis: the first cause of each failed question, and fixes that were tried."""
 
     def make() -> Any:
         name, recipe = set_called(base, body.set).name, body.recipe_of(base)

@@ -117,7 +117,7 @@ def upload_files(
     files: Annotated[list[UploadFile], File(description="one part for each file")],
     once: Maker,
 ) -> Response:
-    """Stores files and queues their reading; once this is answered, none is lost."""
+    """Store files and queue their reading; once this is answered, none is lost."""
     content = [[file.filename, _digest(file.file)] for file in files]
     given = [Upload(file.filename or "", file.file) for file in files]
     return once(content, lambda: queued(request, workspace, base.documents.add_files(given)))
@@ -127,7 +127,7 @@ def upload_files(
 def add_web_pages(
     request: Request, workspace: Shared, base: Base, body: WebPages, once: Maker
 ) -> Response:
-    """Queues web pages to be fetched and read."""
+    """Queue web pages to be fetched and read."""
     return once(body.urls, lambda: queued(request, workspace, base.documents.add_urls(body.urls)))
 
 
@@ -135,7 +135,7 @@ def add_web_pages(
 def add_text(
     request: Request, workspace: Shared, base: Base, body: PastedText, once: Maker
 ) -> Response:
-    """Queues a text."""
+    """Queue a text."""
 
     def make() -> Made:
         return queued(request, workspace, base.documents.add_text(body.title, body.text))
@@ -171,7 +171,7 @@ def get_tags(base: Base, document: DocumentId) -> TagsData:
     **needs("write", 400, 404, 415, example=_TAGGED),
 )
 def set_tags(base: Base, document: DocumentId, body: Tags) -> TagsData:
-    """Replaces the tags of a document; only searches that filter by tag notice."""
+    """Replace the tags of a document; only searches that filter by tag notice."""
     find_document(base, document)
     return TagsData(tags=base.documents.tag(document, body.tags))
 
@@ -199,7 +199,7 @@ def download_original(workspace: Shared, base: Base, document: DocumentId) -> Re
     "/knowledge-bases/{kb}/documents/{document}", **needs("write", 404, status_code=204)
 )
 def delete_document(base: Base, document: DocumentId) -> Response:
-    """Deletes a document; from the next question on it does not answer. Labels on it stay."""
+    """Delete a document; from the next question on it does not answer. Labels on it stay."""
     find_document(base, document)
     base.documents.delete_documents([document])
     return Response(status_code=204)

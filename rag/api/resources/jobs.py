@@ -90,7 +90,7 @@ def get_job(workspace: Shared, job: RowId) -> JobData:
 
 @jobs.post("/jobs/{job}/cancel", **needs("write", 404, example=EXAMPLE))
 def cancel_job(workspace: Shared, job: RowId) -> JobData:
-    """Asks a job to stop; what it has finished stays."""
+    """Ask a job to stop; what it has finished stays."""
     workspace.jobs.get(job)
     workspace.jobs.cancel(job)
     return job_data(workspace, job)

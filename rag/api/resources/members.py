@@ -80,7 +80,7 @@ def list_members(request: Request, base: Base, part: Part) -> Page[MemberData]:
     ),
 )
 def add_member(request: Request, base: Base, body: NewMember, once: Maker) -> Response:
-    """Makes a person a member; who is one already is changed by PATCH."""
+    """Make a person a member; who is one already is changed by PATCH."""
 
     def make() -> Made:
         email = base.members.add(body.email, body.role).email
@@ -94,14 +94,14 @@ def add_member(request: Request, base: Base, body: NewMember, once: Maker) -> Re
     "/knowledge-bases/{kb}/members/{member}", **needs("admin", 400, 404, 415, example=MEMBER)
 )
 def change_role(base: Base, member: Email, body: NewRole) -> MemberData:
-    """Gives a member another role; the last owner stays one."""
+    """Give a member another role; the last owner stays one."""
     base.members.change(member, body.role)
     return MemberData.of(_member(base, member))
 
 
 @members.delete("/knowledge-bases/{kb}/members/{member}", **needs("admin", 404, status_code=204))
 def remove_member(base: Base, member: Email) -> Response:
-    """Takes a member out; the last owner stays."""
+    """Take a member out; the last owner stays."""
     base.members.remove(member)
     return Response(status_code=204)
 
@@ -117,7 +117,7 @@ def list_links(request: Request, base: Base, part: Part) -> Page[LinkData]:
     **needs("admin", 400, 404, 415, example=LINK | {"path": "/share/share_..."}, status_code=201),
 )
 def create_link(workspace: Shared, base: Base, body: NewLink) -> NewLinkData:
-    """Makes a link. `path` has its secret, which is answered this once and kept nowhere: so there
+    """Make a link. `path` has its secret, which is answered this once and kept nowhere: so there
     is no idempotency key."""
     secret, row = base.links.create(body.name, body.days, workspace.principal.person.id)
     return NewLinkData(**dict(LinkData.of(row)), path=f"/share/{secret}")
@@ -125,7 +125,7 @@ def create_link(workspace: Shared, base: Base, body: NewLink) -> NewLinkData:
 
 @links.delete("/knowledge-bases/{kb}/links/{link}", **needs("admin", 404, status_code=204))
 def revoke_link(base: Base, link: Annotated[str, Path(description="the id of a link")]) -> Response:
-    """Lets a link show nothing any more."""
+    """Let a link show nothing any more."""
     base.links.revoke(link)
     return Response(status_code=204)
 

@@ -233,7 +233,7 @@ def list_question_sets(request: Request, base: Base, part: Part) -> Page[Questio
 
 @question_sets.post("/knowledge-bases/{kb}/question-sets", **_KEEP)
 def create_question_set(request: Request, base: Base, body: NewSet, once: Maker) -> Response:
-    """Makes an empty question set."""
+    """Make an empty question set."""
 
     def make() -> Made:
         base.question_edits.create_set(body.name)
@@ -259,7 +259,7 @@ def import_question_set(
         list[str] | None, Form(description="columns of a table to ignore", max_length=200)
     ] = None,
 ) -> Response:
-    """Makes or replaces a question set from a file, or adds to one.
+    """Make or replace a question set from a file, or add to one.
 
     What is replaced is kept as `replaced_version`, which can be brought back.
     """
@@ -294,7 +294,7 @@ def get_question_set(base: Base, questions: SetName) -> QuestionSetData:
     **needs("label", 400, 404, 409, 415, example=EXAMPLE),
 )
 def rename_question_set(base: Base, questions: SetName, body: NewName) -> QuestionSetData:
-    """Gives a question set another name, in its runs too; its id stays."""
+    """Give a question set another name, in its runs too; its id stays."""
     base.question_edits.rename_set(set_called(base, questions).name, body.name)
     return QuestionSetData.of(base.questions.named(body.name.strip()))
 
@@ -303,7 +303,7 @@ def rename_question_set(base: Base, questions: SetName, body: NewName) -> Questi
     "/knowledge-bases/{kb}/question-sets/{questions}", **needs("label", 404, status_code=204)
 )
 def delete_question_set(base: Base, questions: SetName) -> Response:
-    """Deletes a question set with its labels; its runs stay."""
+    """Delete a question set with its labels; its runs stay."""
     base.question_edits.delete_set(set_called(base, questions).name)
     return Response(status_code=204)
 
@@ -325,7 +325,7 @@ def list_question_set_versions(
     **needs("label", 400, 404, example={**EXAMPLE, "replaced_version": 11}),
 )
 def restore_question_set_version(base: Base, questions: SetName, number: RowId) -> ReplacedSetData:
-    """Brings a replaced version back; the questions in its place are kept in turn."""
+    """Bring a replaced version back; the questions in its place are kept in turn."""
     name = set_called(base, questions).name
     replaced = base.questions.restore_version(name, number)
     restored = QuestionSetData.of(base.questions.named(name))
@@ -355,7 +355,7 @@ def list_questions(
     ),
 )
 def add_question(base: Base, questions: SetName, body: NewQuestion, once: Maker) -> Response:
-    """Adds a question."""
+    """Add a question."""
 
     def make() -> Made:
         name = set_called(base, questions).name
@@ -374,7 +374,7 @@ def add_question(base: Base, questions: SetName, body: NewQuestion, once: Maker)
 def edit_question(
     base: Base, questions: SetName, question: str, body: QuestionChanges
 ) -> QuestionData:
-    """Changes a question; its labels stay."""
+    """Change a question; its labels stay."""
     name = set_called(base, questions).name
     _question(base, name, question)
     base.question_edits.edit_question(
@@ -388,7 +388,7 @@ def edit_question(
     **needs("label", 404, status_code=204),
 )
 def remove_question(base: Base, questions: SetName, question: str) -> Response:
-    """Deletes a question with its labels."""
+    """Delete a question with its labels."""
     name = set_called(base, questions).name
     _question(base, name, question)
     base.question_edits.delete_questions(name, [question])
@@ -416,7 +416,7 @@ def export_question_set(base: Base, questions: SetName) -> JsonLines:
     ),
 )
 def add_label(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Response:
-    """Judges a span of a document for a question; the same span again changes its grade."""
+    """Judge a span of a document for a question; the same span again changes its grade."""
 
     def make() -> Made:
         name = set_called(base, questions).name
@@ -431,7 +431,7 @@ def add_label(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Re
     **needs("label", 400, 404, 415, example=_LABEL),
 )
 def change_grade(base: Base, questions: SetName, label: RowId, body: LabelChanges) -> LabelData:
-    """Changes the grade of a label, or names the part of the answer that it has."""
+    """Change the grade of a label, or name the part of the answer that it has."""
     name = set_called(base, questions).name
     if body.grade is not None:
         base.labels.set_grade(name, label, body.grade)
@@ -445,7 +445,7 @@ def change_grade(base: Base, questions: SetName, label: RowId, body: LabelChange
     **needs("label", 404, status_code=204),
 )
 def remove_label(base: Base, questions: SetName, label: RowId) -> Response:
-    """Deletes a label."""
+    """Delete a label."""
     base.labels.remove_label(set_called(base, questions).name, label)
     return Response(status_code=204)
 

@@ -83,14 +83,14 @@ def export_recipe(
 
 @recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))
 def replace_recipe(base: Base, body: NewRecipe) -> SavedRecipeData:
-    """Saves a recipe; the one before stays among the versions. ``job`` builds its index."""
+    """Save a recipe; the one before stays among the versions. ``job`` builds its index."""
     recipe = Recipe.parse(body.recipe)
     return _saved(base, recipe, base.save_and_build(recipe))
 
 
 @recipes.patch("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))
 def change_recipe_fields(base: Base, body: RecipeFields) -> SavedRecipeData:
-    """Saves the recipe with some fields changed. ``job`` builds its index, if it needs another."""
+    """Save the recipe with some fields changed. ``job`` builds its index, if it needs another."""
     while True:  # who changes another field at the same time loses nothing
         before = base.recipe()
         recipe = before.with_fields(body.fields)

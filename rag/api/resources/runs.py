@@ -171,7 +171,7 @@ class EvaluateRequest(MeasureRequest):
     )
 
     def start(self, base: KnowledgeBase) -> int:
-        """Queues the evaluation; returns the job. Raises as the evaluations do."""
+        """Queue the evaluation; return the job. Raises as the evaluations do."""
         if self.system is not None:
             if self.recipe is not None or self.fields or self.answers:
                 raise InvalidInput("A system has neither a recipe nor answers.", "Send it alone.")
@@ -206,7 +206,7 @@ class SweepRequest(MeasureRequest):
 def start_evaluation(
     request: Request, workspace: Shared, base: Base, body: EvaluateRequest, once: Maker
 ) -> Response:
-    """Queues an evaluation; ``run`` of the job is the id of the run that comes of it.
+    """Queue an evaluation; ``run`` of the job is the id of the run that comes of it.
 
     With ``answers`` every question is answered and its answer measured too, by ``judge`` as well
     where one is named. A job that paused goes on with what it has when it is asked for again.
@@ -227,7 +227,7 @@ def start_evaluation(
 def start_sweep(
     request: Request, workspace: Shared, base: Base, body: SweepRequest, once: Maker
 ) -> Response:
-    """Queues the search for the best recipe of a grid, judged by cross-validation."""
+    """Queue the search for the best recipe of a grid, judged by cross-validation."""
 
     def make() -> Any:
         name, recipe = set_called(base, body.set).name, body.recipe_of(base)
@@ -344,6 +344,6 @@ def get_report(base: Base, run: str, baseline: str | None = None) -> HTMLRespons
 
 @runs.delete("/knowledge-bases/{kb}/runs/{run}", **needs("write", 404, status_code=204))
 def delete_run(base: Base, run: str) -> Response:
-    """Deletes a run."""
+    """Delete a run."""
     base.runs.remove(run)
     return Response(status_code=204)

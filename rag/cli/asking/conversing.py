@@ -195,7 +195,7 @@ class _Talk:
             return recipe
 
     def ask(self, question: str, on_progress: Callable[[str], object]) -> AnswerStream:
-        """Stores a question, tells its answer piece by piece, and stores that.
+        """Store a question, tell its answer piece by piece, and store that.
 
         Ctrl-C stops the answer; what was said so far is kept. Raises what the search raises.
         """

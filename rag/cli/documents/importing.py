@@ -282,7 +282,7 @@ def _adding(
 
 @contextmanager
 def _kept_if_filled(workspace: Workspace, base: KnowledgeBase) -> Iterator[None]:
-    """Deletes a new base that has no document and no job at the end of the block."""
+    """Delete a new base that has no document and no job at the end of the block."""
     interrupted = False
     try:
         yield

@@ -360,7 +360,7 @@ def answered(
     cutoffs: Sequence[int],
     args: argparse.Namespace,
 ) -> Output:
-    """Does an evaluation with answers; one that paused ends with exit code 1."""
+    """Do an evaluation with answers; one that paused ends with exit code 1."""
     job = base.answer_evaluations.start(
         args.set_name,
         recipe,
@@ -398,7 +398,7 @@ def answered(
 
 
 def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
-    """Lets a model grade the hits of a run, and says what came of it and what people say."""
+    """Let a model grade the hits of a run, and say what came of it and what people say."""
     base = workspace.base(args.kb)
     of_set = [run.id for run in base.runs.list_all(args.set_name)]
     run_id = args.run or next(iter(of_set), None)
@@ -418,7 +418,7 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
 def _preferred(
     workspace: Workspace, base: KnowledgeBase, run_id: str, args: argparse.Namespace
 ) -> Output:
-    """Lets a model compare the answers of two runs."""
+    """Let a model compare the answers of two runs."""
     job = base.preferences.start(run_id, args.against, args.judge, budget=_budget(args))
     printing.follow(workspace.jobs, job)
     preference = base.preferences.between(run_id, args.against, args.judge)
@@ -429,7 +429,7 @@ def _preferred(
 
 
 def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Output:
-    """Answers a set without past interactions and with them, and says what came of it."""
+    """Answer a set without past interactions and with them, and say what came of it."""
     base = workspace.base(args.kb, EVERYBODY if args.everyone else LOCAL)
     trials, name, judge = base.memory_trials, args.set_name, args.judge
     jobs = trials.start(name, recipe, judge=judge, budget=_budget(args))

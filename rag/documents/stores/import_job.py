@@ -44,7 +44,7 @@ _TELLING = 200  # rows between two reports
 
 
 def import_store(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "import-store".
+    """Do a job of kind "import-store".
 
     Documents that are present already are left alone, but get the vector that they have now.
     """
@@ -276,7 +276,7 @@ def _replace_vectors(
 
 
 def _require_space(connection: Connection, job: JobRow) -> None:
-    """Raises InvalidInput where the saved recipe does not rank the vectors of the job any more.
+    """Raise InvalidInput where the saved recipe does not rank the vectors of the job any more.
 
     An import by another process can have prepared the base before the first documents were stored.
     """

@@ -190,7 +190,7 @@ def look(
 
 
 def require_rows(services: Services, store: ExistingStore, count: int) -> None:
-    """Raises InvalidInput for more rows than an import reads."""
+    """Raise InvalidInput for more rows than an import reads."""
     most = services.settings.max_store_rows
     if count > most:
         raise InvalidInput(

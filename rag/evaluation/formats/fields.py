@@ -58,7 +58,7 @@ class ReadingNotes:
 
     @contextmanager
     def line(self) -> Iterator[None]:
-        """Reads one line: what is wrong with it is kept for ``check``."""
+        """Read one line: what is wrong with it is kept for ``check``."""
         try:
             yield
         except InvalidFile as problem:
@@ -69,7 +69,7 @@ class ReadingNotes:
         return tuple(problem.message for problem in self._problems)
 
     def check(self) -> None:
-        """Raises InvalidFile with all bad lines, unless they are to be left out."""
+        """Raise InvalidFile with all bad lines, unless they are to be left out."""
         if self._skip_bad or not self._problems:
             return
         if len(self._problems) == 1:
@@ -83,7 +83,7 @@ class ReadingNotes:
 
 
 def check_keys(row: Mapping[str, Any], known_keys: Collection[str], place: str) -> None:
-    """Raises InvalidFile for a key that means nothing here: it would be lost without a word."""
+    """Raise InvalidFile for a key that means nothing here: it would be lost without a word."""
     unknown = [key for key in row if key not in known_keys]
     if unknown:
         listed = ", ".join(map(_shown, unknown))
@@ -95,7 +95,7 @@ def check_keys(row: Mapping[str, Any], known_keys: Collection[str], place: str) 
 
 
 def check_storable(value: Any, place: str) -> None:
-    """Raises InvalidFile for text or a number that no door takes in."""
+    """Raise InvalidFile for text or a number that no door takes in."""
     if fault := find_fault(value):
         raise InvalidFile(f"{place}: {fault}.", "Correct it, or remove the line.")
 

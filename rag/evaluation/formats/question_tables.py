@@ -127,7 +127,7 @@ def _check_columns(
     used: Collection[int],
     ignored: Collection[str],
 ) -> None:
-    """Raises InvalidFile for columns that hold something and mean nothing here."""
+    """Raise InvalidFile for columns that hold something and mean nothing here."""
     left_out = {column.casefold() for column in ignored}
     filled = {at for _, cells in lines for at, cell in enumerate(cells) if cell.strip()}
     unknown = [

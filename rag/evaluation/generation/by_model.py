@@ -59,7 +59,7 @@ def write_question(
     rarity: Rarity,
     temperature: float = 0.0,
 ) -> Draft:
-    """Asks a model for one question on ``passages`` and checks it; unusable ones are sent back.
+    """Ask a model for one question on ``passages`` and check it; unusable ones are sent back.
 
     Every quote must stand in its passage. Raises ProviderMisbehaved when no try was usable, and
     ProviderError.

@@ -159,7 +159,7 @@ class _Means:
                 self.finish()
 
     def finish(self) -> None:
-        """Measures the rankings that wait."""
+        """Measure the rankings that wait."""
         if not self._waiting:
             return
         means = self._means.of(np.concatenate([ranks for *_, ranks in self._waiting]))

@@ -137,7 +137,7 @@ def _once(
 
 
 def _check_each(changes: Changes, base: Recipe) -> None:
-    """Raises InvalidRecipe unless the values are right and only do not fit together."""
+    """Raise InvalidRecipe unless the values are right and only do not fit together."""
     base.with_fields({**changes, "index.chunk_overlap": 0})
     base.with_fields({**changes, "index.chunk_size": _LONGEST})
 

@@ -57,7 +57,7 @@ class Layout:
 
     @classmethod
     def of(cls, deep: Deep, by: By) -> Layout:
-        """Raises ValueError for probabilities where there is no calibration."""
+        """Raise ValueError for probabilities where there is no calibration."""
         relevance = _relevance(deep, by)
         order = np.lexsort((-relevance, deep.row))
         by_relevance = np.empty(len(order), np.int64)

@@ -164,7 +164,7 @@ class Pool:
 
 
 def pool(layout: Layout, family: Family, mask: Mask | None = None) -> Pool:
-    """Lays out the first ``family.candidates`` of each retriever's list.
+    """Lay out the first ``family.candidates`` of each retriever's list.
 
     ``mask`` (candidates,) restricts them to those that matter.
     """

@@ -93,7 +93,7 @@ def _processors() -> int:
 
 
 def _silence() -> None:
-    """Keeps OpenVINO from telling its makers that it was imported.
+    """Keep OpenVINO from telling its makers that it was imported.
 
     Its tools send an event to Google Analytics, unless the package for it is absent: here it is.
     """

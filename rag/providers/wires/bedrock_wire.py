@@ -190,7 +190,7 @@ def _usual(endpoint: Endpoint) -> str:
 
 @contextmanager
 def _translated(endpoint: Endpoint, model: str, *, streaming: bool = False) -> Iterator[None]:
-    """Turns the package's exceptions into ours."""
+    """Turn the package's exceptions into ours."""
     failures = import_required("botocore.exceptions")
     try:
         yield

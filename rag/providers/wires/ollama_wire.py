@@ -51,7 +51,7 @@ class OllamaWire:
             yield from self._deltas(parts)
 
     def _open(self, request: dict[str, Any]) -> Iterator[ollama.ChatResponse]:
-        """Starts the reply. The package connects when the first part is asked for."""
+        """Start the reply. The package connects when the first part is asked for."""
         with self._translated():
             parts = iter(self._client.chat(stream=True, **request))
             first = next(parts, None)
@@ -78,7 +78,7 @@ class OllamaWire:
 
     @contextmanager
     def _translated(self, *, streaming: bool = False) -> Iterator[None]:
-        """Turns the package's exceptions, and those of httpx that it passes on, into ours."""
+        """Turn the package's exceptions, and those of httpx that it passes on, into ours."""
         httpx, ollama, endpoint = (
             import_required("httpx"),
             import_required("ollama"),

@@ -93,7 +93,7 @@ class OpenAIWire:
             raise self._endpoint.broke_off()
 
     def _open(self, request: dict[str, Any]) -> openai.Stream[Any]:
-        """Starts the reply; fields that the server names in a refusal are replaced."""
+        """Start the reply; fields that the server names in a refusal are replaced."""
         try:
             with self._translated():
                 stream: openai.Stream[Any] = self._client.chat.completions.create(**request)
@@ -110,7 +110,7 @@ class OpenAIWire:
 
     @contextmanager
     def _translated(self, begun: Callable[[], bool] | None = None) -> Iterator[None]:
-        """Turns the package's exceptions into ours; ``begun`` tells whether some text came.
+        """Turn the package's exceptions into ours; ``begun`` tells whether some text came.
 
         Without it nothing of a reply has come.
         """

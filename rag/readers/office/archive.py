@@ -13,7 +13,7 @@ _FRESH = "Open it in the program that made it, save a fresh copy, and add that."
 
 
 def check_archive(source: Source) -> None:
-    """Raises UnreadableDocument: too_large for what would unpack to too much, damaged.
+    """Raise UnreadableDocument: too_large for what would unpack to too much, damaged.
 
     Python's zipfile never unpacks more of a member than the size that the directory declares, so
     the declared sizes can be trusted.

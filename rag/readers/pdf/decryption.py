@@ -9,7 +9,7 @@ from rag.readers.pdf.reader import open_reader
 
 
 def decrypt(source: Source) -> Content:
-    """Writes the copy to the path that ``source.about`` names as ``target``; returns no text.
+    """Write the copy to the path that ``source.about`` names as ``target``; return no text.
 
     The same file gives the same bytes each time. Raises UnreadableDocument: needs_password,
     encrypted, damaged.

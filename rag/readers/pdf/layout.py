@@ -156,7 +156,7 @@ def _is_new(before: _Line, line: _Line, usual: float) -> bool:
 
 
 def _taken_caption(done: list[str | PageTable]) -> list[str]:
-    """Takes short paragraphs from the end of what is done that stand over a table: its title, or
+    """Take short paragraphs from the end of what is done that stand over a table: its title, or
     what announces it. Running text stays."""
     title = list[str]()
     while done and isinstance(paragraph := done[-1], str):

@@ -110,7 +110,7 @@ def _words(text: str, origins: Places) -> list[Span]:
 
 
 def _release_torn(words: Sequence[Span], positions: Places) -> None:
-    """Frees what of a word lies away from the rest of it, and short words found only in part.
+    """Free what of a word lies away from the rest of it, and short words found only in part.
 
     In the folded texts a word stands in one piece, also where a line ends within it.
     """
@@ -144,7 +144,7 @@ def _extend(letters: str, signs: str, words: Sequence[Span], positions: Places) 
 
 
 def _place_moved(letters: str, signs: str, positions: Places) -> None:
-    """Fills ``positions`` for runs that stand elsewhere on the page, the longest of a gap first."""
+    """Fill ``positions`` for runs that stand elsewhere on the page, the longest of a gap first."""
     free = list(signs)
     for index in positions[positions >= 0]:
         free[index] = _TAKEN
@@ -166,7 +166,7 @@ def _place_moved(letters: str, signs: str, positions: Places) -> None:
 def _place_words(
     letters: str, signs: str, words: Sequence[Span], page_words: Sequence[Span], positions: Places
 ) -> None:
-    """Fills ``positions`` for words that both texts have left over, like ones in the same order."""
+    """Fill ``positions`` for words that both texts have left over, like ones in the same order."""
     used = np.zeros(len(signs), dtype=bool)
     used[positions[positions >= 0]] = True
     unused: dict[str, deque[int]] = defaultdict(deque)

@@ -32,7 +32,7 @@ class PageCharacters:
 
 
 def characters(page: PdfPage) -> PageCharacters:
-    """Reads a page; boxes are cut at its edges. Characters outside of the page have none."""
+    """Read a page; boxes are cut at its edges. Characters outside of the page have none."""
     from pypdfium2 import raw
 
     textpage = page.get_textpage()

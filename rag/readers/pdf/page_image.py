@@ -54,7 +54,7 @@ class PageImage:
 
 
 def draw_page(source: Source, number: int, text: str, marks: Sequence[Mark]) -> PageImage:
-    """Draws page ``number`` (from 1) of a PDF; ``text`` is what the document has of this page.
+    """Draw page ``number`` (from 1) of a PDF; ``text`` is what the document has of this page.
 
     Raises UnreadableDocument: needs_password, encrypted, damaged.
     """

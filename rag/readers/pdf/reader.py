@@ -136,7 +136,7 @@ class _Reading:
     def _recognise(
         self, index: int, pictures: dict[int, Recognised], plausible: float = 0.0
     ) -> None:
-        """Notes what a page shows, where that is at least so plausible."""
+        """Note what a page shows, where that is at least so plausible."""
         if self._recogniser is None:
             return
         picture = self._pages.picture(index, DPI)

@@ -118,7 +118,7 @@ class PageWords:
 
 
 def page_words(page: PdfPage) -> PageWords:
-    """Reads the characters of a page once. Words that are drawn twice, for weight, count once."""
+    """Read the characters of a page once. Words that are drawn twice, for weight, count once."""
     turn = _turn_of(page)
     oriented = _page_words(page, turn)
     words = [word for word, _ in oriented]

@@ -74,7 +74,7 @@ class AnswerEvaluations:
         ignore_identical: bool = False,
         without_users: bool = False,
     ) -> int:
-        """Queues an evaluation with answers; returns the job.
+        """Queue an evaluation with answers; return the job.
 
         One that was stopped, killed or paused at its ``budget`` goes on with the answers it has.
         ``judge`` ("provider:model") grades answers too; the rest is as in ``Evaluator.evaluate``.
@@ -129,7 +129,7 @@ class AnswerEvaluations:
 
 
 def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "evaluate-answers"."""
+    """Do a job of kind "evaluate-answers"."""
     started = perf_counter()
     payload = job.payload
     run_id, recipe = str(payload["run"]), Recipe.parse(payload["recipe"])

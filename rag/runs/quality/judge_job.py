@@ -34,7 +34,7 @@ class Judgements:
 
     @operation("editor", audit="evaluation")
     def start(self, run_id: str, judge: str, *, repeat: int = 1, budget: Budget = UNLIMITED) -> int:
-        """Queues the judging of the first ten hits of every question of a run; returns the job.
+        """Queue the judging of the first ten hits of every question of a run; return the job.
 
         What was judged already stays. Each hit is judged ``repeat`` times, which gives a spread;
         the ``budget`` of this go counts grades. Raises NotFound, InvalidInput, ProviderError.
@@ -69,7 +69,7 @@ class _Hit:
 
 
 def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "judge"; grades that an earlier process stored stay."""
+    """Do a job of kind "judge"; grades that an earlier process stored stay."""
     run_id, judge = str(job.payload["run"]), str(job.payload["judge"])
     judge_model, rubric = judge_named(services, judge), RUBRICS["relevance"]
     todo, judged = _todo(services, job, run_id, judge, rubric.name)

@@ -21,7 +21,7 @@ class NamedJudge:
     _services: Services
 
     def grade(self, rubric: str, parts: Mapping[str, str]) -> Judgement:
-        """Raises as ``ask`` does."""
+        """Raise as ``ask`` does."""
         return ask(RUBRICS[rubric], self.chat, parts)
 
     def cost(self, usage: Usage) -> Cost | None:

@@ -82,7 +82,7 @@ class MemoryTrials:
     def start(
         self, set_name: str, recipe: Recipe, *, judge: str = "", budget: Budget = UNLIMITED
     ) -> tuple[int, int]:
-        """Queues two evaluations with answers, without memory and with it; returns the jobs.
+        """Queue two evaluations with answers, without memory and with it; return the jobs.
 
         Each may spend the ``budget``. A question's own past interactions are no examples. Raises as
         ``AnswerEvaluations.start``, and InvalidInput where no language model answers.

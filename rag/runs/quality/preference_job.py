@@ -96,7 +96,7 @@ class PairwiseComparisons:
 
     @operation("editor", audit="evaluation")
     def start(self, run_id: str, other_id: str, judge: str, *, budget: Budget = UNLIMITED) -> int:
-        """Queues the comparison of the answers of two runs of a set; returns the job.
+        """Queue the comparison of the answers of two runs of a set; return the job.
 
         Stored preferences stay; the ``budget`` of this go counts questions, each of which takes
         two calls. Raises NotFound, ProviderError, InvalidInput where a run has no answers.
@@ -192,7 +192,7 @@ class _Pair:
 
 
 def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "prefer"; preferences that an earlier process stored stay."""
+    """Do a job of kind "prefer"; preferences that an earlier process stored stay."""
     run_id, other_id = str(job.payload["run"]), str(job.payload["other"])
     judge = judge_named(services, str(job.payload["judge"]))
     calls = ModelCalls(Budget.of(job.payload))

@@ -24,7 +24,7 @@ class Budget:
     money: float | None = None
 
     def require(self) -> None:
-        """Raises InvalidInput for a limit that is not above 0."""
+        """Raise InvalidInput for a limit that is not above 0."""
         if any(limit is not None and limit <= 0 for limit in (self.calls, self.tokens, self.money)):
             raise InvalidInput("A budget must be greater than 0.", "Leave it out, or give more.")
 

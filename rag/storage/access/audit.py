@@ -79,7 +79,7 @@ class AuditLine:
 
 
 def add(connection: Connection, entries: Sequence[AuditEntry]) -> None:
-    """Stores entries."""
+    """Store entries."""
     names = AuditEntry.__slots__
     rows = [{name: getattr(entry, name) for name in names} for entry in entries]
     connection.execute(insert(audit_entry), rows)
@@ -131,12 +131,12 @@ def between(first: datetime | None, last: datetime | None) -> ColumnElement[bool
 
 
 def forget(connection: Connection, before: datetime) -> int:
-    """Deletes entries from before a moment; tells how many."""
+    """Delete entries from before a moment; tell how many."""
     return connection.execute(delete(audit_entry).where(audit_entry.c.at < before)).rowcount
 
 
 def forget_address(connection: Connection, email: str) -> None:
-    """Takes the address of an account that is deleted out of what was done with its memberships."""
+    """Take the address of an account that is deleted out of what was done with its memberships."""
     detail = audit_entry.c.detail
     rest = func.substr(detail, len(email) + 1)
     about = (detail == email) | detail.startswith(f"{email}, ", autoescape=True)

@@ -45,7 +45,7 @@ class LinkRow:
 
 
 def create(connection: Connection, row: LinkRow, digest: str) -> None:
-    """Stores a new link by the digest of its secret."""
+    """Store a new link by the digest of its secret."""
     values = {name: getattr(row, name) for name in LinkRow.__slots__}
     connection.execute(insert(share_link).values(**values, digest=digest))
 

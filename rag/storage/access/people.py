@@ -100,7 +100,7 @@ class Member:
 
 
 def hold(connection: Connection) -> None:
-    """Lets nobody else sign in before the transaction ends: of two, one is the first.
+    """Let nobody else sign in before the transaction ends: of two, one is the first.
 
     With SQLite there is one who writes anyway.
     """
@@ -144,7 +144,7 @@ def add(connection: Connection, email: str) -> Person:
 
 
 def note_sign_in(connection: Connection, member: Person, subject: str) -> None:
-    """Stores what a sign-in told of a person."""
+    """Store what a sign-in told of a person."""
     values = {name: getattr(member, name) for name in ("email", "name", "administrator")}
     values |= {"subject": subject, "seen": datetime.now(UTC)}
     connection.execute(update(person).where(person.c.id == member.id).values(**values))
@@ -188,7 +188,7 @@ def member_called(connection: Connection, base_id: int, email: str) -> Person:
 
 
 def join(connection: Connection, base_id: int, person_id: str, role: str) -> None:
-    """Makes a person a member, or gives the member another role."""
+    """Make a person a member, or give the member another role."""
     values = {"base_id": base_id, "person_id": person_id, "role": role}
     insert_or_replace(connection, member, values)
 
@@ -224,7 +224,7 @@ def bases_with_sole_owner(connection: Connection, person_id: str) -> list[str]:
 
 
 def claim(connection: Connection, person_id: str) -> None:
-    """Gives a person what nobody's is: knowledge bases, conversations, votes and tokens."""
+    """Give a person what nobody's is: knowledge bases, conversations, votes and tokens."""
     owned = select(member.c.base_id).where(member.c.role == "owner").scalar_subquery()
     free = knowledge_base.c.id.not_in(owned)
     for unowned_id in connection.execute(select(knowledge_base.c.id).where(free)).scalars().all():
@@ -238,7 +238,7 @@ def claim(connection: Connection, person_id: str) -> None:
 
 
 def forget(connection: Connection, person_id: str) -> dict[str, int]:
-    """Deletes a person with conversations, votes, tokens and memberships; tells how many."""
+    """Delete a person with conversations, votes, tokens and memberships; tell how many."""
     counts = {}
     for name, table, column in (
         ("conversations", conversation, conversation.c.visitor),
@@ -268,7 +268,7 @@ def deletion_time(connection: Connection, subject: str) -> datetime | None:
 
 
 def forget_deleted(connection: Connection, before: datetime) -> None:
-    """Deletes what is known of accounts that were deleted before a moment."""
+    """Delete what is known of accounts that were deleted before a moment."""
     connection.execute(delete(deleted_account).where(deleted_account.c.at < before))
 
 

@@ -65,18 +65,18 @@ def begin(connection: Connection, token_id: str, key: str, asked: str) -> Reply 
 def finish(
     connection: Connection, token_id: str, key: str, status: int, body: Any, location: str
 ) -> None:
-    """Keeps an answer."""
+    """Keep an answer."""
     values = {"status": status, "body": body, "location": location}
     connection.execute(update(api_reply).where(_of(token_id, key)).values(**values))
 
 
 def drop(connection: Connection, token_id: str, key: str) -> None:
-    """Frees the key of a request that made nothing."""
+    """Free the key of a request that made nothing."""
     connection.execute(delete(api_reply).where(_of(token_id, key)))
 
 
 def forget(connection: Connection, kept_seconds: float, at_work_seconds: float) -> None:
-    """Frees old keys; those of requests that never ended, as their process did, sooner."""
+    """Free old keys; those of requests that never ended, as their process did, sooner."""
     age = leases.now() - api_reply.c.created
     over = (age > at_work_seconds) & api_reply.c.status.is_(None)
     connection.execute(delete(api_reply).where(over | (age > kept_seconds)))

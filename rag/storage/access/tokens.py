@@ -48,7 +48,7 @@ class TokenRow:
 
 
 def create(connection: Connection, row: TokenRow, digest: str) -> None:
-    """Stores a new token by the digest of its secret."""
+    """Store a new token by the digest of its secret."""
     names = [name for name in TokenRow.__slots__ if name != "scopes"]
     values = {name: getattr(row, name) for name in names}
     values |= {"scopes": list(row.scopes), "digest": digest}
@@ -86,7 +86,7 @@ def revoke(connection: Connection, token_id: str) -> bool:
 
 
 def note_use(connection: Connection, token_id: str, moment: datetime) -> None:
-    """Says when a token was used last."""
+    """Say when a token was used last."""
     connection.execute(update(api_token).where(api_token.c.id == token_id).values(used=moment))
 
 

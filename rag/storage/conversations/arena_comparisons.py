@@ -35,7 +35,7 @@ class ArenaComparison:
 
 
 def add(connection: Connection, scope: Scope, question: str, left: Side, right: Side) -> int:
-    """Stores a bout without a vote; returns its id."""
+    """Store a bout without a vote; return its id."""
     sides = {"left": left, "right": right}
     values = {
         name: {"recipe": side.recipe.model_dump(mode="json"), "answer": dict(side.answer)}
@@ -59,7 +59,7 @@ def find(connection: Connection, scope: Scope, bout_id: int) -> ArenaComparison 
 
 
 def vote(connection: Connection, scope: Scope, bout_id: int, choice: str) -> bool:
-    """Stores a vote; tells whether the bout is one of the scope."""
+    """Store a vote; tell whether the bout is one of the scope."""
     statement = update(bout).where(scope.over(bout), bout.c.id == bout_id).values(vote=choice)
     return connection.execute(statement.returning(bout.c.id)).first() is not None
 

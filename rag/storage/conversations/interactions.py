@@ -101,7 +101,7 @@ def record(
     rewritten: bool,
     sources: Sequence[Source],
 ) -> None:
-    """Stores what became of a turn, in the place of what was stored of it."""
+    """Store what became of a turn, in the place of what was stored of it."""
     before = connection.execute(select(turn.c.parent).where(turn.c.id == turn_id)).scalar()
     connection.execute(delete(interaction).where(interaction.c.turn_id == turn_id))
     connection.execute(
@@ -118,7 +118,7 @@ def record(
 
 
 def store_vectors(connection: Connection, embedder: str, vectors: Mapping[int, bytes]) -> None:
-    """Keeps vectors of questions (float32 bytes), by turn; those that are there already stay."""
+    """Keep vectors of questions (float32 bytes), by turn; those that are there already stay."""
     rows = [
         {"turn_id": turn_id, "embedder": embedder, "data": data}
         for turn_id, data in sorted(vectors.items())
@@ -192,7 +192,7 @@ def get(connection: Connection, scope: Scope, turn_id: int) -> Interaction:
 
 
 def correct(connection: Connection, turn_id: int, question: str, answer: str) -> None:
-    """Replaces the words of one; the vectors of another question are forgotten."""
+    """Replace the words of one; the vectors of another question are forgotten."""
     mine = interaction.c.turn_id == turn_id
     same = connection.execute(select(interaction.c.question).where(mine)).scalar() == question
     if not same:
@@ -203,7 +203,7 @@ def correct(connection: Connection, turn_id: int, question: str, answer: str) ->
 
 
 def remove(connection: Connection, turn_id: int) -> None:
-    """Forgets one; the turn stays in its conversation."""
+    """Forget one; the turn stays in its conversation."""
     connection.execute(delete(interaction).where(interaction.c.turn_id == turn_id))
 
 

@@ -39,6 +39,6 @@ def list_prompt_versions(connection: Connection, base_id: int) -> list[PromptVer
 
 
 def add(connection: Connection, base_id: int, name: str, text: str) -> None:
-    """Keeps a new version."""
+    """Keep a new version."""
     values = {"base_id": base_id, "name": name, "text": text, "created": datetime.now(UTC)}
     connection.execute(insert(prompt_text).values(values))

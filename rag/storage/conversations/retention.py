@@ -11,7 +11,7 @@ from rag.storage.conversations.tables import bout, conversation, interaction, tu
 
 
 def forget_conversations(connection: Connection, before: datetime) -> None:
-    """Deletes conversations in which nothing was asked since a moment, and votes from before."""
+    """Delete conversations in which nothing was asked since a moment, and votes from before."""
     last = (
         select(func.max(turn.c.created))
         .where(turn.c.conversation_id == conversation.c.id)
@@ -24,13 +24,13 @@ def forget_conversations(connection: Connection, before: datetime) -> None:
 
 
 def forget_interactions(connection: Connection, before: datetime) -> None:
-    """Deletes what the memory holds of turns from before a moment."""
+    """Delete what the memory holds of turns from before a moment."""
     old = select(turn.c.id).where(turn.c.created < before)
     connection.execute(delete(interaction).where(interaction.c.turn_id.in_(old)))
 
 
 def forget_traces(connection: Connection, before: datetime) -> None:
-    """Deletes how answers from before a moment came about."""
+    """Delete how answers from before a moment came about."""
     empty: dict[str, Any] = {"details": {}, "metrics": {}, "sentences": [], "examples": []}
     has_traces = or_(*(cast(turn.c[name], Text) != str(none) for name, none in empty.items()))
     connection.execute(update(turn).where(turn.c.created < before, has_traces).values(**empty))

@@ -124,14 +124,14 @@ def find_ids_by_name(connection: Connection, scope: Scope, name: str) -> list[in
 
 
 def change(connection: Connection, scope: Scope, conversation_id: int, **values: Any) -> bool:
-    """Stores a name, settings or the head of a conversation; tells whether it is one of these."""
+    """Store a name, settings or the head of a conversation; tell whether it is one of these."""
     statement = update(conversation).where(scope.condition, conversation.c.id == conversation_id)
     changed = connection.execute(statement.values(**values).returning(conversation.c.id))
     return changed.first() is not None
 
 
 def remove(connection: Connection, scope: Scope, conversation_id: int) -> bool:
-    """Deletes a conversation with its turns; tells whether it was one of these."""
+    """Delete a conversation with its turns; tell whether it was one of these."""
     statement = delete(conversation).where(scope.condition, conversation.c.id == conversation_id)
     gone = connection.execute(statement.returning(conversation.c.id))
     return gone.first() is not None

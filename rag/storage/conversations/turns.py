@@ -106,7 +106,7 @@ def ask(
     also: Sequence[str] = (),
     instead_of: int | None = None,
 ) -> int:
-    """Stores a question that is about to be answered; returns the id of the turn.
+    """Store a question that is about to be answered; return the id of the turn.
 
     It comes after the last turn that is shown, or is another version of ``instead_of``.
     """
@@ -140,7 +140,7 @@ def conclude(
     answer: Answer,
     metrics: Mapping[str, Any],
 ) -> bool:
-    """Stores the answer of a turn, whole or as far as it came, and what was counted and timed.
+    """Store the answer of a turn, whole or as far as it came, and what was counted and timed.
 
     Tells whether the turn is one of the scope.
     """
@@ -173,7 +173,7 @@ def _example(example: Example) -> dict[str, Any]:
 
 
 def mark(connection: Connection, scope: Scope, turn_id: int, **values: Any) -> None:
-    """Stores what somebody thinks of a turn: thumb, reason, correction, review."""
+    """Store what somebody thinks of a turn: thumb, reason, correction, review."""
     mine = turn.c.conversation_id.in_(scope.ids)
     connection.execute(update(turn).where(turn.c.id == turn_id, mine).values(**values))
 

@@ -102,7 +102,7 @@ def bills(connection: Connection, run_ids: Collection[str]) -> dict[str, list[Bi
 
 
 def store(connection: Connection, base_id: int, run_id: str, answer: RunAnswer) -> None:
-    """Stores an answer, in the place of one that failed before."""
+    """Store an answer, in the place of one that failed before."""
     row = {**asdict(answer), "run_id": run_id, "base_id": base_id, "created": datetime.now(UTC)}
     insert_or_replace(connection, run_answer, row)
 

@@ -36,7 +36,7 @@ class StoredJudgement:
 
 
 def add(connection: Connection, run_id: str, new: StoredJudgement) -> None:
-    """Stores a judgement, unless the same was made meanwhile."""
+    """Store a judgement, unless the same was made meanwhile."""
     row = {name: getattr(new, name) for name in StoredJudgement.__slots__}
     insert_missing(connection, judgement, {**row, "run_id": run_id, "created": datetime.now(UTC)})
 

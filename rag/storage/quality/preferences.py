@@ -31,7 +31,7 @@ class StoredPreference:
 
 
 def add(connection: Connection, run_id: str, other_id: str, new: StoredPreference) -> None:
-    """Stores a preference, unless the same was stored meanwhile."""
+    """Store a preference, unless the same was stored meanwhile."""
     row = {**asdict(new), "run_id": run_id, "other_id": other_id, "created": datetime.now(UTC)}
     insert_missing(connection, preference, row)
 

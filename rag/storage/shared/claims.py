@@ -60,7 +60,7 @@ class Claims:
                 self._connection.close()
 
     def take(self, names: Sequence[str]) -> set[str]:
-        """Claims pieces by name; returns those that nobody else has. Raises StorageError.
+        """Claim pieces by name; return those that nobody else has. Raises StorageError.
 
         What somebody else has had for minutes is returned too: that worker stands still, and what
         it does after all is stored once.
@@ -84,7 +84,7 @@ class Claims:
         }
 
     def leave(self, names: Sequence[str]) -> None:
-        """Lets others claim pieces again. Raises StorageError."""
+        """Let others claim pieces again. Raises StorageError."""
         numbers = [self._held.pop(name) for name in names if name in self._held]
         if numbers:
             with translate_errors():

@@ -97,7 +97,7 @@ def _builds(connection: Connection, source: int, target: int) -> None:
 
 
 def _copy(connection: Connection, table: Table, which: ColumnElement[bool], **instead: Any) -> None:
-    """Inserts rows of a table once more, in their order, with other values in some columns."""
+    """Insert rows of a table once more, in their order, with other values in some columns."""
     columns = [column for column in table.columns if column is not table.autoincrement_column]
     values = [_value(column, instead) for column in columns]
     rows = select(*values).where(which).order_by(*table.primary_key)

@@ -22,7 +22,7 @@ _BYTES = 1 << 20
 
 
 def store(connection: Connection, sha256: str, path: Path) -> None:
-    """Stores a file, unless it is there already. Raises OSError."""
+    """Store a file, unless it is there already. Raises OSError."""
     with path.open("rb") as file:
         for position in count():
             data = file.read(_BYTES)
@@ -44,7 +44,7 @@ def read(connection: Connection, sha256: str) -> Iterator[bytes]:
 
 
 def bring(database: Database, sha256: str, place: Path) -> None:
-    """Copies a file to its place in a folder; nothing where it is not there. StorageError."""
+    """Copy a file to its place in a folder; nothing where it is not there. StorageError."""
     folder = place.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,6 +91,6 @@ def list_stored(connection: Connection) -> set[str]:
 
 
 def forget(connection: Connection, names: Sequence[str]) -> None:
-    """Deletes files."""
+    """Delete files."""
     for part in listable(names):
         connection.execute(delete(file_part).where(file_part.c.sha256.in_(part)))

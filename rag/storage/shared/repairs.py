@@ -98,7 +98,7 @@ def _is_beyond(stored: Any) -> bool:
 
 
 def _replace_version(connection: Connection, row: Row[Any], recipe: Recipe) -> None:
-    """Stores a version under the hash that it has by now, with the name that it was given."""
+    """Store a version under the hash that it has by now, with the name that it was given."""
     key = {"base_id": row.base_id, "hash": recipe.hash, "saved": row.saved}
     mine = (recipe_version.c.base_id == row.base_id) & (recipe_version.c.hash == row.hash)
     connection.execute(delete(recipe_version).where(mine))

@@ -38,7 +38,7 @@ _ROWS = 200  # at once: a row may hold a megabyte of text
 
 
 def save(database: Database, file: Path) -> None:
-    """Writes all rows into a new SQLite file, as they are at one moment. Raises StorageError."""
+    """Write all rows into a new SQLite file, as they are at one moment. Raises StorageError."""
     file.unlink(missing_ok=True)
     with closing(Database(f"sqlite:///{file}")) as copy:
         if not database.up_to_date():
@@ -48,7 +48,7 @@ def save(database: Database, file: Path) -> None:
 
 
 def load(copy: Database, database: Database, files: Mapping[str, Path]) -> None:
-    """Fills an empty database on a server: with all rows and files (by SHA-256), or none.
+    """Fill an empty database on a server: with all rows and files (by SHA-256), or none.
 
     Raises InvalidInput where it holds something, StorageError.
     """
@@ -105,7 +105,7 @@ def _counts(table: Table) -> bool:
 
 
 def _go_on_counting(connection: Connection, table: Table) -> None:
-    """Lets the numbers of new rows begin behind those that were brought in."""
+    """Let the numbers of new rows begin behind those that were brought in."""
     column = table.autoincrement_column
     assert column is not None
     counter = func.pg_get_serial_sequence(table.name, column.name)

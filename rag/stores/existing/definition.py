@@ -44,7 +44,7 @@ class ExistingStore(BaseModel):
 
     @classmethod
     def parse(cls, data: Any) -> Self:
-        """Raises InvalidInput that names the field."""
+        """Raise InvalidInput that names the field."""
         try:
             return cls.model_validate(data)
         except ValidationError as error:

@@ -164,7 +164,7 @@ class PermissionAudits:
 
 
 def audit_permissions(services: Services, opened: Opened, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "audit-permissions"; taken up again, it starts over."""
+    """Do a job of kind "audit-permissions"; taken up again, it starts over."""
     payload, base_id = job.payload, job.base_id
     matrix = AccessMatrix.parse(payload["matrix"])
     canaries = Canaries(matrix.canaries)
@@ -241,7 +241,7 @@ def _readers(
 
 
 def _state(connection: Connection, base_id: int) -> str:
-    """Names the documents with their tags."""
+    """Name the documents with their tags."""
     rows = sorted((row.id, row.tags) for row in documents.traits(connection, base_id))
     text = repr((bases.version(connection, base_id), rows))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -76,7 +76,7 @@ class AccessMatrix(BaseModel):
 
     @classmethod
     def parse(cls, data: Any) -> AccessMatrix:
-        """Raises InvalidInput that names the field."""
+        """Raise InvalidInput that names the field."""
         if fault := find_fault(data):
             raise InvalidInput(f"The access matrix: {fault}.", _HINT)
         try:

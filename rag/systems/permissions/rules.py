@@ -26,7 +26,7 @@ class AccessRule:
     """A rule such as ``department == user.department || contains(tags, 'public')``."""
 
     def __init__(self, text: str) -> None:
-        """Raises InvalidInput."""
+        """Raise InvalidInput."""
         self._expression = Expression(text)
         self.user_fields = frozenset(_user_fields(self._expression.tree))
 

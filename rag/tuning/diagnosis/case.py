@@ -51,7 +51,7 @@ class Rankings:
 
     @classmethod
     def of(cls, question: Question, vector: Vectors, setting: Setting) -> Rankings:
-        """Ranks every passage that the recipe searches."""
+        """Rank every passage that the recipe searches."""
         search, corpus = setting.recipe.search, setting.corpus
         search_query = transform_query(question.text, search, corpus, Timeline(), vector)
         return cls(search_query, FullRankings.of(search_query, corpus, search))

@@ -156,7 +156,7 @@ def _goes_on(services: Services, job: JobRow, error: Exception) -> bool:
 
 
 def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "diagnose"; taken up again, it goes on with its builds."""
+    """Do a job of kind "diagnose"; taken up again, it goes on with its builds."""
     reporter.report(job.done, job.total, "reading the index")
     recipe, set_name = Recipe.parse(job.payload["recipe"]), str(job.payload["set"])
 

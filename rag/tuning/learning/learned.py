@@ -339,7 +339,7 @@ def _require_labels(kind: Kind, questions: int) -> None:
 
 
 def learn_fusion(services: Services, job: JobRow, reporter: Reporter) -> str:
-    """Does a job of kind "learn_fusion"; taken up again, it starts over."""
+    """Do a job of kind "learn_fusion"; taken up again, it starts over."""
     reporter.report(0, 0, "reading the index")
 
     def on_progress(done: int, total: int) -> None:
