@@ -110,7 +110,7 @@ def _warm_up() -> None:
 
 
 class Guard:
-    """Adds headers to every answer, and hides figures of the server unless they are asked for.
+    """Middleware that adds headers, and hides figures of the server unless they are asked for.
 
     A browser that is here first gets a key to be known by again.
     """

@@ -46,7 +46,7 @@ class Operation:
 
 
 class Guard(Protocol):
-    """Decides whether an operation may be called, and records it."""
+    """A guard that decides whether an operation may be called, and records it."""
 
     def call(
         self,

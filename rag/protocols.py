@@ -27,7 +27,9 @@ class Tokenizer(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors. Stateless to its callers and safe to share between threads."""
+    """A model that turns texts into unit vectors. Stateless to its callers and safe to share
+    between threads.
+    """
 
     @property
     def id(self) -> str:
@@ -60,7 +62,7 @@ class ChatModel(Protocol):
 
 
 class Reranker(Protocol):
-    """Reads a question and passages together, and says how well they fit."""
+    """A model that reads a question and passages together, and says how well they fit."""
 
     def scores(self, question: str, texts: Sequence[str]) -> Scores:
         """One score for each of ``texts``, shape (len(texts),), in their order; higher is better.

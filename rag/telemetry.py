@@ -77,7 +77,7 @@ class Span:
 
 
 class Follower(Protocol):
-    """Follows work while it goes on. What it raises is logged and fails nobody's work."""
+    """An observer of work while it goes on. What it raises is logged and fails nobody's work."""
 
     def began(self, span: Span) -> None:
         """Work has begun; its parent is reported already."""

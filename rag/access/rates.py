@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 class InFlight:
-    """Lets ``most`` requests of everybody be under way at a time."""
+    """A limit of ``most`` requests of everybody that are under way at a time."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -33,7 +33,7 @@ class InFlight:
 
 
 class Rates:
-    """Lets ``per_minute`` requests through in a minute, all at once or spread: token buckets."""
+    """A limit of ``per_minute`` requests in a minute, all at once or spread: token buckets."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = float(per_minute)

@@ -48,7 +48,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 class Admission:
-    """Asks every request for its token, before anything of its body is read."""
+    """Middleware that asks every request for its token, before anything of its body is read."""
 
     def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
         self._app = app

@@ -197,7 +197,7 @@ Part = Annotated[Paging, Query()]
 
 
 class Once:
-    """Makes something, or says again what was made for the same idempotency key."""
+    """A maker of replies, which repeats what was made for the same idempotency key."""
 
     def __init__(self, request: Request, key: str | None) -> None:
         self._request = request

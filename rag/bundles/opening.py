@@ -1,4 +1,4 @@
-"""Opens a bundle that may come from anywhere: checked before anything of it is used.
+"""Opening of a bundle that may come from anywhere: checked before anything of it is used.
 
 Members are read by names that a bundle may have, into memory or under the SHA-256 of their bytes;
 none is ever extracted to a path that the archive names.

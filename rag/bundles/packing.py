@@ -1,4 +1,4 @@
-"""Writes a run with everything that another machine needs to repeat it."""
+"""Writing of a run with everything that another machine needs to repeat it."""
 
 from __future__ import annotations
 

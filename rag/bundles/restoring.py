@@ -35,7 +35,7 @@ ProgressCallback = Callable[[int, int, str], None]
 
 
 class Restorer:
-    """Fills an empty knowledge base from a bundle."""
+    """Restorer of an empty knowledge base from a bundle."""
 
     def __init__(
         self, services: Services, base_id: int, name: str, on_progress: ProgressCallback

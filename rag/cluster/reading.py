@@ -47,7 +47,7 @@ class StoredFile:
 
 
 class ReadingAhead:
-    """Reads files in the order in which a job comes to them.
+    """A reader of files in the order in which a job comes to them.
 
     Used by one thread at a time. What is heavy is sent, such as PDF and Office; to read plain text
     takes no longer than to send it.

@@ -42,7 +42,7 @@ class Reviews:
 
     @operation("guest")
     def opened(self, turn_id: int) -> None:
-        """Counts that a citation of a turn was opened."""
+        """Count that a citation of a turn was opened."""
         with self._database.write() as connection:
             turns.count_click(connection, self._scope, turn_id)
 
@@ -68,7 +68,7 @@ class Reviews:
 
     @operation("labeller")
     def labelled(self, turn_id: int) -> None:
-        """Notes that a question of a set was made of a turn."""
+        """Note that a question of a set was made of a turn."""
         self._mark(self._everyone, turn_id, review=LABELLED)
 
     @operation("labeller", audit="export")

@@ -49,7 +49,7 @@ class LanguageGap:
 
 
 class Additions:
-    """Looks at files that somebody thinks of adding."""
+    """A preview of files that somebody thinks of adding."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

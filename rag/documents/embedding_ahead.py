@@ -69,7 +69,7 @@ class _Queue:
 
 
 class EmbeddingAhead:
-    """Embeds what waits in a knowledge base, about a second's worth at a time.
+    """An embedder of what waits in a knowledge base, about a second's worth at a time.
 
     Of several workers on one database each embeds what it has claimed.
     """

@@ -93,7 +93,7 @@ class Stored:
 
 
 class Ingestion:
-    """Puts documents into one knowledge base, for every build that it has."""
+    """The way of documents into one knowledge base, for every build that it has."""
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ _VECTORS = "vectors"  # of a build, for all items together
 
 
 class JobVectors:
-    """Makes the vectors that documents of a base wait for, whichever job read them."""
+    """A maker of the vectors that documents of a base wait for, whichever job read them."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Hands on passages: text left out, boundaries set and taken away, and words added."""
+"""Edits of passages: text left out, boundaries set and taken away, and words added."""
 
 from __future__ import annotations
 

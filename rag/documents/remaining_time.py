@@ -113,7 +113,7 @@ class RemainingTime:
         self._text_ratio(it.kind).add(characters, it.size)
 
     def reached(self, item: Hashable, step: str, done: float = 0, total: float = 0) -> None:
-        """Notes that an item is at a step, and how far in it; all steps before it are over.
+        """Note that an item is at a step, and how far in it; all steps before it are over.
 
         A step that was not expected of the item ends the one before; its time counts nowhere.
         """
@@ -134,7 +134,7 @@ class RemainingTime:
         it.open[step] = remaining
 
     def pause(self) -> None:
-        """Notes that work turns to another item; what is left of the step stays to be done."""
+        """Note that work turns to another item; what is left of the step stays to be done."""
         self._spend()
         self._at = None
 
@@ -144,7 +144,7 @@ class RemainingTime:
         return self._characters + sum(map(self._text, others))
 
     def end(self, item: Hashable, *, failed: bool = False) -> None:
-        """Notes that an item is over; the step that it failed at says nothing of the pace."""
+        """Note that an item is over; the step that it failed at says nothing of the pace."""
         self._spend()
         if not failed:
             self._leave()

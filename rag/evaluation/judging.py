@@ -46,7 +46,7 @@ class Judged:
 
 
 class Judge:
-    """Grades rankings of one build. ``keys`` lists the passages of every document."""
+    """A judge of rankings of one build. ``keys`` lists the passages of every document."""
 
     def __init__(self, spans: Spans, keys: Mapping[str, Keys]) -> None:
         self.spans = spans

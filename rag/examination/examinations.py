@@ -38,7 +38,7 @@ class Examination:
 
 
 class Examinations:
-    """Examines the documents of one knowledge base."""
+    """The examinations of the documents of one knowledge base."""
 
     def __init__(self, database: Database, scope: Scope, edits: PassageEdits) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Examines the texts of documents."""
+"""Examination of the texts of documents."""
 
 from __future__ import annotations
 

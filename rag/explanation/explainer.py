@@ -70,7 +70,7 @@ class FeaturePart:
 
 
 class Explainer:
-    """Explains one retrieval of one knowledge base; what is expensive is computed once."""
+    """An explainer of one retrieval of one knowledge base; what is expensive is computed once."""
 
     def __init__(
         self,

@@ -81,7 +81,7 @@ class RecipeExport:
 
 
 class RecipeExports:
-    """Writes recipes for other engines."""
+    """Exports of recipes for other engines."""
 
     def __init__(self, services: Services, base_id: int) -> None:
         self._services = services

@@ -1,4 +1,4 @@
-"""Reads passages by their keys."""
+"""Lookup of passages by their keys."""
 
 from __future__ import annotations
 

@@ -203,7 +203,9 @@ def _words(question: str) -> Iterator[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads words of a question by the words of passages, and by ``helpers`` of its language."""
+    """A reader of the words of a question by the words of passages, and by ``helpers`` of its
+    language.
+    """
 
     lexical: LexicalIndex
     language: str

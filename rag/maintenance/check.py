@@ -1,4 +1,4 @@
-"""Compares the database of a home with its files, indexes and maps, and applies retention.
+"""Comparison of the database of a home with its files, indexes and maps, and retention.
 
 The database is the truth: what nothing in it refers to is left over from work that was killed, and
 may go. What is being written at this moment is never taken for such: a file has a lease from before

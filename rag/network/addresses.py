@@ -61,7 +61,8 @@ def resolve(host: str, port: int, *, allow_private: bool) -> list[str]:
 
 
 class CheckedBackend(httpcore.NetworkBackend):
-    """Connects to checked addresses only, and lets no operation last beyond ``deadline``.
+    """A network backend that connects to checked addresses only, and lets no operation last
+    beyond ``deadline``.
 
     ``deadline`` is a time.monotonic() value. TLS and the Host header keep the name of the URL.
     """

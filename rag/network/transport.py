@@ -11,7 +11,9 @@ from rag.network.addresses import CheckedBackend
 
 
 class CheckedTransport(httpx.BaseTransport):
-    """Sends requests through a CheckedBackend. Raises what that raises, untranslated."""
+    """A transport that sends requests through a CheckedBackend. Raises what that raises,
+    untranslated.
+    """
 
     def __init__(self, *, allow_private: bool, deadline: float) -> None:
         self._pool = httpcore.ConnectionPool(

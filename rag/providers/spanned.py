@@ -34,7 +34,9 @@ class ModelCall:
 
 
 class SpannedChat:
-    """Asks another one; each of its replies is a span, from the request to its last piece."""
+    """A chat model that asks another one; each of its replies is a span, from the request to its
+    last piece.
+    """
 
     def __init__(self, chat: ChatModel, provider: str, model: str) -> None:
         self._chat = chat

@@ -63,7 +63,7 @@ class PassageGrade:
 
 
 class PassageLabels:
-    """Grades passages of one knowledge base for questions that are known by their text."""
+    """Grades of passages of one knowledge base for questions that are known by their text."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

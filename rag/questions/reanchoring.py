@@ -110,7 +110,7 @@ def _placed(
 
 
 class Anchors:
-    """Finds the labels of files in the documents of a base; each document is read once."""
+    """A finder of the labels of files in the documents of a base; each document is read once."""
 
     def __init__(self, connection: Connection, base_id: int) -> None:
         self._connection = connection

@@ -86,7 +86,7 @@ def _counting(connection: Connection, set_id: int) -> Iterator[None]:
 
 
 class QuestionSets:
-    """Reads, stores and writes the question sets of one knowledge base."""
+    """The question sets of one knowledge base."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

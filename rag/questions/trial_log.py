@@ -53,7 +53,7 @@ class Attempt:
 
 
 class TrialLog:
-    """Keeps what was tried on the question sets of one knowledge base."""
+    """A log of what was tried on the question sets of one knowledge base."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

@@ -47,7 +47,7 @@ _BATCH = 10_000
 
 
 class Composer:
-    """Joins blocks of text into one Content and keeps count of the offsets."""
+    """A composer of blocks of text into one Content, which keeps count of the offsets."""
 
     def __init__(self) -> None:
         self._done: list[str] = []

@@ -84,7 +84,8 @@ def _without_closing(title: str) -> str:
 
 @dataclass
 class _Scanner:
-    """Walks the lines; ``fence``, ``comment`` and ``paragraph`` are the open block, if any.
+    """A walk through the lines; ``fence``, ``comment`` and ``paragraph`` are the open block, if
+    any.
 
     ``lazy`` says that a list item, quote or table is open, which takes in all lines up to a blank.
     """

@@ -24,7 +24,7 @@ HitAt = Callable[[int], Hit | None]
 
 
 class Hits:
-    """Turns positions of candidates into hits, reading their passages in one go."""
+    """A conversion of positions of candidates into hits, reading their passages in one go."""
 
     def __init__(
         self, candidates: Candidates, selection: Selection, recipe: SearchRecipe, lookup: Lookup

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"\d{1,3}")
 
 
 class Listwise:
-    """Ranks windows of passages from the end of the list to its start.
+    """A reranker of windows of passages from the end of the list to its start.
 
     Each window overlaps the one before by half, so that a good passage rises through all of them.
     Sun et al., "Is ChatGPT Good at Search? Investigating Large Language Models as Re-Ranking

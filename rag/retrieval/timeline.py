@@ -10,7 +10,7 @@ from rag.types import Dropped, Stage, StageName
 
 
 class Timeline:
-    """Collects stages; the time since the last one is that of the next."""
+    """The stages of a search; the time since the last one is that of the next."""
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []

@@ -59,7 +59,7 @@ class Evaluation:
 
 
 class Evaluator:
-    """Evaluates recipes on one knowledge base with the search that answers questions.
+    """An evaluator of recipes on one knowledge base with the search that answers questions.
 
     Where ``by_tokens`` is asked for, spans are measured in tokens too: those of the default
     embedder, so that recipes with different embedders stay comparable.

@@ -26,7 +26,7 @@ _LATEST = 6
 
 
 class RunFigures:
-    """Reads the runs of one knowledge base."""
+    """The figures of the runs of one knowledge base."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

@@ -190,7 +190,7 @@ class GateResult:
 
 
 class Gate:
-    """Evaluates a recipe and holds it against what is demanded."""
+    """A gate that evaluates a recipe and compares it with what is demanded."""
 
     def __init__(self, services: Services, base_id: int) -> None:
         self._services = services

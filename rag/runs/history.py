@@ -101,7 +101,7 @@ class RunComparison:
 
 
 class RunHistory:
-    """Reads, annotates and compares the runs of one knowledge base."""
+    """The history of the runs of one knowledge base."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

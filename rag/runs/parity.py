@@ -59,7 +59,7 @@ class RunParity:
 
 
 class Parity:
-    """Compares the stored rankings of runs of one knowledge base."""
+    """Comparisons of the stored rankings of runs of one knowledge base."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

@@ -23,7 +23,7 @@ from rag.types import Question
 
 
 class Pooling:
-    """Reads the runs of one knowledge base and the labels of today."""
+    """The runs of one knowledge base and the labels of today."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

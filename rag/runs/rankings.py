@@ -58,7 +58,7 @@ class RankedSpan:
 
 
 class Rankings:
-    """Reads the stored rankings of one knowledge base."""
+    """The stored rankings of one knowledge base."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

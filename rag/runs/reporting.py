@@ -52,7 +52,7 @@ _PREFERRED = "ndcg@10"
 
 
 class Reports:
-    """Writes reports on the runs of one knowledge base."""
+    """Reports on the runs of one knowledge base."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Opens the database, brings its schema up to date, and hands out transactions."""
+"""The database: opened, with its schema up to date, and its transactions."""
 
 from __future__ import annotations
 

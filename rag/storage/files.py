@@ -276,7 +276,7 @@ def _references() -> Any:
 def note_locked(
     connection: Connection, job_id: int, position: int, item: Mapping[str, Any]
 ) -> None:
-    """Notes that an item's file (``file``, ``name``, ``source``) waits for its password."""
+    """Note that an item's file (``file``, ``name``, ``source``) waits for its password."""
     locked = {key: item[key] for key in ("file", "name", "source")}
     _set_locked(connection, job_id, position, {_LOCKED: locked})
 

@@ -42,7 +42,9 @@ T = TypeVar("T")
 
 
 class Nearby(Protocol):
-    """Does ``work`` in a replica that is ``ready``, or else in the database itself."""
+    """A choice of the server: ``work`` is done in a replica that is ``ready``, or else in the
+    database itself.
+    """
 
     def __call__(
         self, work: Callable[[Connection], T], ready: Callable[[Connection], bool]

@@ -66,7 +66,7 @@ class _Place:
 
 
 class Aligner:
-    """Finds texts in the documents of one base; not for several threads at once.
+    """A finder of texts in the documents of one base; not for several threads at once.
 
     Texts are compared by their letters alone, so white space, Unicode forms, hyphenation,
     Markdown, HTML and cut ends make no difference. ``read`` returns the text of a document by its

@@ -70,7 +70,7 @@ class RankedTexts:
 
 
 class SystemRuns:
-    """Measures what other systems return for the questions of one knowledge base."""
+    """Measurements of what other systems return for the questions of one knowledge base."""
 
     def __init__(self, services: Services, base_id: int) -> None:
         self._services = services

@@ -43,7 +43,7 @@ class _Kept:
 
 
 class Tracer:
-    """Makes a span of OpenTelemetry of each span of ours.
+    """A tracer that makes a span of OpenTelemetry of each span of ours.
 
     What the standard variables say holds: of the resource, the sampler, the queue, the exporter.
     Spans wait in a bounded queue and are sent by a thread of their own; those that find it full,

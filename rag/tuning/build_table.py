@@ -37,7 +37,7 @@ class BuildFigures:
 
 
 class BuildTable:
-    """Evaluates recipes whose index differs; their builds must be there."""
+    """A table of recipes whose index differs; their builds must be there."""
 
     def __init__(self, services: Services, base_id: int) -> None:
         self._services = services

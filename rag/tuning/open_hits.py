@@ -22,7 +22,7 @@ from rag.types import ProgressCallback
 
 @dataclass(frozen=True)
 class OpenHitsReader:
-    """Reads the rankings of two recipes where labels decide between them.
+    """A reader of the rankings of two recipes where labels decide between them.
 
     ``sweeper`` has the candidates of all questions; not to be shared between threads.
     """

@@ -44,7 +44,7 @@ def _silent(_done: int, _total: int) -> None:
 
 
 class Tuner:
-    """Measures recipes on a question set as it was when the tuner was made.
+    """A measurement of recipes on a question set as it was when the tuner was made.
 
     Candidates are fetched once for a build and a BM25; all else is arithmetic. Safe to share
     between threads, which wait for each other.

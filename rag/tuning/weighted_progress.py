@@ -12,7 +12,7 @@ PER_RECIPE = 1 / 2000
 
 
 class WeightedProgress:
-    """Tells ``done`` of ``total``, both in searches of one question."""
+    """Progress as ``done`` of ``total``, both in searches of one question."""
 
     def __init__(self, on_progress: ProgressCallback, total: float) -> None:
         self._tell = on_progress

@@ -27,7 +27,7 @@ from rag.watch.report import WatchReport
 
 JOB = "watch"
 SHOWN = 50
-"""Looks that are listed."""
+"""Look that are listed."""
 REMEMBERED = 1000
 """Looks back to the reference whose tests share one alpha."""
 _ALARMING = ("drifted", "incomparable")

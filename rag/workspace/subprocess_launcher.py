@@ -14,7 +14,9 @@ from rag.services import Services
 
 @dataclass(frozen=True, slots=True)
 class SubprocessLauncher:
-    """Starts them for the worker of ``services``, if they are worth it. Their end: ``do_job``."""
+    """A launcher of subprocesses for the worker of ``services``, if they are worth it. Their end:
+    ``do_job``.
+    """
 
     services: Services
 

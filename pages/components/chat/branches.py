@@ -42,7 +42,7 @@ def wanted() -> Again | None:
 
 
 def taken() -> None:
-    """Notes that it is stored."""
+    """Note that it is stored."""
     st.session_state.pop(_INSTEAD, None)
 
 

@@ -44,7 +44,7 @@ def opened(base: KnowledgeBase, talk: Conversation) -> None:
 
 
 def belongs(base: KnowledgeBase, conversation_id: int) -> None:
-    """Notes that the page has the settings of a conversation."""
+    """Note that the page has the settings of a conversation."""
     _opened()[base.id] = conversation_id
 
 

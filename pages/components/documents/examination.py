@@ -1,4 +1,4 @@
-"""Checks the documents against each other, and settles findings."""
+"""Checks of the documents against each other, and decisions about findings."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _rounded(value: Any) -> Any:
 
 
 class Widgets:
-    """Draws fields of one knowledge base's working recipe, by the URL's name of each."""
+    """Widgets for fields of one knowledge base's working recipe, by the URL's name of each."""
 
     def __init__(self, base: KnowledgeBase) -> None:
         self.base = base

@@ -232,7 +232,7 @@ def differences(base: KnowledgeBase) -> dict[str, tuple[Any, Any]]:
 
 
 def enter(page: str) -> None:
-    """Notes which page runs. The frame calls it before each one."""
+    """Note which page runs. The frame calls it before each one."""
     if st.session_state.get(_PAGE) != page:
         st.session_state[_PAGE] = page
         st.session_state[_FRESH] = True
@@ -245,7 +245,7 @@ def fresh() -> bool:
 
 
 def drawn() -> None:
-    """Notes that the widgets of the recipe stand on this page."""
+    """Note that the widgets of the recipe stand on this page."""
     st.session_state[_FRESH] = False
 
 

@@ -162,7 +162,7 @@ def draft_key(form: str, key: str) -> str:
 
 
 def draft_stored(form: str) -> None:
-    """Notes that what was typed is stored: the widgets of the form begin anew."""
+    """Note that what was typed is stored: the widgets of the form begin anew."""
     st.session_state[_counter(form)] = st.session_state.get(_counter(form), 0) + 1
 
 

@@ -1,4 +1,4 @@
-"""Finds and runs the benchmarks of the source tree: ``tests/bench/NAME.py`` with ``measure``."""
+"""Benchmarks of the source tree: ``tests/bench/NAME.py`` with ``measure``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a model for a grade; a reply that is none is sent back once."""
+"""Requests to a model for a grade; a reply that is none is sent back once."""
 
 from __future__ import annotations
 

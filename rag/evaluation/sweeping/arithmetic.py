@@ -127,7 +127,7 @@ class Arithmetic:
 
 
 class _Means:
-    """Fills ``result`` with metrics and refusals, family by family."""
+    """The metrics and refusals of ``result``, filled in family by family."""
 
     def __init__(self, of: Arithmetic, layout: Layout, result: Floats) -> None:
         self._of = of

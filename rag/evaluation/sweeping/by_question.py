@@ -166,7 +166,9 @@ class Material:
 
 
 class Closeup:
-    """Measures recipes on one material; what recipes of one family share is laid out once."""
+    """A measurement of recipes on one material; what recipes of one family share is laid out
+    once.
+    """
 
     def __init__(self, material: Material) -> None:
         self._material = material

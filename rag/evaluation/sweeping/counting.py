@@ -16,7 +16,7 @@ _BITS = 64
 
 
 class _Scores:
-    """Compares the scores of a pool, in arrays that are made once and used again."""
+    """Comparisons of the scores of a pool, in arrays that are made once and used again."""
 
     def __init__(self, pool: Pool) -> None:
         targets = pool.targets
@@ -48,7 +48,8 @@ class _Scores:
 
 
 class Counter:
-    """Ranks one pool under fixed thresholds (and limits of passages shown), weight after weight.
+    """A ranker of one pool under fixed thresholds (and limits of passages shown), weight after
+    weight.
 
     A rank of ``depth`` stands for every place from there on, and for what was not retrieved.
     """

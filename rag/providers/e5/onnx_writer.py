@@ -20,7 +20,7 @@ _FLOAT, _INT, _INTS = 1, 2, 7  # types of attributes
 
 
 class OnnxWriter:
-    """Collects the nodes and constants of a graph. Every value gets a name of its own."""
+    """The nodes and constants of a graph, as they are added. Every value gets a name of its own."""
 
     def __init__(self) -> None:
         self._nodes: list[bytes] = []

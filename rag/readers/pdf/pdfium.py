@@ -38,7 +38,9 @@ NO_INK = PageInk(PageWords([], Turn((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), 1.0, 1.0))
 
 
 class PdfiumPages:
-    """Opens the file when first asked; a context manager, because pdfium holds native memory."""
+    """The pages of a file that is opened when first asked; a context manager, because pdfium
+    holds native memory.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source

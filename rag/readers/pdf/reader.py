@@ -91,7 +91,7 @@ def count_pages(source: Source) -> Content:
 
 
 class _Reading:
-    """Adds pages to a document.
+    """A reading that adds pages to a document.
 
     ``silent``, ``unreadable`` and ``recognised`` are numbers of pages.
     """

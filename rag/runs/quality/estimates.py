@@ -108,7 +108,7 @@ class OpenHits:
 
 
 class Estimates:
-    """Reads runs, random samples and judgements of one knowledge base."""
+    """Estimates from runs, random samples and judgements of one knowledge base."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

@@ -72,7 +72,7 @@ class MemoryEffect:
 
 
 class MemoryTrials:
-    """Measures whether the memory of a visitor helps with the questions of a set."""
+    """Measurements of whether the memory of a visitor helps with the questions of a set."""
 
     def __init__(self, answers: AnswerEvaluations, history: RunHistory) -> None:
         self._answers = answers

@@ -54,7 +54,7 @@ class Reply:
 
 
 def begin(connection: Connection, token_id: str, key: str, asked: str) -> Reply | None:
-    """Notes that a request is worked on; else the reply to the one that had the key first."""
+    """Note that a request is worked on; else the reply to the one that had the key first."""
     values = {"token_id": token_id, "key": key, "asked": asked, "created": leases.now()}
     if insert_missing(connection, api_reply, values):
         return None

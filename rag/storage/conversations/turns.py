@@ -179,7 +179,7 @@ def mark(connection: Connection, scope: Scope, turn_id: int, **values: Any) -> N
 
 
 def count_click(connection: Connection, scope: Scope, turn_id: int) -> None:
-    """Counts that a citation of a turn was opened."""
+    """Count that a citation of a turn was opened."""
     mark(connection, scope, turn_id, clicks=turn.c.clicks + 1)
 
 

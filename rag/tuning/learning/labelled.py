@@ -88,7 +88,7 @@ def training_rows(
 
 
 class Ranker:
-    """Ranks the candidates of a question as a search does, and scores the ranking."""
+    """A ranker that orders the candidates of a question as a search does, and scores them."""
 
     def __init__(self, services: Services, base_id: int, source: CandidateSource, recipe: Recipe):
         self._source = source

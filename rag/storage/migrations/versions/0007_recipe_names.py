@@ -1,4 +1,4 @@
-"""Names that people give to recipes."""
+"""Name that people give to recipes."""
 
 import sqlalchemy as sa
 from alembic import op
