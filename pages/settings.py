@@ -41,7 +41,9 @@ def _caches() -> None:
                 f"{cache.rate:.0%} of {lookups:,} from the cache" if lookups else ("no lookups yet")
             )
             _tile(
-                cache.name, rate, f"{counted(cache.held, 'cached value')}, kept for up to an hour"
+                cache.name,
+                rate,
+                f"{counted(cache.entries, 'cached value')}, kept for up to an hour",
             )
 
 

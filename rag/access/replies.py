@@ -36,10 +36,12 @@ class KeptReplies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def once(self, token_id: str, key: str, request: Any, make: Callable[[], Made]) -> Made:
+    def make_or_repeat(
+        self, token_id: str, key: str, request: Any, make: Callable[[], Made]
+    ) -> Made:
         """Return the result of ``make``, or its stored result for the same request with this key.
 
-        ``asked`` is the request as plain data. Failures are not stored. Raises InvalidInput for a
+        ``request`` is plain data. Failures are not stored. Raises InvalidInput for a
         key of another request, ``KeyInUse``, and all errors of ``make``.
         """
         if not key.isprintable() or not 1 <= len(key) <= _LONGEST_KEY:

@@ -196,7 +196,7 @@ Part = Annotated[Paging, Query()]
 """``limit`` and ``offset`` of a list."""
 
 
-class Once:
+class IdempotentReply:
     """A maker of replies, which repeats what was made for the same idempotency key."""
 
     def __init__(self, request: Request, key: str | None) -> None:
@@ -211,7 +211,7 @@ class Once:
         else:
             replies = request.app.state.workspace.access.replies
             request_digest = [request.method, request.url.path, body]
-            made = replies.once(holder(request).id, self._key, request_digest, make)
+            made = replies.make_or_repeat(holder(request).id, self._key, request_digest, make)
         headers = {"Location": made.location} if made.location else {}
         return JSONResponse(made.body, made.status, headers=headers)
 
@@ -219,11 +219,11 @@ class Once:
 async def _once(
     request: Request,
     idempotency_key: Annotated[str | None, Header(description=_KEY, max_length=255)] = None,
-) -> Once:
-    return Once(request, idempotency_key)
+) -> IdempotentReply:
+    return IdempotentReply(request, idempotency_key)
 
 
-Maker = Annotated[Once, Depends(_once)]
+Maker = Annotated[IdempotentReply, Depends(_once)]
 """For addresses that make things."""
 
 

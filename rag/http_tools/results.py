@@ -49,10 +49,10 @@ def parse_results(tool: HttpTool, data: bytes) -> tuple[list[ToolResult], int]:
     with_text = [result for result in results if result.text]
     if results and not with_text:
         raise _misbehaved(tool, f"answered results that have no text at “{tool.text}”")
-    once: dict[tuple[str, str, str], ToolResult] = {}
+    distinct: dict[tuple[str, str, str], ToolResult] = {}
     for result in with_text:
-        once.setdefault((result.url, result.title, result.text), result)
-    return list(once.values()), len(results) - len(with_text)
+        distinct.setdefault((result.url, result.title, result.text), result)
+    return list(distinct.values()), len(results) - len(with_text)
 
 
 def _result(tool: HttpTool, item: Any) -> ToolResult:

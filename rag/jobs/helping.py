@@ -29,7 +29,7 @@ class Helping:
         self._start = start
         self._helped: dict[int, float] = {}  # jobs, and when they were helped with
 
-    def once(self, owner: str, closing: Callable[[], bool]) -> bool:
+    def share_job(self, owner: str, closing: Callable[[], bool]) -> bool:
         """Share the job of another worker, until ``closing``; whether there was one."""
         with self._database.read() as connection:
             others = rows.to_help(connection, owner)

@@ -211,7 +211,9 @@ class Jobs:
                 if time.monotonic() - attended > _ATTENDS_SECONDS:
                     self._attend()
                     attended = time.monotonic()
-                if self._run_next(None) or self._helping.once(self._owner, lambda: self._closing):
+                if self._run_next(None) or self._helping.share_job(
+                    self._owner, lambda: self._closing
+                ):
                     continue
                 pause = _POLL_SECONDS
                 if time.monotonic() - tidied > _TIDIES_SECONDS:

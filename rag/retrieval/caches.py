@@ -31,7 +31,7 @@ class CacheFigures:
     """The statistics of a cache: its number of entries, its hits and its misses."""
 
     name: str
-    held: int
+    entries: int
     hits: int
     misses: int
 
@@ -137,7 +137,7 @@ class RememberingEmbedder:
     """An embedder that is not asked again for what is known."""
 
     embedder: Embedder
-    known: KnownVectors
+    cached: KnownVectors
 
     @property
     def id(self) -> str:
@@ -156,7 +156,7 @@ class RememberingEmbedder:
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         """Embed ``texts``, or return their cached vectors. Raises ProviderError."""
-        return self.known.vectors(self.embedder, texts, input_type)[0]
+        return self.cached.vectors(self.embedder, texts, input_type)[0]
 
 
 class KnownResults:

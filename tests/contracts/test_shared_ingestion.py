@@ -207,7 +207,7 @@ def test_a_helper_that_stands_still_is_ended_after_the_job(
 
     monkeypatch.setattr(helping, "_POLL_SECONDS", 0.01)
     monkeypatch.setattr(helping, "_AGAIN_SECONDS", 0.0)
-    assert Helping(one._services.database, start).once("host:2:two", lambda: False)
+    assert Helping(one._services.database, start).share_job("host:2:two", lambda: False)
     assert started[0].returncode == -signal.SIGKILL
 
 

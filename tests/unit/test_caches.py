@@ -57,7 +57,7 @@ def test_what_is_too_old_is_gone() -> None:
     assert cache.get("a") == 1
     clock.now = 10.0
     assert cache.get("a") is None
-    assert cache.figures("x").held == 0
+    assert cache.figures("x").entries == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), max_size=40))
@@ -95,7 +95,7 @@ def test_threads_do_not_break_it() -> None:
     for thread in threads:
         thread.join()
     figures = cache.figures("x")
-    assert figures.held == 50
+    assert figures.entries == 50
     assert figures.hits + figures.misses == 8000
 
 
@@ -152,4 +152,4 @@ def test_a_result_with_a_failed_step_is_not_kept() -> None:
     known, searched = KnownResults(), ("state", "q")
     known.trace(searched, lambda: trace(Stage("rerank", 5, 5, failed=True)))
     assert known.trace(searched, lambda: trace()).stages == ()
-    assert known.figures().held == 1
+    assert known.figures().entries == 1

@@ -70,7 +70,7 @@ def test_a_search_is_done_once_until_the_documents_change(
     assert "new.txt" in [hit.document for hit in changed.hits]
     assert note(changed, "question") == "embedding of the question and 1 more, from the cache"
     vectors, results = workspace.caches()
-    assert (results.hits, results.misses, results.held) == (1, 2, 2)
+    assert (results.hits, results.misses, results.entries) == (1, 2, 2)
     assert (vectors.hits, vectors.misses) == (2, 2)
 
 

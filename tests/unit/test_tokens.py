@@ -113,7 +113,7 @@ def test_a_request_is_done_once(workspace: Workspace) -> None:
         made.append(len(made))
         return Made(201, {"made": len(made)}, "/there")
 
-    once = workspace.access.replies.once
+    once = workspace.access.replies.make_or_repeat
     first = once(row.id, "key", {"name": "x"}, make)
     assert first == once(row.id, "key", {"name": "x"}, make) == Made(201, {"made": 1}, "/there")
     with pytest.raises(InvalidInput, match="another request"):
@@ -132,12 +132,12 @@ def test_what_fails_may_be_asked_again_and_what_is_at_work_may_not(workspace: Wo
 
     def failing() -> Made:
         with pytest.raises(AlreadyExists, match="still in progress"):
-            workspace.access.replies.once(row.id, "key", 1, failing)
+            workspace.access.replies.make_or_repeat(row.id, "key", 1, failing)
         raise NotFound("Nothing there.")
 
     with pytest.raises(NotFound):
-        workspace.access.replies.once(row.id, "key", 1, failing)
-    assert workspace.access.replies.once(row.id, "key", 1, lambda: Made(200, 5)).body == 5
+        workspace.access.replies.make_or_repeat(row.id, "key", 1, failing)
+    assert workspace.access.replies.make_or_repeat(row.id, "key", 1, lambda: Made(200, 5)).body == 5
 
 
 def test_a_stolen_database_shows_no_token(tmp_path: Path, database: str) -> None:

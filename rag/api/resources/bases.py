@@ -100,7 +100,7 @@ def list_knowledge_bases(
 
 @bases.post("/knowledge-bases", **_MADE)
 def create_knowledge_base(
-    request: Request, workspace: Shared, body: NewBase, once: Maker
+    request: Request, workspace: Shared, body: NewBase, idempotent: Maker
 ) -> Response:
     """Make a knowledge base. Documents are added to it afterwards."""
 
@@ -113,7 +113,7 @@ def create_knowledge_base(
             201, _one(workspace, made.id).dump(), where(request, "knowledge-bases", made.id)
         )
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @bases.get("/knowledge-bases/{kb}", **needs("read", 404, example=EXAMPLE))
@@ -133,7 +133,7 @@ def rename_knowledge_base(
 
 @bases.post("/knowledge-bases/{kb}/duplicate", **_QUEUED)
 def duplicate_knowledge_base(
-    request: Request, workspace: Shared, base: Base, body: DuplicateRequest, once: Maker
+    request: Request, workspace: Shared, base: Base, body: DuplicateRequest, idempotent: Maker
 ) -> Response:
     """Queue a copy with documents, recipes, prompts, question sets and labels, without runs,
     members or conversations. The copy is that of the job's `knowledge_base`."""
@@ -141,7 +141,7 @@ def duplicate_knowledge_base(
     def make() -> Made:
         return queued(request, workspace, workspace.duplicate(base.id, body.name)[1])
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @bases.delete("/knowledge-bases/{kb}", **needs("admin", 404, status_code=204))

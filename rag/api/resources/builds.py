@@ -115,7 +115,7 @@ class LastMigrationData(Schema):
 @builds.post(_MIGRATION, **_QUEUED)
 @dear
 def measure_migration(
-    request: Request, workspace: Shared, base: Base, body: MigrationRequest, once: Maker
+    request: Request, workspace: Shared, base: Base, body: MigrationRequest, idempotent: Maker
 ) -> Response:
     """Queue the measurement of a move: checks the stored vectors, builds the index of the other
     embedder beside the present one, and evaluates both. Answers do not change."""
@@ -125,7 +125,7 @@ def measure_migration(
         recipe = tuning.migration.target(body.embedder)
         return queued(request, workspace, tuning.migrations.start(name, recipe, body.sample))
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @builds.get(_MIGRATION + "/result", **needs("read", 404))
@@ -137,10 +137,10 @@ def get_migration(base: Base) -> LastMigrationData:
 
 @builds.post(_MIGRATION + "/switch", **_QUEUED)
 @dear
-def switch_embedder(request: Request, workspace: Shared, base: Base, once: Maker) -> Response:
+def switch_embedder(request: Request, workspace: Shared, base: Base, idempotent: Maker) -> Response:
     """Save the recipe of the last measured move, and queue the comparison of its rankings with the
     measured ones. A move that makes results worse is refused."""
-    return once({}, lambda: queued(request, workspace, base.tuning.migrations.switch()))
+    return idempotent({}, lambda: queued(request, workspace, base.tuning.migrations.switch()))
 
 
 def _measured(base: KnowledgeBase, migration: Migration) -> MeasuredMigrationData:

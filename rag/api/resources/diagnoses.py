@@ -45,7 +45,7 @@ class LastDiagnosisData(Schema):
 @diagnoses.post("/knowledge-bases/{kb}/diagnoses", **_QUEUED)
 @dear
 def start_diagnosis(
-    request: Request, workspace: Shared, base: Base, body: DiagnoseRequest, once: Maker
+    request: Request, workspace: Shared, base: Base, body: DiagnoseRequest, idempotent: Maker
 ) -> Response:
     """Queue a diagnosis: the first cause of each failed question, and fixes that were tried."""
 
@@ -54,7 +54,7 @@ def start_diagnosis(
         job = base.diagnoses.start(name, recipe, rebuild=body.rebuild)
         return queued(request, workspace, job)
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @diagnoses.get("/knowledge-bases/{kb}/diagnoses/{questions}", **needs("read", 404))
@@ -75,7 +75,7 @@ class WatchRequest(MeasureRequest):
 @watches.post(_WATCHES, **_QUEUED)
 @dear
 def start_watch(
-    request: Request, workspace: Shared, base: Base, body: WatchRequest, once: Maker
+    request: Request, workspace: Shared, base: Base, body: WatchRequest, idempotent: Maker
 ) -> Response:
     """Queue a look for drift; the first one at a set is the reference."""
 
@@ -84,7 +84,7 @@ def start_watch(
         job = base.watches.start(name, recipe, reset=body.reset)
         return queued(request, workspace, job)
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @watches.get(_WATCHES + "/{questions}", **needs("read", 404))

@@ -115,32 +115,34 @@ def upload_files(
     workspace: Shared,
     base: Base,
     files: Annotated[list[UploadFile], File(description="one part for each file")],
-    once: Maker,
+    idempotent: Maker,
 ) -> Response:
     """Store files and queue their reading; once this is answered, none is lost."""
     content = [[file.filename, _digest(file.file)] for file in files]
     given = [Upload(file.filename or "", file.file) for file in files]
-    return once(content, lambda: queued(request, workspace, base.documents.add_files(given)))
+    return idempotent(content, lambda: queued(request, workspace, base.documents.add_files(given)))
 
 
 @documents.post("/knowledge-bases/{kb}/documents/urls", **_QUEUED)
 def add_web_pages(
-    request: Request, workspace: Shared, base: Base, body: WebPages, once: Maker
+    request: Request, workspace: Shared, base: Base, body: WebPages, idempotent: Maker
 ) -> Response:
     """Queue web pages to be fetched and read."""
-    return once(body.urls, lambda: queued(request, workspace, base.documents.add_urls(body.urls)))
+    return idempotent(
+        body.urls, lambda: queued(request, workspace, base.documents.add_urls(body.urls))
+    )
 
 
 @documents.post("/knowledge-bases/{kb}/documents/text", **_QUEUED)
 def add_text(
-    request: Request, workspace: Shared, base: Base, body: PastedText, once: Maker
+    request: Request, workspace: Shared, base: Base, body: PastedText, idempotent: Maker
 ) -> Response:
     """Queue a text."""
 
     def make() -> Made:
         return queued(request, workspace, base.documents.add_text(body.title, body.text))
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @documents.get("/knowledge-bases/{kb}/documents", **needs("read", 404, example=_LIST))

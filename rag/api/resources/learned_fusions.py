@@ -43,7 +43,7 @@ class LastLearnedData(Schema):
 @learned_fusions.post(_PATH, **_QUEUED)
 @dear
 def learn_fusion(
-    request: Request, workspace: Shared, base: Base, body: LearnRequest, once: Maker
+    request: Request, workspace: Shared, base: Base, body: LearnRequest, idempotent: Maker
 ) -> Response:
     """Queue learning a fusion; it is stored if it gains on unseen questions or documents."""
 
@@ -52,7 +52,7 @@ def learn_fusion(
         job = base.tuning.learned_fusions.start(name, recipe, body.kind)
         return queued(request, workspace, job)
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @learned_fusions.get(_PATH, **needs("read", 404))

@@ -79,7 +79,7 @@ def list_members(request: Request, base: Base, part: Part) -> Page[MemberData]:
         status_code=201,
     ),
 )
-def add_member(request: Request, base: Base, body: NewMember, once: Maker) -> Response:
+def add_member(request: Request, base: Base, body: NewMember, idempotent: Maker) -> Response:
     """Make a person a member; who is one already is changed by PATCH."""
 
     def make() -> Made:
@@ -87,7 +87,7 @@ def add_member(request: Request, base: Base, body: NewMember, once: Maker) -> Re
         address = where(request, "knowledge-bases", base.id, "members", email)
         return Made(201, MemberData.of(_member(base, email)).dump(), address)
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @members.patch(

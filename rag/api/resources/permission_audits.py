@@ -89,7 +89,7 @@ class LastPermissionAuditData(Schema):
 @permission_audits.post("/knowledge-bases/{kb}/permission-audits", **_QUEUED)
 @dear
 def start_permission_audit(
-    request: Request, workspace: Shared, base: Base, body: PermissionAuditRequest, once: Maker
+    request: Request, workspace: Shared, base: Base, body: PermissionAuditRequest, idempotent: Maker
 ) -> Response:
     """Queue an audit: questions are asked as each user, and compared with who may see what."""
 
@@ -103,7 +103,7 @@ def start_permission_audit(
         job = start_audit(body.parsed(), recipe, body.system, name, body.probes)
         return queued(request, workspace, job)
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @permission_audits.get(

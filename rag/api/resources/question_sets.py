@@ -232,14 +232,14 @@ def list_question_sets(request: Request, base: Base, part: Part) -> Page[Questio
 
 
 @question_sets.post("/knowledge-bases/{kb}/question-sets", **_KEEP)
-def create_question_set(request: Request, base: Base, body: NewSet, once: Maker) -> Response:
+def create_question_set(request: Request, base: Base, body: NewSet, idempotent: Maker) -> Response:
     """Make an empty question set."""
 
     def make() -> Made:
         base.question_edits.create_set(body.name)
         return _made(request, base, body.name.strip())
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @question_files.post("/knowledge-bases/{kb}/question-sets/import", **_IMPORT)
@@ -248,7 +248,7 @@ def import_question_set(
     base: Base,
     name: Annotated[str, Form(description="name of the set", max_length=200)],
     file: Annotated[UploadFile, File(description="JSONL, CSV, TSV, XLSX, qrels, or BEIR as ZIP")],
-    once: Maker,
+    idempotent: Maker,
     existing: Annotated[
         Existing,
         Form(
@@ -278,7 +278,7 @@ def import_question_set(
         return Made(made.status, body, made.location)
 
     digest = hashlib.sha256(content).hexdigest()
-    return once([name, file.filename, digest, existing, ignored_columns], make)
+    return idempotent([name, file.filename, digest, existing, ignored_columns], make)
 
 
 @question_sets.get(
@@ -354,7 +354,7 @@ def list_questions(
         status_code=201,
     ),
 )
-def add_question(base: Base, questions: SetName, body: NewQuestion, once: Maker) -> Response:
+def add_question(base: Base, questions: SetName, body: NewQuestion, idempotent: Maker) -> Response:
     """Add a question."""
 
     def make() -> Made:
@@ -364,7 +364,7 @@ def add_question(base: Base, questions: SetName, body: NewQuestion, once: Maker)
         )
         return Made(201, _question(base, name, made).dump())
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @question_sets.patch(
@@ -415,7 +415,7 @@ def export_question_set(base: Base, questions: SetName) -> JsonLines:
         status_code=201,
     ),
 )
-def add_label(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Response:
+def add_label(base: Base, questions: SetName, body: NewLabel, idempotent: Maker) -> Response:
     """Judge a span of a document for a question; the same span again changes its grade."""
 
     def make() -> Made:
@@ -423,7 +423,7 @@ def add_label(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Re
         made = base.labels.label(name, **body.model_dump())
         return Made(201, _label(base, name, made).dump())
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @labels.patch(

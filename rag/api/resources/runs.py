@@ -204,7 +204,7 @@ class SweepRequest(MeasureRequest):
 @runs.post("/knowledge-bases/{kb}/evaluations", **_QUEUED)
 @dear
 def start_evaluation(
-    request: Request, workspace: Shared, base: Base, body: EvaluateRequest, once: Maker
+    request: Request, workspace: Shared, base: Base, body: EvaluateRequest, idempotent: Maker
 ) -> Response:
     """Queue an evaluation; ``run`` of the job is the id of the run that comes of it.
 
@@ -219,13 +219,13 @@ def start_evaluation(
     def make() -> Any:
         return queued(request, workspace, body.start(base))
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @runs.post("/knowledge-bases/{kb}/sweeps", **_QUEUED)
 @dear
 def start_sweep(
-    request: Request, workspace: Shared, base: Base, body: SweepRequest, once: Maker
+    request: Request, workspace: Shared, base: Base, body: SweepRequest, idempotent: Maker
 ) -> Response:
     """Queue the search for the best recipe of a grid, judged by cross-validation."""
 
@@ -235,7 +235,7 @@ def start_sweep(
         start = base.tuning.searches.start
         return queued(request, workspace, start(name, body.grid, recipe, recipe, body.metric))
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @runs.get("/knowledge-bases/{kb}/sweeps/{questions}", **needs("read", 404))

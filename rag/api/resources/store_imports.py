@@ -78,7 +78,7 @@ def preview_store(base: Base, body: StoreToPreview) -> StorePreviewData:
 )
 @dear
 def import_store(
-    request: Request, workspace: Shared, base: Base, body: StoreToImport, once: Maker
+    request: Request, workspace: Shared, base: Base, body: StoreToImport, idempotent: Maker
 ) -> Response:
     """Queue the import of an existing store: its texts as documents, with its vectors."""
 
@@ -86,4 +86,4 @@ def import_store(
         store = ExistingStore.parse(body.store)
         return queued(request, workspace, base.store_imports.start(store, body.embedder))
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)

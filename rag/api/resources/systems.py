@@ -113,7 +113,7 @@ def list_systems(request: Request, base: Base, part: Part) -> Page[SystemData]:
         "write", 400, 404, 409, 415, response_model=SystemData, example=EXAMPLE, status_code=201
     ),
 )
-def add_system(request: Request, base: Base, body: NewSystem, once: Maker) -> Response:
+def add_system(request: Request, base: Base, body: NewSystem, idempotent: Maker) -> Response:
     """Add a system; another definition of a stored one becomes its next version."""
 
     def make() -> Made:
@@ -121,7 +121,7 @@ def add_system(request: Request, base: Base, body: NewSystem, once: Maker) -> Re
         place = where(request, "knowledge-bases", base.id, "systems", stored.name)
         return Made(201, SystemData.of(stored).dump(), place)
 
-    return once(body.model_dump(), make)
+    return idempotent(body.model_dump(), make)
 
 
 @systems.get("/knowledge-bases/{kb}/systems/{system}", **needs("read", 404, example=EXAMPLE))
