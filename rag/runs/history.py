@@ -56,8 +56,6 @@ class QuestionDifference:
     difference: float
     first_before: int | None
     first_after: int | None
-    ids_before: tuple[str, ...]
-    ids_after: tuple[str, ...]
     cut_before: int | None = None
     cut_after: int | None = None
 
@@ -397,8 +395,6 @@ def _difference(
         difference=difference,
         first_before=before.first_relevant,
         first_after=after.first_relevant,
-        ids_before=tuple(entry[0] for entry in before.ranking),
-        ids_after=tuple(entry[0] for entry in after.ranking),
         cut_before=before.cut_rank,
         cut_after=after.cut_rank,
     )
