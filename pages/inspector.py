@@ -29,6 +29,7 @@ from pages.components.metrics import readings
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel, what_it_means
 from pages.components.recipe.working_recipe import for_question
+from pages.components.runs.labelling import labelling_line, suggested_questions
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import question_sets, show
@@ -57,6 +58,7 @@ def main() -> None:
     base = chosen_base()
     st.title("Inspector")
     question = _question(base)
+    labelling = st.container()
 
     @cache
     def search(recipe: Recipe) -> Trace:
@@ -81,7 +83,10 @@ def main() -> None:
             words, document = expected_fields(base)
             with guard():
                 expected(base, trace, question_recipe, words, document)
-        _evidence(HitSources(base, question_recipe, trace, also), trace, question_recipe)
+        grading = _evidence(HitSources(base, question_recipe, trace, also), trace, question_recipe)
+        if grading is not None:
+            with labelling:
+                labelling_line(grading, _ask)
 
 
 def _meaning(question: str, search: Callable[[], Trace]) -> str:
@@ -102,7 +107,8 @@ def _question(base: KnowledgeBase) -> str:
         placeholder="Ask a question about your documents",
         icon=":material/search:",
     )
-    suggested = retrieval.suggestions(base)
+    unlabelled = suggested_questions(base, retrieval.SUGGESTIONS)
+    suggested = unlabelled or retrieval.suggestions(base)
     if suggested:
         st.pills(
             "Suggestions",
@@ -145,12 +151,13 @@ def _welcome(base: KnowledgeBase) -> None:
         st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
 
 
-def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
+def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | None:
+    """Draw the results; return the question in the set that its labels go to."""
     base = origins.own.base
     all_candidates = candidates(trace)
     if not all_candidates and retrieval.is_empty(base):
         _welcome(base)
-        return
+        return None
     selected = _selected(base, trace, recipe, all_candidates)
     parameter = st.query_params.get(PASSAGE, "")
     if parameter and (selected is None or selected.chunk.id != parameter):
@@ -173,6 +180,7 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
     else:
         _cards_and_source(origins, grading, trace, at_step(all_candidates, step), selected)
     trace_details(origins, trace, recipe, selected, grading.labels.grades, open_passage)
+    return grading
 
 
 def _lost_labels(grading: Grading) -> None:

@@ -36,6 +36,7 @@ from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import saved
 from pages.components.runs.actions import documents_changed, downloads
 from pages.components.runs.diagnosis import diagnosis_view
+from pages.components.runs.labelling import label_button
 from pages.components.shell.buttons import action_button, tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
@@ -221,6 +222,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     failure(base.answer_evaluations.latest(chosen.name, recipe), after=last)
     if not runs and not _is_measurable(base, chosen):
         st.info(_UNLABELLED, icon=":material/label:")
+        label_button(base, chosen, "metrics_label_first")
         return
     if not runs:
         st.info(

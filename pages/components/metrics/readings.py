@@ -15,6 +15,7 @@ from rag import (
     Interval,
     KnowledgeBase,
     Label,
+    LabelledQuestion,
     Plan,
     QuestionResult,
     QuestionSet,
@@ -95,6 +96,18 @@ def lost_labels(
 def label_count(base: KnowledgeBase, set_name: str, _version: Version) -> int:
     """The number of labels of a set."""
     return sum(len(question.labels) for question in base.questions.labelled(set_name))
+
+
+@shared_cache(64)
+def without_labels(
+    base: KnowledgeBase, set_name: str, _version: Version
+) -> Sequence[LabelledQuestion]:
+    """The questions of a set that documents answer and that have no relevant label yet."""
+    return [
+        question
+        for question in base.questions.labelled(set_name)
+        if question.answerable and not any(label.grade > 0 for label in question.labels)
+    ]
 
 
 def first_measurable(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.components.labels.question_sets import SETS, TAB
 from pages.components.recipe import working_recipe
+from pages.components.runs.labelling import label_button
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
@@ -177,10 +178,7 @@ def _act(
     elif step.kind == "label" and chosen.questions <= diagnosis.asked:
         action_button("Add questions", "metrics_add_more", "add", _open_sets)
     elif step.kind == "label":
-        options = offered(base, "labels.label")
-        icon = ":material/arrow_forward:"
-        if st.button("Label passages", key="metrics_label_more", icon=icon, **options):
-            st.switch_page("inspector.py", query_params={})  # the set stays chosen
+        label_button(base, chosen, "metrics_label_more")
 
 
 def _open_sets() -> None:

@@ -12,10 +12,11 @@ from pages.components.labels.question_sets import FAILURES, SET, TAB
 from pages.components.metrics import readings
 from pages.components.metrics.failures import address, worst_first
 from pages.components.recipe import working_recipe
+from pages.components.runs import labelling
 from pages.components.runs.table import SELECTED
 from pages.components.shell.job_progress import active
 from pages.components.shell.permission import refusal
-from pages.components.shell.session import question_sets, shared_cache
+from pages.components.shell.session import open_page, question_sets, shared_cache
 from pages.components.shell.text import plain
 from pages.components.shell.wording import clipped
 from rag import (
@@ -69,16 +70,7 @@ def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
         if target and st.button(
             label, key="frame_next_go", icon=":material/arrow_forward:", type="tertiary"
         ):
-            _go(target, {} if here else step.parameters())
-
-
-def _go(page: str, parameters: Mapping[str, str]) -> None:
-    """Open a page at an address; what a widget is bound to is changed by its state alone."""
-    bound = parameters.keys() & st.session_state.keys()
-    for name in bound:
-        st.session_state[name] = parameters[name]
-    unbound = {name: value for name, value in parameters.items() if name not in bound}
-    st.switch_page(page, query_params=unbound)
+            open_page(target, {} if here else step.parameters())
 
 
 def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
@@ -103,7 +95,7 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
     runs = base.runs.list_all(chosen.name)
     labels = readings.label_count(base, chosen.name, readings.version_of(chosen))
     if labels < ENOUGH_LABELS:
-        return _more_labels(chosen, labels, runs)
+        return _more_labels(base, chosen, labels, runs)
     own = next((run for run in runs if _retrieves_alike(run, saved.index, saved.search)), None)
     if own is None:
         text = f"The saved recipe has no evaluation on *{plain(chosen.name)}*."
@@ -175,7 +167,9 @@ def _chosen(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
     return chosen or readings.first_measurable(base, sets)
 
 
-def _more_labels(chosen: QuestionSet, labels: int, runs: Sequence[Run]) -> Step:
+def _more_labels(
+    base: KnowledgeBase, chosen: QuestionSet, labels: int, runs: Sequence[Run]
+) -> Step:
     text = (
         f"*{plain(chosen.name)}* has {counted(labels, 'label')}. "
         f"With {ENOUGH_LABELS} or more, metrics show smaller differences between recipes."
@@ -183,7 +177,9 @@ def _more_labels(chosen: QuestionSet, labels: int, runs: Sequence[Run]) -> Step:
     if runs:
         hint = "*Judge next* on this page suggests the passages to label."
         return Step(text, "metrics.py", "Judge next", lambda: {SET: chosen.name}, hint=hint)
-    return Step(text, "inspector.py", "Label passages", lambda: {SET: chosen.name})
+    address = labelling.address(base, chosen)
+    marks = {name: value for name, value in address.items() if name != SET}
+    return Step(text, "inspector.py", "Label passages", lambda: address, marks)
 
 
 def _retrieves_alike(run: Run, index: object, search: object) -> bool:

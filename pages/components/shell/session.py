@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -146,6 +146,18 @@ def to_url(name: str, value: str) -> None:
         st.query_params[name] = value
     else:
         st.query_params.pop(name, None)
+
+
+def open_page(page: str, parameters: Mapping[str, str]) -> None:
+    """Open a page at an address; what a widget is bound to is changed by its state alone.
+
+    The inspector's question is not bound: its field follows the address.
+    """
+    bound = (parameters.keys() & st.session_state.keys()) - {"q"}
+    for name in bound:
+        show(name, parameters[name])
+    unbound = {name: value for name, value in parameters.items() if name not in bound}
+    st.switch_page(page, query_params=unbound)
 
 
 def oldest(bases: Sequence[BaseInfo]) -> BaseInfo:

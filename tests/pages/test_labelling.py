@@ -1,0 +1,94 @@
+"""Questions without labels, one after the other in the inspector."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag import Workspace
+from tests.handbook import texts
+from tests.pages.conftest import QUESTIONS, OpenPage
+
+TEXTS = [text for _, text, _, _ in QUESTIONS]
+
+
+@pytest.fixture
+def unlabelled(filled: Workspace) -> Workspace:
+    """``filled`` with the set "asked": three questions without labels."""
+    content = "\n".join(["question", *TEXTS])
+    filled.base("notes").exchange.import_file("asked", "asked.csv", content)
+    return filled
+
+
+def _line(app: AppTest) -> str:
+    (line,) = [item.value for item in app.markdown if item.value.startswith(":material/label: ")]
+    return line.removeprefix(":material/label: ")
+
+
+def _grade_first(app: AppTest) -> None:
+    grades = [item for item in app.get("button_group") if "inspector_grade_" in (item.key or "")]
+    grades[0].set_value("3").run()
+    assert not app.exception
+
+
+@pytest.mark.parametrize("key", ["metrics_label_first", "frame_next_go"])
+def test_label_passages_asks_the_first_question_without_labels(
+    unlabelled: Workspace, open_page: OpenPage, key: str
+) -> None:
+    app = open_page("metrics.py", set="asked")
+    app.button(key=key).click().run()
+    assert not app.exception
+    assert app.title[0].value == "Inspector"
+    assert app.query_params["q"] == TEXTS[0]
+    assert app.text_input(key="q").value == TEXTS[0]
+    assert app.selectbox(key="set").value == "asked"
+    assert _line(app) == (
+        "Question 1 of 3 without labels in *asked*. Grade the passages that answer it."
+    )
+
+
+def test_the_next_question_without_labels_follows_a_grade(
+    unlabelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("inspector.py", set="asked", q=TEXTS[0])
+    assert app.button(key="labelling_next").label == "Skip"
+    app.button(key="labelling_next").click().run()
+    assert _line(app).startswith("Question 2 of 3 without labels")
+    _grade_first(app)
+    assert _line(app) == "This question is done. 2 questions in *asked* without labels."
+    assert app.button(key="labelling_next").label == "Next"
+    assert app.get("pills")[0].options == [
+        TEXTS[0].replace("?", r"\?"),
+        TEXTS[2].replace("?", r"\?"),
+    ]
+    app.button(key="labelling_next").click().run()
+    assert app.text_input(key="q").value == TEXTS[2]
+    assert _line(app).startswith("Question 2 of 2 without labels")
+    app.button(key="inspector_unanswerable").click().run()
+    assert _line(app) == "This question is done. 1 question in *asked* without labels."
+    app.button(key="labelling_next").click().run()
+    assert app.text_input(key="q").value == TEXTS[0]
+    _grade_first(app)
+    assert _line(app).startswith("All questions in *asked* are labelled.")
+    labels = unlabelled.base("notes").questions.labelled("asked")
+    assert [(item.answerable, len(item.labels)) for item in labels] == [
+        (True, 1),
+        (True, 1),
+        (False, 0),
+    ]
+
+
+def test_an_inspector_without_a_question_leads_to_one(
+    unlabelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("inspector.py")
+    assert app.get("pills")[0].options == [text.replace("?", r"\?") for text in TEXTS]
+    app.button(key="frame_next_go").click().run()
+    assert app.text_input(key="q").value == TEXTS[0]
+    assert not [item for item in app.button if item.key == "frame_next_go"]
+
+
+def test_a_question_with_labels_has_no_line(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("inspector.py", q=TEXTS[0])
+    assert "without labels" not in texts(app)
+    assert not [item for item in app.button if item.key == "labelling_next"]
