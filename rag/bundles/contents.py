@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import astuple
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -29,6 +29,7 @@ from rag.search.threshold import as_fitted
 from rag.storage.calibrations import CalibrationRow
 from rag.storage.documents import DocumentRow
 from rag.storage.passage_edits import StoredEdit
+from rag.storage.rows import in_utc
 from rag.types import Document, Heading, Page, Table
 
 FORMAT = 1
@@ -239,7 +240,7 @@ def entry(document: Document, row: DocumentRow, size: int | None) -> DocumentEnt
         text_sha256=text_sha256(document.text),
         tags=row.tags,
         date=document.metadata.get("date", ""),
-        added=row.added if row.added.tzinfo else row.added.replace(tzinfo=UTC),
+        added=in_utc(row.added),
     )
 
 

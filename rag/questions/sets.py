@@ -16,7 +16,8 @@ from rag.input_rules import storable
 from rag.operation import ALL, operation
 from rag.questions.groups import groups_of, split_questions
 from rag.questions.reanchoring import Anchors
-from rag.storage import Connection, Database, labels, runs
+from rag.questions.trial_log import TrialLog
+from rag.storage import Connection, Database, labels
 from rag.storage import questions as rows
 from rag.storage.labels import Label
 from rag.storage.questions import KeptVersion, LabelledQuestion, QuestionSet, State
@@ -146,8 +147,7 @@ class QuestionSets:
     @operation("guest")
     def tried(self, name: str) -> list[Trial]:
         """Return the trials on a set, oldest first."""
-        with self._database.read() as connection:
-            return runs.looks(connection, self._base_id, name)
+        return TrialLog(self._database, self._base_id).list_all(name)
 
     @operation("viewer")
     def kept_versions(self, name: str) -> list[KeptVersion]:

@@ -12,6 +12,7 @@ from rag.runs.evaluator import Evaluator
 from rag.runs.parity import Parity, RunParity
 from rag.services import Services
 from rag.storage import Connection, bases, builds, runs
+from rag.storage.rows import in_utc
 from rag.types import ProgressCallback
 
 KEEP_DAYS = 14
@@ -93,8 +94,7 @@ class EmbedderSwitch:
                 index = recipe.index
                 if index.hash not in stored:
                     return None
-                at = switched if switched.tzinfo else switched.replace(tzinfo=UTC)
-                return PreviousIndex(index.hash, index.embedder, at)
+                return PreviousIndex(index.hash, index.embedder, in_utc(switched))
             switched = moment
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -32,6 +32,7 @@ from sqlalchemy import (
 )
 
 from rag.storage.access.people import person
+from rag.storage.rows import in_utc
 from rag.storage.tables import metadata
 
 audit_entry = Table(
@@ -148,7 +149,6 @@ def forget_address(connection: Connection, email: str) -> None:
 
 
 def _line(row: Any) -> AuditLine:
-    at = row.at if row.at.tzinfo else row.at.replace(tzinfo=UTC)
     names = [name for name in AuditEntry.__slots__ if name != "at"]
-    entry = AuditEntry(at, *(getattr(row, name) for name in names))
+    entry = AuditEntry(in_utc(row.at), *(getattr(row, name) for name in names))
     return AuditLine(row.id, entry, "" if not row.person_id else row.email)

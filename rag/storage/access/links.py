@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, DateTime, String, Table, insert, select, update
 
-from rag.storage.rows import read
+from rag.storage.rows import in_utc, read
 from rag.storage.tables import base_id, metadata
 
 share_link = Table(
@@ -81,10 +81,5 @@ def revoke(connection: Connection, base_id: int, link_id: str) -> bool:
 
 
 def _row(row: Any) -> LinkRow:
-    moments = {name: _utc(getattr(row, name)) for name in ("created", "expires", "revoked")}
+    moments = {name: in_utc(getattr(row, name)) for name in ("created", "expires", "revoked")}
     return read(LinkRow, row, **moments)
-
-
-def _utc(moment: datetime | None) -> datetime | None:
-    """SQLite gives moments back without their zone, which is UTC."""
-    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -30,7 +30,7 @@ from rag.errors import NotFound
 from rag.storage import bases
 from rag.storage.access.tokens import api_token
 from rag.storage.conversations.tables import bout, conversation
-from rag.storage.rows import insert_missing, insert_or_replace
+from rag.storage.rows import in_utc, insert_missing, insert_or_replace
 from rag.storage.tables import base_id, knowledge_base, metadata
 
 person = Table(
@@ -264,7 +264,7 @@ def deletion_time(connection: Connection, subject: str) -> datetime | None:
     """Return the time at which an account was deleted; None if no deletion is recorded."""
     statement = select(deleted_account.c.at).where(deleted_account.c.subject == subject)
     at = connection.execute(statement).scalar()
-    return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
+    return in_utc(at)
 
 
 def forget_deleted(connection: Connection, before: datetime) -> None:

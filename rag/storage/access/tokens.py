@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Column, Connection, DateTime, String, Table, insert, select, update
 
-from rag.storage.rows import read
+from rag.storage.rows import in_utc, read
 from rag.storage.tables import metadata
 
 api_token = Table(
@@ -91,10 +91,7 @@ def note_use(connection: Connection, token_id: str, moment: datetime) -> None:
 
 
 def _row(row: Any) -> TokenRow:
-    moments = {name: _utc(getattr(row, name)) for name in ("created", "expires", "used", "revoked")}
+    moments = {
+        name: in_utc(getattr(row, name)) for name in ("created", "expires", "used", "revoked")
+    }
     return read(TokenRow, row, scopes=tuple(row.scopes), **moments)
-
-
-def _utc(moment: datetime | None) -> datetime | None:
-    """SQLite gives moments back without their zone, which is UTC."""
-    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, case, exists, select
 
 from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, turn
-from rag.storage.rows import read
+from rag.storage.rows import in_utc, read
 
 MOST = 20_000
 """Newest turns that are looked at."""
@@ -56,7 +56,7 @@ def since(connection: Connection, scope: Scope, first: datetime | None) -> list[
     if first is not None:
         statement = statement.where(turn.c.created >= first)
     rows = connection.execute(statement).all()
-    return [read(TurnRow, row, asked=_utc(row.asked)) for row in reversed(rows)]
+    return [read(TurnRow, row, asked=in_utc(row.asked)) for row in reversed(rows)]
 
 
 def has_turns(connection: Connection, scope: Scope) -> bool:
@@ -67,7 +67,3 @@ def has_turns(connection: Connection, scope: Scope) -> bool:
         .where(conversation.c.base_id == scope.base_id, turn.c.status != "asked")
     )
     return bool(connection.scalar(select(exists(finished))))
-
-
-def _utc(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

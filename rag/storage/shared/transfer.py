@@ -29,6 +29,7 @@ from sqlalchemy import (
 from rag.errors import InvalidInput, StorageError
 from rag.storage.database import Database
 from rag.storage.every_table import metadata
+from rag.storage.rows import in_utc
 from rag.storage.shared import file_parts
 from rag.storage.tables import file_part, vector_build
 
@@ -91,13 +92,9 @@ def _given(column: ColumnElement[Any], on_server: bool) -> ColumnElement[Any]:
 def _in_utc(row: Mapping[str, Any]) -> dict[str, Any]:
     """SQLite keeps moments without their zone, which is UTC."""
     return {
-        name: _moment(value) if isinstance(value, datetime) else value
+        name: in_utc(value).astimezone(UTC) if isinstance(value, datetime) else value
         for name, value in row.items()
     }
-
-
-def _moment(at: datetime) -> datetime:
-    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _counts(table: Table) -> bool:
