@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Serve
+from tests.browser.conftest import AT_REST, Serve
 from tests.browser.waiting import hides, idle, shows, until
 
 PAGES = (
@@ -57,7 +57,10 @@ def test_no_page_has_a_serious_violation_of_ours(
     with serve(measured_home) as address:
         for scheme in ("light", "dark"):
             context = browser.new_context(
-                viewport={"width": 1440, "height": 2000}, color_scheme=scheme, bypass_csp=True
+                viewport={"width": 1440, "height": 2000},
+                color_scheme=scheme,
+                bypass_csp=True,
+                **AT_REST,
             )
             page = context.new_page()
             for name in PAGES:

@@ -11,6 +11,9 @@ LONG = 60_000  # milliseconds that anything may take on a busy machine
 _AGAIN = 10_000  # milliseconds after which an action without effect is done once more
 _LOOK = 200  # milliseconds between two looks
 _HEADER, _ROW = 35, 35  # pixels
+_DRAWN = (
+    "[data-testid=stApp][data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
+)
 
 
 Effect = Callable[[float], object]  # waits so many milliseconds for it, and fails without
@@ -60,10 +63,11 @@ def click_table(table: Locator, place: tuple[int, int], effect: Locator, clicks:
 
 
 def idle(page: Page) -> None:
-    """Waits until the server has drawn the page: what is not there by then does not come."""
-    app = page.get_by_test_id("stApp")
-    expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")
-    expect(app).to_have_attribute("data-test-script-state", "notRunning")
+    """Waits until the server has drawn the page: what is not there by then does not come.
+
+    By a locator: an expectation describes the whole page whenever it is not met yet.
+    """
+    page.locator(_DRAWN).wait_for(state="attached")
 
 
 def comes_true(page: Page, condition: Callable[[], bool]) -> None:
