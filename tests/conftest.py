@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 from rag import Settings, Workspace
+from tests.rooms import imports, parsed
 from tests.statements import compiled_once
 from tests.workspaces import DATABASES, URL, workspace_at
 
@@ -112,6 +113,14 @@ def _servers_end_with_their_module() -> Iterator[None]:
     assert before.issuperset(left), f"servers that nobody ended: {left}"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _syntax_trees_end_with_their_module() -> Iterator[None]:
+    """A million objects, which every later collection of garbage would look through."""
+    yield
+    for cached in (parsed, imports):
+        cached.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def _databases_end_with_the_test(_everything_on_postgresql: None) -> Iterator[None]:
     """Those that it made: each takes ten megabytes."""
@@ -151,13 +160,22 @@ def pytest_collection() -> Iterator[None]:
     """Collect no garbage while tests are collected, and leave them out of it afterwards.
 
     What is imported stays: half a million objects, which would be looked through again and again.
+    Tests make many objects that end by themselves, so collections are rarer than by default.
     """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000, 20, 10)
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Look through what stays once: pytest collects garbage five times as it ends."""
+    gc.collect()
+    gc.freeze()
 
 
 def _is_about_sqlite(item: pytest.Item) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,9 +39,13 @@ PLURALS = re.compile(
 _BEFORE_A_TOTAL = re.compile(r"\bof $|\ball $|\bthe $|\bfirst $|\binto $|\bup to $")
 
 
-def shown(source: str) -> Iterator[tuple[int, str]]:
+@cache
+def shown(source: str) -> tuple[tuple[int, str], ...]:
     """Line and text of every string that is no docstring, those of f-strings piece by piece."""
-    tree = ast.parse(source)
+    return tuple(_shown(ast.parse(source)))
+
+
+def _shown(tree: ast.Module) -> Iterator[tuple[int, str]]:
     bodies = (getattr(node, "body", None) for node in ast.walk(tree))
     first = (body[0] for body in bodies if isinstance(body, list) and body)
     told = {id(each.value) for each in first if isinstance(each, ast.Expr)}
@@ -63,6 +68,7 @@ def bare_plurals(source: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, ast.unparse(node)
 
 
+@cache
 def _sources() -> list[tuple[str, str]]:
     files = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
     return [(str(path.relative_to(ROOT)), path.read_text()) for path in files]
@@ -90,9 +96,7 @@ def test_the_documentation_writes_percent_as_the_pages_do() -> None:
 
 
 def test_banned_words_are_found() -> None:
-    assert list(shown('def f():\n    """95 % here."""\n    return "95 % there"')) == [
-        (3, "95 % there")
-    ]
+    assert shown('def f():\n    """95 % here."""\n    return "95 % there"') == ((3, "95 % there"),)
     assert list(bare_plurals('f"{n} questions"')) == [(1, "f'{n} questions'")]
     assert list(bare_plurals('f"{n} of {m} questions"')) == []
 
