@@ -42,6 +42,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
 from pages.components.shell.permission import offered
 from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import keep
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, duration
 from rag import (
@@ -190,6 +191,7 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         help=f"{counted(chosen.from_users, 'question')} came from chats. Such questions are "
         "not a random sample, because most of them failed.",
     )
+    keep(base, "metrics_answers", first=False)
     answers = st.checkbox(
         "Also score answers",
         key="metrics_answers",

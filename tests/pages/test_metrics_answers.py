@@ -16,8 +16,10 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     app.checkbox(key="metrics_answers").check().run()
     app.button(key="metrics_evaluate").click().run()
     assert not app.exception
+    assert "metrics_answers" not in [item.key for item in app.checkbox]  # while the job runs
     assert finished(labelled, "evaluate-answers").status == "done"
     app.run()
+    assert app.checkbox(key="metrics_answers").value is True
     run = labelled.base("notes").runs.list_all("checks")[0]
     shown = {card.label: card.value for card in app.metric}
     assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"

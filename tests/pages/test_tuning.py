@@ -261,6 +261,10 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     base = labelled.base("notes")
     app = open_page("tuning.py", cuts="true")
     app.multiselect(key="tuning_cut_chunkers").set_value(["markdown", "whole"]).run()
+    app.switch_page("metrics.py").run()
+    app.query_params.clear()  # as the navigation does
+    app.switch_page("tuning.py").run()
+    assert app.multiselect(key="tuning_cut_chunkers").value == ["markdown", "whole"]
     said = _said(app, "are built")
     assert "1 of 2 variants are built. Builds 3 passages, about" in said
     app.button(key="tuning_cut_build").click().run()
@@ -285,7 +289,14 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     whole = base.recipe().with_fields({"index.chunker": "whole"})
     metrics = base.evaluator.evaluate("checks", whole).run.metrics
     assert table["nDCG@10"][1] == metrics["ndcg@10"]
+    assert _said(app, "Highest").endswith("Click a row to try that index.")
+    cell = {"rows": [], "columns": [], "cells": [(1, "Chunking")]}
+    app.session_state["tuning_cut_table"] = {"selection": cell}
+    app.run()
     assert "is more than noise" in _said(app, "Highest")
+    app.button(key="tuning_cut_use").click().run()
+    assert not app.exception
+    assert app.session_state["recipe_working"][base.id].working.index == whole.index
 
 
 def test_building_that_was_stopped_goes_on(labelled: Workspace, open_page: OpenPage) -> None:

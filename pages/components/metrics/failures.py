@@ -12,6 +12,7 @@ from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, QuestionResult, Run
 
+_HEIGHT, _WHOLE = 460, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
 _SCORE = "ndcg@10"
 _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
@@ -25,7 +26,7 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
     event = st.dataframe(
         [_row(ks, result) for result in worst],
         key=f"metrics_questions_{run.id}",
-        height=460 if len(worst) > 10 else "auto",
+        height=_HEIGHT if len(worst) > _WHOLE else "content",
         hide_index=True,
         on_select=_click,
         selection_mode=("single-row", "single-cell"),

@@ -27,6 +27,7 @@ BASE = "kb"  # state key of the picker and name of the URL's parameter
 QUESTION = "chat_question"  # state key of the chat's input
 KEPT = "chat_kept"  # a question that was typed for a base that is gone
 _BASES = "session_bases"
+_KEPT_WIDGETS = "session_kept_widgets"
 
 Arguments = ParamSpec("Asked")
 Value = TypeVar("Value")
@@ -138,6 +139,20 @@ def show(key: str, value: object) -> None:
     """Set what a widget shows, unless it does: a click during a run would be undone."""
     if st.session_state.get(key) != value:
         st.session_state[key] = value
+
+
+def keep(base: KnowledgeBase, key: str, first: object) -> None:
+    """Show in a widget what it showed when it was last drawn for a knowledge base, else ``first``.
+
+    Streamlit forgets a widget that a run does not draw. Call this before the widget is drawn. An
+    address that names the value comes first.
+    """
+    if key in st.query_params and key not in st.session_state:
+        return
+    kept: dict[tuple[int, str], object] = st.session_state.setdefault(_KEPT_WIDGETS, {})
+    if key not in st.session_state:
+        st.session_state[key] = kept.get((base.id, key), first)
+    kept[base.id, key] = st.session_state[key]
 
 
 def to_url(name: str, value: str) -> None:

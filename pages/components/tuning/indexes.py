@@ -13,7 +13,8 @@ from pages.components.recipe.index_builds import cost_of
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
-from pages.components.shell.session import workspace
+from pages.components.shell.session import keep, workspace
+from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name, cut
 from pages.components.tuning.bench import Bench
@@ -36,6 +37,7 @@ _READING = (
 def indexes(bench: Bench) -> None:
     """The section of the page."""
     st.header("Indexes", divider="gray")
+    keep(bench.base, "cuts", first=False)
     if not st.toggle(
         "Compare chunking and embedding models",
         key="cuts",
@@ -67,11 +69,19 @@ def indexes(bench: Bench) -> None:
 def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
     """The values of a grid around the present recipe."""
     now = bench.recipe.index
+    first = {
+        "chunkers": [*dict.fromkeys([now.chunker, "sentence"])],
+        "embedders": [now.embedder],
+        "overlaps": [now.chunk_overlap],
+        "sizes": [now.chunk_size],
+        "contexts": [now.context],
+    }
+    for name, values in first.items():
+        keep(bench.base, f"tuning_cut_{name}", values)
     left, right = st.columns(2)
     chunkers = left.multiselect(
         index_form.CHUNKER,
         index_form.CHUNKERS,
-        [*dict.fromkeys([now.chunker, "sentence"])],
         format_func=chunker_name,
         key="tuning_cut_chunkers",
     )
@@ -79,18 +89,17 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
     free = partial(st.multiselect, accept_new_options=True)
     with right:
         names = index_form.embedders(now)
-        embedders = free(index_form.EMBEDDER, names, [now.embedder], key="tuning_cut_embedders")
+        embedders = free(index_form.EMBEDDER, names, key="tuning_cut_embedders")
         label = f"{index_form.OVERLAP} ({now.unit})"
         offered = sorted({0, 25, 50, now.chunk_overlap})
-        overlaps = free(label, offered, [now.chunk_overlap], key="tuning_cut_overlaps")
+        overlaps = free(label, offered, key="tuning_cut_overlaps")
     with left:
         label = f"{index_form.SIZE} ({now.unit})"
         offered = sorted({100, 200, 400, now.chunk_size})
-        sizes = free(label, offered, [now.chunk_size], key="tuning_cut_sizes")
+        sizes = free(label, offered, key="tuning_cut_sizes")
         contexts = st.multiselect(
             index_form.CONTEXT,
             CONTEXTS,
-            [now.context],
             key="tuning_cut_contexts",
             format_func=CONTEXTS.get,
             help=CONTEXT_HELP,
@@ -148,7 +157,7 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
         key="tuning_cut_table",
         hide_index=True,
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode=("single-row", "single-cell"),
         column_config={
             metric_title(name): st.column_config.NumberColumn(format="%.3f") for name in _FIGURES
         }
@@ -160,9 +169,9 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
         alt="Indexes with passages, mean length and metrics.",
     )
     st.caption(_READING)
-    picked = [rows[place] for place in event.selection.rows if place < len(rows)]
+    picked = [rows[place] for place in picked_rows(event) if place < len(rows)]
+    st.caption(plain(_takeaway(rows)) + ("" if picked else " Click a row to try that index."))
     if not picked:
-        st.caption(plain(_takeaway(rows)) + " Click a row to try that index.")
         return
     fields = picked[0].recipe.index.model_dump()
     changes = {f"index.{name}": value for name, value in fields.items()}
