@@ -93,7 +93,12 @@ def main() -> None:
 def _sets(
     base: KnowledgeBase, sets: Sequence[QuestionSet], chosen: QuestionSet, recipe: Recipe
 ) -> None:
-    question_sets_view(base, sets, chosen, recipe)
+    labelled = {
+        item.name: item.answerable
+        - len(readings.without_labels(base, item.name, readings.version_of(item)))
+        for item in sets
+    }
+    question_sets_view(base, sets, chosen, recipe, labelled)
     _lost_labels(base, chosen)
 
 
@@ -134,8 +139,8 @@ def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     # As high as a running job, which takes the place of the button: nothing below it jumps.
     with size.container(height=_JOB_HEIGHT, border=False, vertical_alignment="center"):
         text = f"{question_count(chosen)}. Changed {ago(chosen.changed)}."
-        if chosen.answerable:
-            planned = _plan(base, chosen)
+        planned = _plan(base, chosen)
+        if planned.questions:
             st.caption(f"{text} {planned.headline}", help=planned.method or None)
         else:
             st.caption(text)

@@ -71,7 +71,7 @@ class RunFigures:
 
     @operation("guest")
     def plan(self, set_name: str, metric: str = LEADING) -> Plan:
-        """Return the smallest difference that the answerable questions of a set can detect.
+        """Return the smallest difference that the labelled questions of a set can detect.
 
         Its deviation is estimated from the latest runs of the set.
 
@@ -85,8 +85,13 @@ class RunFigures:
                 if run.question_set == set_name and metric in run.metrics
             ][:_LATEST]
             figures = runs.figures(connection, of_set)
+            questions = question_rows.list_labelled_questions(connection, question_set.id)
+        labelled = sum(
+            question.answerable and any(label.grade > 0 for label in question.labels)
+            for question in questions
+        )
         measured = [
             {name: values[metric] for name, values in figures[run_id].items() if metric in values}
             for run_id in of_set
         ]
-        return plan(question_set.answerable, measured, metric)
+        return plan(labelled, measured, metric)

@@ -92,3 +92,15 @@ def test_a_question_with_labels_has_no_line(labelled: Workspace, open_page: Open
     app = open_page("inspector.py", q=TEXTS[0])
     assert "without labels" not in texts(app)
     assert not [item for item in app.button if item.key == "labelling_next"]
+
+
+def test_only_labelled_questions_tell_recipes_apart(
+    unlabelled: Workspace, open_page: OpenPage
+) -> None:
+    base = unlabelled.base("notes")
+    assert base.run_figures.plan("asked").questions == 0
+    assert "tell recipes apart" not in texts(open_page("metrics.py", set="asked"))
+    _grade_first(open_page("inspector.py", set="asked", q=TEXTS[0]))
+    assert base.run_figures.plan("asked").questions == 1
+    table = open_page("metrics.py", set="asked", metrics="Question sets").dataframe[0].value
+    assert (list(table["Answerable"]), list(table["Labelled"])) == ([3], [1])

@@ -25,6 +25,8 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
     assert plain(run.environment["answers"]) in texts(app)
+    doubtful = "counts a doubtful answer as a refusal, and *Correct decisions* counts it as an"
+    assert doubtful in texts(app)
     assert shown["Correct decisions"] == f"{run.metrics['refusal_correctness']:.0%}"
 
 

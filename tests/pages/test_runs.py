@@ -18,6 +18,7 @@ from pages.components.runs.traces import card, moved_from, moved_to
 from pages.components.shell.palette import LIGHT
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, RankedPassage, RunComparison, Workspace
+from tests.handbook import texts
 from tests.pages.conftest import questions_file
 
 OpenPage = Callable[..., AppTest]
@@ -188,6 +189,17 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(
     assert list(table["First relevant"]) == [
         f"{row.first_before} → {row.first_before} (cut)" for row in found.regressions
     ]
+
+
+def test_identical_runs_have_identical_results(base: KnowledgeBase, open_page: OpenPage) -> None:
+    runs = [_run(base) for _ in range(2)]
+    app = open_page("runs.py", runs=",".join(runs))
+    assert "**Identical results: both runs find the same passages for all 3 questions.**" in texts(
+        app
+    )
+    assert ":gray-badge[:material/drag_handle: Identical]" in texts(app)
+    assert "to any value between" not in texts(app)
+    assert "Keep " not in texts(app)
 
 
 def test_the_reference_is_chosen(

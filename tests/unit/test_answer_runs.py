@@ -10,8 +10,10 @@ import pytest
 from rag import Budget, KnowledgeBase, Workspace
 from rag.evaluation.intervals import Interval
 from rag.evaluation.pooling.sampling import SampledMean
+from rag.runs.quality.answer_job import described
 from rag.runs.quality.estimates import OpenHits
 from rag.storage.quality import judgements
+from rag.storage.quality.answers import RunAnswer
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
 from tests.runs import SET, WORDS, handbook
 
@@ -36,6 +38,30 @@ def test_quotes_are_measured_without_a_model(parts: tuple[Workspace, KnowledgeBa
         assert {name: result.metrics[name] for name in stored} == stored
     assert run.metrics["groundedness"] in base.run_figures.intervals(run.id)["groundedness"]
     assert run.environment["answers"].startswith("4 answered, 1 refused; search ")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (
+            [("complete", {"false_doubt": 1.0}), ("refused", {"correct_doubt": 1.0})],
+            "0 answered, 1 doubtful, 1 refused",
+        ),
+        (
+            [("complete", {"correct_doubt": 1.0}), ("complete", {"false_doubt": 0.0})],
+            "1 answered, 1 doubtful",
+        ),
+        ([("complete", {}), ("refused", {})], "1 answered, 1 refused"),
+    ],
+)
+def test_doubtful_answers_are_counted_apart(
+    rows: list[tuple[str, dict[str, float]]], words: str
+) -> None:
+    answers = [
+        RunAnswer("q", status, "quotes", "", "", [], metrics, 0.5, None, 0.5, 0, 0)
+        for status, metrics in rows
+    ]
+    assert described(answers) == f"{words}; search 0.50 s; text 0.50 s"
 
 
 def test_doubts_are_measured_by_the_answers_of_the_job(
@@ -120,7 +146,7 @@ def test_a_provider_that_goes_away_loses_nothing(
     evaluated(workspace, base, ASKING)
     assert chat.calls == ASKED + 1  # the one that failed, again
     (run,) = base.runs.list_all()
-    assert run.environment["answers"].startswith(f"{COUNT - 1} answered, 1 refused; ")
+    assert run.environment["answers"].startswith(f"0 answered, {COUNT - 1} doubtful, 1 refused; ")
 
 
 def test_a_provider_that_stays_away_is_not_asked_for_every_question(

@@ -63,7 +63,7 @@ def test_it_tells_which_prompts_the_answers_had_and_what_they_took(
     (run,) = base.runs.list_all()
     text = Page(base.reports.html(run.id)).text
     prompts = base.prompts.wording().version(PRICED.answer.mode)
-    assert f"Prompts {prompts} Answers 4 answered, 1 refused; " in text
+    assert f"Prompts {prompts} Answers 0 answered, 4 doubtful, 1 refused; " in text
     assert f"{110 * ASKED // 5} tokens each, {110 * ASKED} in all; 0.000084 USD " in text
     assert "answers 5" not in text  # among the packages
     quotes = Page(base.reports.html(_run(base))).text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain, count
 
@@ -45,14 +45,21 @@ _LEAKING = 0.5  # from here on the words give the passage away
 
 
 def question_sets_view(
-    base: KnowledgeBase, sets: Sequence[QuestionSet], chosen: QuestionSet, recipe: Recipe
+    base: KnowledgeBase,
+    sets: Sequence[QuestionSet],
+    chosen: QuestionSet,
+    recipe: Recipe,
+    labelled: Mapping[str, int],
 ) -> None:
-    """Draw the table of sets, actions on the chosen one, and what waits in it for a decision."""
+    """Draw the table of sets, actions on the chosen one, and what waits in it for a decision.
+
+    ``labelled`` is the number of questions with a relevant label by the name of the set.
+    """
     with st.container(horizontal=True, gap="small"):
         if question_sets.import_button(base):
             question_sets.import_dialog(base)
         make_button(base, recipe)
-    _table(base, sets)
+    _table(base, sets, labelled)
     st.subheader(plain(chosen.name))
     st.caption(f"{question_count(chosen)}.")
     with st.container(horizontal=True, gap="small"):
@@ -77,7 +84,7 @@ def question_count(chosen: QuestionSet) -> str:
     return f"{size}, {unanswerable:,} of them without an answer in the documents"
 
 
-def _table(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> None:
+def _table(base: KnowledgeBase, sets: Sequence[QuestionSet], labelled: Mapping[str, int]) -> None:
     names = [item.name for item in sets]
     key = f"{_TABLE}_{base.id}"
 
@@ -92,6 +99,7 @@ def _table(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> None:
                 "Name": item.name,
                 "Questions": item.questions,
                 "Answerable": item.answerable,
+                "Labelled": labelled[item.name],
                 "From chats": item.from_users,
                 "To decide": item.proposed,
                 "Version": item.version,
@@ -105,6 +113,9 @@ def _table(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> None:
         selection_mode=("single-row", "single-cell"),
         column_config={
             "Name": st.column_config.TextColumn(width="medium"),
+            "Labelled": st.column_config.NumberColumn(
+                help="Answerable questions with a relevant label. Only these are measured."
+            ),
             "To decide": st.column_config.NumberColumn(help="Proposed questions to accept."),
             "Changed": st.column_config.DatetimeColumn(format="distance"),
         },

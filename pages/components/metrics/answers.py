@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import DOUBTED_WRONGLY, Card, Ranges, card_grid
+from pages.components.metrics.cards import DOUBTED, DOUBTED_WRONGLY, Card, Ranges, card_grid
 from pages.components.shell.text import plain
 from rag import Comparison, QuestionResult, Run, counted
 
+DECISIONS = "refusal_correctness"
 ANSWER_CARDS = (
     Card(
-        "refusal_correctness",
+        DECISIONS,
         "Correct decisions",
         "Share of the questions that were answered where the documents hold the answer, and "
-        "refused where they do not.",
+        "refused where they do not. A doubtful answer counts as answered.",
         percent=True,
     ),
     Card(
@@ -43,8 +44,12 @@ def answer_cards(
             answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
             st.caption(
                 f":material/help: {doubted:,} of {counted(answerable, 'answerable question')} "
-                "got a refusal or a doubtful answer; *Correct decisions* counts doubtful ones as "
-                "answers. Below, they are marked *but doubted*."
+                "got a refusal or a doubtful answer; below, they are marked *but doubted*."
+            )
+        if {DOUBTED, DECISIONS} <= run.metrics.keys():
+            st.caption(
+                ":material/rule: *Correct refusals* counts a doubtful answer as a refusal, and "
+                "*Correct decisions* counts it as an answer."
             )
         if answer_cost := run.environment.get("answers"):
             st.caption(f":material/payments: Answers: {plain(answer_cost)}.")

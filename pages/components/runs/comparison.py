@@ -35,6 +35,7 @@ from rag import (
     TouchstoneError,
     as_percent,
     comparison_stop,
+    counted,
     metric_title,
     posterior,
     signed,
@@ -69,8 +70,11 @@ def comparison(
     if len(table) > 1:
         _table(table, names)
     compared = _one(table, names)
-    _verdict(base, compared, names)
-    _open_hits(base, compared, only)
+    pooled = _open_hits(base, compared, only)
+    _verdict(base, compared, names, pooled)
+    if pooled and pooled.sentence:
+        icon = ":material/warning:" if compared.figures.doubt else ":material/gavel:"
+        st.caption(f"{icon} {plain(pooled.sentence)}")
     row = st.container(horizontal=True, gap="small")
     views = [BY_QUESTION, SAME] if guest() else [BY_QUESTION, WHERE, SAME, BETTER]
     view = switch("Two runs", views, VIEW, label_visibility="collapsed")
@@ -210,20 +214,19 @@ def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunCompari
     return by_id[str(picked)]
 
 
-def _open_hits(base: KnowledgeBase, compared: RunComparison, only: tuple[str, ...] | None) -> None:
-    """Draw the share of unjudged passages, and how much it could change the difference.
+def _open_hits(
+    base: KnowledgeBase, compared: RunComparison, only: tuple[str, ...] | None
+) -> PooledDifference | None:
+    """The share of unjudged passages, and how much it could change the difference.
 
-    Draw nothing if the question set no longer exists.
+    None if the question set no longer exists.
     """
     try:
         version = base.questions.named(compared.run.question_set).version
         pair = compared.run.id, compared.baseline.id
-        pooled = _pooled(base, version, *pair, compared.figures.metric, only)
+        return _pooled(base, version, *pair, compared.figures.metric, only)
     except NotFound:
-        return  # the question set is gone
-    if pooled and pooled.sentence:
-        icon = ":material/warning:" if compared.figures.doubt else ":material/gavel:"
-        st.caption(f"{icon} {plain(pooled.sentence)}")
+        return None
 
 
 @cache_data(32)
@@ -238,8 +241,16 @@ def _pooled(
     return base.pooling.difference(run, other, metric, only)
 
 
-def _verdict(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, str]) -> None:
+def _verdict(
+    base: KnowledgeBase,
+    compared: RunComparison,
+    names: Mapping[str, str],
+    pooled: PooledDifference | None,
+) -> None:
     label, colour, icon = VERDICT_BADGES[compared.figures.verdict]
+    identical = bool(pooled and pooled.identical) and compared.figures.verdict == "undecided"
+    if identical:
+        label = "Identical"
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if compared.figures.verdict != "incomparable":
@@ -249,8 +260,14 @@ def _verdict(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, s
                 f"**{plain(names[compared.baseline.id])}**"
             )
         figures = compared.figures
-        step = figures.recommend(names[compared.run.id], names[compared.baseline.id])
-        st.markdown(f"**{plain(figures.headline)}** {plain(step)}")
+        if identical and pooled:
+            questions = counted(pooled.questions, "question")
+            st.markdown(
+                f"**Identical results: both runs find the same passages for all {questions}.**"
+            )
+        else:
+            step = figures.recommend(names[compared.run.id], names[compared.baseline.id])
+            st.markdown(f"**{plain(figures.headline)}** {plain(step)}")
         decided(base, compared, names)
         changed = ", ".join(compared.chips) or "nothing, both search alike"
         recipes = compared.run.recipe and compared.baseline.recipe

@@ -67,7 +67,8 @@ class PooledDifference:
     difference of ``metric`` lies, whatever they are; None for metrics without bounds.
     ``condensed`` (nDCG) and ``bpref``: the means of both by judged hits alone. ``highest``: the
     highest grade in use. ``unlabelled``: answerable questions of the set that are in no figure, as
-    nothing relevant is known for them.
+    nothing relevant is known for them. ``identical``: both rank the same passages alike for all
+    questions.
     """
 
     metric: str
@@ -78,11 +79,12 @@ class PooledDifference:
     highest: int
     condensed: tuple[float, float]
     bpref: tuple[float, float]
+    identical: bool = False
 
     @property
     def sentence(self) -> str:
         """The unjudged shares and their possible effect in words; "" if all hits are judged."""
-        if not any(self.open_shares):
+        if self.identical or not any(self.open_shares):
             return ""
         k = parse_metric(self.metric).k
         mine, theirs = self.open_shares
@@ -147,6 +149,7 @@ def pooled_difference(
             float(np.mean([bpref(row.first, row.grades) for row in rows])),
             float(np.mean([bpref(row.second, row.grades_of_second) for row in rows])),
         ),
+        identical=same_cut and all(list(row.first) == list(row.second) for row in rows),
     )
 
 

@@ -272,8 +272,14 @@ def described(answers: Sequence[RunAnswer]) -> str:
     tried = [answer for answer in answers if answer.status in _TRIED]
     failed = len(answers) - len(tried)
     refused = sum(answer.status == "refused" for answer in tried)
-    others = {"refused": refused, "failed": failed}
-    counts = [f"{len(tried) - refused} answered", *(f"{n} {how}" for how, n in others.items() if n)]
+    # A refused answer is flagged as well; answers of earlier versions have no flag.
+    flagged = sum(
+        answer.metrics.get(DOUBT, answer.metrics.get(FALSE_DOUBT, 0.0)) for answer in tried
+    )
+    doubtful = max(int(flagged) - refused, 0)
+    others = {"doubtful": doubtful, "refused": refused, "failed": failed}
+    answered = len(tried) - refused - doubtful
+    counts = [f"{answered} answered", *(f"{n} {how}" for how, n in others.items() if n)]
     parts = [", ".join(counts)]
     if tried:
         firsts = [answer.first_token for answer in tried if answer.first_token is not None]
