@@ -11,7 +11,7 @@ from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
 from rag.answering.sentences import Statement, statements
 from rag.answering.sources import Sources
-from rag.types import Citation, Document, Hit, Span
+from rag.types import Chunk, Citation, Document, Hit, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class PassageReader:
         self.day = day or today()
         self._sources = sources
         self._documents: dict[tuple[str, str], _ReadDocument | None] = {}
+        self._statements: dict[tuple[str, Chunk], list[Statement]] = {}
 
     def statements(self, hit: Hit) -> list[Statement]:
         """Return the statements of a passage, in order; ``start`` is relative to the passage.
@@ -39,6 +40,12 @@ class PassageReader:
         A row that the passage contains only in part is returned in full. It can begin before 0 and
         end after the passage.
         """
+        key = hit.base, hit.chunk
+        if key not in self._statements:
+            self._statements[key] = self._read_statements(hit)
+        return self._statements[key]
+
+    def _read_statements(self, hit: Hit) -> list[Statement]:
         source = self._read_document(hit)
         if source is None:
             return statements(blank_running_heads(hit.chunk, ()))

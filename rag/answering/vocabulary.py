@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import chain
 from math import log
 
@@ -14,6 +15,8 @@ Terms = frozenset[str]
 RARE_SHARE = 0.02
 """A term that no more of the passages hold is rare: what a question is about, not how it asks."""
 _ANALYZER = "english"
+_REMEMBERED = 1000
+"""Texts whose terms a vocabulary keeps."""
 
 
 class Vocabulary:
@@ -28,9 +31,14 @@ class Vocabulary:
         self._passages = passages
         self._view = index
         self._analyzer = analyzer(_ANALYZER)
+        # An answer and its checks look at the same texts.
+        self._terms = lru_cache(_REMEMBERED)(self._cut_terms)
 
     def terms(self, text: str) -> Terms:
         """The terms of a text without function words, unless it has nothing else."""
+        return self._terms(text)
+
+    def _cut_terms(self, text: str) -> Terms:
         if self._view is not None:  # cut as a question is: the same by every analyzer that cuts
             return frozenset(self._view.terms(text))
         return frozenset(self._analyzer.query_tokens(text))
