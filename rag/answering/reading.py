@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,10 @@ from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
 from rag.answering.sentences import Statement, statements
 from rag.answering.sources import Sources
-from rag.types import Chunk, Citation, Document, Hit, Span
+from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
+
+_JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")
+"""What stands for spaces in names of files: "pump-1.7-manual"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class PassageReader:
         source = self._read_document(hit)
         pages = source.document.pages if source else ()
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")
-        name = hit.document.rpartition(".")[0] or hit.document
+        name = _JOINTS.sub(" ", name_stem(hit.document))
         return " ".join(filter(None, (name, hit.chunk.heading, head)))
 
     def edition_date(self, hit: Hit) -> EditionDate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -14,6 +15,7 @@ Terms = frozenset[str]
 
 RARE_SHARE = 0.02
 """A term that no more of the passages hold is rare: what a question is about, not how it asks."""
+_WORD = re.compile(r"\S+")
 _ANALYZER = "english"
 _REMEMBERED = 1000
 """Texts whose terms a vocabulary keeps."""
@@ -35,13 +37,38 @@ class Vocabulary:
         self._terms = lru_cache(_REMEMBERED)(self._cut_terms)
 
     def terms(self, text: str) -> Terms:
-        """The terms of a text without function words, unless it has nothing else."""
+        """The terms of a text without function words, unless it has nothing else.
+
+        Where passages are in several languages, each word is cut by the analyzer of each of them.
+        Forms that no passage has are left out of a word of which passages have another one.
+        """
         return self._terms(text)
 
     def _cut_terms(self, text: str) -> Terms:
-        if self._view is not None:  # cut as a question is: the same by every analyzer that cuts
-            return frozenset(self._view.terms(text))
-        return frozenset(self._analyzer.query_tokens(text))
+        if self._view is None:
+            return frozenset(self._analyzer.query_tokens(text))
+        # Cut as a question is: the same by every analyzer that cuts.
+        terms = frozenset(self._view.terms(text))
+        if self._index is None or len(self._view.analyzers) < 2:
+            return terms
+        indexed = self.indexed(terms)
+        if indexed == terms:
+            return terms
+        words = map(self._all_readings, _WORD.findall(text))
+        return terms & frozenset().union(*(term for word in words for term in _kept(word, indexed)))
+
+    def readings(self, word: str) -> tuple[Terms, ...]:
+        """Return the terms of a word by each analyzer, of which one is right for its language.
+
+        Those of which passages have all terms come alone, if there are any.
+        """
+        readings = self._all_readings(word)
+        return _kept(readings, self.indexed(frozenset().union(*readings)))
+
+    def _all_readings(self, word: str) -> tuple[Terms, ...]:
+        if self._index is None:
+            return (self.terms(word),)
+        return tuple(dict.fromkeys(filter(None, self._index.readings(word))))
 
     def rarities(self, terms: Terms, texts: Iterable[Terms]) -> Mapping[str, float]:
         """log(1 + n / df) of each term: Spärck Jones' inverse document frequency.
@@ -72,3 +99,7 @@ class Vocabulary:
             return self._index.frequencies(weights, fuzzy=False, prefix=False), self._passages
         term_sets = list(texts)
         return Counter(chain.from_iterable(term_sets)), len(term_sets)
+
+
+def _kept(readings: tuple[Terms, ...], indexed: Terms) -> tuple[Terms, ...]:
+    return tuple(reading for reading in readings if reading <= indexed) or readings

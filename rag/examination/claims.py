@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from rag.answering.rows import rows_within
 from rag.answering.sentences import statements
-from rag.lexical import Analyzer, analyzer
-from rag.types import Document, Span
+from rag.lexical import Analyzer, analyzer, function_words
+from rag.types import Document, Span, name_stem
 
 LONGEST = 600
 """Characters. Text that lost its lines is one endless sentence, and aligns with everything."""
@@ -43,11 +43,14 @@ _DATE = re.compile(
 )
 _FIGURE = re.compile(
     rf"(?:(?P<currency>[€$£]|\b(?:EUR|USD|GBP|CHF)\b)\s*)?(?<![\w.,/-])(?P<number>{_NUMBER})"
-    r"(?![\w]*\d)(?:[ \u00a0-]?(?P<unit>%|°\s?[CF]|[€$£]|[^\W\d_]+(?:/[^\W\d_]+)?))?",
+    r"(?!\w*\d|[^\W\d_]{5})"
+    r"(?:[ \u00a0-]?(?P<unit>%|°\s?[CF]|[€$£]|[^\W\d_]++(?!:/)(?:/[^\W\d_]+)?))?",
 )
 _CODE = re.compile(
     r"\b(?=[\w./-]{0,40}?[A-Za-z])(?=[\w./-]{0,40}?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b"
 )
+_NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|[a-zA-Z]{1,3}|[a-z]{5,}|/[a-zA-Z]+|[a-z]?(?:-[a-z]+)+)")
+"""A figure with its unit or ending, and a name such as "37signals"."""
 _REFERENCE = re.compile(
     r"\b(?:sections?|chapters?|pages?|figs?\.?|figures?|tables?|steps?|appendix|article|eq\.?"
     r"|equations?|version|release|§)\s*\d+(?:\.\d+)*(?:\s*[–-]\s*\d+)?|\[[\d,;\s–-]++\]|(?<![\d.])\d++(?:\.\d++){2,}"
@@ -85,6 +88,7 @@ _UNITS = {
 }  # fmt: skip
 _OR_MORE = re.compile(r"(\d) or (?:more|fewer|less) ", re.IGNORECASE)
 """Between a figure and its unit: "ten or more days"."""
+_BETWEEN_FIGURES = frozenset(("to", "and", "or", "bis", "und"))
 _MONEY = frozenset(("eur", "usd", "gbp", "chf"))
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 _BIBLIOGRAPHY = re.compile(
@@ -122,7 +126,9 @@ def claims_of(position: int, document: Document) -> Iterator[Claim]:
         for statement in statements(document.text[start:end]):
             if len(statement.quote) > LONGEST or _BIBLIOGRAPHY.search(statement.quote):
                 continue
-            words = words_of(statement.text)
+            words = words_of(statement.quote)
+            if statement.kind != "item" or len(words) < FEWEST_WORDS:
+                words = words_of(statement.text)
             figures = frozenset(figure for figure in figures_of(statement.text) if figure[1])
             at = start + statement.start
             if at < FRONT_MATTER and len(document.text) > 4 * FRONT_MATTER:
@@ -149,7 +155,7 @@ def figures_of(text: str) -> frozenset[tuple[str, str]]:
     pending: list[str] = []
     for match in _FIGURE.finditer(rest):
         value, unit = value_of(match["number"]), _unit(match["currency"] or match["unit"] or "")
-        if unit in ("to", "and", "or", "bis", "und"):
+        if unit in _BETWEEN_FIGURES:
             pending.append(value)
             continue
         if unit in _ORDINALS or (_YEAR.fullmatch(match["number"]) and unit not in _MONEY):
@@ -188,13 +194,13 @@ def codes_of(text: str) -> frozenset[str]:
     return frozenset(
         match[0].casefold().replace("-", "")
         for match in _CODE.finditer(text)
-        if not re.fullmatch(r"\d+(?:st|nd|rd|th|[a-zA-Z]{1,3}|[a-z]?(?:-[a-z]+)+)", match[0])
+        if not _NO_CODE.fullmatch(match[0])
     )
 
 
 def subject_of(name: str) -> frozenset[str]:
     """Return the codes in a document's name: ``corvane-c16-manual.pdf`` is on the C16."""
-    return codes_of(re.sub(r"[-_]", " ", name.rpartition(".")[0] or name))
+    return codes_of(re.sub(r"[-_]", " ", name_stem(name)))
 
 
 @lru_cache(maxsize=1)
@@ -239,6 +245,8 @@ def _unit(text: str) -> str:
     unit = text.casefold().replace(" ", "")
     if unit in _UNITS:
         return _UNITS[unit]
+    if unit in function_words() and unit not in _BETWEEN_FIGURES:
+        return ""
     if len(unit) > 3 and unit.endswith("s"):
         unit = unit[:-1]
     return unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.answering.assessing.editions import repeats
@@ -46,6 +46,7 @@ def contradictions(
     series = [re.sub(r"[\W\d_]+", " ", document.name).casefold() for document in documents]
     pairs = {frozenset(pair) for pair in editions_of}
     best: dict[tuple[int, int], Contradiction] = {}
+    agreeing: defaultdict[tuple[int, int], float] = defaultdict(float)
     for one, other in _candidates(claims):
         editions = frozenset((one.document, other.document)) in pairs
         if not editions and series[one.document] == series[other.document]:
@@ -53,6 +54,10 @@ def contradictions(
         if not _on_one_thing(one, other, subjects, editions=editions):
             continue
         values = different(one, other, editions=editions)
+        if not values and one.figures == other.figures:
+            likeness = _likeness(one, other, weights)
+            for key in ((id(one), other.document), (id(other), one.document)):
+                agreeing[key] = max(agreeing[key], likeness)
         if not values:
             continue
         likeness = _likeness(one, other, weights)
@@ -64,7 +69,7 @@ def contradictions(
         key = id(one), other.document
         if key not in best or likeness > best[key].likeness:
             best[key] = pair
-    yield from _mutual(best)
+    yield from (pair for pair in _mutual(best) if not _is_settled(pair, agreeing))
 
 
 def different(one: Claim, other: Claim, *, editions: bool = False) -> tuple[str, str] | None:
@@ -164,6 +169,12 @@ def _likeness(one: Claim, other: Claim, weights: dict[str, float]) -> float:
     shared = sum(weights[word] for word in one.words & other.words)
     either = sum(weights[word] for word in one.words) + sum(weights[word] for word in other.words)
     return 2 * shared / either if either else 0.0
+
+
+def _is_settled(pair: Contradiction, agreeing: Mapping[tuple[int, int], float]) -> bool:
+    """Whether a claim that is more like one of the two has the same figures."""
+    keys = (id(pair.one), pair.other.document), (id(pair.other), pair.one.document)
+    return any(agreeing[key] > pair.likeness for key in keys if key in agreeing)
 
 
 def _mutual(best: dict[tuple[int, int], Contradiction]) -> Iterator[Contradiction]:

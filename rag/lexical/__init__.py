@@ -1,6 +1,6 @@
 """Search by words: BM25 with parameters at search time, explanations and cheap updates."""
 
-from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names
+from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names, function_words
 from rag.lexical.clauses import inverse_document_frequency
 from rag.lexical.explain import Explanation, TermMatch
 from rag.lexical.glossary import OtherForm
@@ -27,6 +27,7 @@ __all__ = [
     "Variants",
     "analyzer",
     "analyzer_names",
+    "function_words",
     "inverse_document_frequency",
     "respellings",
     "term_weights",

@@ -244,6 +244,11 @@ class LexicalIndex:
         """The index terms of a question, by how often it has them."""
         return dict(Counter(self.analyzer.question_tokens(question, self.analyzers)))
 
+    def readings(self, word: str) -> list[frozenset[str]]:
+        """The index terms of a word by the analyzer of each language that passages have."""
+        names = sorted(self.analyzers) or [""]
+        return [frozenset(self.analyzer.question_tokens(word, (name,))) for name in names]
+
     def corrections(self, question: str) -> list[Correction]:
         """Words of a question that no passage has, each with the nearest that one has."""
         return corrections(question, self.analyzer, self.meant)

@@ -45,6 +45,7 @@ from rag.types.documents import (
     PassageEdit,
     Table,
     chunk_key,
+    name_stem,
     with_context,
 )
 from rag.types.labels import LOST, MISLEADING, Evidence, Question
@@ -98,5 +99,6 @@ __all__ = [
     "Vectors",
     "WordCorrection",
     "chunk_key",
+    "name_stem",
     "with_context",
 ]

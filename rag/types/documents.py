@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
+
+_EXTENSION = re.compile(r"(?<!/)\.[A-Za-z]\w{0,4}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,11 @@ class Chunk:
     def indexed_text(self) -> str:
         """The text that is embedded and indexed for BM25: the passage's text after its context."""
         return with_context(self.context, self.text)
+
+
+def name_stem(name: str) -> str:
+    """Return a document's name without the extension of a file. Addresses stay whole."""
+    return _EXTENSION.sub("", name) or name
 
 
 def with_context(context: str, text: str) -> str:

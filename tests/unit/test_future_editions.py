@@ -11,7 +11,7 @@ from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Vocabulary
 from rag.providers.hashing import HashingEmbedder
-from rag.types import Chunk, Document, Hit
+from rag.types import Chunk, Citation, Document, Hit
 
 TODAY = "2026-11-25"
 TEXT = "Valid from 1 January {year}.\n\nEverybody has {days} days of annual leave per year.\n"
@@ -37,6 +37,35 @@ def _hits() -> list[Hit]:
 
 def _reader(day: str) -> PassageReader:
     return PassageReader(_Stored(), day)
+
+
+@pytest.mark.parametrize(
+    ("weeks", "quote", "editions"),
+    [
+        (6, "Carers may add 8 weeks of leave unpaid.", []),
+        (
+            9,
+            "Carers have up to 9 weeks of leave at full salary.",
+            ["2026", "2025"],
+        ),
+    ],
+)
+def test_editions_disagree_only_where_the_statements_most_alike_do(
+    weeks: int, quote: str, editions: list[str]
+) -> None:
+    new = "Carers have up to 6 weeks of leave at full pay."
+    unpaid = "Carers may add 8 weeks of leave unpaid."
+    old = f"Carers have up to {weeks} weeks of leave at full salary. {unpaid}"
+    citations = [
+        Citation(n, Hit(Chunk(n, name, 0, len(text), text, 0), name, n, 1.0, 0.9, {}), cited)
+        for n, name, text, cited in (
+            (1, "leave-2026.md", new, new),
+            (2, "leave-2025.md", old, quote),
+        )
+    ]
+    question = "How many weeks of leave do carers have?"
+    conflict = disagreeing(citations, PassageReader(day=TODAY), Vocabulary(), question)
+    assert [edition.day for edition in conflict] == editions
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag.answering.assessing.key_terms import key_terms
+from rag.answering.vocabulary import Vocabulary
 from rag.lexical import LexicalIndex, analyzer
 from rag.lexical.languages import language, likeliest
 
@@ -46,6 +48,19 @@ def test_a_question_is_in_the_likeliest_however_short() -> None:
     assert likeliest("Was ist das?")[0] == "de"
     assert likeliest("How do pumps work?")[0] == "en"
     assert likeliest("1234") == ("en", 0.0)
+
+
+def test_a_word_counts_as_the_analyzer_of_its_own_language_cuts_it() -> None:
+    both = index("auto", *[ENGLISH] * 3, *[GERMAN] * 3, "A secondary carer has leave for a child.")
+    vocabulary = Vocabulary(both, 7)
+    assert both.terms("secondary") == {"secondari": 1, "secondary": 1}
+    assert vocabulary.terms("secondary") == {"secondari"}
+    (secondary, carers) = key_terms("Secondary carers?", vocabulary)
+    assert (secondary.indexed, carers.indexed) == (True, True)
+    passage = vocabulary.terms("A secondary carer has leave for a child.")
+    assert [term.borne_out(passage) for term in (secondary, carers)] == [1.0, 1.0]
+    (unknown,) = key_terms("Warranty?", vocabulary)
+    assert not unknown.indexed
 
 
 def test_in_an_english_base_auto_is_english() -> None:

@@ -7,6 +7,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pypdf import PdfWriter
+from pypdf.generic import (
+    ArrayObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    NameObject,
+    NumberObject,
+)
 from reportlab.pdfgen.canvas import Canvas
 
 from rag.readers import read
@@ -155,6 +163,36 @@ def test_cells_of_several_lines_are_no_columns(tmp_path: Path) -> None:
 def test_words_drawn_twice_are_read_once(tmp_path: Path) -> None:
     twice = [(60 + shift, 600.0, "Important heading") for shift in (0.0, 0.3)]
     assert document(tmp_path, drawn(twice)).text == "Important heading"
+
+
+def with_ligatures(line: bytes) -> bytes:
+    """A page with a line in a font whose code 128 is the shape of two letters, "ff"."""
+    writer = PdfWriter()
+    page = writer.add_blank_page(600, 800)
+    to_unicode, content = DecodedStreamObject(), DecodedStreamObject()
+    to_unicode.set_data(
+        b"begincmap 1 begincodespacerange <00> <ff> endcodespacerange"
+        b" 1 beginbfchar <80> <00660066> endbfchar"
+        b" 1 beginbfrange <20> <7e> <0020> endbfrange endcmap"
+    )
+    content.set_data(b"BT /F1 12 Tf 60 600 Td (" + line + b") Tj ET")
+    names = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    font = DictionaryObject({NameObject(k): NameObject(v) for k, v in names.items()})
+    font[NameObject("/FirstChar")] = NumberObject(32)
+    font[NameObject("/LastChar")] = NumberObject(128)
+    font[NameObject("/Widths")] = ArrayObject([NumberObject(556)] * 97)
+    font[NameObject("/ToUnicode")] = writer._add_object(to_unicode)
+    fonts = DictionaryObject({NameObject("/F1"): writer._add_object(font)})
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    page[NameObject("/Contents")] = writer._add_object(content)
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    return buffer.getvalue()
+
+
+def test_both_letters_of_a_ligature_are_read(tmp_path: Path) -> None:
+    data = with_ligatures(b"The o\200er is o\200icial.")
+    assert document(tmp_path, data).text == "The offer is official."
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rag.answering.assessing.editions import EditionDate, are_editions, differ, on_one_matter
+from rag.answering.assessing.editions import (
+    EditionDate,
+    are_editions,
+    differ,
+    likeness,
+    on_one_matter,
+)
 from rag.answering.assessing.key_terms import KeyTerm, key_terms, words_in
 from rag.answering.reading import PassageReader
+from rag.answering.sentences import Statement
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Vocabulary
 from rag.types import Citation, Edition
@@ -38,6 +45,7 @@ def disagreeing(
         and not reader.repeats(citation.hit, first.quote)
         and not reader.repeats(first.hit, citation.quote)
         and _borne_out(rare, citation, reader, words) == named
+        and not _agrees(citation, quote, reader, words)
     ]
     if not others:
         return ()
@@ -57,6 +65,17 @@ def disagreeing(
         )
         for citation in ordered
     )
+
+
+def _agrees(citation: Citation, quote: Statement, reader: PassageReader, words: Vocabulary) -> bool:
+    """Whether the statement of a cited passage that is most like a quote has the same figures."""
+    terms = terms_of(quote, words)
+    closest = max(
+        reader.statements(citation.hit),
+        key=lambda statement: likeness(terms, terms_of(statement, words)),
+        default=quote,
+    )
+    return not differ(quote.text, closest.text)
 
 
 def _borne_out(

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from rag.answering.assessing.validity import MONTH_NUMBERS, applies_from, valid_from
 from rag.answering.vocabulary import Terms
+from rag.types import name_stem
 
 ALIKE = 0.3
 """Two statements of editions that share this much of their words (Jaccard) are on one matter."""
@@ -30,10 +31,17 @@ _TODAY = re.compile(
 )
 LAST = "~"
 """Sorts behind every day of a month or year."""
+_SERIES = re.compile(
+    r"(?<![^\W_])(?:minutes|meetings?|agendas?|newsletters?|protok[oó]ll?e?s?|sitzung\w*|actas?|orden"
+    r"|procès|протокол\w*|повестка|会议\w*|纪要)(?![^\W_])",
+    re.IGNORECASE,
+)
+"""In names of documents of which each is on an occasion of its own."""
 _SEPARATOR = re.compile(r"[\W_]+")
 _NO_FIGURE_SEPARATOR = re.compile(r"(?![-−.,]\d)[\W_]")
 """Separators that are no sign or decimal point of a figure."""
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?![.,]?\d|[^\W\d_]{5})")
+"""A figure, with a unit or without; "37signals" is a name."""
 _COUNT = re.compile(
     r"\b(?:no|not|never|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
     r"|twenty|thirty|forty|fifty|sixty|ninety|hundred|half|january|february|march|april|may|june"
@@ -44,8 +52,13 @@ _COUNT = re.compile(
 
 @lru_cache(maxsize=4096)
 def family(name: str) -> str:
-    """The name of a document without year, version and status: the same for all its editions."""
-    stem = _stem(name)
+    """The name of a document without year, version and status: the same for all its editions.
+
+    "" for minutes and the like, of which none supersedes another.
+    """
+    stem = name_stem(name)
+    if _SERIES.search(stem):
+        return ""
     for pattern in (_DAY, _VERSION, _STATUS):
         stem = pattern.sub(" ", stem)
     return " ".join(_SEPARATOR.sub(" ", stem).casefold().split())
@@ -118,7 +131,7 @@ def edition_date(name: str, text: str = "") -> EditionDate:
     2022". It does not where the text says more of the same date, or begins with the day from which
     it applies.
     """
-    match = _VERSION.search(_stem(name))
+    match = _VERSION.search(name_stem(name))
     number = (match.group(1) or match.group(2)) if match else ""
     version = tuple(map(int, number.split("."))) if number else ()
     named, stated = day_of(name), valid_from(text)
@@ -165,18 +178,18 @@ def differ(one: str, other: str) -> bool:
 
 def on_one_matter(one: Terms, other: Terms) -> bool:
     """Whether two statements share enough words besides their numbers."""
+    return likeness(one, other) >= ALIKE
+
+
+def likeness(one: Terms, other: Terms) -> float:
+    """Return the share of words that two statements have in common (Jaccard), without numbers."""
     words = [frozenset(term for term in terms if not term[:1].isdigit()) for terms in (one, other)]
-    either = len(words[0] | words[1])
-    return either > 0 and len(words[0] & words[1]) / either >= ALIKE
+    return len(words[0] & words[1]) / max(len(words[0] | words[1]), 1)
 
 
 def repeats(text: str, statement: str) -> bool:
     """Whether a text has the words of a statement, one behind the other."""
     return f" {_plain(statement)} " in f" {_plain(text)} "
-
-
-def _stem(name: str) -> str:
-    return name.rpartition(".")[0] or name
 
 
 def _figures(text: str) -> frozenset[str]:

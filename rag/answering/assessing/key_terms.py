@@ -72,7 +72,7 @@ _ENDING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class KeyTerm:
-    """A word of a question with its index terms.
+    """A word of a question with its index terms by the analyzer of each language.
 
     ``weight`` is its inverse document frequency, ``share`` its share of the question's weight,
     ``indexed`` says whether any passage has it, and ``start`` is where the question has it.
@@ -82,13 +82,18 @@ class KeyTerm:
 
     text: str
     kind: Kind
-    terms: Terms
+    readings: tuple[Terms, ...]
     weight: float
     share: float
     indexed: bool
     start: int = 0
     compounds: bool = False
     behind: bool = False
+
+    @property
+    def terms(self) -> Terms:
+        """The index terms by all analyzers."""
+        return frozenset().union(*self.readings)
 
     @property
     def restricts(self) -> bool:
@@ -102,7 +107,7 @@ class KeyTerm:
 
     def borne_out(self, terms: Terms) -> float:
         """The share of its parts that some terms have; a code is there whole or not at all."""
-        return len(self.terms & terms) / len(self.terms)
+        return max(len(reading & terms) / len(reading) for reading in self.readings)
 
     def is_like(self, word: str) -> bool:
         """Whether a word is another form of it, or a compound that ends with it.
@@ -126,15 +131,18 @@ class KeyTerm:
 def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     """The key terms of a question, in order; function words are none."""
     wanted = words.terms(question)
-    rarity = words.rarities(wanted, [wanted])
     indexed = words.indexed(wanted)
     asked = asked_value(question)
     generic = words.terms(f"{_MEASURING} {asked.words if asked else ''}")
     entries = list(_tokens(question, wanted, words))
-    telling = [entry for entry in entries if not entry[2] <= generic] or entries
-    weights = [max(rarity[term] for term in terms) for _, _, terms, _ in telling]
+    telling = [entry for entry in entries if not _are_in(entry[2], generic)] or entries
+    rarity = words.rarities(wanted, [wanted])
+    weights = [
+        min(max(rarity[term] for term in reading) for reading in readings)
+        for _, _, readings, _ in telling
+    ]
     verb = _CARRYING.match(question)
-    unknown = [at for at, entry in enumerate(telling) if not entry[2] <= indexed]
+    unknown = [at for at, entry in enumerate(telling) if not _are_in(entry[2], indexed)]
     if verb and [telling[at][3] for at in unknown] == [verb.start("verb")]:
         weights[unknown[0]] *= CARRYING
     total = sum(weights) or 1.0
@@ -142,19 +150,24 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     compounds = code in _COMPOUNDING and probability >= _SURE
     return tuple(
         KeyTerm(
-            *(text, kind, terms, weight, weight / total),
-            indexed=terms <= indexed,
+            *(text, kind, readings, weight, weight / total),
+            indexed=_are_in(readings, indexed),
             start=start,
             compounds=compounds,
             behind=_PREPOSITION.search(question, max(start - REACH, 0), start) is not None,
         )
-        for (text, kind, terms, start), weight in zip(telling, weights, strict=True)
+        for (text, kind, readings, start), weight in zip(telling, weights, strict=True)
     )
 
 
 def words_in(text: str) -> frozenset[str]:
     """The words of a text without case, which terms may be like."""
     return frozenset(WORD.findall(text.casefold()))
+
+
+def _are_in(readings: tuple[Terms, ...], terms: Terms) -> bool:
+    """Whether some terms include all of a word, as one of the analyzers cuts it."""
+    return any(reading <= terms for reading in readings)
 
 
 def _behind(word: str, at: int) -> str:
@@ -165,19 +178,19 @@ def _behind(word: str, at: int) -> str:
 
 def _tokens(
     question: str, wanted: Terms, words: Vocabulary
-) -> Iterator[tuple[str, Kind, Terms, int]]:
+) -> Iterator[tuple[str, Kind, tuple[Terms, ...], int]]:
     no_names = question.isupper() or language(question) in _CAPITAL_NOUNS
-    taken = set[Terms]()
+    taken = set[tuple[Terms, ...]]()
     for match in _TOKEN.finditer(question):
         text = match.group()
-        terms = words.terms(text) & wanted
+        readings = tuple(filter(None, (terms & wanted for terms in words.readings(text))))
         whole = "".join(_PART.findall(text)).casefold()
         kind = _kind(text, not _LETTER.search(question[: match.start()]) or no_names)
-        if kind == "code" and whole in terms:
-            terms = frozenset({whole})
-        if terms and terms not in taken:
-            taken.add(terms)
-            yield text, kind, terms, match.start()
+        if kind == "code" and any(whole in terms for terms in readings):
+            readings = (frozenset({whole}),)
+        if readings and readings not in taken:
+            taken.add(readings)
+            yield text, kind, readings, match.start()
 
 
 def _kind(text: str, beginning: bool) -> Kind:

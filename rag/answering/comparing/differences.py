@@ -15,7 +15,7 @@ from rag.answering.rows import BETWEEN, Row
 from rag.answering.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.protocols import Embedder
-from rag.types import Citation, Hit
+from rag.types import Citation, Hit, name_stem
 
 LINES = 10
 """Differences that are shown."""
@@ -128,7 +128,18 @@ def differences(
     pairs = _statement_pairs(sides, meant, hits, reader, words)
     if pairs:
         return pairs
+    head = _shared_head(two, words) - one
+    if head and sides.other - head:
+        short = _Sides(sides.one, sides.other - head)
+        sentences = _sentences(question, short, meant or head, hits, embedder, reader, words)
+        if sentences:
+            return sentences
     return _sentences(question, sides, meant, hits, embedder, reader, words)
+
+
+def _shared_head(two: Pair, words: Vocabulary) -> Terms:
+    """The noun of both things where it stands once: "primary and secondary caregiver leave"."""
+    return words.terms(" ".join(two.other.split()[len(two.one.split()) :]))
 
 
 def _columns(tables: Sequence[Grid], sides: _Sides, words: Vocabulary) -> Iterator[_Aligned]:
@@ -210,7 +221,7 @@ def _documents(tables: Sequence[Grid], sides: _Sides, words: Vocabulary) -> Iter
 
 
 def _is_of(grid: Grid, sides: _Sides, words: Vocabulary, *, first: bool) -> bool:
-    name = grid.document.name.rpartition(".")[0] or grid.document.name
+    name = name_stem(grid.document.name)
     return sides.fit(label_terms(name.replace("-", " "), words), first=first) > 0
 
 

@@ -10,7 +10,7 @@ from rag.answering.assessing.editions import edition_date, superseded
 from rag.answering.reading import PassageReader
 from rag.answering.rows import Row, rows_within
 from rag.answering.vocabulary import Terms, Vocabulary
-from rag.types import Document, Hit, Table, Trace
+from rag.types import Document, Hit, Table, Trace, name_stem
 
 DOCUMENTS = 24
 """So many documents are read for one question, those of the best passages first."""
@@ -113,7 +113,7 @@ def hit_of(grid: Grid, rows: Sequence[Row]) -> Hit:
 def _about(document: Document, table: Table, words: Vocabulary) -> Terms:
     page = document.page_at(table.start)
     head = next((one.head for one in document.pages if one.number == page), "")
-    name = document.name.rpartition(".")[0] or document.name
+    name = name_stem(document.name)
     heading = document.heading_at(table.start) or ""
     beginning = document.text[: min(BEGINNING, document.tables[0].start)]
     parts = (_CAMEL.sub(" ", name), head, heading, table.caption, beginning)

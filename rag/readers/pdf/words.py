@@ -244,7 +244,11 @@ def _joined_halves(codes: Integers) -> tuple[Integers, Mask]:
 
 
 def _without_doubles(letters: _Letters) -> _Letters:
-    """Without letters that are drawn at once again, a little beside."""
+    """Without letters that are drawn at once again, a little beside.
+
+    Both letters of an "ff" that the font has as one shape stand in its box, and its neighbours are
+    drawn once.
+    """
     boxes, codes = letters.boxes, letters.codes
     if len(codes) < 2:
         return letters
@@ -252,7 +256,9 @@ def _without_doubles(letters: _Letters) -> _Letters:
     moved = np.abs(boxes[1:, :2] - boxes[:-1, :2]).sum(axis=1)
     wide = boxes[1:, 2] - boxes[1:, 0] > _SAME_PLACE * height
     double = (moved < _SAME_PLACE * height) & (codes[1:] == codes[:-1]) & wide
-    return letters.only(np.concatenate([[True], ~double]))
+    around = np.convolve(double, (1, 1, 0, 1, 1), "same") > 0
+    ligature = double & ~around & (moved == 0) & (codes[1:] == ord("f"))
+    return letters.only(np.concatenate([[True], ~double | ligature]))
 
 
 def _word_starts(letters: _Letters, angle: Callable[[int], float]) -> Integers:
