@@ -25,6 +25,7 @@ from rag.answering.vocabulary import Vocabulary
         ("price list 2025-03.csv", "price list 2026-01-15.csv"),
         ("Handbook (1).pdf", "Handbook (2).pdf"),
         ("handbook.pdf", "handbook-old.pdf"),
+        ("meeting-rooms-2024.md", "meeting-rooms-2025.md"),
         ("https://example.com/leave-2024", "https://example.com/leave-2026"),
     ],
 )
@@ -42,6 +43,7 @@ def test_editions_differ_in_year_version_or_status(one: str, other: str) -> None
         ("leave-policy-2024.pdf", "leave-policy-2024.pdf"),
         ("board-minutes-2026-01-02.md", "board-minutes-2026-01-16.md"),
         ("Protokoll 2025-03.docx", "Protokoll 2025-04.docx"),
+        ("TSC meeting 2019-01-02.md", "TSC meeting 2019-01-16.md"),
         ("https://docs.example.com/api#errors", "https://docs.example.com/guide"),
     ],
 )

@@ -32,8 +32,8 @@ _TODAY = re.compile(
 LAST = "~"
 """Sorts behind every day of a month or year."""
 _SERIES = re.compile(
-    r"(?<![^\W_])(?:minutes|meetings?|agendas?|newsletters?|protok[oó]ll?e?s?|sitzung\w*|actas?|orden"
-    r"|procès|протокол\w*|повестка|会议\w*|纪要)(?![^\W_])",
+    r"(?<![^\W_])(?:minutes|meetings?(?=[\W\d_]*\Z)|agendas?|newsletters?|protokoll\w*|protocolos?"
+    r"|sitzung\w*|actas?|procès|протокол\w*|повестка|会议\w*|纪要)(?![^\W_])",
     re.IGNORECASE,
 )
 """In names of documents of which each is on an occasion of its own."""
