@@ -57,3 +57,17 @@ def test_a_code_of_a_heading_is_at_hand(tmp_path: Path) -> None:
     }
     answer = ask(tmp_path, files, "What pressure has HV-612?")
     assert "“The pressure is 4 bar.”" in answer.text  # HV-601 does not stand for HV-612
+
+
+def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
+    files = {
+        "insurance.md": "# Dental insurance\n\nThe company pays 75 percent of the premium.\n\n"
+        "# Leave\n\nEverybody has 28 days of annual leave per year."
+    }
+    above = ask(tmp_path / "one", files, "Which share of the dental premium does the company pay?")
+    quoted = ask(tmp_path / "two", files, "How many days of annual leave does everybody have?")
+    assert above.assessment is not None
+    assert quoted.assessment is not None
+    assert above.citations[0].quote == "The company pays 75 percent of the premium."
+    assert above.assessment.reason == "All key words of the question are in the quote or above it."
+    assert quoted.assessment.reason == "All key words of the question are in the quote."

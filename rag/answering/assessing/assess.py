@@ -125,7 +125,10 @@ def _lacks_code(evidence: QuoteEvidence) -> bool:
 
 def _borne_out(evidence: QuoteEvidence) -> str:
     """The reason for an answer without doubt; words that hardly count are not worth a sentence."""
-    return "" if evidence.missing else "All key words of the question are in the quote."
+    if evidence.missing:
+        return ""
+    place = "the quote or above it" if evidence.above else "the quote"
+    return f"All key words of the question are in {place}."
 
 
 def _quotations(answer: Answer) -> str:

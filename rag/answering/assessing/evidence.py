@@ -67,7 +67,7 @@ class QuoteEvidence:
     the question names together ("from A to C") where the quoted row has only some of them, and
     other rows have the rest, or no passage has it. ``gap`` names what the first quote lacks so that
     it cannot be the answer: a value of the exact kind that is asked for, or a figure that names a
-    thing.
+    thing. ``above`` says that a key term stands only over the quotes, in a heading or a name.
     """
 
     figures: Mapping[str, float]
@@ -75,6 +75,7 @@ class QuoteEvidence:
     codes: float | None = None
     apart: tuple[KeyTerm, ...] = ()
     gap: str = ""
+    above: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,14 @@ class EvidenceReader:
             for term in wanted
             if term.borne_out(shown_terms) < 1 and not any(map(term.is_like, spoken))
         ]
+        own_terms = self.words.terms(shown).union(*(terms_of(one, self.words) for one in quotes))
+        own_terms = _with_forms(own_terms, forms)
+        own_words = self._words(*quotes, above=shown)
+        over = any(
+            term.borne_out(own_terms) < 1 and not any(map(term.is_like, own_words))
+            for term in wanted
+            if term not in absent
+        )
         asked = asked_value(trace.searched)
         if asked and asked.exact and not _names_another(quotes[0], trace.searched):
             around = f"{around} {first.chunk.text}"  # what a number belongs to stands over it
@@ -155,6 +164,7 @@ class EvidenceReader:
             _gap(asked, quotes, trace.searched, gaps)
             or contradicted(trace.searched, wanted, quotes[0].text, shown)
             or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0]),
+            over,
         )
 
     def _unqualified(
