@@ -178,7 +178,7 @@ def _answer(
     by: Recipe | Again,
     also: Sequence[FurtherBase],
 ) -> None:
-    """Store the question, answers it, and store the answer as far as it came.
+    """Store the question, answer it, and store the answer as far as it came.
 
     What is quick and complete is drawn to its end here, all else from what was stored. ``by`` is
     the recipe, or what is answered again and by which one.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from itertools import chain
 from math import log
 
@@ -17,8 +16,8 @@ RARE_SHARE = 0.02
 """A term that no more of the passages hold is rare: what a question is about, not how it asks."""
 _WORD = re.compile(r"\S+")
 _ANALYZER = "english"
-_REMEMBERED = 1000
-"""Texts whose terms a vocabulary keeps."""
+_REMEMBERED = 2000
+"""Texts, and words, whose terms a vocabulary keeps."""
 
 
 class Vocabulary:
@@ -33,8 +32,9 @@ class Vocabulary:
         self._passages = passages
         self._view = index
         self._analyzer = analyzer(_ANALYZER)
-        # An answer and its checks look at the same texts.
-        self._terms = lru_cache(_REMEMBERED)(self._cut_terms)
+        # An answer and its checks look at the same texts and words.
+        self._terms: dict[str, Terms] = {}
+        self._readings: dict[str, tuple[Terms, ...]] = {}
 
     def terms(self, text: str) -> Terms:
         """The terms of a text without function words, unless it has nothing else.
@@ -42,7 +42,12 @@ class Vocabulary:
         Where passages are in several languages, each word is cut by the analyzer of each of them.
         Forms that no passage has are left out of a word of which passages have another one.
         """
-        return self._terms(text)
+        terms = self._terms.get(text)
+        if terms is None:
+            if len(self._terms) >= _REMEMBERED:
+                self._terms.clear()
+            terms = self._terms[text] = self._cut_terms(text)
+        return terms
 
     def _cut_terms(self, text: str) -> Terms:
         if self._view is None:
@@ -54,7 +59,7 @@ class Vocabulary:
         indexed = self.indexed(terms)
         if indexed == terms:
             return terms
-        words = map(self._all_readings, _WORD.findall(text))
+        words = map(self._all_readings, set(_WORD.findall(text)))
         return terms & frozenset().union(*(term for word in words for term in _kept(word, indexed)))
 
     def readings(self, word: str) -> tuple[Terms, ...]:
@@ -68,7 +73,13 @@ class Vocabulary:
     def _all_readings(self, word: str) -> tuple[Terms, ...]:
         if self._index is None:
             return (self.terms(word),)
-        return tuple(dict.fromkeys(filter(None, self._index.readings(word))))
+        readings = self._readings.get(word)
+        if readings is None:
+            if len(self._readings) >= _REMEMBERED:
+                self._readings.clear()
+            readings = tuple(dict.fromkeys(filter(None, self._index.readings(word))))
+            self._readings[word] = readings
+        return readings
 
     def rarities(self, terms: Terms, texts: Iterable[Terms]) -> Mapping[str, float]:
         """log(1 + n / df) of each term: Spärck Jones' inverse document frequency.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
+from rag.answering.assessing.editions import NAME_BEHIND
 from rag.answering.rows import rows_within
 from rag.answering.sentences import statements
 from rag.lexical import Analyzer, analyzer, function_words
@@ -43,7 +44,7 @@ _DATE = re.compile(
 )
 _FIGURE = re.compile(
     rf"(?:(?P<currency>[€$£]|\b(?:EUR|USD|GBP|CHF)\b)\s*)?(?<![\w.,/-])(?P<number>{_NUMBER})"
-    r"(?!\w*\d|[^\W\d_]{5})"
+    rf"(?!\w*\d|{NAME_BEHIND})"
     r"(?:[ \u00a0-]?(?P<unit>%|°\s?[CF]|[€$£]|[^\W\d_]++(?!:/)(?:/[^\W\d_]+)?))?",
 )
 _CODE = re.compile(
@@ -89,6 +90,8 @@ _UNITS = {
 _OR_MORE = re.compile(r"(\d) or (?:more|fewer|less) ", re.IGNORECASE)
 """Between a figure and its unit: "ten or more days"."""
 _BETWEEN_FIGURES = frozenset(("to", "and", "or", "bis", "und"))
+_UNITS_TOO = frozenset((*_BETWEEN_FIGURES, "am", "pm", "men", "ton", "mal"))
+"""Function words of some language that stand behind figures in another."""
 _MONEY = frozenset(("eur", "usd", "gbp", "chf"))
 _ORDINALS = frozenset(("st", "nd", "rd", "th"))
 _BIBLIOGRAPHY = re.compile(
@@ -245,7 +248,7 @@ def _unit(text: str) -> str:
     unit = text.casefold().replace(" ", "")
     if unit in _UNITS:
         return _UNITS[unit]
-    if unit in function_words() and unit not in _BETWEEN_FIGURES:
+    if len(unit) > 1 and unit in function_words() - _UNITS_TOO:
         return ""
     if len(unit) > 3 and unit.endswith("s"):
         unit = unit[:-1]

@@ -282,7 +282,7 @@ def function_words(name: str = "") -> frozenset[str]:
 
 
 def analyzer_names() -> list[str]:
-    """Name that ``analyzer`` knows, sorted."""
+    """Return the names that ``analyzer`` knows, sorted."""
     return sorted([*_ROWS, AUTO])
 
 

@@ -246,7 +246,9 @@ class LexicalIndex:
 
     def readings(self, word: str) -> list[frozenset[str]]:
         """The index terms of a word by the analyzer of each language that passages have."""
-        names = sorted(self.analyzers) or [""]
+        if not self.analyzers:
+            return [frozenset(self.terms(word))]
+        names = sorted(self.analyzers)
         return [frozenset(self.analyzer.question_tokens(word, (name,))) for name in names]
 
     def corrections(self, question: str) -> list[Correction]:

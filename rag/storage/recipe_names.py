@@ -1,4 +1,4 @@
-"""Name that people give to the recipes of a knowledge base."""
+"""Names that people give to the recipes of a knowledge base."""
 
 from __future__ import annotations
 

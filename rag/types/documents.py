@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-_EXTENSION = re.compile(r"(?<!/)\.[A-Za-z]\w{0,4}\Z")
+_EXTENSION = re.compile(r"(?<!/)\.[A-Za-z]\w{0,7}\Z")
+_HOST = re.compile(r"\w+://[^/]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +180,8 @@ class Chunk:
 
 
 def name_stem(name: str) -> str:
-    """Return a document's name without the extension of a file. Addresses stay whole."""
-    return _EXTENSION.sub("", name) or name
+    """Return a document's name without the extension of a file. A host keeps its domain."""
+    return name if _HOST.fullmatch(name) else _EXTENSION.sub("", name) or name
 
 
 def with_context(context: str, text: str) -> str:

@@ -104,3 +104,13 @@ def test_only_labelled_questions_tell_recipes_apart(
     assert base.run_figures.plan("asked").questions == 1
     table = open_page("metrics.py", set="asked", metrics="Question sets").dataframe[0].value
     assert (list(table["Answerable"]), list(table["Labelled"])) == ([3], [1])
+
+
+def test_the_suggestions_are_of_the_chosen_set_alone(
+    unlabelled: Workspace, open_page: OpenPage
+) -> None:
+    unlabelled.base("notes").exchange.import_file("pets", "pets.csv", "question\nWho feeds cats?")
+    pets = open_page("inspector.py", set="pets")
+    assert pets.get("pills")[0].options == [r"Who feeds cats\?"]
+    asked = open_page("inspector.py", set="asked")
+    assert asked.get("pills")[0].options == [text.replace("?", r"\?") for text in TEXTS]

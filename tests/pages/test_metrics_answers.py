@@ -91,3 +91,16 @@ def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(
     app.text_input(key="metrics_judge").set_value("nobody:knows").run()
     app.button(key=f"metrics_judge_start_{run.id}").click().run()
     assert "nobody" in texts(app)
+
+
+def test_a_choice_that_is_kept_is_that_of_its_knowledge_base(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    _copy, job = labelled.duplicate("notes", "copy")
+    labelled.jobs.run(job)
+    app = open_page("metrics.py", kb="notes")
+    app.checkbox(key="metrics_answers").check().run()
+    app.sidebar.selectbox(key="kb").set_value("copy").run()
+    assert app.checkbox(key="metrics_answers").value is False
+    app.sidebar.selectbox(key="kb").set_value("notes").run()
+    assert app.checkbox(key="metrics_answers").value is True

@@ -26,6 +26,10 @@ from rag.answering.vocabulary import Vocabulary
         ("Handbook (1).pdf", "Handbook (2).pdf"),
         ("handbook.pdf", "handbook-old.pdf"),
         ("meeting-rooms-2024.md", "meeting-rooms-2025.md"),
+        ("Protocolo de seguridad 2023.pdf", "Protocolo de seguridad 2024.pdf"),
+        ("newsletter-policy-2023.md", "newsletter-policy-2024.md"),
+        ("会议室管理规定2023.md", "会议室管理规定2024.md"),
+        ("policy v1.markdown", "policy v2.markdown"),
         ("https://example.com/leave-2024", "https://example.com/leave-2026"),
     ],
 )
@@ -44,6 +48,9 @@ def test_editions_differ_in_year_version_or_status(one: str, other: str) -> None
         ("board-minutes-2026-01-02.md", "board-minutes-2026-01-16.md"),
         ("Protokoll 2025-03.docx", "Protokoll 2025-04.docx"),
         ("TSC meeting 2019-01-02.md", "TSC meeting 2019-01-16.md"),
+        ("meeting-notes-2025-01-02.md", "meeting-notes-2025-01-16.md"),
+        ("jahresprotokoll-2023.md", "jahresprotokoll-2024.md"),
+        ("2024年会议纪要.pdf", "2025年会议纪要.pdf"),
         ("https://docs.example.com/api#errors", "https://docs.example.com/guide"),
     ],
 )
@@ -196,3 +203,18 @@ def test_statements_on_one_matter_share_their_words() -> None:
     old = terms("Employees on a five-day week have 27 days of annual leave per year.")
     assert on_one_matter(new, old)
     assert not on_one_matter(new, terms("A certificate is needed from day 4 of illness."))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "different"),
+    [
+        ("员工每年享有25天带薪年假。", "员工每年享有20天带薪年假。", True),
+        ("14tägige Kündigungsfrist", "30tägige Kündigungsfrist", True),
+        ("within 48hours", "within 72hours", True),
+        ("37signals pays 6%", "Basecamp pays 6%", False),
+    ],
+)
+def test_figures_with_a_unit_behind_them_count_and_names_do_not(
+    one: str, other: str, different: bool
+) -> None:
+    assert differ(one, other) is different

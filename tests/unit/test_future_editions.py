@@ -43,6 +43,7 @@ def _reader(day: str) -> PassageReader:
     ("weeks", "quote", "editions"),
     [
         (6, "Carers may add 8 weeks of leave unpaid.", []),
+        (6, "Carers have over 9 weeks of leave at full salary.", ["2026", "2025"]),
         (
             9,
             "Carers have up to 9 weeks of leave at full salary.",
@@ -54,8 +55,11 @@ def test_editions_disagree_only_where_the_statements_most_alike_do(
     weeks: int, quote: str, editions: list[str]
 ) -> None:
     new = "Carers have up to 6 weeks of leave at full pay."
-    unpaid = "Carers may add 8 weeks of leave unpaid."
-    old = f"Carers have up to {weeks} weeks of leave at full salary. {unpaid}"
+    old = (
+        f"Carers have up to {weeks} weeks of leave at full salary."
+        " Carers have over 9 weeks of leave at full salary."
+        " Carers may add 8 weeks of leave unpaid."
+    )
     citations = [
         Citation(n, Hit(Chunk(n, name, 0, len(text), text, 0), name, n, 1.0, 0.9, {}), cited)
         for n, name, text, cited in (

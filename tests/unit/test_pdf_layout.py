@@ -195,6 +195,12 @@ def test_both_letters_of_a_ligature_are_read(tmp_path: Path) -> None:
     assert document(tmp_path, data).text == "The offer is official."
 
 
+@pytest.mark.parametrize("text", ["1", "12", "off", "Page", "Index"])
+def test_a_page_of_few_letters_is_read(tmp_path: Path, text: str) -> None:
+    pages = [[(60.0, 600.0, "The notice period is four weeks.")], [(60.0, 600.0, text)]]
+    assert document(tmp_path, drawn(*pages)).text.endswith(text)
+
+
 @pytest.mark.parametrize(
     ("text", "good"),
     [

@@ -33,13 +33,16 @@ def label_button(base: KnowledgeBase, chosen: QuestionSet, key: str) -> None:
 
 
 def suggested_questions(base: KnowledgeBase, most: int) -> list[str]:
-    """Questions without labels, those of the chosen set first; none for who cannot label."""
+    """Return questions of one set without labels: the chosen set, or the first that has any.
+
+    There are none for a visitor who can't label.
+    """
     if refusal(base, "passage_labels.grade"):
         return []
     name = st.session_state.get(SET) or st.query_params.get(SET)
-    sets = sorted(question_sets(base), key=lambda item: item.name != name)
-    texts = [question.text for item in sets for question in _without_labels(base, item)]
-    return list(dict.fromkeys(texts))[:most]
+    sets = [item for item in question_sets(base) if name in (None, item.name)]
+    questions = next(filter(None, (_without_labels(base, item) for item in sets)), ())
+    return list(dict.fromkeys(question.text for question in questions))[:most]
 
 
 def labelling_line(grading: Grading, ask: Callable[[str], None]) -> None:

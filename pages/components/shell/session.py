@@ -28,6 +28,7 @@ QUESTION = "chat_question"  # state key of the chat's input
 KEPT = "chat_kept"  # a question that was typed for a base that is gone
 _BASES = "session_bases"
 _KEPT_WIDGETS = "session_kept_widgets"
+_BASES_OF_WIDGETS = "bases_of_kept_widgets"
 
 Arguments = ParamSpec("Asked")
 Value = TypeVar("Value")
@@ -150,9 +151,11 @@ def keep(base: KnowledgeBase, key: str, first: object) -> None:
     if key in st.query_params and key not in st.session_state:
         return
     kept: dict[tuple[int, str], object] = st.session_state.setdefault(_KEPT_WIDGETS, {})
-    if key not in st.session_state:
+    bases: dict[str, int] = st.session_state.setdefault(_BASES_OF_WIDGETS, {})
+    if key not in st.session_state or bases.get(key, base.id) != base.id:
         st.session_state[key] = kept.get((base.id, key), first)
     kept[base.id, key] = st.session_state[key]
+    bases[key] = base.id
 
 
 def to_url(name: str, value: str) -> None:

@@ -72,7 +72,10 @@ def _agrees(citation: Citation, quote: Statement, reader: PassageReader, words: 
     terms = terms_of(quote, words)
     closest = max(
         reader.statements(citation.hit),
-        key=lambda statement: likeness(terms, terms_of(statement, words)),
+        key=lambda statement: (
+            likeness(terms, terms_of(statement, words)),
+            statement.quote == citation.quote,
+        ),
         default=quote,
     )
     return not differ(quote.text, closest.text)

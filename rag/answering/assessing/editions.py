@@ -31,17 +31,25 @@ _TODAY = re.compile(
 )
 LAST = "~"
 """Sorts behind every day of a month or year."""
+_OCCASIONS = (
+    r"(?:minutes|meetings?(?:[\W_]notes)?|agendas?|newsletters?|[^\W\d_]{0,20}protokolle?|sitzung(?:en)?"
+    r"|actas?|procès[\W_]verba(?:l|ux)|протокол[ы]?|повестка)"
+)
 _SERIES = re.compile(
-    r"(?<![^\W_])(?:minutes|meetings?(?=[\W\d_]*\Z)|agendas?|newsletters?|protokoll\w*|protocolos?"
-    r"|sitzung\w*|actas?|procès|протокол\w*|повестка|会议\w*|纪要)(?![^\W_])",
+    rf"\A{_OCCASIONS}(?=[\W_]?\d{{4}})|(?<![^\W\d_]){_OCCASIONS}(?=[\W\d_]*\Z)"
+    r"|(?:会议)?(?:纪要|记录)(?=[\W\d_]*\Z)",
     re.IGNORECASE,
 )
 """In names of documents of which each is on an occasion of its own."""
 _SEPARATOR = re.compile(r"[\W_]+")
 _NO_FIGURE_SEPARATOR = re.compile(r"(?![-−.,]\d)[\W_]")
 """Separators that are no sign or decimal point of a figure."""
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?![.,]?\d|[^\W\d_]{5})")
-"""A figure, with a unit or without; "37signals" is a name."""
+NAME_BEHIND = (
+    r"(?!(?:hour|week|month|year|minute|second|stunde|woche|monat|minute|sekunde|prozent|percent|point"
+    r"|pound|dollar|euro|people|person|places?\b|pieces?\b))(?-i:[A-Za-z]){5}"
+)
+"""What stands behind the figures of a name, as in "37signals", and is no unit."""
+_NUMBER = re.compile(rf"(?<!\d)\d++(?:[.,]\d++)*+(?!{NAME_BEHIND})", re.IGNORECASE)
 _COUNT = re.compile(
     r"\b(?:no|not|never|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
     r"|twenty|thirty|forty|fifty|sixty|ninety|hundred|half|january|february|march|april|may|june"

@@ -256,7 +256,7 @@ def _without_doubles(letters: _Letters) -> _Letters:
     moved = np.abs(boxes[1:, :2] - boxes[:-1, :2]).sum(axis=1)
     wide = boxes[1:, 2] - boxes[1:, 0] > _SAME_PLACE * height
     double = (moved < _SAME_PLACE * height) & (codes[1:] == codes[:-1]) & wide
-    around = np.convolve(double, (1, 1, 0, 1, 1), "same") > 0
+    around = np.convolve(double, (1, 1, 0, 1, 1), "full")[2:-2] > 0
     ligature = double & ~around & (moved == 0) & (codes[1:] == ord("f"))
     return letters.only(np.concatenate([[True], ~double | ligature]))
 

@@ -1,4 +1,4 @@
-"""Name that people give to recipes."""
+"""Names that people give to recipes."""
 
 import sqlalchemy as sa
 from alembic import op
