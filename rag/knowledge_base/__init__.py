@@ -335,7 +335,7 @@ class KnowledgeBase:
 
     @operation("viewer", audit="search")
     def explain(self, question: str, recipe: Recipe, trace: Trace | None = None) -> Explainer:
-        """Explain what this base alone found, without tools; searches where there is no ``trace``.
+        """Explain what this base alone found, without tools; search where there is no ``trace``.
 
         Raises as ``search`` does.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,8 @@ def test_a_word_counts_as_the_analyzer_of_its_own_language_cuts_it() -> None:
     assert [term.borne_out(passage) for term in (secondary, carers)] == [1.0, 1.0]
     (unknown,) = key_terms("Warranty?", vocabulary)
     assert not unknown.indexed
+    by_two = replace(carers, readings=(frozenset({"carer"}), frozenset({"carers"})))
+    assert [by_two.borne_out(frozenset({term})) for term in ("carer", "carers", "cat")] == [1, 1, 0]
 
 
 def test_in_an_english_base_auto_is_english() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag import Answer
+from rag.answering.reading import PassageReader
+from tests.answers import hit
 from tests.workspaces import QUICK, add, workspace_at
 
 RECIPE = QUICK.with_fields(
@@ -71,3 +73,26 @@ def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
     assert above.citations[0].quote == "The company pays 75 percent of the premium."
     assert above.assessment.reason == "All key words of the question are in the quote or above it."
     assert quoted.assessment.reason == "All key words of the question are in the quote."
+
+
+def test_two_things_with_one_noun_are_compared(tmp_path: Path) -> None:
+    files = {
+        "leave.md": "If you become the primary carer of a child, you can take 16 weeks of leave."
+        "\n\nIf you become the secondary carer of a child, you can take 6 weeks of leave.",
+        "disks.md": "The secondary storage keeps snapshots. A primary disk keeps data of a node."
+        "\n\nEach snapshot makes a differencing disk, whose difference the carer disk leaves.",
+    }
+    question = "What is the difference between primary and secondary carer leave?"
+    answer = ask(tmp_path, files, question)
+    assert [citation.quote for citation in answer.citations] == [
+        "If you become the primary carer of a child, you can take 16 weeks of leave.",
+        "If you become the secondary carer of a child, you can take 6 weeks of leave.",
+    ]
+
+
+def test_hyphens_in_a_file_name_stand_for_spaces() -> None:
+    reader = PassageReader()
+    passage = hit("Reserve four cores.", document="pump-1.7-best_practices.md")
+    assert reader.context(passage) == "pump 1.7 best practices"
+    address = hit("Reserve four cores.", document="https://example.com/pump-guide")
+    assert reader.context(address) == "https://example.com/pump guide"

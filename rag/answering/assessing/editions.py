@@ -33,7 +33,7 @@ LAST = "~"
 """Sorts behind every day of a month or year."""
 _OCCASIONS = (
     r"(?:minutes|meetings?(?:[\W_]notes)?|agendas?|newsletters?|[^\W\d_]{0,20}protokolle?|sitzung(?:en)?"
-    r"|actas?|procès[\W_]verba(?:l|ux)|протокол[ы]?|повестка)"
+    r"|actas?|procès[\W_]verba(?:l|ux)|протоколы?|повестка)"
 )
 _SERIES = re.compile(
     rf"\A{_OCCASIONS}(?=[\W_]?\d{{4}})|(?<![^\W\d_]){_OCCASIONS}(?=[\W\d_]*\Z)"
@@ -45,8 +45,8 @@ _SEPARATOR = re.compile(r"[\W_]+")
 _NO_FIGURE_SEPARATOR = re.compile(r"(?![-−.,]\d)[\W_]")
 """Separators that are no sign or decimal point of a figure."""
 NAME_BEHIND = (
-    r"(?!(?:hour|week|month|year|minute|second|stunde|woche|monat|minute|sekunde|prozent|percent|point"
-    r"|pound|dollar|euro|people|person|places?\b|pieces?\b))(?-i:[A-Za-z]){5}"
+    r"(?!hour|week|month|year|minute|second|stunde|woche|monat|sekunde|prozent|percent|point|pound"
+    r"|dollar|euro|people|person|places?\b|pieces?\b)[A-Za-z]{5}"
 )
 """What stands behind the figures of a name, as in "37signals", and is no unit."""
 _NUMBER = re.compile(rf"(?<!\d)\d++(?:[.,]\d++)*+(?!{NAME_BEHIND})", re.IGNORECASE)

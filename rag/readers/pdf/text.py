@@ -11,7 +11,7 @@ _HYPHENATED = re.compile(r"([^\W\d_])[-\u2010\u00ad][ \t]*\r?\n([^\W\d_])")
 
 
 def clean_page(text: str) -> str:
-    """Join words hyphenated at line ends, resolves ligatures, drop spaces at line ends.
+    """Join words hyphenated at line ends, resolve ligatures, drop spaces at line ends.
 
     Words otherwise stay as they are on the page, so that passages can be found there again.
     """
