@@ -336,6 +336,7 @@ from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
 from .tuning.diagnosis.causes import CAUSES as CAUSES
 from .tuning.diagnosis.diagnosis import Diagnosis as Diagnosis
+from .tuning.diagnosis.examining import PASSING as PASSING
 from .tuning.diagnosis.finding import FailedQuestion as FailedQuestion
 from .tuning.diagnosis.fixes import Fix as Fix
 from .tuning.diagnosis.next_steps import NextStep as NextStep

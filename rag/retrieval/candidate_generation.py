@@ -26,6 +26,7 @@ from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.retrieval.languages import (
     dense_weight,
     foreign_note,
+    language_hint,
     language_note,
     leans_on_words,
     may_lean,
@@ -54,13 +55,14 @@ def gather(
     lacking = corpus.languages.lacks(search_query.question, corpus.lexical)
     if leans_on_words(lacking, recipe):
         weight = dense_weight(lacking, recipe)
-        note = language_note(lacking, corpus.languages, weight)
-        timeline.passed("language", 1, 1, note, figures={"dense_weight": weight})
+        note, hint = language_note(lacking, corpus.languages), language_hint(corpus.languages)
+        timeline.passed("language", 1, 1, note, figures={"dense_weight": weight}, hint=hint)
     elif may_lean(recipe) and (
         foreign := corpus.languages.lacks_with_documents(search_query.question)
     ):
-        note = foreign_note(foreign, corpus.languages)
-        timeline.passed("language", 1, 1, note, figures={"dense_weight": recipe.dense_weight})
+        note, hint = foreign_note(foreign), language_hint(corpus.languages)
+        figures = {"dense_weight": recipe.dense_weight}
+        timeline.passed("language", 1, 1, note, figures=figures, hint=hint)
     if corpus.allowed is not None:
         timeline.passed("filter", corpus.passages, len(corpus.allowed), describe_filters(recipe))
     candidates = replace(_search(search_query, recipe, corpus, timeline, lacking), lacking=lacking)

@@ -21,11 +21,11 @@ LEAST_PROBABILITY = 0.3
 class KnownLanguages:
     """The languages of an embedder, by ISO 639-1 code; none where it is not known to lack any.
 
-    ``instead`` names embedders that know more.
+    ``instead`` names an embedder that knows more, "" for none.
     """
 
     codes: frozenset[str] = frozenset()
-    instead: tuple[str, ...] = ()
+    instead: str = ""
 
     def lacks(self, question: str, lexical: LexicalIndex) -> str:
         """The language of a question, where documents have it and the embedder does not know it.
@@ -78,28 +78,22 @@ def dense_weight(lacking: str, recipe: SearchRecipe) -> float:
     return recipe.dense_weight * full_share(lacking, recipe)
 
 
-def language_note(lacking: str, languages: KnownLanguages, weight: float) -> str:
+def language_note(lacking: str, languages: KnownLanguages) -> str:
     """Return the note on a question that is ranked by words."""
     names = " and ".join(language_name(code) for code in sorted(languages.codes))
-    return _with_advice(
+    return (
         f"the embedder supports {names}, and this is {language_name(lacking)}: ranked "
-        f"mainly by lexical search, {weight:.2f} on dense, without a threshold on the "
-        "cosine",
-        "For semantic search",
-        languages,
+        "mainly by lexical search"
     )
 
 
-def foreign_note(code: str, languages: KnownLanguages) -> str:
+def foreign_note(code: str) -> str:
     """Return the note on a question in a language that no passage is in."""
-    return _with_advice(
-        f"this is {language_name(code)}, and the passages and the embedder are not",
-        "To find passages in another language than the question",
-        languages,
-    )
+    return f"this is {language_name(code)}, and the passages and the embedder are not"
 
 
-def _with_advice(note: str, purpose: str, languages: KnownLanguages) -> str:
+def language_hint(languages: KnownLanguages) -> str:
+    """Return what who tunes the recipe can do about such a question; "" for nothing."""
     if not languages.instead:
-        return note
-    return f"{note}. {purpose}, choose a multilingual embedder: {', '.join(languages.instead)}"
+        return ""
+    return f"For semantic search in this language, choose the embedder {languages.instead}."

@@ -161,6 +161,7 @@ def _summed(
         _notes(pairs),
         any(stage.failed for stage in stages),
         pairs[0][1].figures if pairs[0][0] is parts[0] else {},
+        pairs[0][1].hint,
     )
 
 

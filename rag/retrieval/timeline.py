@@ -26,14 +26,17 @@ class Timeline:
         *,
         failed: bool = False,
         figures: Mapping[str, float] | None = None,
+        hint: str = "",
     ) -> None:
         """Note a stage that has just ended; ``failed`` where it passed on what it was given.
 
-        ``figures`` are those that it decided by.
+        ``figures`` are those that it decided by; ``hint`` says how the recipe would help.
         """
         now = time.perf_counter()
         seconds = now - self._last
-        stage = Stage(name, taken, given, tuple(dropped), seconds, note, failed, figures or {})
+        stage = Stage(
+            name, taken, given, tuple(dropped), seconds, note, failed, figures or {}, hint
+        )
         self.stages.append(stage)
         self._last = now
         telemetry.note_step(seconds, stage)

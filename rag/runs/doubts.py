@@ -15,6 +15,8 @@ from rag.types import Question
 METRIC = "correct_doubt"
 FALSE_DOUBT = "false_doubt"
 """The same of questions that the documents answer; measured where answers are."""
+DECISION = "correct_decision"
+"""Of all questions: 1 where the answer is flagged as it should be, or not as it should not."""
 FLAGGED = ("doubtful", "refused")
 """States that tell the reader not to rely on an answer."""
 

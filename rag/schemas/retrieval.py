@@ -61,6 +61,7 @@ class StageData(Schema):
     note: str
     failed: bool
     figures: dict[str, int | float]
+    hint: str
     dropped: list[DroppedData]
 
 

@@ -51,7 +51,7 @@ def corpus(
         queries=services.queries,
         topic=None if recipe.search.refuse == "off" else shipped(model),
         languages=KnownLanguages(
-            providers.languages(recipe.index.embedder), providers.multilingual_embedders()
+            providers.languages(recipe.index.embedder), providers.multilingual_embedders()[0]
         ),
         fusion_model=fusion_model(services, base_id, recipe),
         default_threshold=providers.default_threshold(recipe.index.embedder),

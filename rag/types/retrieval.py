@@ -59,7 +59,8 @@ class Stage:
     """One step of a retrieval: passages in, passages out, what it dropped, seconds it took.
 
     ``failed`` says that it could not do its work and passed on what it was given; ``note`` why.
-    ``figures`` are those that it decided by, by name.
+    ``figures`` are those that it decided by, by name. ``hint`` names a change of the recipe that
+    would help; readers of an answer do not see it.
     """
 
     name: StageName
@@ -70,6 +71,7 @@ class Stage:
     note: str = ""
     failed: bool = False
     figures: Mapping[str, float] = field(default_factory=dict)
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

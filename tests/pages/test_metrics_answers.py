@@ -25,9 +25,7 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
     assert plain(run.environment["answers"]) in texts(app)
-    doubtful = "counts a doubtful answer as a refusal, and *Correct decisions* counts it as an"
-    assert doubtful in texts(app)
-    assert shown["Correct decisions"] == f"{run.metrics['refusal_correctness']:.0%}"
+    assert shown["Correct decisions"] == f"{run.metrics['correct_decision']:.0%}"
 
 
 def test_answers_that_were_refused_wrongly_are_marked(
@@ -46,6 +44,9 @@ def test_answers_that_were_refused_wrongly_are_marked(
     first = dict(zip(rows["Question"], rows["First relevant"], strict=True))
     assert first.pop("Who won the world cup in 1954?") == "refused, rightly"
     assert set(first.values()) == {"rank 1, cut by the threshold, but doubted"}
+    failed = "3 of 4 questions failed: 3 found low or not at all (nDCG@5 below 0.5)."
+    assert failed in texts(app)
+    assert run.metrics["correct_decision"] == 1 - 3 / 4
 
 
 def test_the_prompts_of_answers_are_named(

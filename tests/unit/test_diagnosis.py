@@ -185,15 +185,33 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
     measured = base.evaluator.evaluate("mixed", WORDS).run.metrics
     assert (measured["correct_refusal"], measured["correct_doubt"]) == (0.0, 1.0)
     assert _causes(base.diagnoses.diagnose("mixed", WORDS)) == {}
-    monkeypatch.setattr("rag.runs.doubts.FLAGGED", ())
+    monkeypatch.setattr("rag.tuning.diagnosis.examining.FLAGGED", ())
     diagnosis = base.diagnoses.diagnose("mixed", WORDS)
     assert _causes(diagnosis) == {"none": "answered"}
     assert WORDS.search.refuse == "auto"
     assert diagnosis.advice("answered") == (
         "Raise the threshold, or the limit of off-topic questions."
     )
+    without = replace(diagnosis.trials, without_gain=("answered",))
+    assert replace(diagnosis, trials=without).advice("answered") == (
+        "What was tried gains nothing. Not tried: raise the limit of off-topic questions."
+    )
     lax = replace(diagnosis, recipe=WORDS.with_fields({"search.refuse": "off"}))
     assert lax.advice("answered") == "Set off-topic questions to Auto, or raise the threshold."
+
+
+def test_a_question_whose_passage_is_found_fails_if_its_answer_is_doubted(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.exchange.import_file("doubted", "x.jsonl", json.dumps(LINES[3]))
+    assert _causes(base.diagnoses.diagnose("doubted", WORDS)) == {}
+    monkeypatch.setattr("rag.tuning.diagnosis.examining.FLAGGED", ("answered",))
+    diagnosis = base.diagnoses.diagnose("doubted", WORDS)
+    assert _causes(diagnosis) == {LINES[3]["id"]: "doubted"}
+    assert diagnosis.headline == "1 of 1 questions failed."
+    assert diagnosis.questions[0].finding.evidence == (
+        "The search finds its passage (nDCG 1.00), and its answer is doubted."
+    )
 
 
 def test_both_forms_of_an_abbreviation_are_a_fix_where_the_label_has_the_other(

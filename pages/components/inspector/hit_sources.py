@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.components.inspector import retrieval
+from pages.components.shell.permission import guest
 from pages.components.shell.session import workspace
 from pages.components.shell.text import lines, plain
+from pages.components.shell.wording import capitalised
 from rag import FurtherBase, Hit, KnowledgeBase, Recipe, ScoreContribution, Trace, failure_words
 
 
@@ -83,7 +85,9 @@ def search_notes(trace: Trace) -> None:
     if trace.read_as:
         st.caption(f":material/spellcheck: {plain(trace.read_as)}")
     if (language := trace.stage("language")) is not None:
-        st.caption(f":material/translate: {plain(language.note)}")
+        hint = "" if guest() else plain(language.hint)
+        note = plain(capitalised(language.note))
+        st.caption(f":material/translate: {note} {hint}".rstrip())
     for stage in trace.failures:
         name, note = plain(failure_words(stage)), plain(stage.note)
         st.caption(f":material/warning: **{name}:** {note}")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
-from pages.components.metrics.cards import DOUBTED, DOUBTED_WRONGLY, Card, Ranges, card_grid
+from pages.components.metrics.cards import DOUBTED_WRONGLY, Card, Ranges, card_grid
 from pages.components.shell.text import plain
-from rag import Comparison, QuestionResult, Run, counted
+from rag import METRIC_TITLES, Comparison, QuestionResult, Run, counted
 
-DECISIONS = "refusal_correctness"
+DECISIONS, BY_STATUS = "correct_decision", "refusal_correctness"
 ANSWER_CARDS = (
     Card(
         DECISIONS,
         "Correct decisions",
-        "Share of the questions that were answered where the documents hold the answer, and "
-        "refused where they do not. A doubtful answer counts as answered.",
+        "Share of the questions that were answered without doubt where the documents hold the "
+        "answer, and refused or doubted where they do not.",
         percent=True,
     ),
     Card(
@@ -39,19 +40,27 @@ def answer_cards(
 ) -> None:
     """Nothing where the run only measured retrieval."""
     if any(card.metric in run.metrics for card in ANSWER_CARDS):
-        card_grid(ANSWER_CARDS, run, before, ranges, changes)
+        shown_cards = [_decisions_card(run), *ANSWER_CARDS[1:]]
+        card_grid(shown_cards, run, before, ranges, changes)
         if doubted := sum(bool(row.metrics.get(DOUBTED_WRONGLY)) for row in results):
             answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
             st.caption(
                 f":material/help: {doubted:,} of {counted(answerable, 'answerable question')} "
                 "got a refusal or a doubtful answer; below, they are marked *but doubted*."
             )
-        if {DOUBTED, DECISIONS} <= run.metrics.keys():
-            st.caption(
-                ":material/rule: *Correct refusals* counts a doubtful answer as a refusal, and "
-                "*Correct decisions* counts it as an answer."
-            )
         if answer_cost := run.environment.get("answers"):
             st.caption(f":material/payments: Answers: {plain(answer_cost)}.")
         if run.prompts:
             st.caption(f":material/edit_note: Prompts: {plain(run.prompts)}")
+
+
+def _decisions_card(run: Run) -> Card:
+    """The first card; runs of earlier versions have decisions only by the status of answers."""
+    card = ANSWER_CARDS[0]
+    if DECISIONS in run.metrics or BY_STATUS not in run.metrics:
+        return card
+    help_text = (
+        "Share of the questions that were answered, with or without doubt, where the documents "
+        "hold the answer, and refused where they do not."
+    )
+    return replace(card, metric=BY_STATUS, label=METRIC_TITLES[BY_STATUS], help=help_text)

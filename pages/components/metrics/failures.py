@@ -10,7 +10,7 @@ import streamlit as st
 from pages.components.metrics.cards import DOUBTED, DOUBTED_WRONGLY, cutoffs
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, QuestionResult, Run
+from rag import PASSING, KnowledgeBase, QuestionResult, Run, counted
 
 _HEIGHT, _WHOLE = 460, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
 def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResult]) -> None:
     """The questions as a table with a filter; the one that is clicked opens in the inspector."""
     st.header("Questions, failures first", divider="gray")
-    st.caption("Click a question to open it in the inspector.")
+    st.caption(f"{_counts(results, _depth(run))} Click a question to open it in the inspector.")
     worst, ks = worst_first(_filtered(results)), cutoffs(run)
     event = st.dataframe(
         [_row(ks, result) for result in worst],
@@ -44,9 +44,46 @@ def _click() -> None:
     st.session_state[_CLICKED] = True
 
 
+def _depth(run: Run) -> int:
+    """The cutoff by which questions fail: top-k where the run has it, as under *Failures*."""
+    top_k = run.recipe.search.top_k if run.recipe else 10
+    return top_k if top_k in cutoffs(run) else 10
+
+
+def _counts(results: Sequence[QuestionResult], k: int) -> str:
+    """Describe how many questions failed, and by what."""
+    low = sum(
+        one.metrics.get(f"ndcg@{k}", 0.0) < PASSING if one.answerable else not score(one)
+        for one in results
+    )
+    doubted = sum(
+        one.answerable
+        and one.metrics.get(f"ndcg@{k}", 0.0) >= PASSING
+        and bool(one.metrics.get(DOUBTED_WRONGLY))
+        for one in results
+    )
+    unanswered = sum(not one.answerable and not score(one) for one in results)
+    parts = {
+        f"found low or not at all (nDCG@{k} below {PASSING})": low - unanswered,
+        "answered wrongly": unanswered,
+        "found, but doubted": doubted,
+    }
+    failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
+    head = f"{low + doubted:,} of {counted(len(results), 'question')} failed"
+    return f"{head}: {failed}." if failed else f"{head}."
+
+
 def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
-    """By nDCG@10; of equal ones, those whose first relevant passage stands lower come first."""
-    return sorted(results, key=lambda one: (score(one), -(one.first_relevant or 10_000)))
+    """By nDCG@10; of equal ones, those whose first relevant passage stands lower come first.
+
+    What was found and doubted stands behind what was not found.
+    """
+
+    def place(one: QuestionResult) -> tuple[bool, float, int]:
+        fails = score(one) < PASSING or bool(one.metrics.get(DOUBTED_WRONGLY))
+        return not fails, score(one), -(one.first_relevant or 10_000)
+
+    return sorted(results, key=place)
 
 
 def score(result: QuestionResult) -> float:

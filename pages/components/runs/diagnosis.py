@@ -67,9 +67,10 @@ def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         st.caption(
             "Finds the first cause of each failed question, and tries changes of the recipe on "
             "questions that did not choose them.",
-            help="A question fails if nDCG at top-k is below 0.5. A question that the documents "
-            "don't answer fails if its answer is neither refused nor doubtful, as in *Correct "
-            "refusals*.",
+            help="A question fails if nDCG at top-k is below 0.5, or if its answer is refused or "
+            "doubtful although the passage is found. A question that the documents don't answer "
+            "fails if its answer is neither refused nor doubtful. *Correct decisions* counts the "
+            "same answers.",
         )
 
 
@@ -126,9 +127,6 @@ def _next_steps(
                 _tested(diagnosis, step.fix)
     if diagnosis.note:
         st.caption(plain(diagnosis.note))
-    if diagnosis.trials.without_gain:
-        titles = ", ".join(CAUSES[cause].title.lower() for cause in diagnosis.trials.without_gain)
-        st.caption(f"No change that was tried gains against: {titles}.")
 
 
 def _step(diagnosis: Diagnosis, step: NextStep) -> None:

@@ -59,6 +59,7 @@ _TRACE = {
             "seconds": 0.004,
             "note": "",
             "failed": False,
+            "hint": "",
             "figures": {},
             "dropped": [],
         }

@@ -46,8 +46,6 @@ def _lines(data: DiagnosisData) -> list[str]:
     if len(data.questions) > _SHOWN:
         lines.append(f"{len(data.questions) - _SHOWN:,} more: see --json.")
     lines += [line for fix in data.fixes for line in _fix(fix)]
-    if data.without_gain:
-        lines.append(f"Nothing that was tried helps against: {', '.join(data.without_gain)}.")
     return [*lines, data.note] if data.note else lines
 
 

@@ -12,7 +12,8 @@ ANSWER_TITLES: Mapping[str, str] = {
     "exact_match": "Exact match",
     "token_f1": "Token F1",
     "rouge_l": "ROUGE-L",
-    "refusal_correctness": "Correct decisions",
+    "correct_decision": "Correct decisions",
+    "refusal_correctness": "Answered or refused",
     "judged_groundedness": "Groundedness, judged by a model",
     "judged_correctness": "Correctness, judged by a model",
 }
@@ -85,8 +86,10 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "token_f1": "The harmonic mean of two shares: the answer's words that the expected answer has, "
     "and the expected answer's words that the answer has.",
     "rouge_l": "The same for the longest sequence of words that both have in the same order.",
-    "refusal_correctness": "The share of questions that were answered if the documents "
-    "answer them, and refused if they do not.",
+    "correct_decision": "The share of questions whose answer is neither refused nor doubtful if "
+    "the documents answer them, and refused or doubtful if they do not.",
+    "refusal_correctness": "The share of questions that were answered, with or without doubt, if "
+    "the documents answer them, and refused if they do not.",
     "judged_groundedness": "The share of an answer's sentences that a language model considers "
     "supported.",
     "judged_correctness": "How correct a language model considers the answer, compared with the "

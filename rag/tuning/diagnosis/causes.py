@@ -14,15 +14,20 @@ Cause = (
     | Literal["rerank", "refused", "threshold", "duplicates", "mmr", "budget"]
     | Literal["superseded", "doubtful", "table_row"]
     | Literal["not_found", "words_only", "meaning_only", "top_k", "ranked_low", "answered"]
+    | Literal["doubted"]
 )
 
 
 @dataclass(frozen=True, slots=True)
 class CauseRow:
-    """The words for a cause: its title, and what people can do about it."""
+    """The words for a cause: its title, and what people can do about it.
+
+    ``untried`` is the part of the advice that no trial of a fix covers.
+    """
 
     title: str
     advice: str
+    untried: str = ""
 
 
 CAUSES: Mapping[Cause, CauseRow] = {
@@ -36,45 +41,68 @@ CAUSES: Mapping[Cause, CauseRow] = {
     "misread": CauseRow(
         "Read wrongly", "Read the document again, with text recognition if it is a scan."
     ),
-    "cut": CauseRow("Cut apart", "Use larger passages, an overlap, or join the two by hand."),
+    "cut": CauseRow(
+        "Cut apart",
+        "Use larger passages, an overlap, or join the two by hand.",
+        "Join the two by hand.",
+    ),
     "language": CauseRow(
-        "Another language", "Choose a multilingual embedder, or ask in the documents' language."
+        "Another language",
+        *2 * ("Choose a multilingual embedder, or ask in the documents' language.",),
     ),
     "misspelt": CauseRow("Misspelt", "Turn on spelling correction."),
     "abbreviation": CauseRow(
         "Abbreviated", "Search abbreviations with their long forms, as the documents define them."
     ),
-    "rerank": CauseRow("Lost to the reranker", "Rerank more passages, or use another reranker."),
+    "rerank": CauseRow(
+        "Lost to the reranker",
+        "Rerank more passages, or use another reranker.",
+        "Use another reranker.",
+    ),
     "refused": CauseRow("Refused", "Lower the limit of the refusal."),
     "threshold": CauseRow("Lost to the threshold", "Lower the threshold."),
     "duplicates": CauseRow("Dropped as a duplicate", "Drop nearer copies only."),
     "mmr": CauseRow("Lost to MMR", "Give the score more weight against diversity."),
     "budget": CauseRow("Beyond the token budget", "Allow more tokens, or use shorter passages."),
     "superseded": CauseRow(
-        "An older edition ranks higher", "Exclude or tag the superseded edition."
+        "An older edition ranks higher", *2 * ("Exclude or tag the superseded edition.",)
     ),
     "doubtful": CauseRow(
-        "Doubtful label", "Judge the passage that says the same: it may be relevant too."
+        "Doubtful label", *2 * ("Judge the passage that says the same: it may be relevant too.",)
     ),
     "table_row": CauseRow(
         "Table row without its labels", "Index the labels of tables with their rows."
     ),
     "not_found": CauseRow(
-        "Found by nobody", "Add words to the passage that people use in questions."
+        "Found by nobody", *2 * ("Add words to the passage that people use in questions.",)
     ),
     "words_only": CauseRow("Found by words only", "Give lexical search more weight."),
     "meaning_only": CauseRow("Found by meaning only", "Give dense search more weight."),
-    "top_k": CauseRow("Below top-k", "Return more passages, or add a reranker."),
-    "ranked_low": CauseRow("Returned, but low", "Add a reranker, or change the fusion."),
+    "top_k": CauseRow("Below top-k", "Return more passages, or add a reranker.", "Add a reranker."),
+    "ranked_low": CauseRow(
+        "Returned, but low", "Add a reranker, or change the fusion.", "Add a reranker."
+    ),
     "answered": CauseRow(
         "Answered, though no document does",
         "Raise the threshold, or the limit of off-topic questions.",
+        "Raise the limit of off-topic questions.",
+    ),
+    "doubted": CauseRow(
+        "Found, but doubted",
+        "Ask it in the chat: the answer says which words of the question the quote lacks.",
     ),
 }
 
 
-def advice(cause: Cause, recipe: Recipe) -> str:
-    """Return what helps against a cause, where the recipe doesn't do it already."""
-    if cause == "answered" and recipe.search.refuse == "off":
-        return "Set off-topic questions to Auto, or raise the threshold."
-    return CAUSES[cause].advice
+def advice(cause: Cause, recipe: Recipe, *, without_gain: bool = False) -> str:
+    """Return what helps against a cause, where the recipe doesn't do it already.
+
+    ``without_gain`` says that changes against it were tried, and none gains: they are not advised.
+    """
+    row, off = CAUSES[cause], cause == "answered" and recipe.search.refuse == "off"
+    whole = "Set off-topic questions to Auto, or raise the threshold." if off else row.advice
+    if not without_gain:
+        return whole
+    if off or not row.untried:
+        return f"Tried without gain: {whole[:1].lower()}{whole[1:]}"
+    return f"What was tried gains nothing. Not tried: {row.untried[:1].lower()}{row.untried[1:]}"

@@ -37,9 +37,9 @@ class Diagnosis:
     to be tried and could not be. ``learnable`` are the labelled questions from which a fusion could
     be learned, 0 where that was tried, or cannot be.
 
-    A question failed if nDCG at top-k of the passages in its prompt is below one half; one without
-    an answer, if what answers it is neither refused nor doubtful. ``state`` names what it all rests
-    on.
+    A question failed if nDCG at top-k of the passages in its prompt is below one half, or if its
+    answer is refused or doubtful all the same; one without an answer, if what answers it is neither
+    refused nor doubtful. ``state`` names what it all rests on.
     """
 
     question_set: str
@@ -60,8 +60,11 @@ class Diagnosis:
         return dict(Counter(question.cause for question in self.questions).most_common())
 
     def advice(self, cause: Cause) -> str:
-        """Return the advice against a cause, for the recipe that was diagnosed."""
-        return advice(cause, self.recipe)
+        """Return the advice against a cause, for the recipe that was diagnosed.
+
+        It says so where changes were tried and none gains.
+        """
+        return advice(cause, self.recipe, without_gain=cause in self.trials.without_gain)
 
     @property
     def next_steps(self) -> list[NextStep]:

@@ -15,8 +15,7 @@ from rag.evaluation.report.words import counted
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
-from rag.runs.doubts import METRIC as DOUBT
-from rag.runs.doubts import correct_doubts
+from rag.runs.doubts import FLAGGED, answer_states
 from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
 from rag.search.threshold import threshold_rule
@@ -84,23 +83,39 @@ class Examination:
             )
             if self.scores[number] < PASSING or self._missing_parts(question, searched)
         ]
-        flagged = self._flagged([self.questions[number] for number in bad])
-        bad = [number for number in bad if self.questions[number].id not in flagged]
-        failures = []
-        for done, number in enumerate(bad):
-            on_progress(done, len(bad))
-            failures.append(self._examined(number))
+        flagged = self._flagged(bad)
+        failures, done = list[FailedQuestion](), 0
+        for number, question in enumerate(self.questions):
+            is_doubted = question.id in flagged
+            if number in bad and (question.answerable or not is_doubted):
+                on_progress(done, len(bad))
+                failures.append(self._examined(number))
+                done += 1
+            elif question.answerable and is_doubted:
+                failures.append(self._doubted(number))
         return failures
 
-    def _flagged(self, questions: Sequence[Question]) -> set[str]:
-        """The ids of unanswerable questions whose answers are refused or doubtful all the same.
+    def _flagged(self, bad: Sequence[int]) -> set[str]:
+        """The ids of questions whose answers are refused or doubtful.
 
+        Of the ``bad`` ones only those without an answer are looked at: the others failed anyway.
         Empty where that is not measured, because it would ask a model.
         """
         index = self.source.index
         snapshot = take_snapshot(self._services, self._base_id, self.recipe, index)
-        doubts = correct_doubts(self._services, snapshot, questions)
-        return {name for name, figures in doubts.items() if figures[DOUBT]}
+        questions = [
+            question
+            for number, question in enumerate(self.questions)
+            if question.answerable != (number in bad)
+        ]
+        states = answer_states(self._services, snapshot, questions)
+        return {name for name, state in states.items() if state in FLAGGED}
+
+    def _doubted(self, number: int) -> FailedQuestion:
+        """A question whose passage is found, and whose answer is refused or doubtful."""
+        question, score = self.questions[number], float(self.scores[number])
+        message = f"The search finds its passage (nDCG {score:.2f}), and its answer is doubted."
+        return FailedQuestion(question.id, question.text, score, Finding("doubted", message))
 
     def _examined(self, number: int) -> FailedQuestion:
         question, searched = self.questions[number], self.searched[number]
