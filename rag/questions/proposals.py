@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from rag.errors import AlreadyExists, InvalidInput
 from rag.evaluation.generation.drafts import MODEL_KINDS, OFFLINE_KINDS, Kind
 from rag.evaluation.generation.sampling import sample
+from rag.evaluation.report.words import counted
 from rag.jobs import Jobs
 from rag.operation import operation
 from rag.questions.sets import checked_name, counted_edit
@@ -57,7 +58,7 @@ class Proposals:
                 for kind, key in _assigned(kinds, keys, number)
             ]
             payload = {"set": name, "seed": seed, "recipe": recipe.model_dump(mode="json")}
-            title = f"Making {len(items)} questions for {name}"
+            title = f"Making {counted(len(items), 'question')} for {name}"
             job = jobs.create(connection, self._base_id, "generate", title, payload, items)
         self._jobs.wake()
         return job

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from _pytest._code.code import ExceptionRepr
+from playwright.sync_api import Error, expect, sync_playwright
 
 from tests.browser.waiting import LONG
 from tests.dashboard import serving
@@ -55,6 +56,25 @@ LABELLED = "\n".join(
 
 Serve = Callable[..., AbstractContextManager[str]]
 Shoot = Callable[["Page", str], None]
+
+
+CONTEXTS: pytest.StashKey[list[BrowserContext]] = pytest.StashKey()
+"""The visitors of a test, whose pages are described when it fails."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the words of each open tab to the report of a failure: the call log has none of them."""
+    report = yield
+    if report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
+        for context in item.stash.get(CONTEXTS, []):
+            for tab in context.pages:
+                with suppress(Error):  # of a browser that is gone
+                    words = tab.inner_text("body").split("\n")
+                    report.longrepr.addsection(f"Page {tab.url}", "\n".join(filter(None, words)))
+    return report
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -125,13 +145,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[[], Page]]:
+def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[[], Page]]:
     """Opens tabs of visitors who never were here: no history, no cookies, no storage.
 
     Nothing in them may be against the policy of the server, so that every journey shows that
     the policy leaves its pages whole.
     """
-    contexts: list[BrowserContext] = []
+    contexts = request.node.stash.setdefault(CONTEXTS, [])
     said: list[str] = []
 
     def opened() -> Page:

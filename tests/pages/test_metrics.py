@@ -18,6 +18,8 @@ from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first
 from pages.components.shell.text import plain
 from rag import QuestionResult, QuestionRow, Workspace
+from rag.errors import ProviderUnavailable
+from rag.questions import generate_job
 from tests.pages.conftest import finished, questions_file
 
 OpenPage = Callable[..., AppTest]
@@ -428,8 +430,7 @@ def test_questions_are_made_and_wait_for_a_decision(
     app = open_page("metrics.py", metrics="Question sets")
     app.button(key="questions_make").click().run()
     app.button(key="questions_make_go").click().run()
-    (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "generate"]
-    labelled.jobs.run(job.id)
+    assert finished(labelled, "generate").status == "done"
     assert base.proposals.list_all("checks") == []  # made questions do not mix with one's own
     waiting = base.proposals.list_all("made questions")
     assert waiting
@@ -449,3 +450,34 @@ def test_questions_are_made_and_wait_for_a_decision(
         f"Accept all {len(waiting)} for a smoke test"
     )
     assert app.button(key="questions_accept").disabled  # no row is ticked
+
+
+def test_questions_that_could_not_be_made_say_why(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    for _ in range(2):
+        base.proposals.request("more", ["cloze"], 500, base.recipe())
+        made = finished(labelled, "generate")
+    assert made.message.endswith(" could not be made")
+    app = open_page("metrics.py", metrics="Question sets", set="more")
+    (reason,) = [text.value for text in app.caption if "could not be made" in text.value]
+    assert reason == (
+        f"{plain(made.message)}. "
+        + plain("No passage is left to make a question from. Add documents, or try another seed.")
+    )
+
+
+def test_a_job_that_makes_no_questions_says_why(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = labelled.base("notes")
+
+    def unreachable(*_: object) -> None:
+        raise ProviderUnavailable("The model cannot be reached.", "Start it.")
+
+    monkeypatch.setattr(generate_job, "cut_question", unreachable)
+    base.proposals.request("more", ["cloze"], 1, base.recipe())
+    assert finished(labelled, "generate").status == "failed"
+    app = open_page("metrics.py", metrics="Question sets", set="more")
+    (error,) = app.error
+    assert error.value.startswith("**Making 1 question for more failed")
+    assert "The model cannot be reached" in error.value

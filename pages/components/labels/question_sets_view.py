@@ -11,10 +11,11 @@ import streamlit as st
 from pages.components.labels import question_sets
 from pages.components.labels.question_editor import edit_button
 from pages.components.shell.buttons import action_button, confirm_button
-from pages.components.shell.job_progress import active, follow
+from pages.components.shell.job_progress import failure, follow
 from pages.components.shell.notices import later
 from pages.components.shell.permission import offered
 from pages.components.shell.session import question_sets as question_sets_of
+from pages.components.shell.session import workspace
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from rag import (
@@ -68,11 +69,26 @@ def question_sets_view(
         question_sets.versions_button(base, chosen)
         with st.popover("Export questions", icon=":material/download:"):
             question_sets.export_buttons(base, chosen.name)
-    for job in active(base.id):
-        if job.kind == "generate" and job.payload.get("set") == chosen.name:
-            follow(job.id, "questions_make")
+    _making(base, chosen.name)
     if chosen.proposed:
         proposals(base, chosen)
+
+
+def _making(base: KnowledgeBase, set_name: str) -> None:
+    """Draw the newest job that makes questions for a set, and its questions that failed."""
+    jobs = workspace().jobs
+    for job in jobs.recent(base.id):
+        if job.kind != "generate" or job.payload.get("set") != set_name:
+            continue
+        if job.active:
+            follow(job.id, "questions_make")
+            return
+        failure(job)
+        failed = [item for item in jobs.items(job.id) if item.status == "failed"]
+        if failed:
+            reasons = dict.fromkeys(f"{item.reason} {item.hint}".strip() for item in failed)
+            st.caption(f"{plain(job.message)}. {plain(' '.join(reasons))}")
+        return
 
 
 def question_count(chosen: QuestionSet) -> str:
