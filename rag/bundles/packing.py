@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from rag.bundles import contents
@@ -13,8 +14,8 @@ from rag.evaluation.formats import question_files as question_files
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe, SearchRecipe
 from rag.results import Run
+from rag.retrieval.filters import filter_digest
 from rag.runs.evaluator import USERS, documents_hash
-from rag.search.corpus import filter_digest
 from rag.search.threshold import as_fitted
 from rag.services import Services
 from rag.storage import bases, calibrations, documents, passage_edits, questions, runs
@@ -74,7 +75,8 @@ class Packer:
             edits = passage_edits.digest(connection, self._base_id)
             same = documents_hash(ids, edits) == run.documents_hash
             learned = calibrations.of_build(connection, self._base_id, run.build_hash)
-            passing = filter_digest(connection, self._base_id, search)
+            traits = partial(documents.traits, connection, self._base_id)
+            passing = filter_digest(search, traits)
         changed = "documents" if not same else "questions" if version != run.set_version else ""
         if passing != run.filter_digest:
             changed = changed or "tags or dates that its recipe filters by"

@@ -49,6 +49,7 @@ from rag.questions.proposals import Proposals
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
 from rag.retrieval import Part, ScoreContribution, merge_traces, retrieve, score_contributions
+from rag.retrieval.filters import filter_digest
 from rag.runs.deciding.decisions import Decisions
 from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator, documents_hash
@@ -65,7 +66,7 @@ from rag.runs.quality.preference_job import PairwiseComparisons
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
-from rag.search.corpus import StoredSources, StoredSurroundings, filter_digest, vectors_of
+from rag.search.corpus import StoredSources, StoredSurroundings, vectors_of
 from rag.search.learned_fusion import stored_fusion
 from rag.search.questions import check_question
 from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_snapshot
@@ -91,8 +92,7 @@ from rag.watch.watches import Watches
 class SavedRecipe:
     """The outcome of saving a recipe.
 
-    ``saved`` is False if another recipe was saved meanwhile. ``job`` builds the index, or is None
-    if that is complete.
+    ``saved`` is False if another recipe was saved meanwhile. ``job`` builds what the index lacks.
     """
 
     saved: bool
@@ -232,7 +232,7 @@ class KnowledgeBase:
         Tags do not count as a change of the documents.
         """
         with self._database.read() as connection:
-            return filter_digest(connection, self.id, recipe.search)
+            return filter_digest(recipe.search, partial(documents.traits, connection, self.id))
 
     @operation("guest", models="none")
     def state(self, recipe: Recipe, beside: Sequence[FederatedBase] = ()) -> str:

@@ -6,8 +6,9 @@ A passage must match every filter that is set. If a filter has several values, o
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import re
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Set
 from functools import lru_cache
 from typing import Protocol
 
@@ -69,6 +70,19 @@ def fitting_documents(documents: Iterable[Traits], recipe: SearchRecipe) -> set[
         and (not recipe.after or document.day >= recipe.after)
         and (not recipe.before or document.day <= recipe.before)
     }
+
+
+def filter_digest(recipe: SearchRecipe, documents: Callable[[], Iterable[Traits]]) -> str:
+    """Names, in twelve hex digits, the documents that pass a recipe's filters; the same everywhere.
+
+    "" for a recipe that looks at neither tags nor dates: all else that filters look at is in the
+    documents themselves, which are not read then. A tag is no change of a document, so a cache of
+    what a recipe found compares this too.
+    """
+    if not (recipe.tags or recipe.after or recipe.before):
+        return ""
+    chosen = fitting_documents(documents(), recipe)
+    return hashlib.sha256("\n".join(sorted(chosen)).encode()).hexdigest()[:12]
 
 
 def fits_passage(page: int | None, heading: str, recipe: SearchRecipe) -> bool:

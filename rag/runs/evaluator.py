@@ -177,20 +177,7 @@ class Evaluator:
             questions = question_rows.usable(
                 connection, self._base_id, question_set.id, without_users=without_users
             )
-        judged = [item for item in questions if is_measurable(item)]
-        if refusals_alone and question_set.questions and not question_set.answerable:
-            return question_set, judged
-        labels = [item for question in judged for item in question.evidence]
-        if not any(item.grade > 0 and not item.lost for item in labels):
-            raise InvalidInput(
-                f"No question of {set_name!r} has a label in these documents.",
-                (
-                    "Add questions that the documents answer: refusals alone cannot choose "
-                    "anything else."
-                )
-                if judged and not any(question.answerable for question in judged)
-                else "Label passages first, or import the documents that the labels point to.",
-            )
+        judged = measurable_questions(question_set, questions, refusals_alone=refusals_alone)
         return question_set, judged
 
     def _embedded(self, questions: Sequence[Question], recipe: IndexRecipe) -> Iterator[Vectors]:
@@ -297,6 +284,28 @@ class Evaluator:
         with self._services.database.read() as connection:
             spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))
         return Judge(spans, index.keys)
+
+
+def measurable_questions(
+    question_set: QuestionSet, questions: Sequence[Question], *, refusals_alone: bool = False
+) -> list[Question]:
+    """Questions of a set that are labelled or said to be unanswerable.
+
+    Raises InvalidInput when no question is labelled; with ``refusals_alone`` not where all are
+    unanswerable, whose refusals can be counted.
+    """
+    judged = [item for item in questions if is_measurable(item)]
+    if refusals_alone and question_set.questions and not question_set.answerable:
+        return judged
+    labels = [item for question in judged for item in question.evidence]
+    if not any(item.grade > 0 and not item.lost for item in labels):
+        raise InvalidInput(
+            f"No question of {question_set.name!r} has a label in these documents.",
+            "Add questions that the documents answer: refusals alone cannot choose anything else."
+            if judged and not any(question.answerable for question in judged)
+            else "Label passages first, or import the documents that the labels point to.",
+        )
+    return judged
 
 
 def _merged(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.comparison import Comparison
@@ -21,6 +22,7 @@ from rag.evaluation.run_intervals import UnjudgedShare
 from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.results import FOREIGN, QuestionResult, Run
+from rag.retrieval.filters import filter_digest
 from rag.runs.deciding.finished import finished_decisions
 from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
@@ -28,7 +30,6 @@ from rag.runs.groups import groups_of_set
 from rag.runs.history import RunHistory
 from rag.runs.pooling import Pooling
 from rag.runs.trials import looked
-from rag.search.corpus import filter_digest
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
 from rag.storage import (
@@ -171,7 +172,7 @@ class Reports:
         if documents_hash(ids, edits) != run.documents_hash:
             notes.append("The documents have changed since this run.")
         elif run.recipe and run.filter_digest != filter_digest(
-            connection, self._base_id, run.recipe.search
+            run.recipe.search, partial(documents.traits, connection, self._base_id)
         ):
             notes.append("Tags or dates that its recipe filters by have changed since this run.")
         return tuple(notes)

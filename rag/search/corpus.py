@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -124,19 +123,6 @@ def _reranker(services: Services, search: SearchRecipe, chat: ChatModel | None) 
     if search.rerank == "chat":
         return None if chat is None else Listwise(chat, search.rerank_batch)
     return services.models.reranker(search.rerank, search.rerank_batch) if search.rerank else None
-
-
-def filter_digest(connection: Connection, base_id: int, search: SearchRecipe) -> str:
-    """Names, in twelve hex digits, the documents that pass a recipe's filters; the same everywhere.
-
-    "" for a recipe that looks at neither tags nor dates: all else that filters look at is in the
-    documents themselves. A tag is no change of a document, so a cache of what a recipe found
-    compares this too.
-    """
-    if not (search.tags or search.after or search.before):
-        return ""
-    chosen = filters.fitting_documents(documents.traits(connection, base_id), search)
-    return hashlib.sha256("\n".join(sorted(chosen)).encode()).hexdigest()[:12]
 
 
 def allowed(services: Services, base_id: int, search: SearchRecipe, index: Index) -> Keys | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from rag.indexing.index import Index
 from rag.recipe import Recipe
 from rag.retrieval import Corpus
-from rag.search.corpus import corpus, filter_digest
+from rag.retrieval.filters import filter_digest
+from rag.search.corpus import corpus
 from rag.search.threshold import ThresholdRule, threshold_rule
 from rag.search.tools import refuse_tools
 from rag.services import Services
-from rag.storage import bases
+from rag.storage import bases, documents
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def read_state(services: Services, base_id: int, recipe: Recipe) -> SearchState:
     """
     with services.database.read() as connection:
         version = bases.version(connection, base_id)
-        digest = filter_digest(connection, base_id, recipe.search)
+        digest = filter_digest(recipe.search, partial(documents.traits, connection, base_id))
         rule = threshold_rule(services, base_id, recipe.index, recipe.search, connection)
     return SearchState(services, base_id, recipe, version, rule, digest)
 

@@ -10,14 +10,12 @@ import numpy as np
 
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.selection import Selection, select
-from rag.evaluation.splits import SplitSelection
+from rag.evaluation.splits import Split, SplitSelection, choose
 from rag.evaluation.sweeping import Grid
 from rag.evaluation.sweeping.sweep_metrics import ByQuestion
-from rag.questions.groups import groups_of, strata_of
 from rag.questions.trial_log import Attempt, TrialLog, name_of
 from rag.recipe import Recipe
 from rag.services import Services
-from rag.storage import questions as question_rows
 from rag.storage.runs import Trial
 from rag.tuning.open_hits import OpenHitsReader
 from rag.tuning.sweeper import Sweep, Sweeper
@@ -50,16 +48,12 @@ class Best:
 class GridSearch:
     """Searches grids on all questions of a set; not to be shared between threads."""
 
-    def __init__(self, services: Services, base_id: int, set_name: str, sweeper: Sweeper) -> None:
-        """``sweeper`` is one of the whole set. Raises NotFound for an unknown set."""
+    def __init__(self, services: Services, sweeper: Sweeper) -> None:
+        """``sweeper`` is one of the whole set."""
         self._sweeper = sweeper
-        self._set_name = set_name
-        self._ledger = TrialLog(services.database, base_id)
-        with services.database.read() as connection:
-            question_set = question_rows.get_question_set(connection, base_id, set_name)
-            self._questions = question_rows.usable(connection, base_id, question_set.id)
-        self._groups = groups_of(self._questions)
-        self._open_hits = OpenHitsReader(services, base_id, sweeper, self._groups)
+        self._set = sweeper.question_set
+        self._database = services.database
+        self._open_hits = OpenHitsReader(services, sweeper)
 
     def best(
         self, grid: Grid, baseline: Recipe, metric: str, on_progress: ProgressCallback
@@ -89,30 +83,59 @@ class GridSearch:
         figures = sweep.by_question
         if figures is None:
             raise ValueError("a sweep is judged by figures told apart")
-        recipe = plainest(sweep, figures.metric, baseline)
         questions, scores = figures.beside(before or figures)
-        look = look_at(figures.metric, questions, scores, sweep, (recipe, baseline), None)
-        attempt = self._ledger.note(self._set_name, look)
-        selection = select(
-            figures.metric,
-            scores,
-            questions,
-            0,
-            groups=self._groups,
-            strata=strata_of(self._questions),
-            alpha=attempt.level,
-            tried=sweep.distinct,
+        recipe = plainest(sweep, figures.metric, baseline)
+        return self.settle(
+            sweep, (recipe, baseline), figures.metric, questions, scores, on_progress=on_progress
         )
+
+    def settle(
+        self,
+        sweep: Sweep,
+        sides: tuple[Recipe, Recipe],
+        metric: str,
+        questions: Sequence[str],
+        scores: Floats,
+        parts: Split | None = None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
+    ) -> Best:
+        """Decide between the best recipe of a sweep and the baseline, and log the trial.
+
+        ``scores`` are figures by question, shape (recipes, questions), those of the baseline first.
+        With ``parts``, the recipe was chosen on the tuning questions and the held-out ones decide.
+        """
+        recipe, baseline = sides
+        trial = look_at(metric, questions, scores, sweep, sides, self._divided if parts else None)
+        attempt = TrialLog(self._database, self._set.base_id).note(self._set.name, trial)
+        groups, level = self._set.groups, attempt.level
+        selection: Selection | SplitSelection
+        if parts is None:
+            selection = select(
+                metric,
+                scores,
+                questions,
+                0,
+                groups=groups,
+                strata=self._set.strata,
+                alpha=level,
+                tried=sweep.distinct,
+            )
+        else:
+            selection = choose(metric, scores, questions, 0, parts, groups, level)
         (comparison,) = self._open_hits.with_open_hits(
-            {figures.metric: selection.comparison}, recipe, baseline, on_progress
+            {metric: selection.comparison}, recipe, baseline, on_progress
         ).values()
         return Best(
             recipe=recipe if selection.row else baseline,
             baseline=baseline,
             sweep=sweep,
-            selection=replace(selection, comparison=comparison),
+            selection=replace(selection, tried=sweep.distinct, comparison=comparison),
             attempt=attempt,
         )
+
+    @property
+    def _divided(self) -> Divided:
+        return self._set.question_set.split_seed, self._set.question_set.split_share
 
 
 def look_at(

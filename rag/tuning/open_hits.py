@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.evaluation.comparison import Comparison, Groups
+from rag.evaluation.comparison import Comparison
 from rag.evaluation.metrics import MEASURES, parse_metric
 from rag.evaluation.pooling.difference import JudgedRankings
 from rag.evaluation.pooling.open_hits import with_open_hits
@@ -28,9 +28,7 @@ class OpenHitsReader:
     """
 
     services: Services
-    base_id: int
     sweeper: Sweeper
-    groups: Groups
 
     def with_open_hits(
         self,
@@ -55,7 +53,9 @@ class OpenHitsReader:
         depth = max(parse_metric(name).k for name in decided)
         judged = self._judged(recipe, baseline, depth, on_progress)
         same_cut = recipe.index.cut == baseline.index.cut
-        return dict(comparisons) | with_open_hits(decided, judged, self.groups, same_cut=same_cut)
+        return dict(comparisons) | with_open_hits(
+            decided, judged, self.sweeper.question_set.groups, same_cut=same_cut
+        )
 
     def _judged(
         self, recipe: Recipe, baseline: Recipe, depth: int, on_progress: ProgressCallback

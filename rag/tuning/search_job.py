@@ -19,7 +19,7 @@ from rag.operation import operation
 from rag.questions.trial_log import Attempt
 from rag.recipe import Recipe, SearchRecipe
 from rag.services import Services
-from rag.tuning.state import state
+from rag.tuning.state import read_measured
 from rag.tuning.sweeper import Sweep
 from rag.tuning.tuner import Tuner
 
@@ -138,17 +138,16 @@ def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "search-all"; taken up again, it starts over."""
     payload = job.payload
     reporter.report(0, 0, "reading the index")
-    recipe, metric = Recipe.parse(payload["recipe"]), str(payload["metric"])
-    grid, held_out = Grid.parse(payload["grid"], recipe), bool(payload.get("held_out"))
-    measured_on = state(services, job.base_id, payload["set"], recipe)
+    recipe, baseline = Recipe.parse(payload["recipe"]), Recipe.parse(payload["baseline"])
+    grid, metric = Grid.parse(payload["grid"], recipe), str(payload["metric"])
+    questions, measured_on = read_measured(services, job.base_id, payload["set"], recipe)
 
     def on_progress(done: int, total: int) -> None:
         reporter.report(done, total, f"{len(grid):,} combinations")
 
-    tuner = Tuner(services, job.base_id, payload["set"])
-    best = tuner.search(
-        grid, Recipe.parse(payload["baseline"]), metric, on_progress, held_out=held_out
-    )
+    held_out = bool(payload.get("held_out"))
+    tuner = Tuner(services, questions)
+    best = tuner.search(grid, baseline, metric, on_progress, held_out=held_out)
     outcome = SearchResult(
         measured_on,
         best.recipe,

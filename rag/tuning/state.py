@@ -1,15 +1,17 @@
-"""The name of what figures rest on: questions, documents, calibration, tags."""
+"""The data that figures rest on: questions, documents, calibration, tags."""
 
 from __future__ import annotations
 
 import hashlib
+from functools import cache, partial
 
+from rag.questions.snapshot import QuestionSnapshot, read_questions
 from rag.recipe import Recipe
-from rag.search.corpus import filter_digest
-from rag.search.threshold import fitted
+from rag.retrieval.filters import filter_digest
 from rag.services import Services
-from rag.storage import bases
+from rag.storage import Connection, bases, calibrations, documents
 from rag.storage import questions as question_rows
+from rag.storage.questions import QuestionSet
 
 
 def state(services: Services, base_id: int, set_name: str, recipe: Recipe) -> str:
@@ -17,12 +19,27 @@ def state(services: Services, base_id: int, set_name: str, recipe: Recipe) -> st
 
     Tags count as far as this recipe or the saved one filters by them. Raises NotFound.
     """
-    calibration = fitted(services, base_id, recipe.index)
     with services.database.read() as connection:
-        base = bases.by_id(connection, base_id)
         question_set = question_rows.get_question_set(connection, base_id, set_name)
-        filtered = [
-            filter_digest(connection, base_id, side.search) for side in (recipe, base.recipe)
-        ]
+        return _digest(connection, base_id, question_set, recipe)
+
+
+def read_measured(
+    services: Services, base_id: int, set_name: str, recipe: Recipe
+) -> tuple[QuestionSnapshot, str]:
+    """Read a question set and the ``state`` that goes with it, in one transaction.
+
+    Raises NotFound.
+    """
+    with services.database.read() as connection:
+        questions = read_questions(connection, base_id, set_name)
+        return questions, _digest(connection, base_id, questions.question_set, recipe)
+
+
+def _digest(connection: Connection, base_id: int, question_set: QuestionSet, recipe: Recipe) -> str:
+    base = bases.by_id(connection, base_id)
+    calibration = calibrations.of_build(connection, base_id, recipe.index.hash)
+    traits = cache(partial(documents.traits, connection, base_id))
+    filtered = [filter_digest(side.search, traits) for side in (recipe, base.recipe)]
     parts = (base_id, base.version, question_set, calibration and calibration.created, filtered)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -18,9 +18,10 @@ from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, Arithmetic, By, Cut, Field, Grid, Pair, Prepared
 from rag.evaluation.sweeping.arithmetic import Cuts
 from rag.evaluation.sweeping.sweep_metrics import ByQuestion, SweepMetrics
+from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.stages import measured_by_pipeline
-from rag.runs.evaluator import Evaluator, deepened
+from rag.runs.evaluator import Evaluator, deepened, measurable_questions
 from rag.search.snapshot import take_snapshot
 from rag.search.threshold import FittedCalibration, fitted, rule_with
 from rag.search.tools import refuse_tools
@@ -125,7 +126,7 @@ class _Plan:
 
 
 class Sweeper:
-    """Sweeps one question set as it is now; candidates that were fetched serve later sweeps too.
+    """Sweeps a snapshot of a question set; candidates that were fetched serve later sweeps too.
 
     Not to be shared between threads.
     """
@@ -133,19 +134,18 @@ class Sweeper:
     def __init__(
         self,
         services: Services,
-        base_id: int,
-        set_name: str,
+        question_set: QuestionSnapshot,
         only: Collection[str] | None = None,
     ) -> None:
         """``only`` restricts the sweep to questions by id.
 
-        Raises NotFound for an unknown set, InvalidInput when no question is labelled.
+        Raises InvalidInput when no question is labelled.
         """
         self._services = services
-        self._base_id = base_id
-        self._set_name = set_name
-        self._evaluator = Evaluator(services, base_id)
-        _, judged = self._evaluator.questions(set_name)
+        self.question_set = question_set
+        self._base_id = question_set.base_id
+        self._evaluator = Evaluator(services, self._base_id)
+        judged = measurable_questions(question_set.question_set, question_set.questions)
         self._questions = [item for item in judged if only is None or item.id in only]
         self._sources: dict[str, CandidateSource] = {}
         self._calibrations: dict[str, FittedCalibration | None] = {}
@@ -182,7 +182,7 @@ class Sweeper:
         figures, seconds = self._figures(plan, request, effort)
         figure_names = (*Arithmetic(self._questions, (), names).names, *extra)
         return Sweep(
-            set_name=self._set_name,
+            set_name=self.question_set.name,
             grid=grid,
             cutoffs=tuple(sorted(set(cutoffs))),
             as_shown=as_shown,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -14,21 +13,19 @@ from rag.evaluation.calibration import cross_validated
 from rag.evaluation.comparison import Comparison, clusters_of
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.refusal_limits import TopicProbabilities
-from rag.evaluation.splits import Split, choose
+from rag.evaluation.splits import Split
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
 from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
-from rag.questions.groups import groups_of, split_questions
-from rag.questions.trial_log import TrialLog
+from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.candidates import lift_to_certain, threshold_scores
 from rag.retrieval.languages import may_lean
 from rag.runs.evaluator import deepened
 from rag.search.threshold import ThresholdRule, fitted, threshold_rule
 from rag.services import Services
-from rag.storage import questions as question_rows
 from rag.tuning.calibrator import FEATURES
 from rag.tuning.candidates import refuse_steps
-from rag.tuning.grid_search import Best, Divided, GridSearch, look_at, plainest
+from rag.tuning.grid_search import Best, GridSearch, plainest
 from rag.tuning.open_hits import OpenHitsReader
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweeper
 from rag.tuning.weighted_progress import WeightedProgress
@@ -50,17 +47,21 @@ class Tuner:
     between threads, which wait for each other.
     """
 
-    def __init__(self, services: Services, base_id: int, set_name: str) -> None:
-        """Raise NotFound for an unknown set, InvalidInput when no question is labelled."""
+    def __init__(self, services: Services, question_set: QuestionSnapshot) -> None:
+        """Raise InvalidInput when no question is labelled."""
         self._services = services
-        self._base_id = base_id
-        self._set_name = set_name
+        self._set = question_set
+        self._base_id = question_set.base_id
         self._lock = threading.Lock()
-        self._sweeper = Sweeper(services, base_id, set_name)
+        self._sweeper = Sweeper(services, question_set)
         self._tuning_sweeper: Sweeper | None = None
         self._closeups: dict[tuple[int, QuestionPart, bool], tuple[Deep, Closeup]] = {}
-        self._divided, self.split, self.groups = self._split()
-        self._open_hits = OpenHitsReader(services, base_id, self._sweeper, self.groups)
+        self._open_hits = OpenHitsReader(services, self._sweeper)
+
+    @property
+    def split(self) -> Split | None:
+        """The split of the whole set, of which not every question may count; None for few."""
+        return self._set.parts
 
     @property
     def questions(self) -> int:
@@ -165,7 +166,7 @@ class Tuner:
             (np.cumsum(counts) - 1)[deep.row[inside]],
             np.array([item.answerable for item in questions], np.bool_)[counts],
             np.array([OFF_TOPIC in item.tags for item in questions], np.bool_)[counts],
-            clusters_of(question_ids, self.groups),
+            clusters_of(question_ids, self._set.groups),
         )
 
     def topic_probabilities(self, recipe: Recipe) -> TopicProbabilities | None:
@@ -185,7 +186,7 @@ class Tuner:
     def _taught(self, index: IndexRecipe) -> bool:
         """Whether the calibration of a build was learned from this question set."""
         calibration = fitted(self._services, self._base_id, index)
-        return calibration is not None and calibration.question_set == self._set_name
+        return calibration is not None and calibration.question_set == self._set.name
 
     def _cross_validated(self, deep: Deep, recipe: Recipe) -> Floats:
         """Probabilities of tuning questions by fits that did not see them; 0 for the others."""
@@ -213,7 +214,7 @@ class Tuner:
         for name, ids in (("tuning", parts.tuning), ("held-out", parts.held_out)):
             if labelled.isdisjoint(ids):
                 raise InvalidInput(
-                    f"No {name} question of {self._set_name!r} has a label in these documents.",
+                    f"No {name} question of {self._set.name!r} has a label in these documents.",
                     "Label passages for some of them, or split the set again.",
                 )
 
@@ -237,8 +238,9 @@ class Tuner:
         if held_out:
             return self._search_split(grid, baseline, metric, on_progress)
         with self._lock:
-            search = GridSearch(self._services, self._base_id, self._set_name, self._sweeper)
-            return search.best(grid, baseline, metric, on_progress)
+            return GridSearch(self._services, self._sweeper).best(
+                grid, baseline, metric, on_progress
+            )
 
     def _search_split(
         self, grid: Grid, baseline: Recipe, metric: str, on_progress: ProgressCallback
@@ -249,9 +251,7 @@ class Tuner:
             parts = self._parts()
             if self._tuning_sweeper is None:
                 tuning = set(parts.tuning)
-                self._tuning_sweeper = Sweeper(
-                    self._services, self._base_id, self._set_name, tuning
-                )
+                self._tuning_sweeper = Sweeper(self._services, self._set, tuning)
             sweeper = self._tuning_sweeper
             effort = WeightedProgress(
                 on_progress, sweeper.searches(grid) + len(sweeper.questions) + self.questions
@@ -264,39 +264,19 @@ class Tuner:
             self.fetch(recipe, progress)
         ours, theirs = (self.figures([side], [metric]) for side in (baseline, recipe))
         scores = np.concatenate([ours.metrics[metric], theirs.metrics[metric]])
-        look = look_at(metric, ours.labelled, scores, sweep, (recipe, baseline), self._divided)
-        attempt = TrialLog(self._services.database, self._base_id).note(self._set_name, look)
-        selection = choose(metric, scores, ours.labelled, 0, parts, self.groups, attempt.level)
-        comparisons = {metric: selection.comparison}
-        (comparison,) = self.with_open_hits(comparisons, recipe, baseline).values()
-        return Best(
-            recipe=recipe if selection.row else baseline,
-            baseline=baseline,
-            sweep=sweep,
-            selection=replace(selection, tried=sweep.distinct, comparison=comparison),
-            attempt=attempt,
-        )
-
-    def _split(self) -> tuple[Divided, Split | None, dict[str, str]]:
-        """The split of the whole set, of which not every question may count, and its groups."""
-        with self._services.database.read() as connection:
-            question_set = question_rows.get_question_set(connection, self._base_id, self._set_name)
-            questions = question_rows.usable(connection, self._base_id, question_set.id)
-        groups, divided = groups_of(questions), (question_set.split_seed, question_set.split_share)
-        try:
-            parts = split_questions(questions, question_set.split_share, question_set.split_seed)
-            return divided, parts, groups
-        except InvalidInput:
-            return divided, None, groups
+        with self._lock:
+            return GridSearch(self._services, self._sweeper).settle(
+                sweep, (recipe, baseline), metric, ours.labelled, scores, parts
+            )
 
     def _parts(self) -> Split:
-        if self.split is None:
+        if self._set.parts is None:
             raise InvalidInput(
-                f"{self._set_name!r} has too few questions to split into tuning and "
+                f"{self._set.name!r} has too few questions to split into tuning and "
                 "held-out questions.",
                 "Label more questions.",
             )
-        return self.split
+        return self._set.parts
 
     def _ids(self, part: QuestionPart) -> set[str] | None:
         if part == "all":
@@ -314,7 +294,9 @@ class Tuner:
         place = id(deep), part, with_context
         if place not in self._closeups:
             tokens = source.tokens(deep.keys) if with_context else None
-            material = Material(self._sweeper.questions, source.ideals, deep, tokens, self.groups)
+            material = Material(
+                self._sweeper.questions, source.ideals, deep, tokens, self._set.groups
+            )
             ids = self._ids(part)
             while len(self._closeups) >= _KEPT:
                 self._closeups.pop(next(iter(self._closeups)))

@@ -9,6 +9,7 @@ from rag.evaluation.selection import FEWEST
 from rag.evaluation.sweeping import Grid
 from rag.jobs import Jobs
 from rag.operation import operation
+from rag.questions.snapshot import QuestionSnapshot, read_questions
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.build_table import BuildTable
@@ -59,7 +60,7 @@ class Tuning:
 
         Sees the questions and documents of now. Raises NotFound, InvalidInput without labels.
         """
-        return Sweeper(self._services, self._base_id, set_name)
+        return Sweeper(self._services, self._questions(set_name))
 
     @operation("editor", audit="evaluation")
     def sweep(
@@ -92,8 +93,7 @@ class Tuning:
             )
         if sweep.by_question is None or len(sweep.by_question.questions) < FEWEST:
             return None
-        search = GridSearch(self._services, self._base_id, sweep.set_name, sweeper)
-        return search.judged(sweep, sweep.grid.base)
+        return GridSearch(self._services, sweeper).judged(sweep, sweep.grid.base)
 
     @operation("viewer")
     def tuner(self, set_name: str) -> Tuner:
@@ -102,4 +102,8 @@ class Tuning:
         Sees the questions, documents and calibrations of now. Raises NotFound, InvalidInput
         without labels.
         """
-        return Tuner(self._services, self._base_id, set_name)
+        return Tuner(self._services, self._questions(set_name))
+
+    def _questions(self, set_name: str) -> QuestionSnapshot:
+        with self._services.database.read() as connection:
+            return read_questions(connection, self._base_id, set_name)

@@ -9,6 +9,7 @@ import pytest
 
 from rag import InvalidInput, KnowledgeBase, NotFound, Workspace
 from rag.__main__ import main
+from rag.questions.snapshot import read_questions
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.learning.labelled import labelled_questions, training_rows
@@ -141,7 +142,8 @@ def test_a_job_that_learns_the_same_again_adds_no_version(
 
 def test_folds_of_documents_teach_nothing_of_what_they_measure(base: KnowledgeBase) -> None:
     services = Services.start(base._services.settings)
-    sweeper = Sweeper(services, base.id, SET)
+    with services.database.read() as connection:
+        sweeper = Sweeper(services, read_questions(connection, base.id, SET))
     items = labelled_questions(services, base.id, sweeper, RECIPE, lambda _done, _total: None)
     folds = document_folds(items)
     assert sorted(place for fold in folds for place in fold.places) == list(range(64))

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from rag.errors import InvalidInput
-from rag.evaluation.splits import Split
-from rag.questions.groups import groups_of, split_questions
 from rag.recipe import Recipe
 from rag.services import Services
-from rag.storage import questions as question_rows
 from rag.tuning.diagnosis.causes import Cause, advice
 from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.finding import FailedQuestion
@@ -19,7 +15,7 @@ from rag.tuning.diagnosis.labelling import TYPICAL, LabellingPace, labelling_pac
 from rag.tuning.diagnosis.next_steps import Basis, NextStep, next_steps
 from rag.tuning.diagnosis.rebuilds import Rebuild, find_rebuild
 from rag.tuning.learning.learned import is_untried
-from rag.tuning.state import state
+from rag.tuning.state import read_measured
 from rag.tuning.sweeper import Sweeper
 from rag.tuning.weighted_progress import WeightedProgress
 from rag.types import ProgressCallback
@@ -107,18 +103,19 @@ def diagnosed(
 
     Raises NotFound for an unknown set, InvalidInput when no question is labelled.
     """
-    rests_on = state(services, base_id, set_name, recipe)
-    sweeper = Sweeper(services, base_id, set_name)
+    question_set, rests_on = read_measured(services, base_id, set_name, recipe)
+    sweeper = Sweeper(services, question_set)
     examination = Examination(services, base_id, sweeper, recipe)
     effort = WeightedProgress(on_progress, 2 * _PART)
     with effort.part(_PART) as progress:
         failed = examination.failed(progress)
     trials = Trials(f"ndcg@{metric_depth(recipe)}")
-    parts, groups = _split(services, base_id, set_name)
+    parts = question_set.parts
     if failed and parts is None:
         note = "The set is too small to choose fixes on one half and measure them on the other."
         trials = Trials(trials.metric, note=note)
     elif failed and parts is not None:
+        groups = question_set.groups
         with effort.part(_PART) as progress:
             trials = try_fixes(services, base_id, examination, failed, parts, groups, progress)
     rebuild = find_rebuild(services, base_id, examination, failed) if parts is not None else None
@@ -131,15 +128,3 @@ def diagnosed(
     outcome = tuple(failed), trials, rebuild, labels, pace
     learnable = labelled if untried else 0
     return Diagnosis(set_name, recipe, rests_on, count, *outcome, learnable=learnable)
-
-
-def _split(services: Services, base_id: int, set_name: str) -> tuple[Split | None, dict[str, str]]:
-    with services.database.read() as connection:
-        question_set = question_rows.get_question_set(connection, base_id, set_name)
-        questions = question_rows.usable(connection, base_id, question_set.id)
-    groups = groups_of(questions)
-    try:
-        parts = split_questions(questions, question_set.split_share, question_set.split_seed)
-    except InvalidInput:
-        return None, groups
-    return parts, groups

@@ -18,13 +18,13 @@ from rag.learned_fusion import FusionModel, model_from_dict
 from rag.learned_fusion.trees import require_trees
 from rag.operation import operation
 from rag.questions.groups import groups_of
+from rag.questions.snapshot import read_questions
 from rag.questions.trial_log import TrialLog, name_of
 from rag.recipe import Recipe
 from rag.search.learned_fusion import fusion_hash, learned_with
 from rag.services import Services
 from rag.storage import bases
 from rag.storage import jobs as job_rows
-from rag.storage import questions as question_rows
 from rag.storage.quality import learned_fusions
 from rag.storage.quality.learned_fusions import LearnedFusionRow
 from rag.storage.runs import Trial
@@ -273,8 +273,8 @@ def learned(
     require_learnable(recipe, kind)
     plain = _plain(recipe)
     with services.database.read() as connection:
-        question_set = question_rows.get_question_set(connection, base_id, set_name)
-    sweeper = Sweeper(services, base_id, set_name)
+        question_set = read_questions(connection, base_id, set_name)
+    sweeper = Sweeper(services, question_set)
     effort = WeightedProgress(on_progress, 1000.0)
     with effort.part(300.0) as progress:
         questions = labelled_questions(services, base_id, sweeper, plain, progress)
@@ -311,7 +311,7 @@ def learned(
         version=0,
         kind=kind,
         question_set=set_name,
-        set_version=question_set.version,
+        set_version=question_set.question_set.version,
         questions=len(questions),
         model=model.to_dict(),
         learned_with=fields,
