@@ -339,6 +339,7 @@ from .tuning.diagnosis.diagnosis import Diagnosis as Diagnosis
 from .tuning.diagnosis.examining import PASSING as PASSING
 from .tuning.diagnosis.finding import FailedQuestion as FailedQuestion
 from .tuning.diagnosis.fixes import Fix as Fix
+from .tuning.diagnosis.next_steps import TELLS_NOTHING as TELLS_NOTHING
 from .tuning.diagnosis.next_steps import NextStep as NextStep
 from .tuning.embedder_migration import COMPARED as COMPARED
 from .tuning.embedder_migration import MEASURED as MEASURED

@@ -14,6 +14,8 @@ from rag.answering.assessing.editions import (
     are_editions,
     day_of,
     differ,
+    likeness,
+    of_other_dates,
     on_one_matter,
 )
 from rag.answering.markup import unmarked
@@ -47,6 +49,9 @@ LENGTH_WEIGHT = 0.04
 """For each factor e of its length: a sentence of three words says little."""
 SUPERSEDED = 0.2
 """Subtracted where the edition in force says the same with other figures."""
+OTHER_DATE = 0.2
+"""Subtracted where the name of the document has another date or version than the question, and that
+of another one has this one."""
 RUNNER_UP = 0.85
 """Further quotes must score at least this share of the best one."""
 SAME = 0.6
@@ -133,9 +138,10 @@ def quotes(
     codes, all_candidates = _candidates(question, hits, reader, words)
     telling = _telling(words.terms(question), codes, all_candidates)
     telling = _with_editions(telling, question, reader)
-    candidates = _likeliest(_with_priors(telling, hits, question))
+    telling = _with_priors(telling, hits, question)
+    candidates = _likeliest(telling)
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
-    chosen = _with_others(chosen, candidates, reader)
+    chosen = _with_others(chosen, telling, question, reader)
     numbers: dict[int, int] = {}
     for one in chosen:
         numbers.setdefault(one.n, len(numbers) + 1)
@@ -271,24 +277,57 @@ def _supersedes(one: _Candidate, other: _Candidate, reader: PassageReader) -> bo
         and one.edition.prevails_over(other.edition, reader.day)
         and on_one_matter(one.words, other.words)
         and differ(one.statement.text, other.statement.text)
-        and not reader.repeats(one.hit, other.statement.quote)
-        and not reader.repeats(other.hit, one.statement.quote)
+        and not _is_repeated(one, other, reader)
+    )
+
+
+def _is_repeated(one: _Candidate, other: _Candidate, reader: PassageReader) -> bool:
+    """Whether the document of one of two statements has the other one, too."""
+    return any(
+        reader.repeats(a.hit, b.statement.quote, reader.heading(b.hit, b.statement))
+        for a, b in ((one, other), (other, one))
     )
 
 
 def _with_others(
-    chosen: list[_Candidate], candidates: list[_Candidate], reader: PassageReader
+    chosen: list[_Candidate], candidates: list[_Candidate], question: str, reader: PassageReader
 ) -> list[_Candidate]:
-    """The chosen statements; behind the first what an edition not in force says in its place."""
+    """The chosen statements; behind the first what another edition says in its place."""
     best = chosen[0]
     superseded = (one for one in candidates if one.in_force is not None)
     others = [one for one in superseded if _supersedes(best, one, reader)]
+    if not others and not day_of(question):
+        others = list(_counterparts(best, candidates, reader))
     if not others or any(one in chosen for one in others):
         return chosen
-    counterpart = max(
-        others, key=lambda one: len(one.words & best.words) / len(one.words | best.words)
-    )
+    counterpart = max(others, key=lambda one: likeness(one.words, best.words))
     return [best, counterpart, *chosen[1 : QUOTES - 1]]
+
+
+def _counterparts(
+    best: _Candidate, candidates: list[_Candidate], reader: PassageReader
+) -> Iterator[_Candidate]:
+    """What other editions say under the same heading with other figures.
+
+    One that is newer, or of which dates do not tell that. Of a passage only the statement counts
+    that is most like the best one.
+    """
+    heading = reader.heading(best.hit, best.statement).casefold()
+    alike: dict[int, list[_Candidate]] = {}
+    for one in candidates:
+        if (
+            are_editions(best.hit.document, one.hit.document)
+            and reader.heading(one.hit, one.statement).casefold() == heading
+        ):
+            alike.setdefault(one.n, []).append(one)
+    for group in alike.values():
+        one = max(group, key=lambda other: likeness(other.words, best.words))
+        if (
+            on_one_matter(best.words, one.words)
+            and differ(best.statement.text, one.statement.text)
+            and not _is_repeated(best, one, reader)
+        ):
+            yield one
 
 
 def _with_priors(
@@ -296,7 +335,15 @@ def _with_priors(
 ) -> list[_Candidate]:
     asks_figure, asked = bool(_ASKS_FIGURE.search(question)), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
-    return [replace(one, prior=_prior(one, best, asks_figure, asked)) for one in candidates]
+    others = of_other_dates(question, {hit.document for hit in hits})
+    return [
+        replace(
+            one,
+            prior=_prior(one, best, asks_figure, asked)
+            - (OTHER_DATE if one.hit.document in others else 0.0),
+        )
+        for one in candidates
+    ]
 
 
 def _prior(candidate: _Candidate, best: float, asks_figure: bool, asked: ValueKind | None) -> float:

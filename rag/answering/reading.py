@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rag.answering.assessing.editions import EditionDate, edition_date, repeats, today
+from rag.answering.assessing.editions import EditionDate, day_of, edition_date, repeats, today
+from rag.answering.assessing.validity import spelt_date
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
@@ -73,22 +74,39 @@ class PassageReader:
         return source.document if source else None
 
     def context(self, hit: Hit) -> str:
-        """Return the context of a passage: the document's name, its headings and the page head."""
+        """Return the context of a passage: the document's name, its headings and the page head.
+
+        A date in the name is spelt out too.
+        """
         source = self._read_document(hit)
         pages = source.document.pages if source else ()
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")
         name = _JOINTS.sub(" ", name_stem(hit.document))
-        return " ".join(filter(None, (name, hit.chunk.heading, head)))
+        day = day_of(hit.document)
+        return " ".join(filter(None, (name, day and spelt_date(day), hit.chunk.heading, head)))
 
     def edition_date(self, hit: Hit) -> EditionDate:
         """Return the dates of the document of a passage."""
         source = self._read_document(hit)
         return edition_date(hit.document, source.document.text if source else "")
 
-    def repeats(self, hit: Hit, quote: str) -> bool:
-        """Whether the document of a passage has a quote from another one, too."""
+    def heading(self, hit: Hit, statement: Statement) -> str:
+        """Return the heading that a statement of a passage stands under; "" for none."""
+        source, start = self._read_document(hit), hit.chunk.start + statement.start
+        above = [one for one in source.document.headings if one.start <= start] if source else []
+        return above[-1].title if above else ""
+
+    def repeats(self, hit: Hit, quote: str, heading: str = "") -> bool:
+        """Whether the document of a passage has a quote from another one, too.
+
+        Where it has a section with the ``heading`` that the quote stands under, that section counts
+        alone: "The company pays 75%" of another insurance is something else.
+        """
         source = self._read_document(hit)
-        return source is not None and repeats(source.document.text, quote)
+        if source is None:
+            return False
+        sections = _sections(source.document, heading) if heading else []
+        return any(repeats(text, quote) for text in sections or [source.document.text])
 
     def labels(self, hit: Hit) -> str:
         """The columns of the tables that a passage has rows of, each table's once."""
@@ -125,6 +143,16 @@ class PassageReader:
             mute = (*running_lines(document), *_headings(document)) if document else ()
             self._documents[key] = _ReadDocument(document, mute) if document else None
         return self._documents[key]
+
+
+def _sections(document: Document, title: str) -> list[str]:
+    """Return the texts of the sections with a title."""
+    wanted, texts = " ".join(title.split()).casefold(), list[str]()
+    for at, heading in enumerate(document.headings):
+        if " ".join(heading.title.split()).casefold() == wanted:
+            ends = (h.start for h in document.headings[at + 1 :] if h.level <= heading.level)
+            texts.append(document.text[heading.start : next(ends, len(document.text))])
+    return texts
 
 
 def _headings(document: Document) -> Iterator[Span]:

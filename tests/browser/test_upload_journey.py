@@ -24,6 +24,9 @@ def test_a_file_is_uploaded_previewed_and_cited(
         page.locator("input[type=file]").first.set_input_files(
             {"name": "boiler.txt", "mimeType": "text/plain", "buffer": BOILER.encode()}
         )
+        page.get_by_text("1 file to add.").wait_for()
+        expect(page.get_by_text("hums at night").first).to_be_visible()
+        page.get_by_role("button", name="Add 1 file").click()
         page.get_by_text("1 file: 1 added (1 passage).").wait_for()
         page.get_by_role("heading", name="4 documents").wait_for()
         preview = page.get_by_role("heading", name="boiler.txt")

@@ -173,6 +173,9 @@ def test_a_file_is_read_and_handed_over_once(filled: Workspace, open_page: OpenP
     app = open_page("upload.py")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums at night.")
     app.run()
+    assert not [job for job in filled.jobs.recent() if job.title == "Reading boiler.txt"]
+    assert any(each.value.endswith(": 1 passage.") for each in app.caption)
+    app.button(key="documents_add_now").click().run()
     jobs = [job for job in filled.jobs.recent() if job.title == "Reading boiler.txt"]
     assert len(jobs) == 1
     assert filled.jobs.run(jobs[0].id).status == "done"
@@ -186,6 +189,7 @@ def test_a_file_that_fails_says_why_and_what_to_do(filled: Workspace, open_page:
     app = open_page("upload.py")
     app.file_uploader(key="documents_files_0").upload("empty.txt", b"   ")
     app.run()
+    app.button(key="documents_add_now").click().run()
     job = filled.jobs.recent(limit=1)[0]
     filled.jobs.run(job.id)
     app.run()
@@ -202,6 +206,7 @@ def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(
     app.file_uploader(key="documents_files_0").upload("letter.doc", b"old")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums.")
     app.run()
+    app.button(key="documents_add_now").click().run()
     job = filled.jobs.recent(limit=1)[0]
     filled.jobs.run(job.id)
     assert {item.name: item.status for item in filled.jobs.items(job.id)} == {

@@ -11,9 +11,11 @@ from rag.answering.assessing.editions import (
     edition_date,
     family,
     moment_of,
+    of_other_dates,
     on_one_matter,
     repeats,
 )
+from rag.answering.assessing.validity import spelt_date
 from rag.answering.vocabulary import Vocabulary
 
 
@@ -168,14 +170,43 @@ def test_a_negation_of_another_clause_does_not_count() -> None:
     [
         ("What was the fee in March 2025?", "2025-03"),
         ("Was kostete es im März 2025?", "2025-03"),
-        ("What was the fee on June 3, 2024?", "2024-06"),
+        ("What was the fee on June 3, 2024?", "2024-06-03"),
+        ("Wie hoch war der Beitrag am 3. Juni 2024?", "2024-06-03"),
         ("What was the fee in 2025?", "2025"),
         ("What was the fee in APRİL 2025?", "2025"),
         ("What is the fee?", ""),
     ],
 )
-def test_a_question_is_about_a_month_or_a_year(question: str, moment: str) -> None:
+def test_a_question_is_about_a_day_a_month_or_a_year(question: str, moment: str) -> None:
     assert moment_of(question) == moment
+
+
+@pytest.mark.parametrize(
+    ("question", "others"),
+    [
+        ("Who met on 2 January 2019?", ["minutes-2019-01-16.md", "minutes-2019-02-02.md"]),
+        ("Who met in January 2019?", ["minutes-2019-02-02.md"]),
+        ("Who met on 5 January 2019?", []),  # nobody has minutes of that day
+        ("Who met?", []),
+        ("What does Pump 1.7 need?", ["pump-1.12-guide.md"]),
+        ("What does Pump 1.12 need beside 1.7?", []),
+        ("What does a dose of 1.5 mg need?", []),
+    ],
+)
+def test_names_have_another_date_or_version_than_a_question(
+    question: str, others: list[str]
+) -> None:
+    names = [
+        *("minutes-2019-01-02.md", "minutes-2019-01-16.md", "minutes-2019-02-02.md"),
+        *("pump-1.7-guide.md", "pump-1.12-guide.md", "plan.md"),
+    ]
+    assert sorted(of_other_dates(question, names)) == others
+
+
+def test_a_date_is_spelt_as_texts_have_it() -> None:
+    assert spelt_date("2019-01-02").split()[:4] == ["2", "2nd", "january", "januar"]
+    assert spelt_date("2019-05-11").startswith("11 11th may mai")
+    assert spelt_date("2019") == "2019"
 
 
 def test_statements_differ_by_their_figures_alone() -> None:

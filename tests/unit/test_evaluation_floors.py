@@ -42,7 +42,7 @@ def test_by_hand(
 
 def test_in_words_with_a_count_beside_every_share() -> None:
     assert BY_HAND.at(0.65).sentence == (
-        "precision 0.50 (1 of 2), keeps 50% of the relevant (1 of 2), "
+        "precision above it 0.50 (1 of 2), keeps 50% of the relevant (1 of 2), "
         "answers 67% of answerable questions (2 of 3), refuses 100% of unanswerable ones (2 of 2)"
     )
     assert BY_HAND.at(0.95).sentence.startswith("nothing reaches it, keeps 0% of the relevant")

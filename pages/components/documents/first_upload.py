@@ -1,8 +1,8 @@
-"""Before the first files are added: time by embedding model, and a preview of the passages."""
+"""Before files are added: time by embedding model, and a preview of the passages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import streamlit as st
@@ -17,7 +17,6 @@ from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
 from rag import Amount, Chunk, Document, IndexRecipe, KnowledgeBase, Upload, counted
 
-_LONG_SECONDS = 60  # what takes longer is asked about
 _LOOKED_AT = 200  # files; beyond, the cost is in proportion
 _MOST_PREVIEWED = 20_000_000  # bytes
 _PASSAGES = 60
@@ -26,15 +25,12 @@ _EMBEDDER_KEY = f"{_FORM}_embedder"
 
 
 def decided(base: KnowledgeBase, uploads: Sequence[Upload]) -> bool:
-    """Whether the files are to be added now.
+    """Whether the files are to be added now: the visitor sees how they are cut before.
 
-    The first ones of a knowledge base, and those that take long, are looked at before.
+    The first ones of a knowledge base come with the form of its index.
     """
     index = base.recipe().index
-    seconds = base.additions.seconds(_amounts(base, uploads), index.embedder)
     first = not base.documents.documents(index)
-    if not first and (seconds or 0) < _LONG_SECONDS:
-        return True
     with st.container(border=True):
         return _decision(base, uploads, index, first=first)
 
@@ -45,12 +41,18 @@ def _decision(
     names = counted(len(uploads), "file")
     # Above the preview, which is higher than a screen.
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{names} to add.** {_costs(base, uploads, index)}", width="stretch")
+        among = embedders(index) if first else [index.embedder]
+        st.markdown(f"**{names} to add.** {_costs(base, uploads, among)}", width="stretch")
         added = filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:")
     if first and not added:
         with guard():
             _draw_language_gap(base, uploads, index)
-    chosen = _choice(base, uploads, index, preview=not added) if first else index
+    chosen = index
+    if first:
+        chosen = _choice(base, uploads, index, preview=not added)
+    elif not added:
+        with guard():
+            _preview(base, uploads, index)
     if not added:
         return False
     if chosen != index:
@@ -58,10 +60,9 @@ def _decision(
     return True
 
 
-def _costs(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> str:
+def _costs(base: KnowledgeBase, uploads: Sequence[Upload], names: Iterable[str]) -> str:
     """``About 15 min with minilm, 30 s with wordllama.``, as far as it is known."""
     amounts = _amounts(base, uploads)
-    names = embedders(index)
     estimates = {name: base.additions.seconds(amounts, name) for name in names}
     durations = [
         f"{duration(seconds)} with {plain(name)}"

@@ -46,7 +46,7 @@ def answer_cards(
             answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
             st.caption(
                 f":material/help: {doubted:,} of {counted(answerable, 'answerable question')} "
-                "got a refusal or a doubtful answer; below, they are marked *but doubted*."
+                "got a refusal or a doubtful answer; below, they are marked *doubted*."
             )
         if answer_cost := run.environment.get("answers"):
             st.caption(f":material/payments: Answers: {plain(answer_cost)}.")

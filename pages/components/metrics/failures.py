@@ -130,7 +130,9 @@ def _first(result: QuestionResult) -> str:
         first = f"rank {result.cut_rank:,}, cut by the threshold"
     else:
         first = str(result.first_relevant or "not found")
-    return f"{first}, but doubted" if result.metrics.get(DOUBTED_WRONGLY) else first
+    if not result.metrics.get(DOUBTED_WRONGLY):
+        return first
+    return f"{first}, doubted" if first == "not found" else f"{first}, but doubted"
 
 
 def _columns(run: Run) -> dict[str, object]:

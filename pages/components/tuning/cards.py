@@ -12,7 +12,16 @@ import streamlit as st
 from pages.components.metrics.cards import CARDS, DOUBTED, REFUSED, UNCHANGED, Card, shown, style
 from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
-from rag import METRIC_TITLES, Comparison, Interval, QuestionFigures, Recipe, as_percent, signed
+from rag import (
+    METRIC_TITLES,
+    TELLS_NOTHING,
+    Comparison,
+    Interval,
+    QuestionFigures,
+    Recipe,
+    as_percent,
+    signed,
+)
 
 _CARDS = (
     *CARDS[:-1],
@@ -109,6 +118,8 @@ def _signed(value: float, card: Card) -> str:
 
 def _spread(change: Comparison, card: Card) -> str:
     half = (change.interval.high - change.interval.low) / 2
+    if half >= TELLS_NOTHING:
+        return "too few questions to tell"
     return f"±{half * 100:.0f}" if card.percent else f"±{half:.3f}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -129,31 +129,18 @@ def _written(values: Sequence[Any]) -> str:
 def _report(bench: Bench, best: SearchResult) -> None:
     selection, comparison = best.selection, best.selection.comparison
     on_split = isinstance(selection, SplitSelection)
-    counted_in = (
-        selection.tuning_questions if isinstance(selection, SplitSelection) else selection.questions
-    )
     changed = best.baseline.differences(best.recipe)
     label, colour, icon = VERDICT_BADGES[comparison.verdict]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(label if changed else "Nothing better", color=colour, icon=icon)
-            st.markdown(f"**{_differences(changed)}**")
-        st.markdown(f"**{plain(selection.headline)}**")
-        with st.expander("How it was tested", icon=":material/science:"):
-            if selection.method:
-                st.markdown(plain(selection.method))
-            if changed:
-                st.markdown(plain(f"{comparison.evidence} {best.attempt.sentence}".strip()))
-            if best.combinations > selection.tried:
-                st.caption(
-                    f"Measured: {counted(best.combinations, 'combination')}. Those that find the "
-                    "same count as one recipe."
-                )
-            if counted_in < bench.tuner.counted("tuning" if on_split else "all"):
-                st.caption(
-                    f"{metric_title(comparison.metric)} is measured on labelled questions only; "
-                    "those without an answer count in refusals."
-                )
+            st.markdown(f"**{_differences(changed) if changed else _nothing_better(best)}**")
+        if changed:
+            st.markdown(f"**{plain(selection.headline)}**")
+        if tested := list(_tested(bench, best)):
+            with st.expander("How it was tested", icon=":material/science:"):
+                for sentence in tested:
+                    st.markdown(plain(sentence))
         if changed:
             _buttons(bench, best)
     where = "the tuning questions" if on_split else "all questions"
@@ -166,7 +153,45 @@ def _differences(changed: Mapping[str, tuple[Any, Any]]) -> str:
         f"{plain(name.partition('.')[2])} {plain(_written([a]))} → {plain(_written([b]))}"
         for name, (a, b) in changed.items()
     ]
-    return ", ".join(parts) or "The saved recipe is the best of the grid"
+    return ", ".join(parts)
+
+
+def _tested(bench: Bench, best: SearchResult) -> Iterator[str]:
+    """Yield how the best recipe was chosen and compared."""
+    selection, comparison = best.selection, best.selection.comparison
+    on_split = isinstance(selection, SplitSelection)
+    counted_in = (
+        selection.tuning_questions if isinstance(selection, SplitSelection) else selection.questions
+    )
+    if selection.method:
+        yield selection.method
+    if best.baseline != best.recipe:
+        yield f"{comparison.evidence} {best.attempt.sentence}".strip()
+        if best.combinations > selection.tried:
+            yield (
+                f"Measured: {counted(best.combinations, 'combination')}. Those that find the same "
+                "count as one recipe."
+            )
+    if counted_in < bench.tuner.counted("tuning" if on_split else "all"):
+        yield (
+            f"{metric_title(comparison.metric)} is measured on labelled questions only; those "
+            "without an answer count in refusals."
+        )
+
+
+def _nothing_better(best: SearchResult) -> str:
+    """Say that no recipe of the grid beats the saved one; many of them can rank alike."""
+    tried = best.selection.tried
+    if best.combinations <= tried:
+        return plain(best.selection.headline)
+    other = (
+        "one other result, which does not beat" if tried == 1 else f"{tried:,} different results"
+    )
+    end = "" if tried == 1 else ", and none beats"
+    return (
+        f"No reason to change: the {best.combinations:,} combinations give only {other}{end} the "
+        "baseline."
+    )
 
 
 def _buttons(bench: Bench, best: SearchResult) -> None:

@@ -54,9 +54,12 @@ def _promise(bench: Bench) -> None:
     else:
         now = curve.at(bench.threshold).sentence
         st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {plain(now)}.")
-    st.caption(f"{_measured(bench)} Precision is of all that reaches the threshold, before top-k.")
+    st.caption(
+        f"{_measured(bench)} Precision above the threshold counts all that reaches it, before "
+        "top-k; *Precision@5* counts the first five, and the curve what is returned."
+    )
     share = st.slider(
-        "Wanted precision",
+        "Wanted precision above the threshold",
         0.05,
         0.99,
         0.5,

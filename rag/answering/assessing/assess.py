@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.codes import nearest_code
-from rag.answering.assessing.conflicts import conflict_words, disagreeing
+from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
+from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm
 from rag.answering.assessing.model import AnswerModel, answer_model
@@ -89,7 +90,13 @@ class Assessor:
         if editions:
             reason = conflict_words(editions, self.reader.day)
             return Assessment("conflicting", reason, probability, missing, editions)
-        return Assessment("answered", _borne_out(evidence), probability, missing)
+        reason = _borne_out(evidence)
+        if not moment_of(question):
+            hits = {hit.chunk.key: hit for hit in (*answer.trace.hits, *answer.trace.candidates)}
+            first = answer.citations[0]
+            outdated = outdated_words(first, hits.values(), self.reader, self.words)
+            reason = f"{reason} {outdated}".strip()
+        return Assessment("answered", reason, probability, missing)
 
 
 def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:

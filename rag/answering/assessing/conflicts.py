@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rag.answering.assessing.editions import (
     EditionDate,
     are_editions,
+    day_of,
     differ,
     likeness,
     on_one_matter,
@@ -16,7 +17,10 @@ from rag.answering.reading import PassageReader
 from rag.answering.sentences import Statement
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Vocabulary
-from rag.types import Citation, Edition
+from rag.types import Citation, Edition, Hit
+
+SAME = 0.6
+"""Statements of editions that share this much of their words (Jaccard) say the same."""
 
 
 def disagreeing(
@@ -24,10 +28,10 @@ def disagreeing(
 ) -> tuple[Edition, ...]:
     """The first citation and those of other editions that contradict it, the newest first.
 
-    Empty where no quote of another edition gives other figures for the matter of the question: the
-    same rare words of it are in both, and neither edition has the quote of the other one, too. The
-    newest is in force, if the names of the documents or the dates that they state tell which one
-    that is. Editions that apply only after the reader's day come last.
+    Empty where no quote of another edition gives other figures for the matter of the question: it
+    has the rare words of it that the first one has, and neither edition has the quote of the other
+    one, too. The newest is in force, if the names of the documents or the dates that they state
+    tell which one that is. Editions that apply only after the reader's day come last.
     """
     first = citations[0]
     rare = [term for term in key_terms(question, words) if term.indexed]
@@ -36,16 +40,20 @@ def disagreeing(
     if any(term.restricts and term not in named for term in rare):
         return ()
     quote = reader.quoted(first)
+    heading = reader.heading(first.hit, quote)
+    # A figure of the question is what editions can disagree about: "Is it 75%?"
+    named = [term for term in named if not _is_disputed(term, quote)]
+    rare = [term for term in rare if not _is_disputed(term, quote)]
     others = [
         citation
         for citation in citations[1:]
         if are_editions(first.hit.document, citation.hit.document)
         and differ(quote.text, reader.quoted(citation).text)
         and on_one_matter(terms_of(quote, words), terms_of(reader.quoted(citation), words))
-        and not reader.repeats(citation.hit, first.quote)
-        and not reader.repeats(first.hit, citation.quote)
-        and _borne_out(rare, citation, reader, words) == named
-        and not _agrees(citation, quote, reader, words)
+        and not _is_repeated(citation, first, reader)
+        and not _is_repeated(first, citation, reader)
+        and set(named) <= set(_borne_out(rare, citation, reader, words))
+        and not _agrees(citation, quote, heading, reader, words)
     ]
     if not others:
         return ()
@@ -67,11 +75,67 @@ def disagreeing(
     )
 
 
-def _agrees(citation: Citation, quote: Statement, reader: PassageReader, words: Vocabulary) -> bool:
-    """Whether the statement of a cited passage that is most like a quote has the same figures."""
+def _is_disputed(term: KeyTerm, quote: Statement) -> bool:
+    return term.kind == "figure" and not day_of(term.text) and term.text in quote.text
+
+
+def _is_repeated(one: Citation, other: Citation, reader: PassageReader) -> bool:
+    """Whether the document of a citation has the quote of another one, too."""
+    heading = reader.heading(other.hit, reader.quoted(other))
+    return reader.repeats(one.hit, other.quote, heading)
+
+
+def outdated_words(
+    citation: Citation, hits: Iterable[Hit], reader: PassageReader, words: Vocabulary
+) -> str:
+    """Say that a quote is of an edition that another one, which lacks it, supersedes; or "".
+
+    An edition with a date in its name is taken for the older one of another without any.
+    """
+    quote, own = reader.quoted(citation), reader.edition_date(citation.hit)
+    heading, name = reader.heading(citation.hit, quote), citation.hit.document
+    for hit in hits:
+        if not are_editions(hit.document, name) or reader.repeats(hit, citation.quote, heading):
+            continue
+        other = reader.edition_date(hit)
+        newer = other.prevails_over(own, reader.day)
+        if (newer or (own.named and not other.day)) and not _has_alike(hit, quote, reader, words):
+            dated = f"the edition of {own.named}, {name}" if own.named else name
+            kind = "the newer edition" if newer else "the edition without a date"
+            return f"The quote is from {dated}; {kind}, {hit.document}, does not have it."
+    return ""
+
+
+def _has_alike(hit: Hit, quote: Statement, reader: PassageReader, words: Vocabulary) -> bool:
+    """Whether a passage says the same as a quote in other words, with the same figures."""
     terms = terms_of(quote, words)
+    return any(
+        likeness(terms, terms_of(statement, words)) >= SAME
+        and not differ(quote.text, statement.text)
+        for statement in reader.statements(hit)
+    )
+
+
+def _agrees(
+    citation: Citation,
+    quote: Statement,
+    heading: str,
+    reader: PassageReader,
+    words: Vocabulary,
+) -> bool:
+    """Whether the statement of a cited passage that is most like a quote has the same figures.
+
+    Statements under the ``heading`` of the quote count alone, where there are some.
+    """
+    terms = terms_of(quote, words)
+    all_statements = reader.statements(citation.hit)
+    beneath = [
+        statement
+        for statement in all_statements
+        if heading and reader.heading(citation.hit, statement).casefold() == heading.casefold()
+    ]
     closest = max(
-        reader.statements(citation.hit),
+        beneath or all_statements,
         key=lambda statement: (
             likeness(terms, terms_of(statement, words)),
             statement.quote == citation.quote,

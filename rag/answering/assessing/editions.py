@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from rag.answering.assessing.validity import MONTH_NUMBERS, applies_from, valid_from
+from rag.answering.assessing.validity import applies_from, date_in, valid_from
 from rag.answering.vocabulary import Terms
 from rag.types import name_stem
 
@@ -21,9 +21,8 @@ _VERSION = re.compile(
 )
 """At the end of a name alone: "V8" within it may be the product."""
 _STATUS = re.compile(r"(?:^|[-_ .(])(?:old|new|draft|final|current|archived?)(?=$|[-_ .)])", re.I)
-_NAMED_MONTH = re.compile(
-    rf"\b({'|'.join(MONTH_NUMBERS)})\s+(?:\d{{1,2}},\s+)?((?:19|20)\d\d)\b", re.IGNORECASE
-)
+_RELEASE = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)(?!\w|\.\d)", re.IGNORECASE)
+"""A version within a name or question: "longhorn-1.7-manual"."""
 _TODAY = re.compile(
     r"\b(?:current|currently|now|nowadays|today|at present|at the moment|in force|valid|up to date"
     r"|aktuell\w*|derzeit\w*|heute|zurzeit|gültig\w*)\b",
@@ -155,9 +154,41 @@ def asks_today(question: str) -> bool:
 
 def moment_of(question: str) -> str:
     """The day, month or year that a question is about, comparable with that of a name; or ""."""
-    named = _NAMED_MONTH.search(question)
-    month = MONTH_NUMBERS.get(named.group(1).casefold()) if named else None
-    return f"{named.group(2)}-{month:02}" if named and month else day_of(question)
+    return date_in(question)[0] or day_of(question)
+
+
+def is_of_moment(name: str, moment: str) -> bool:
+    """Whether the date in a document's name is, or is within, a day, month or year."""
+    return bool(moment) and _begins(day_of(name), moment)
+
+
+def of_other_dates(question: str, names: Iterable[str]) -> frozenset[str]:
+    """The names with another date or version than a question, where some name has that one.
+
+    The minutes of 30 January do not say who was present on 2 January.
+    """
+    days = {name: day_of(name) for name in names}
+    moment = moment_of(question)
+    others = _unlike({name: {day} for name, day in days.items() if day}, {moment} - {""})
+    versions = {name: set(_RELEASE.findall(name_stem(name))) for name in days if not days[name]}
+    versioned = {name: own for name, own in versions.items() if own}
+    return others | _unlike(versioned, set(_RELEASE.findall(question)))
+
+
+def _unlike(names: Mapping[str, Set[str]], wanted: Set[str]) -> frozenset[str]:
+    """The names without any of the wanted dates or versions; none where all lack them."""
+    alike = {
+        name
+        for name, own in names.items()
+        if any(_begins(one, other) for one in own for other in wanted)
+    }
+    return frozenset(names) - alike if alike else frozenset()
+
+
+def _begins(one: str, other: str) -> bool:
+    """Whether one date or version is the other, or a part of it: 1.7 and 1.7.2."""
+    short, long = sorted((one, other), key=len)
+    return long == short or (long.startswith(short) and not long[len(short)].isdigit())
 
 
 def superseded(editions: Mapping[str, EditionDate], moment: str) -> tuple[str, ...]:

@@ -11,8 +11,10 @@ from statistics import fmean
 import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
+from rag.answering.assessing.editions import is_of_moment
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, key_terms, words_in
 from rag.answering.assessing.qualifiers import contradicted
+from rag.answering.assessing.validity import date_in
 from rag.answering.reading import PassageReader
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
@@ -105,7 +107,8 @@ class EvidenceReader:
         cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
-        wanted = _by_code(key_terms(trace.searched, self.words), entry)
+        terms = _without_date(key_terms(trace.searched, self.words), trace.searched, first.document)
+        wanted = _by_code(terms, entry)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         around = self.reader.context(first)
         spoken = self._words(*quotes, above=f"{around} {shown}")
@@ -434,6 +437,19 @@ def _by_code(wanted: Sequence[KeyTerm], entry: Terms) -> tuple[KeyTerm, ...]:
     return tuple(
         replace(term, share=weight / total) for term, weight in zip(wanted, weights, strict=True)
     )
+
+
+def _without_date(wanted: Sequence[KeyTerm], question: str, document: str) -> tuple[KeyTerm, ...]:
+    """The key terms without the date of a question, where the name of a document has that date.
+
+    The minutes of a meeting are named by its day; what was said there is still to be shown.
+    """
+    day, start, end = date_in(question)
+    rest = [term for term in wanted if not start <= term.start < end]
+    if not rest or not is_of_moment(document, day):
+        return tuple(wanted)
+    total = sum(term.weight for term in rest) or 1.0
+    return tuple(replace(term, share=term.weight / total) for term in rest)
 
 
 def _share(wanted: Sequence[KeyTerm], terms: Terms) -> float:

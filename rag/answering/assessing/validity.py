@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
 
@@ -29,6 +30,7 @@ _MONTHS = (
     ("november", "novembre", "noviembre", "ноября", "ноябрь"),
     ("december", "dezember", "décembre", "diciembre", "декабря", "декабрь"),
 )
+_ORDINALS = {"1": "st", "2": "nd", "3": "rd"}
 MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
 _NAME = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
@@ -116,6 +118,26 @@ def applies_from(text: str) -> str:
     return _stated(text[:FRONT], _APPLIES)
 
 
+@lru_cache(maxsize=256)
+def date_in(text: str) -> tuple[str, int, int]:
+    """The first date of a question as ``2026``, ``2026-03`` or ``2026-03-31``, its start and end.
+
+    ("", 0, 0) for none.
+    """
+    matches = [match for pattern in _DATES if (match := pattern.search(text))]
+    first = min(matches, key=lambda match: match.start(), default=None)
+    return (_iso(first.groupdict()), *first.span()) if first else ("", 0, 0)
+
+
+def spelt_date(day: str) -> str:
+    """Spell a date such as ``2026-03-31`` as texts do in several languages: 31st March, 31 März."""
+    year, month, number = [*day.split("-"), "", ""][:3]
+    names = _MONTHS[int(month) - 1] if month else ()
+    ending = "th" if number[:1] == "1" else _ORDINALS.get(number[-1:], "th")
+    spelt = (str(int(number)), f"{int(number)}{ending}") if number else ()
+    return " ".join((*spelt, *names, year))
+
+
 def _stated(head: str, words: re.Pattern[str]) -> str:
     for match in words.finditer(head):
         clause = _CLAUSE_END.split(head[max(match.start() - REACH_BACK, 0) : match.start()])[-1]
@@ -150,8 +172,13 @@ def _first_date(text: str) -> str:
         return ""
     if _ENDED.match(line, first.end()):
         return ""
+    return _iso(parts)
+
+
+def _iso(parts: Mapping[str, str | None]) -> str:
+    """A date of a match; "" for one that is in no calendar."""
     month = parts.get("month") or MONTH_NUMBERS.get((parts.get("name") or "").casefold(), "")
-    numbers = [parts["year"], month, parts.get("day") or ""]
+    numbers = [parts["year"] or "", month, parts.get("day") or ""]
     known = [f"{int(number):02}" for number in numbers if number]
     try:
         date(*map(int, [*known, "1", "1"][:3]))

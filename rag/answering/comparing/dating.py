@@ -50,6 +50,7 @@ def edition_words(used: str, left_out: Sequence[str], moment: str = "") -> str:
     others = [name for name in left_out if family(name) == family(used)]
     if not others:
         return ""
-    when = f" in {moment}" if moment else ""
+    preposition = "on" if moment.count("-") == 2 else "in"
+    when = f" {preposition} {moment}" if moment else ""
     verb = "is" if len(others) == 1 else "are"
     return f"{used} is the edition in force{when}; {', '.join(others)} {verb} left out."

@@ -87,7 +87,9 @@ class ThresholdPoint:
         pure = self.precision
         on_topic = " on topic" if self.turning_away.whole else ""
         parts = [
-            "nothing reaches it" if pure is None else f"precision {pure:.2f} ({self.pure})",
+            "nothing reaches it"
+            if pure is None
+            else f"precision above it {pure:.2f} ({self.pure})",
             _sentence("keeps", self.found, "of the relevant"),
             _sentence("answers", self.answering, "of answerable questions"),
             _sentence("refuses", self.refusing, f"of unanswerable ones{on_topic}"),

@@ -32,6 +32,8 @@ LEAST_VALUE = 0.0005
 """The expected gain below which labels decide nothing: the metric is shown to three places."""
 
 
+TELLS_NOTHING = 0.5
+"""Half the width of an interval of a difference that says as good as nothing."""
 _LABEL = f"Label {MORE} more questions"
 
 
@@ -160,11 +162,15 @@ def _learn(questions: int) -> NextStep:
 def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
     now, held_out = _half_width(fix.comparison), len(fix.comparison.differences)
     then = now * math.sqrt(held_out / (held_out + _held_out(basis, fix.comparison)))
-    reason = (
-        f"They may decide whether {described_changes(basis.recipe, fix.changes)} helps. So far: "
-        f"{signed(fix.comparison.difference)} ± {now:.3f} {metric_name(fix.comparison.metric)}, "
-        f"which is within noise. With them: about ± {then:.3f}."
-    )
+    reason = f"They may decide whether {described_changes(basis.recipe, fix.changes)} helps."
+    difference = f"{signed(fix.comparison.difference)} {metric_name(fix.comparison.metric)}"
+    if now >= TELLS_NOTHING:
+        reason += f" So far: {difference}, on too few questions to tell."
+    else:
+        reason += (
+            f" So far: {difference} ± {now:.3f}, which is within noise. With them: about "
+            f"± {then:.3f}."
+        )
     return NextStep("label", _LABEL, reason, value, _labelling(basis))
 
 

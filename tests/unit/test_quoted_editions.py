@@ -1,0 +1,92 @@
+"""Answers from editions that others supersede, and from documents named by a date or version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rag import KnowledgeBase, Recipe, Settings, Workspace
+from rag.types import Answer
+from tests.workspaces import add
+
+COVER = "Open enrollment is in November of every year for all of us."
+OLD = f"""# Benefits
+
+## Medical Insurance
+
+The company pays 75% of the premium and the employee pays the other 25%. {COVER}
+
+## Dental Insurance
+
+The company pays 75% of the premium and the employee pays the other 25%. {COVER}
+
+## Bicycles
+
+Employees who cycle to work get a helmet with a reflector from the company.
+"""
+NEW = f"""# Benefits
+
+## Medical Insurance
+
+The company pays 75% of the premium and the employee pays the other 25%. {COVER}
+
+## Dental Insurance
+
+The company pays 100% of the premium. {COVER}
+"""
+MINUTES = "# Meeting\n\n* **Recording**: https://video.example/{name}\n* Present: {name} Baker\n"
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    workspace = Workspace(Settings.from_env({}, home=tmp_path_factory.mktemp("home")))
+    recipe = Recipe().with_fields({"index.embedder": "wordllama", "index.chunk_size": 60})
+    made = workspace.create("editions", recipe)
+    minutes = {
+        f"board-minutes-2019-01-{day}.md": MINUTES.format(name=name)
+        for day, name in (("02", "Ann"), ("16", "Bob"), ("30", "Cid"))
+    }
+    add(workspace, made, {"benefits-2020.md": OLD, "benefits.md": NEW, **minutes})
+    yield made
+    workspace.close()
+
+
+def _answer(base: KnowledgeBase, question: str) -> Answer:
+    return base.ask(question, base.recipe()).answer
+
+
+def test_an_edition_that_says_it_of_another_matter_does_not_repeat_it(base: KnowledgeBase) -> None:
+    answer = _answer(base, "Does the company pay 75% of the dental premium?")
+    assert answer.state == "conflicting"
+    assert answer.assessment is not None
+    assert answer.assessment.reason == "benefits-2020.md and benefits.md give different figures."
+    assert [citation.hit.document for citation in answer.citations] == [
+        "benefits-2020.md",
+        "benefits.md",
+    ]
+    assert "“The company pays 100% of the premium.” [2]" in answer.text
+    agreed = _answer(base, "Does the company pay 75% of the medical premium?")
+    assert agreed.state == "answered"
+
+
+def test_a_line_that_only_the_older_edition_has_is_named_as_such(base: KnowledgeBase) -> None:
+    answer = _answer(base, "Which employees get a helmet with a reflector?")
+    assert answer.assessment is not None
+    assert answer.assessment.reason == (
+        "All key words of the question are in the quote. The quote is from the edition of 2020, "
+        "benefits-2020.md; the edition without a date, benefits.md, does not have it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("day", "name"), [("2 January 2019", "Ann"), ("16 January 2019", "Bob"), ("2019-01-30", "Cid")]
+)
+def test_the_document_that_is_named_by_the_day_of_the_question_is_quoted(
+    base: KnowledgeBase, day: str, name: str
+) -> None:
+    answer = _answer(base, f"Which recording is of the meeting of {day}?")
+    assert f"https://video.example/{name}" in answer.text
+    assert answer.state == "answered"
+    assert answer.assessment is not None
+    assert answer.assessment.missing == ()
