@@ -29,6 +29,7 @@ from pages.components.shell.session import (
 from pages.components.shell.session import (
     bases as known_bases,
 )
+from pages.components.shell.text import plain
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -192,6 +193,12 @@ def what_next(page: str) -> None:
     next_step_line(info, opened, page)
 
 
+def shown_base() -> None:
+    """Name the knowledge base to guests: on a narrow screen, the sidebar with it is closed."""
+    if guest() and known_bases():
+        st.caption(f":material/database: {plain(base().name)}")
+
+
 HOME = st.Page(open_chat, title="Touchstone", default=True, visibility="hidden")
 LEADING_ON = [HOME, *MOVED]
 
@@ -235,6 +242,7 @@ with DRAWING.one(), run_cache():
             notices()
         with guard():
             what_next(current.url_path)
+            shown_base()
     current.run()
 with guard():
     start_work()

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components.chat.arena import arena
 from pages.components.labels import question_sets
+from pages.components.metrics.cards import CARDS
 from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.comparison import comparison
 from pages.components.runs.decisions_table import decisions_table
@@ -19,7 +20,14 @@ from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import guest
 from pages.components.shell.session import base as chosen_base
-from rag import KnowledgeBase, LeaderboardRow, Run, counted
+from rag import (
+    METRIC_DEFINITIONS,
+    KnowledgeBase,
+    LeaderboardRow,
+    Run,
+    counted,
+    metric_title,
+)
 
 TAB = "compare"  # the URL's parameter
 
@@ -54,6 +62,8 @@ def leaderboard(base: KnowledgeBase) -> None:
         )
         mine = [run for run in runs if run.question_set == name]
         metric = _metric(mine)
+    if guest():
+        st.caption(f"**{metric_title(metric)}**: {_in_plain_words(metric)}")
     ranked = rows(base, name, metric, mine)
     chosen = table(base, ranked, metric)
     _below(base, chosen, ranked, metric)
@@ -96,6 +106,13 @@ def _metric(runs: list[Run]) -> str:
     return names[label]
 
 
+def _in_plain_words(metric: str) -> str:
+    """Explain a metric, as its card on Metrics does where it has one."""
+    measure = metric.partition("@")[0]
+    card = next((card for card in CARDS if card.metric.partition("@")[0] == measure), None)
+    return card.help if card else METRIC_DEFINITIONS[measure].format(unit="passage")
+
+
 def _below(
     base: KnowledgeBase,
     chosen: list[LeaderboardRow],
@@ -118,7 +135,7 @@ def _below(
         if not has_baseline or chosen[0].is_baseline:
             st.caption("Tick another run to compare the two.")
             return
-    else:
+    elif not guest():
         with st.container(horizontal=True):
             delete_button(base, chosen)
     with guard():

@@ -90,6 +90,7 @@ from .evaluation.refusal_limits import RefusalLimit as RefusalLimit
 from .evaluation.refusal_limits import TopicProbabilities as TopicProbabilities
 from .evaluation.reliability import ReliabilityBin as ReliabilityBin
 from .evaluation.report.metric_titles import ANSWER_TITLES as ANSWER_TITLES
+from .evaluation.report.metric_titles import METRIC_DEFINITIONS as METRIC_DEFINITIONS
 from .evaluation.report.metric_titles import METRIC_TITLES as METRIC_TITLES
 from .evaluation.report.metric_titles import metric_title as metric_title
 from .evaluation.report.words import counted as counted

@@ -307,7 +307,7 @@ def _with_others(
 def _counterparts(
     best: _Candidate, candidates: list[_Candidate], reader: PassageReader
 ) -> Iterator[_Candidate]:
-    """What other editions say under the same heading with other figures.
+    """Statements of other editions under the same heading with other figures.
 
     One that is newer, or of which dates do not tell that. Of a passage only the statement counts
     that is most like the best one.

@@ -39,6 +39,16 @@ _BLOCK = re.compile(
 )
 
 
+_TAG = re.compile(
+    r"<(?P<name>br|p|div|a|b|i|u|em|strong|small|span|sub|sup|center|details|summary)"
+    r"(?:\s[^<>\n]{0,200})?/?>|</[a-z]{1,10}>|<(?P<address>https?://[^<>\s]{1,2000})>",
+    re.IGNORECASE,
+)
+"""Tags of HTML within Markdown, and addresses between angle brackets."""
+_PARTING = frozenset({"br", "p", "div"})
+"""Tags between words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Marked:
     """``text[start:end]`` is marked up; ``text[inner_start:inner_end]`` is what it says."""
@@ -148,7 +158,11 @@ def inline_markup(text: str) -> Iterator[Marked]:
 
 def marks(text: str) -> list[Span]:
     """Spans of the characters that only mark up: of words, headings, lists and tables."""
-    spans = [*_inline_marks(text, 0), *(match.span() for match in _BLOCK.finditer(text))]
+    spans = [
+        *_inline_marks(text, 0),
+        *(match.span() for match in _BLOCK.finditer(text)),
+        *_tag_marks(text),
+    ]
     merged = list[Span]()
     for start, end in sorted(span for span in spans if span[1] > span[0]):
         if merged and start < merged[-1][1]:
@@ -165,6 +179,7 @@ def unmarked(text: str) -> str:
 
 def without_markup(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
     """A text without its marks, and where ``spans`` of it are then."""
+    text = _parted(text)
     pieces, gaps, last = list[str](), marks(text), 0
     for start, end in gaps:
         pieces.append(text[last:start])
@@ -184,3 +199,32 @@ def _inline_marks(text: str, offset: int) -> Iterator[Span]:
         if markup.style != "code":
             inner = text[markup.inner_start : markup.inner_end]
             yield from _inline_marks(inner, offset + markup.inner_start)
+
+
+def _tags(text: str) -> Iterator[re.Match[str]]:
+    """The tags of a text outside of code."""
+    if "<" not in text:
+        return
+    code = [(one.start, one.end) for one in inline_markup(text) if one.style == "code"]
+    for match in _TAG.finditer(text):
+        if not any(start <= match.start() < end for start, end in code):
+            yield match
+
+
+def _tag_marks(text: str) -> Iterator[Span]:
+    for match in _tags(text):
+        if match["address"]:
+            yield match.start(), match.start() + 1
+            yield match.end() - 1, match.end()
+        else:
+            yield match.span()
+
+
+def _parted(text: str) -> str:
+    """The text with blanks in place of tags that part words."""
+    pieces, last = list[str](), 0
+    for match in _tags(text):
+        if (match["name"] or "").lower() in _PARTING:
+            pieces += [text[last : match.start()], " " * len(match.group())]
+            last = match.end()
+    return "".join([*pieces, text[last:]])

@@ -35,9 +35,17 @@ _CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
 """A line that is only the code of something: the first cell of a row whose lines were lost."""
 _TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
+_UNFINISHED = re.compile(
+    r"(?<![^\W])(?:the|an?|of|to|and|or|for|in|on|at|by|with|from|der|die|das|dem|den|des|eine?[mnrs]?"
+    r"|und|oder|für|von|zu[mr]?|mit|im|am|auf|bei|nach|le|la|les|une?|et|ou|du|de|el|los|las|y|o)\s*\Z"
+)
+"""What no sentence ends with: the next line goes on, also where it begins with a capital letter."""
+
 LONGEST_TITLE_WORDS = 10
 LONGEST_STATEMENT = 400
 """Characters. Tables that lost their lines would otherwise be one endless sentence."""
+_LONGEST_END = 12
+"""Characters of a line in which its last word is looked at."""
 SHORT_LINE = 0.75
 """A line of less than this share of the longest one was not broken for lack of room."""
 
@@ -148,18 +156,18 @@ def _touches(passage: str, end: int, following: _TextSegment) -> bool:
 
 
 def _segments(passage: str) -> Iterator[_TextSegment]:
-    kind, start, end, offset, short = "", 0, 0, 0, False
+    kind, start, end, offset, ends = "", 0, 0, 0, False
     width = max((len(line) for line in passage.splitlines()), default=0)
     for line in passage.splitlines(keepends=True):
         line_kind = _kind(line)
         goes_on = line_kind == "prose" and kind in ("prose", "item")
-        goes_on = goes_on and not (short and _BEGINS.match(line))
+        goes_on = goes_on and not (ends and _BEGINS.match(line))
         if kind and not goes_on:
             yield _TextSegment(kind, start, end)
         if not goes_on:
             kind, start = line_kind, offset
         end = offset + len(line.rstrip())
-        short = len(line) < width * SHORT_LINE
+        ends = len(line) < width * SHORT_LINE and not _UNFINISHED.search(line[-_LONGEST_END:])
         offset += len(line)
     if kind:
         yield _TextSegment(kind, start, end)

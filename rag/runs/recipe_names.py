@@ -13,12 +13,6 @@ from rag.storage import Database, recipe_names
 
 _LONGEST = 80
 _MOST_NAMED = 3  # fields beside mode, top-k and embedder
-_MODELS = {
-    "minilm": "MiniLM",
-    "minilm-fast": "MiniLM fast",
-    "multilingual-e5": "multilingual E5",
-    "wordllama": "WordLlama",
-}
 _CUT = ("index.chunker", "index.chunk_size", "index.chunk_overlap")
 _ALWAYS = ("search.mode", "search.top_k", "index.embedder")
 
@@ -52,7 +46,7 @@ class RecipeNames:
 
 
 def recipe_name(recipe: Recipe, names: Mapping[str, str]) -> str:
-    """The name that was given to a recipe, else a phrase: ``hybrid, top 8, WordLlama``."""
+    """The name that was given to a recipe, else a phrase: ``hybrid, top 8, wordllama``."""
     return names.get(recipe.hash) or described(recipe)
 
 
@@ -65,7 +59,7 @@ def run_name(run: Run, names: Mapping[str, str]) -> str:
 def described(recipe: Recipe) -> str:
     """Mode, top-k and embedding model, and what else is not as by default."""
     index, search = recipe.index, recipe.search
-    always = [search.mode, f"top {search.top_k}", _MODELS.get(index.embedder, index.embedder)]
+    always = [search.mode, f"top {search.top_k}", index.embedder]
     changed = {
         name: value
         for name, (_, value) in Recipe().differences(recipe).items()

@@ -50,7 +50,7 @@ def test_a_document_whose_vectors_are_not_in_answers_by_words(
         "leave.md": "ready",
         "pump.txt": "ready",
         "travel.txt": "ready",
-        "zebra.txt": "by words",
+        "zebra.txt": "lexical only",
     }
 
 

@@ -85,8 +85,14 @@ def test_a_guest_gets_runs_where_there_are_some(
     visit("stranger", "chat.py")
     assert shown[-1] == ["Chat", "Runs"]
     (run,) = base.runs.list_all()
-    labels = [button.label for button in visit("stranger", "runs.py", runs=run.id).button]
-    assert "Delete" in labels
+    app = visit("stranger", "runs.py", runs=run.id)
+    labels = [button.label for button in app.button]
+    assert {"Pin as baseline", "Note and tags", "Delete"}.isdisjoint(labels)
+    captions = [caption.value for caption in app.caption]
+    assert f":material/database: {base.name}" in captions
+    assert any(
+        text.startswith("**nDCG@10**: Are the best passages at the top?") for text in captions
+    )
     assert "Use this recipe" not in labels
 
 

@@ -246,6 +246,23 @@ def test_columns_of_an_imported_table_are_picked_below_its_first_rows() -> None:
     assert json.loads(app.json[0].value) == {"question": "Frage"}
 
 
+def _picking_a_likely_column() -> None:
+    import streamlit as st
+
+    from pages.components.labels.question_sets import column_pickers
+    from rag import QuestionTable
+
+    rows = (("What may a hotel cost?", "$120"),)
+    columns = "question", "reference"
+    st.json(column_pickers(QuestionTable(columns, rows, {"question": "question"})))
+
+
+def test_a_column_that_is_probably_a_field_is_picked_for_it() -> None:
+    app = AppTest.from_function(_picking_a_likely_column).run()
+    assert [each.value for each in app.selectbox][:2] == ["question", "reference"]
+    assert json.loads(app.json[0].value) == {"answer": "reference"}
+
+
 def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     gone = [d.id for d in base.documents.documents(base.recipe().index) if d.name == "pump.txt"]

@@ -67,7 +67,7 @@ def test_the_baseline_stands_on_top_of_better_runs(
     assert list(table["nDCG@10"]) == [base.runs.get(run).metrics["ndcg@10"] for run in (bad, good)]
     assert list(table["Note"].fillna("")) == ["", "As shipped"]
     assert list(table["Recipe changes"][1]) == ["threshold 1.0 → off"]
-    first = ["Place", "nDCG@10", "When", "Run"]
+    first = ["Place", "nDCG@10", "Run", "When"]
     assert list(table.columns)[:4] == first  # what 420 pixels show begins with the figure
 
 

@@ -193,7 +193,10 @@ def test_every_file_has_its_stage_and_the_one_at_work_is_first() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(None, "done; answers by words, by meaning later"), (40.0, "by meaning in about 40 s")],
+    [
+        (None, "done; lexical search finds it, dense search later"),
+        (40.0, "dense search in about 40 s"),
+    ],
 )
 def test_a_file_whose_vectors_are_made_says_how_it_answers(
     seconds: float | None, said: str

@@ -23,11 +23,11 @@ def base(home: Path) -> KnowledgeBase:
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({}, "hybrid, top 5, MiniLM"),
-        ({"search.top_k": 8, "index.embedder": "wordllama"}, "hybrid, top 8, WordLlama"),
-        ({"index.chunker": "sentence", "index.chunk_size": 400}, "hybrid, top 5, MiniLM, "),
-        ({"search.threshold": None, "search.fuzzy": True}, "hybrid, top 5, MiniLM, no threshold, "),
-        ({"search.tags": ["contract", "law"]}, "hybrid, top 5, MiniLM, tags contract, law"),
+        ({}, "hybrid, top 5, minilm"),
+        ({"search.top_k": 8, "index.embedder": "wordllama"}, "hybrid, top 8, wordllama"),
+        ({"index.chunker": "sentence", "index.chunk_size": 400}, "hybrid, top 5, minilm, "),
+        ({"search.threshold": None, "search.fuzzy": True}, "hybrid, top 5, minilm, no threshold, "),
+        ({"search.tags": ["contract", "law"]}, "hybrid, top 5, minilm, tags contract, law"),
     ],
 )
 def test_a_name_says_what_is_particular(changes: dict[str, Any], name: str) -> None:
@@ -39,7 +39,7 @@ def test_a_name_says_what_is_particular(changes: dict[str, Any], name: str) -> N
 def test_a_long_list_of_changes_is_counted() -> None:
     many = {"search.k1": 1.5, "search.b": 0.5, "search.mmr": 0.7, "search.hyde": True}
     changed = Recipe().with_fields({**many, "search.mode": "lexical"})
-    assert described(changed) == "lexical, top 5, MiniLM, k1 1.5, b 0.5, hyde, 1 more"
+    assert described(changed) == "lexical, top 5, minilm, k1 1.5, b 0.5, hyde, 1 more"
 
 
 def test_a_recipe_is_renamed_and_its_name_taken_away(base: KnowledgeBase) -> None:

@@ -43,7 +43,7 @@ def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | 
 
 
 def _row(info: DocumentInfo, by_words: Set[str]) -> dict[str, object]:
-    status = "by words" if info.name in by_words else "ready" if info.passages else "not built"
+    status = "lexical only" if info.name in by_words else "ready" if info.passages else "not built"
     return {
         "Name": info.name,
         "Type": kind(info.media_type),

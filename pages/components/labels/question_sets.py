@@ -128,6 +128,7 @@ def column_pickers(table: QuestionTable | None) -> dict[str, str]:
         alt="The first rows of the file.",
     )
     none, picked = "(none)", {}
+    likely = _likely_columns(table)
     with st.container(horizontal=True):
         for field in _PICKED:
             current = table.fields.get(field, none)
@@ -135,13 +136,23 @@ def column_pickers(table: QuestionTable | None) -> dict[str, str]:
             chosen = st.selectbox(
                 field.capitalize(),
                 names,
-                names.index(current),
+                names.index(likely.get(field, current) if current == none else current),
                 key=f"metrics_column_{field}_{'|'.join(table.columns)}",
                 width=150,
             )
             if chosen not in (none, current):
                 picked[field] = chosen
     return picked
+
+
+def _likely_columns(table: QuestionTable) -> dict[str, str]:
+    """The column that each missing field is likely in, such as "reference" for the answer."""
+    used, likely = {*table.fields.values()}, dict[str, str]()
+    for column in table.columns:
+        field = table.likely_field(column) if column and column not in used else None
+        if field and field not in table.fields:
+            likely.setdefault(field, column)
+    return likely
 
 
 _PICKED = ("question", "answer", "document", "quote", "page", "grade", "tags")
@@ -155,9 +166,7 @@ def ignored_columns(table: QuestionTable | None, picked: dict[str, str]) -> list
     unknown = [column for column in table.columns if column and column not in used]
     if not unknown:
         return []
-    pairs = [(column, table.likely_field(column)) for column in unknown]
-    guesses = [f"{plain(column)} looks like {field}." for column, field in pairs if field]
-    st.caption(" ".join(["Pick what each column holds, or leave it out.", *guesses]))
+    st.caption("Pick what each column holds, or leave it out.")
     key = f"metrics_ignored_{'|'.join(table.columns)}"
     return st.multiselect("Columns to leave out", unknown, key=key, placeholder="None")
 

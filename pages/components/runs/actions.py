@@ -37,13 +37,15 @@ def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
     """A row of buttons for one run."""
     with st.container(horizontal=True, gap="small"):
         use_button(base, row.run, primary=True)
-        _pin_button(base, row)
-        icon = ":material/edit_note:"
-        if st.button("Note and tags", **offered(base, "runs.describe", key="runs_note", icon=icon)):
-            _annotate(base, row.run)
+        if not guest():
+            _pin_button(base, row)
+            options = offered(base, "runs.describe", key="runs_note", icon=":material/edit_note:")
+            if st.button("Note and tags", **options):
+                _annotate(base, row.run)
         downloads(base, row.run)
         tour_button(base, f"run_{row.run.id}", partial(_stops, base, row))
-        delete_button(base, [row])
+        if not guest():
+            delete_button(base, [row])
 
 
 def _stops(base: KnowledgeBase, row: LeaderboardRow) -> list[TourStop]:

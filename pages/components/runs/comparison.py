@@ -82,7 +82,7 @@ def comparison(
         if len(chosen) > 1:  # for a single run they stand above
             use_button(base, compared.run)
             downloads(base, compared.run, compared.baseline)
-        if view != BETTER:  # where hits are judged in place, by the same keys
+        if view != BETTER and not guest():  # where hits are judged in place, by the same keys
             judge_button(base, compared.run, compared.baseline)
         preferred(base, compared)
         stops = [comparison_stop(compared, names)]

@@ -123,8 +123,8 @@ def _cells(
         {
             "Place": _place(row),
             label: row.value,
-            "When": row.run.created,
             "Run": row.name,
+            "When": row.run.created,
             "95% interval": interval_picture(row, bounds, ahead, colours),
             **(_spent(spent.get(row.run.id)) if spent else {}),
             "Recipe changes": list(row.chips) or None,

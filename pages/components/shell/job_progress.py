@@ -156,7 +156,7 @@ def answers_by_words(job: JobRow) -> str:
     """Describe how documents can be searched while a job computes their vectors."""
     remaining = job.seconds_left
     soon = "later" if remaining is None else f"in about {duration(remaining)}"
-    return f"answers by words, by meaning {soon}"
+    return f"lexical search finds it, dense search {soon}"
 
 
 def _at_work(job: JobRow, item: JobItem) -> bool:

@@ -36,9 +36,9 @@ def stop_view(stop: TourStop) -> None:
 
 def _values(stop: TourStop) -> None:
     if stop.values:
-        with st.container(horizontal=True):
+        with st.grid(len(stop.values), min_column_width=220):
             for row in stop.values:
-                with st.container(border=True, width=220, gap="xsmall"):
+                with st.container(border=True, height="stretch", gap="xsmall"):
                     st.metric(plain(row.label), row.value)
                     st.caption(plain(row.detail))
 

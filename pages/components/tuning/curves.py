@@ -113,7 +113,7 @@ def _pick(bench: Bench, points: Sequence[CostPoint]) -> None:
 
 
 _LABELS = {
-    "shown_precision": "Precision of what is returned",
+    "shown_precision": "Precision of the returned passages",
     "answered": ANSWERED,
     "correct_refusal": REFUSED,
     "tokens": "tokens",

@@ -56,7 +56,7 @@ def _promise(bench: Bench) -> None:
         st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {plain(now)}.")
     st.caption(
         f"{_measured(bench)} Precision above the threshold counts all that reaches it, before "
-        "top-k; *Precision@5* counts the first five, and the curve what is returned."
+        "top-k; *Precision@5* counts the first five, and the curve the returned passages."
     )
     share = st.slider(
         "Wanted precision above the threshold",

@@ -107,8 +107,7 @@ class EvidenceReader:
         cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
-        terms = _without_date(key_terms(trace.searched, self.words), trace.searched, first.document)
-        wanted = _by_code(terms, entry)
+        wanted = _by_code(self._wanted(trace.searched, first.document), entry)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         around = self.reader.context(first)
         spoken = self._words(*quotes, above=f"{around} {shown}")
@@ -169,6 +168,10 @@ class EvidenceReader:
             or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0]),
             over,
         )
+
+    def _wanted(self, question: str, document: str) -> Sequence[KeyTerm]:
+        """The key terms of a question that the text of a document has to have."""
+        return _without_date(key_terms(question, self.words), question, document)
 
     def _unqualified(
         self,

@@ -74,10 +74,10 @@ CAUSES: Mapping[Cause, CauseRow] = {
         "Table row without its labels", "Index the labels of tables with their rows."
     ),
     "not_found": CauseRow(
-        "Found by nobody", *2 * ("Add words to the passage that people use in questions.",)
+        "Found by neither search", *2 * ("Add words to the passage that people use in questions.",)
     ),
-    "words_only": CauseRow("Found by words only", "Give lexical search more weight."),
-    "meaning_only": CauseRow("Found by meaning only", "Give dense search more weight."),
+    "words_only": CauseRow("Found by lexical search only", "Give lexical search more weight."),
+    "meaning_only": CauseRow("Found by dense search only", "Give dense search more weight."),
     "top_k": CauseRow("Below top-k", "Return more passages, or add a reranker.", "Add a reranker."),
     "ranked_low": CauseRow(
         "Returned, but low", "Add a reranker, or change the fusion.", "Add a reranker."

@@ -288,23 +288,23 @@ def found_by_one(case: Case) -> Finding | None:
         if value is not None
     }
     by_meaning, by_words = near is not None and near <= depth, words is not None and words <= depth
-    ranks = f"by meaning {_rank(near)}, by words {_rank(words)}"
+    ranks = f"dense {_rank(near)}, lexical {_rank(words)}"
     if not by_meaning and not by_words:
-        message = f"No retriever has it in the first {depth}: {ranks}{_lacking(case)}."
+        message = f"Neither search has it in the first {depth}: {ranks}{_lacking(case)}."
         return Finding("not_found", message, figures)
     fused = "not a candidate" if case.rank is None else f"together rank {case.rank}"
     if case.shown_rank is not None or not _is_outweighed(near, words, top_k, depth):
         return None
     if _better(words, near):
-        return Finding("words_only", f"It is found by words: {ranks}, {fused}.", figures)
-    message = f"It is found by meaning: {ranks}, {fused}{_lacking(case)}."
+        return Finding("words_only", f"Lexical search finds it: {ranks}, {fused}.", figures)
+    message = f"Dense search finds it: {ranks}, {fused}{_lacking(case)}."
     return Finding("meaning_only", message, figures)
 
 
 def too_low(case: Case) -> Finding:
     """The passage ranks too low, for no other reason."""
     figures = {} if case.rank is None else {"rank": float(case.rank)}
-    ranks = f"by meaning {_rank(case.figures.dense_rank)}, by words {_rank(case.figures.bm25_rank)}"
+    ranks = f"dense {_rank(case.figures.dense_rank)}, lexical {_rank(case.figures.bm25_rank)}"
     if case.shown_rank is not None:
         return Finding("ranked_low", f"It is result {case.shown_rank}: {ranks}.", figures)
     rank = "no candidate" if case.rank is None else f"rank {case.rank}"

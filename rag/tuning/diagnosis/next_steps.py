@@ -163,12 +163,12 @@ def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
     now, held_out = _half_width(fix.comparison), len(fix.comparison.differences)
     then = now * math.sqrt(held_out / (held_out + _held_out(basis, fix.comparison)))
     reason = f"They may decide whether {described_changes(basis.recipe, fix.changes)} helps."
-    difference = f"{signed(fix.comparison.difference)} {metric_name(fix.comparison.metric)}"
+    difference, metric = signed(fix.comparison.difference), metric_name(fix.comparison.metric)
     if now >= TELLS_NOTHING:
-        reason += f" So far: {difference}, on too few questions to tell."
+        reason += f" So far: {difference} {metric}, on too few questions to tell."
     else:
         reason += (
-            f" So far: {difference} ± {now:.3f}, which is within noise. With them: about "
+            f" So far: {difference} ± {now:.3f} {metric}, which is within noise. With them: about "
             f"± {then:.3f}."
         )
     return NextStep("label", _LABEL, reason, value, _labelling(basis))
