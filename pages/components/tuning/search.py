@@ -76,7 +76,7 @@ def _ask(bench: Bench) -> None:
             number = len(Grid.parse(values, bench.recipe))
             st.caption(
                 f"{counted(number, 'combination')} around the present recipe; those that find the "
-                "same count as one recipe"
+                "same count as one recipe."
             )
         except TouchstoneError as error:
             st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")

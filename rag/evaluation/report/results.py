@@ -18,6 +18,7 @@ _SAYS = {
     "recall": "What share of the relevant passages?",
     "precision": "How much of it is relevant?",
     "correct_refusal": "Nothing returned for questions without an answer.",
+    "correct_doubt": "Refused or doubtful, for questions without an answer.",
 }
 _LINES = ("ndcg", "recall", "mrr", "precision")
 _BANDS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, 1000))
@@ -63,7 +64,9 @@ def cards(report: RunReport) -> Markup:
 
 def on_cards(run: Run) -> list[str]:
     """The metrics of a run that have a card."""
-    names = [name for name in _CARDS if name in run.metrics]
+    state = "correct_doubt" in run.metrics  # as *Correct refusals* on Metrics
+    cards = [*_CARDS[:-1], "correct_doubt" if state else _CARDS[-1]]
+    names = [name for name in cards if name in run.metrics]
     if len(names) < 3:
         depths = [int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")]
         names = [f"{name}@{max(depths, default=1)}" for name in _LINES]
@@ -74,7 +77,7 @@ def _card(report: RunReport, metric: str) -> Markup:
     value, (low, high) = report.run.metrics[metric], report.interval(metric)
     interval = Interval(low, min(high, highest_mean(metric, report.results)))
     before = report.baseline.run.metrics.get(metric) if report.baseline else None
-    percent = metric.endswith("refusal")
+    percent = metric.startswith("correct_")
     return element(
         "div",
         element("div", metric_title(metric), class_="label"),
