@@ -45,6 +45,8 @@ CHECKED_BONUS = 0.1
 """For a sentence with the rare words of the question."""
 CODE_BONUS = 0.15
 """For a sentence that has the codes of the question itself or above it, by their share."""
+DEFINITION = 0.15
+"""Subtracted from the definition of a word, unless the question asks for one."""
 LENGTH_WEIGHT = 0.04
 """For each factor e of its length: a sentence of three words says little."""
 SUPERSEDED = 0.2
@@ -61,9 +63,25 @@ CUT_WORDS = 8
 
 _ASKS_FIGURE = re.compile(
     r"\b(?:how (?:long|many|much|often|far|old|high|large|big|soon|late)|when|which year"
-    r"|what (?:is the )?(?:price|cost|limit|maximum|minimum|deadline|amount|number|share|date))\b",
+    r"|what (?:(?:is|are) the (?:[\w-]{1,30} ){0,3})?(?:price|cost|fee|fine|charge|limit|maximum"
+    r"|minimum|deadline|amount|number|share|date|weight|height|length|width|speed|size|age)s?"
+    r"|wie (?:lange?|viele?|oft|weit|alt|hoch|groß|schnell|schwer|spät)|wann|cuánt[ao]s?|cuándo"
+    r"|cu[aá]l es (?:el|la) (?:peso|altura|largo|ancho|precio|costo|coste|importe|monto|plazo"
+    r"|límite|máxim[ao]|mínim[ao]|velocidad|tamaño|edad|fecha|número)|combien|quand)\b",
     re.IGNORECASE,
 )
+_ASKS_DEFINITION = re.compile(
+    r"\b(?:mean(?:s|ing|t)?|defin\w{1,8}|bedeutet?n?|bedeutung|hei(?:ß|ss)t|signific\w{1,4}"
+    r"|signifie|(?:what|which) (?:is|are)|(?:who|what|which) (?:counts|qualifies)|was (?:ist|sind)"
+    r"|qu[eé] (?:es|son)|qu['’]est-ce|是什么|什么是|定义)",
+    re.IGNORECASE,
+)
+_DEFINITION = re.compile(
+    r"\W{0,3}(?:\d[\d.]{0,6}\W{1,3})?[\"'“‘«„][^\"'“”‘’«»„]{1,80}[\"'”’»“](?: [\w-]{1,20}){0,3}"
+    r" (?:means?|includes?|bedeutet|bezeichnet|ist|significa|signifie|désigne)\b",
+    re.IGNORECASE,
+)
+"""What a list of definitions consists of: “Idle” means ..."""
 _HOW = re.compile(r"\bhow (?:long|many|much|often|soon|late)\b", re.IGNORECASE)
 _FIGURE = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty"
@@ -91,6 +109,8 @@ _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 _ENDS = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
 _ASKS = re.compile(r"[?？][\"'”’»)*]*\Z")
 """The end of a question, as a list of questions and answers has them: it answers nothing."""
+_ITEM = re.compile(r"\A(?:\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z]\)|[a-z]\.)\s+")
+"""The number of an item of a list, which is no figure."""
 _LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
 """What no sentence begins with: the rest of one that an earlier passage has."""
 
@@ -336,18 +356,21 @@ def _with_priors(
     asks_figure, asked = bool(_ASKS_FIGURE.search(question)), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
+    # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
+    defines = not asks_figure and _ASKS_DEFINITION.search(question) is not None
     return [
         replace(
             one,
             prior=_prior(one, best, asks_figure, asked)
-            - (OTHER_DATE if one.hit.document in others else 0.0),
+            - (OTHER_DATE if one.hit.document in others else 0.0)
+            - (DEFINITION if not defines and _DEFINITION.match(one.statement.text) else 0.0),
         )
         for one in candidates
     ]
 
 
 def _prior(candidate: _Candidate, best: float, asks_figure: bool, asked: ValueKind | None) -> float:
-    text, hit = candidate.statement.text, candidate.hit
+    text, hit = _ITEM.sub("", candidate.statement.text), candidate.hit
     has_figure = asks_figure and _FIGURE.search(text) is not None
     return (
         WORDS_WEIGHT * candidate.shared
@@ -359,7 +382,7 @@ def _prior(candidate: _Candidate, best: float, asks_figure: bool, asked: ValueKi
         + (CHECKED_BONUS if candidate.checked else 0.0)
         + (FIGURE_BONUS if has_figure else 0.0)
         + (_value_bonus(asked, text) if asked else 0.0)
-        + LENGTH_WEIGHT * math.log(max(len(text), 1))
+        + LENGTH_WEIGHT * math.log(max(len(candidate.statement.text), 1))
         - (SUPERSEDED if candidate.in_force else 0.0)
     )
 

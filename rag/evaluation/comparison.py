@@ -157,13 +157,18 @@ class Comparison:
         """The next step that the verdict suggests, as an imperative."""
         return self.recommend("the new recipe", "the baseline")
 
-    def recommend(self, run: str, baseline: str) -> str:
-        """Return the recommendation with the names of both."""
+    def recommend(self, run: str, baseline: str, in_use: str = "") -> str:
+        """Return the recommendation with the names of both.
+
+        ``in_use`` is the one of them that is kept without a verdict; by default the baseline.
+        """
         if not self.differences or self.obstacle:
             return "Evaluate both on the same questions, labels and documents."
         if self.doubt:
             return "Judge the unjudged hits first."
-        return f"Use {run}." if self.verdict == "better" else f"Keep {baseline}."
+        if self.verdict == "better":
+            return f"Use {run}."
+        return f"Keep {in_use if in_use and self.verdict == 'undecided' else baseline}."
 
     @property
     def sentence(self) -> str:

@@ -98,7 +98,9 @@ class Explainer:
         words = corpus.lexical.explain(
             self._search_query.words, key, **bm25_options(self.recipe.search)
         )
-        passage_figures = figures(self._deep, key, words.score, self._cosine(key), words.unmatched)
+        typed = self._corpus.lexical.spellings(self._search_query.words)
+        lacking = tuple(typed.get(term, term) for term in words.unmatched)
+        passage_figures = figures(self._deep, key, words.score, self._cosine(key), lacking)
         if isinstance(corpus.dense, IncompleteVectors):
             passage_figures = replace(
                 passage_figures, by_words=bool(np.isin(key, corpus.dense.lacking))

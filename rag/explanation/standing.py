@@ -40,7 +40,7 @@ class Figures:
 
     ``dense`` is the cosine. Ranks count from 1. ``bm25_rank`` is None, and ``bm25`` 0, for a
     passage without a word of the question; ``dense_rank`` is None for a passage that a filter
-    excludes. ``lacking`` are the terms of the question that the passage does not contain.
+    excludes. ``lacking`` are the words of the question that the passage does not contain.
     ``by_words`` means that the passage has no vector yet: then ``dense`` is 0 and has no meaning.
     """
 

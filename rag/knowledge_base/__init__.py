@@ -479,11 +479,7 @@ class KnowledgeBase:
     @operation("guest", models="none")
     def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:
         """Index terms of a text, each as the word that it was first made of there."""
-        lexical = self._services.indexes.current(self.id, recipe.index).lexical
-        words: dict[str, str] = {}
-        for term, start, end in lexical.analyzer.spans(text):
-            words.setdefault(term, text[start:end])
-        return words
+        return self._services.indexes.current(self.id, recipe.index).lexical.spellings(text)
 
     @operation("guest", models="none")
     def score_contributions(self, trace: Trace, recipe: Recipe) -> Mapping[int, ScoreContribution]:

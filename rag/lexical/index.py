@@ -197,7 +197,8 @@ class LexicalIndex:
         for at, segment in enumerate(self.segments):
             row = int(segment.find(np.array([key]))[0])
             if row >= 0:
-                return self._explained(parts, at, row, options["k1"], options["b"])
+                score = self._explained(parts, at, row, options["k1"], options["b"])
+                return replace(score, unmatched=self._without_other_readings(query, score))
         raise NotFound(
             f"The word index has no passage {key:016x}.", "Rebuild the index of the knowledge base."
         )
@@ -251,6 +252,16 @@ class LexicalIndex:
         names = sorted(self.analyzers)
         return [frozenset(self.analyzer.question_tokens(word, (name,))) for name in names]
 
+    def spellings(self, text: str) -> dict[str, str]:
+        """The index terms of a text, each as the word that it was first made of there."""
+        words = dict[str, str]()
+        for term, start, end in self.analyzer.spans(text):
+            words.setdefault(term, text[start:end])
+        for word in self.analyzer.words(text) if len(self.analyzers) > 1 else ():
+            for term in frozenset[str]().union(*self.readings(word)):
+                words.setdefault(term, word)
+        return words
+
     def corrections(self, question: str) -> list[Correction]:
         """Words of a question that no passage has, each with the nearest that one has."""
         return corrections(question, self.analyzer, self.meant)
@@ -303,6 +314,19 @@ class LexicalIndex:
                 self._damping.clear()
             self._damping[k1, b] = cached
         return cached
+
+    def _without_other_readings(self, query: Query, score: Explanation) -> tuple[str, ...]:
+        """Return a term for each word of a question that a passage lacks by all analyzers."""
+        if not isinstance(query, str) or len(self.analyzers) < 2:
+            return score.unmatched
+        matched = {match.term for match in score.matches}
+        unmatched = dict.fromkeys(score.unmatched)
+        for word in self.analyzer.words(query):
+            terms = frozenset().union(*self.readings(word))
+            others = [term for term in unmatched if term in terms]
+            for term in others if terms & matched else others[1:]:
+                del unmatched[term]
+        return tuple(unmatched)
 
     def _explained(
         self, parts: Sequence[Clause], at: int, row: int, k1: float, b: float

@@ -54,7 +54,7 @@ class BuildTables:
             "recipe": recipe.model_dump(mode="json"),
             "cutoffs": list(cutoffs),
         }
-        title = f"Comparing chunking on {set_name}"
+        title = f"Comparing indexes on {set_name}"
         about = _about(set_name, parsed)
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 

@@ -27,7 +27,7 @@ def test_label_a_passage_then_its_exact_words(
         page.get_by_text("Filled: 1 labelled relevant.").wait_for()
 
         page.get_by_role("button", name="Label the exact words").click()
-        words = page.get_by_label("Or paste the words")
+        words = page.get_by_label("Paste the words")
         words.fill("from the fourth day")
         words.press("Enter")
         shoot(page, "evidence")

@@ -42,7 +42,7 @@ def test_words_that_are_not_there_are_refused_in_the_dialog(
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&q={TEXT}")
         page.get_by_role("button", name="Label the exact words").click()
-        words = page.get_by_label("Or paste the words")
+        words = page.get_by_label("Paste the words")
         words.fill("words of another handbook")
         words.press("Enter")
         page.get_by_text("The passage does not contain these words.").wait_for()

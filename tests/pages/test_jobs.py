@@ -84,7 +84,7 @@ def test_jobs_at_work_stand_where_their_buttons_were(
     assert shown == {
         "**Searching for the best recipe on checks**": 25,
         "**Fitting probabilities on checks**": 25,
-        "**Comparing chunking on checks**": 25,
+        "**Comparing indexes on checks**": 25,
     }
     buttons = [button.key for button in app.button]
     assert not {"tuning_search", "tuning_fit", "tuning_cut_compare"} & set(buttons)

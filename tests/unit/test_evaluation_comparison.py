@@ -50,6 +50,7 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
     assert result.sentence == f"{result.headline} {result.evidence}"
     reverse = compare("ndcg@10", _figures(baseline), _figures(run))
     assert (reverse.verdict, reverse.recommendation) == ("worse", "Keep the baseline.")
+    assert reverse.recommend("A", "B", in_use="A") == "Keep B."
     assert reverse.headline == f"Worse: −{result.difference:.3f} nDCG@10 on 120 questions."
     assert (reverse.won, reverse.lost) == (result.lost, result.won)
 
@@ -124,6 +125,7 @@ def test_undecided_promises_nothing_of_more_questions() -> None:
     )
     assert re.search(r"p = 0\.\d+, on 50 questions\.$", result.sentence)
     assert result.recommendation == "Keep the baseline."
+    assert result.recommend("A", "B", in_use="A") == "Keep A."
 
 
 def test_a_table_is_corrected_as_a_whole() -> None:

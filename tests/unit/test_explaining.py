@@ -77,7 +77,7 @@ def test_a_passage_that_never_was_a_candidate_has_its_true_ranks(base: Knowledge
         assert found.reason.startswith(f"dense rank {hit.rank}, cut by candidates=2; ")
     strange = [explainer.standing(hit.chunk.key) for hit in outside]
     assert any(each.reason.endswith("it has no term of the question") for each in strange)
-    assert {"unus", "leav"} <= set(strange[-1].figures.lacking)
+    assert {"unused", "leave"} <= set(strange[-1].figures.lacking)
 
 
 def test_a_passage_below_the_threshold_says_so(base: KnowledgeBase) -> None:

@@ -66,6 +66,15 @@ def test_a_word_counts_as_the_analyzer_of_its_own_language_cuts_it() -> None:
     assert [by_two.borne_out(frozenset({term})) for term in ("carer", "carers", "cat")] == [1, 1, 0]
 
 
+def test_a_passage_lacks_a_word_only_where_no_analyzer_finds_it() -> None:
+    both = index("auto", *[ENGLISH] * 3, *[GERMAN] * 3, "A secondary carer has leave for a child.")
+    question = "secondary warranty carers"
+    explanation = both.explain(question, 6, **OPTIONS)
+    assert [match.term for match in explanation.matches] == ["secondari", "carer"]
+    spellings = both.spellings(question)
+    assert [spellings[term] for term in explanation.unmatched] == ["warranty"]
+
+
 def test_in_an_english_base_auto_is_english() -> None:
     texts = [ENGLISH, "Leaks are repaired at once.", "TX-4410-B\t12\tseal"]
     auto, english = index("auto", *texts), index("english", *texts)

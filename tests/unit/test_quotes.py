@@ -252,3 +252,25 @@ def test_what_a_passage_cuts_off_is_not_quoted() -> None:
     assert text == f"“{whole}” [1]"
     alone, _ = quotes("When is the pump oiled?", [found], MINILM)
     assert "oiled" in alone
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How long may a vehicle idle?", "No person"),
+        ("What is the maximum time that a vehicle may idle?", "No person"),
+        ("What does “idle” mean?", "‘Idle’ means"),
+    ],
+)
+def test_definitions_answer_only_questions_for_them(question: str, first: str) -> None:
+    text, _ = quotes(
+        question,
+        hits(
+            "2. ‘Idle’ means the stopping of a vehicle while the engine is running, and ‘idling’ "
+            "has a corresponding meaning;",
+            "4.1. No person shall cause or permit the idling of an unoccupied vehicle for more "
+            "than five minutes in any period of sixty minutes.",
+        ),
+        MINILM,
+    )
+    assert first in text.partition("” [1]")[0]

@@ -46,7 +46,7 @@ def _choose(grading: Grading, hit: Hit) -> None:
             key=_key("from", hit),
         )
     st.text_input(
-        "Or paste the words",
+        "Or paste the words" if count > 1 else "Paste the words",
         key=_key("words", hit),
         placeholder="as the page shows them",
     )

@@ -266,7 +266,8 @@ def _verdict(
                 f"**Identical results: both runs find the same passages for all {questions}.**"
             )
         else:
-            step = figures.recommend(names[compared.run.id], names[compared.baseline.id])
+            in_use = names[compared.run.id] if compared.run.recipe == base.recipe() else ""
+            step = figures.recommend(names[compared.run.id], names[compared.baseline.id], in_use)
             st.markdown(f"**{plain(figures.headline)}** {plain(step)}")
         decided(base, compared, names)
         changed = ", ".join(compared.chips) or "nothing, both search alike"
