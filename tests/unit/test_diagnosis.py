@@ -185,7 +185,7 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
     measured = base.evaluator.evaluate("mixed", WORDS).run.metrics
     assert (measured["correct_refusal"], measured["correct_doubt"]) == (0.0, 1.0)
     assert _causes(base.diagnoses.diagnose("mixed", WORDS)) == {}
-    monkeypatch.setattr("rag.tuning.diagnosis.examining.FLAGGED", ())
+    monkeypatch.setattr("rag.runs.doubts.FLAGGED", ())
     diagnosis = base.diagnoses.diagnose("mixed", WORDS)
     assert _causes(diagnosis) == {"none": "answered"}
     assert WORDS.search.refuse == "auto"
@@ -200,14 +200,18 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
     assert lax.advice("answered") == "Set off-topic questions to Auto, or raise the threshold."
 
 
-def test_a_question_whose_passage_is_found_fails_if_its_answer_is_doubted(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(
+    base: KnowledgeBase,
 ) -> None:
     base.exchange.import_file("doubted", "x.jsonl", json.dumps(LINES[3]))
+    name = str(LINES[3]["id"])
+    base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
     assert _causes(base.diagnoses.diagnose("doubted", WORDS)) == {}
-    monkeypatch.setattr("rag.tuning.diagnosis.examining.FLAGGED", ("answered",))
+    base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 1.0}})
+    other = WORDS.with_fields({"search.top_k": 7})
+    assert _causes(base.diagnoses.diagnose("doubted", other)) == {}
     diagnosis = base.diagnoses.diagnose("doubted", WORDS)
-    assert _causes(diagnosis) == {LINES[3]["id"]: "doubted"}
+    assert _causes(diagnosis) == {name: "doubted"}
     assert diagnosis.headline == "1 of 1 questions failed."
     assert diagnosis.questions[0].finding.evidence == (
         "The search finds its passage (nDCG 1.00), and its answer is doubted."

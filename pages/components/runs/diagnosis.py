@@ -67,10 +67,10 @@ def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         st.caption(
             "Finds the first cause of each failed question, and tries changes of the recipe on "
             "questions that did not choose them.",
-            help="A question fails if nDCG at top-k is below 0.5, or if its answer is refused or "
-            "doubtful although the passage is found. A question that the documents don't answer "
-            "fails if its answer is neither refused nor doubtful. *Correct decisions* counts the "
-            "same answers.",
+            help="A question fails if nDCG at top-k is below 0.5, or if the passage is found and "
+            "its answer was refused or doubtful in the last evaluation with *Also score answers*. "
+            "A question that the documents don't answer fails if its answer is neither refused nor "
+            "doubtful. *Correct decisions* counts the same answers.",
         )
 
 

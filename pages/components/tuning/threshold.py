@@ -59,7 +59,7 @@ def _promise(bench: Bench) -> None:
         "top-k; *Precision@5* counts the first five, and the curve the returned passages."
     )
     share = st.slider(
-        "Wanted precision above the threshold",
+        "Wanted precision, before top-k",
         0.05,
         0.99,
         0.5,

@@ -34,8 +34,9 @@ class Diagnosis:
     be learned, 0 where that was tried, or cannot be.
 
     A question failed if nDCG at top-k of the passages in its prompt is below one half, or if its
-    answer is refused or doubtful all the same; one without an answer, if what answers it is neither
-    refused nor doubtful. ``state`` names what it all rests on.
+    answer was refused or doubtful all the same in the newest run that scored answers; one without
+    an answer, if what answers it is neither refused nor doubtful. ``state`` names what it all rests
+    on.
     """
 
     question_set: str

@@ -15,12 +15,14 @@ from rag.evaluation.report.words import counted
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
-from rag.runs.doubts import FLAGGED, answer_states
+from rag.runs.doubts import FALSE_DOUBT, correct_doubts
+from rag.runs.doubts import METRIC as DOUBT
 from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
 from rag.search.threshold import threshold_rule
 from rag.services import Services
 from rag.storage import builds, documents
+from rag.storage import runs as run_rows
 from rag.tuning.candidates import CandidateSource
 from rag.tuning.diagnosis.case import Case, Rankings, Setting
 from rag.tuning.diagnosis.checks import cause_of
@@ -83,33 +85,46 @@ class Examination:
             )
             if self.scores[number] < PASSING or self._missing_parts(question, searched)
         ]
-        flagged = self._flagged(bad)
-        failures, done = list[FailedQuestion](), 0
+        flagged = self._flagged([self.questions[number] for number in bad])
+        bad = [number for number in bad if self.questions[number].id not in flagged]
+        doubted = self._doubted_by_run()
+        failures = list[FailedQuestion]()
         for number, question in enumerate(self.questions):
-            is_doubted = question.id in flagged
-            if number in bad and (question.answerable or not is_doubted):
-                on_progress(done, len(bad))
+            if number in bad:
+                on_progress(len(failures), len(bad))
                 failures.append(self._examined(number))
-                done += 1
-            elif question.answerable and is_doubted:
+            elif question.id in doubted:
                 failures.append(self._doubted(number))
         return failures
 
-    def _flagged(self, bad: Sequence[int]) -> set[str]:
-        """The ids of questions whose answers are refused or doubtful.
+    def _flagged(self, questions: Sequence[Question]) -> set[str]:
+        """The ids of unanswerable questions whose answers are refused or doubtful all the same.
 
-        Of the ``bad`` ones only those without an answer are looked at: the others failed anyway.
         Empty where that is not measured, because it would ask a model.
         """
         index = self.source.index
         snapshot = take_snapshot(self._services, self._base_id, self.recipe, index)
-        questions = [
-            question
-            for number, question in enumerate(self.questions)
-            if question.answerable != (number in bad)
-        ]
-        states = answer_states(self._services, snapshot, questions)
-        return {name for name, state in states.items() if state in FLAGGED}
+        doubts = correct_doubts(self._services, snapshot, questions)
+        return {name for name, figures in doubts.items() if figures[DOUBT]}
+
+    def _doubted_by_run(self) -> set[str]:
+        """The ids of answerable questions whose answers were refused or doubtful.
+
+        In the newest run of this recipe on these documents that scored answers: to answer all
+        questions takes longer than to search them.
+        """
+        name = self._sweeper.question_set.name
+        with self._services.database.read() as connection:
+            scored = (
+                run
+                for run in run_rows.list_runs(connection, self._base_id, name)
+                if run.recipe == self.recipe
+                and run.base_version == self.source.index.version
+                and FALSE_DOUBT in run.metrics
+            )
+            run = next(scored, None)
+            by_question = run_rows.figures(connection, [run.id])[run.id] if run else {}
+        return {name for name, figures in by_question.items() if figures.get(FALSE_DOUBT)}
 
     def _doubted(self, number: int) -> FailedQuestion:
         """A question whose passage is found, and whose answer is refused or doubtful."""
