@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
 from rag.answering.assessing.editions import NAME_BEHIND
+from rag.answering.checking.decimals import NUMBER, decimal_mark, plain_number
 from rag.answering.rows import rows_within
 from rag.answering.sentences import statements
 from rag.lexical import Analyzer, analyzer, function_words
@@ -20,7 +21,6 @@ FEWEST_WORDS = 3
 FRONT_MATTER = 400
 """Characters at the beginning of a document: dates there are those of the document itself."""
 
-_NUMBER = r"\d{1,3}(?:[, \u00a0\u202f]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:[.,]\d+)?"
 _MONTHS = [
     "january",
     "february",
@@ -43,7 +43,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _FIGURE = re.compile(
-    rf"(?:(?P<currency>[€$£]|\b(?:EUR|USD|GBP|CHF)\b)\s*)?(?<![\w.,/-])(?P<number>{_NUMBER})"
+    rf"(?:(?P<currency>[€$£]|\b(?:EUR|USD|GBP|CHF)\b)\s*)?(?<![\w.,/-])(?P<number>{NUMBER})"
     rf"(?!\w*\d|{NAME_BEHIND})"
     r"(?:[ \u00a0-]?(?P<unit>%|°\s?[CF]|[€$£]|[^\W\d_]++(?!:/)(?:/[^\W\d_]+)?))?",
 )
@@ -54,7 +54,7 @@ _NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|[a-zA-Z]{1,3}|[a-z]{5,}|/[a-zA-Z]+|[a-
 """A figure with its unit or ending, and a name such as "37signals"."""
 _REFERENCE = re.compile(
     r"\b(?:sections?|chapters?|pages?|figs?\.?|figures?|tables?|steps?|appendix|article|eq\.?"
-    r"|equations?|version|release|§)\s*\d+(?:\.\d+)*(?:\s*[–-]\s*\d+)?|\[[\d,;\s–-]++\]|(?<![\d.])\d++(?:\.\d++){2,}"
+    r"|equations?|version|release|§)\s*\d+(?:\.\d+)*(?:\s*[–-]\s*\d+)?|\[[\d,;\s–-]++\]|(?<![\d.])(?!\d{1,3}(?:\.\d{3})++(?![\d.]))\d++(?:\.\d++){2,}"
     r"|^\s*\d+(?:\.\d+)*[.)]\s",
     re.IGNORECASE,
 )
@@ -99,9 +99,13 @@ _BIBLIOGRAPHY = re.compile(
 )
 
 
+Figure = tuple[str, str]
+"""A value and a unit, as they compare."""
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """``document.text[start:end]`` with its figures, as pairs of a value and a unit.
+    """``document.text[start:end]`` with its figures, and how each is written there.
 
     ``words`` are the stems of its other words. ``names`` are its codes and those of its headings.
     ``row`` and ``column`` label a cell of a table; they are "" for sentences.
@@ -111,7 +115,7 @@ class Claim:
     start: int
     end: int
     words: frozenset[str]
-    figures: frozenset[tuple[str, str]]
+    figures: Mapping[Figure, str]
     names: frozenset[str]
     row: str = ""
     column: str = ""
@@ -124,7 +128,8 @@ class Claim:
 
 def claims_of(position: int, document: Document) -> Iterator[Claim]:
     """Yield the claims of a document that state figures, in no special order."""
-    yield from _cells(position, document)
+    mark = decimal_mark(document.text)
+    yield from _cells(position, document, mark)
     for start, end in _between_tables(document):
         for statement in statements(document.text[start:end]):
             if len(statement.quote) > LONGEST or _BIBLIOGRAPHY.search(statement.quote):
@@ -132,10 +137,14 @@ def claims_of(position: int, document: Document) -> Iterator[Claim]:
             words = words_of(statement.quote)
             if statement.kind != "item" or len(words) < FEWEST_WORDS:
                 words = words_of(statement.text)
-            figures = frozenset(figure for figure in figures_of(statement.text) if figure[1])
+            figures = {
+                figure: written
+                for figure, written in figures_of(statement.text, mark).items()
+                if figure[1]
+            }
             at = start + statement.start
             if at < FRONT_MATTER and len(document.text) > 4 * FRONT_MATTER:
-                figures = frozenset(figure for figure in figures if figure[1] != "date")
+                figures = {one: figures[one] for one in figures if one[1] != "date"}
             if figures and len(words) >= FEWEST_WORDS:
                 yield Claim(
                     position,
@@ -147,32 +156,36 @@ def claims_of(position: int, document: Document) -> Iterator[Claim]:
                 )
 
 
-def figures_of(text: str) -> frozenset[tuple[str, str]]:
-    """Return figures and dates of a text, as pairs of a value and a unit."""
-    figures = set()
-    for match in _DATE.finditer(text):
-        figures.add((_day(match), "date"))
+def figures_of(text: str, mark: str = ".") -> dict[Figure, str]:
+    """Return figures and dates of a text, each with how it is written.
+
+    ``mark`` is the decimal mark of the document.
+    """
+    figures = {(_day(match), "date"): match[0] for match in _DATE.finditer(text)}
     rest = _REFERENCE.sub(" ", _DATE.sub(" ", text))
     rest = _SPELT_NUMBER.sub(lambda match: _SPELT.get(match[0].lower(), match[0]), rest)
     rest = _OR_MORE.sub(r"\1 ", rest)
-    pending: list[str] = []
+    pending: dict[str, str] = {}
     for match in _FIGURE.finditer(rest):
-        value, unit = value_of(match["number"]), _unit(match["currency"] or match["unit"] or "")
+        number, value = match["number"], value_of(match["number"], mark)
+        unit = _unit(match["currency"] or match["unit"] or "")
         if unit in _BETWEEN_FIGURES:
-            pending.append(value)
+            pending[value] = number
             continue
-        if unit in _ORDINALS or (_YEAR.fullmatch(match["number"]) and unit not in _MONEY):
+        if unit in _ORDINALS or (_YEAR.fullmatch(number) and unit not in _MONEY):
             continue
-        figures.update((earlier, unit) for earlier in pending)
-        pending = []
-        figures.add((value, unit))
-    return frozenset(figures)
+        behind = rest[match.end("number") : match.end()] if unit and not match["currency"] else ""
+        for earlier, digits in pending.items():
+            figures.setdefault((earlier, unit), digits + behind)
+        pending = {}
+        before = rest[match.start() : match.start("number")]
+        figures.setdefault((value, unit), f"{before}{number}{behind}")
+    return figures
 
 
-def value_of(number: str) -> str:
+def value_of(number: str, mark: str = ".") -> str:
     """Return a number as it compares: ``1,200.50`` is ``1200.5``."""
-    plain = re.sub(r"[, \u00a0\u202f](?=\d{3}(?!\d))", "", number).replace(",", ".")
-    exact = f"{Decimal(plain):f}"
+    exact = f"{Decimal(plain_number(number, mark)):f}"
     return exact.rstrip("0").rstrip(".") if "." in exact else exact
 
 
@@ -211,14 +224,14 @@ def _english() -> Analyzer:
     return analyzer("english")
 
 
-def _cells(position: int, document: Document) -> Iterator[Claim]:
+def _cells(position: int, document: Document, mark: str) -> Iterator[Claim]:
     for row in rows_within(document, (0, len(document.text))):
         if len(row.cells) < 2:
             continue
         labelled = zip(row.cells[1:], (*row.labels, *[""] * len(row.cells))[1:], strict=False)
         context = f"{row.caption} {document.heading_at(row.start)}"
         for cell, label in labelled:
-            figures = figures_of(cell)
+            figures = figures_of(cell, mark)
             if figures and len(cell) < 60:
                 yield Claim(
                     position,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.answering.assessing.editions import repeats
-from rag.examination.claims import Claim, subject_of
+from rag.examination.claims import Claim, Figure, subject_of
 from rag.types import Document
 
 Pair = tuple[int, int]
@@ -24,11 +24,14 @@ COMMON = 60
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two claims, the figures in which they differ, and how alike the rest is, from 0 to 1."""
+    """Two claims, the figures in which they differ, and how alike the rest is, from 0 to 1.
+
+    A figure is None where one of the claims has just a figure more.
+    """
 
     one: Claim
     other: Claim
-    values: tuple[str, str]
+    figures: tuple[Figure | None, Figure | None]
     likeness: float
 
 
@@ -53,56 +56,53 @@ def contradictions(
             continue
         if not _on_one_thing(one, other, subjects, editions=editions):
             continue
-        values = different(one, other, editions=editions)
-        if not values and one.figures == other.figures:
+        differing = different(one, other, editions=editions)
+        if not differing and one.figures.keys() == other.figures.keys():
             likeness = _likeness(one, other, weights)
             for key in ((id(one), other.document), (id(other), one.document)):
                 agreeing[key] = max(agreeing[key], likeness)
-        if not values:
+        if not differing:
             continue
         likeness = _likeness(one, other, weights)
-        if likeness < (ALIKE if all(values) else SAME):
+        if likeness < (ALIKE if all(differing) else SAME):
             continue
         if editions and _both_in_one(documents, one, other):
             continue
-        pair = Contradiction(one, other, values, likeness)
+        pair = Contradiction(one, other, differing, likeness)
         key = id(one), other.document
         if key not in best or likeness > best[key].likeness:
             best[key] = pair
     yield from (pair for pair in _mutual(best) if not _is_settled(pair, agreeing))
 
 
-def different(one: Claim, other: Claim, *, editions: bool = False) -> tuple[str, str] | None:
-    """Return the two figures in which claims differ, as words; None unless it is one of each.
+def different(
+    one: Claim, other: Claim, *, editions: bool = False
+) -> tuple[Figure | None, Figure | None] | None:
+    """Return the two figures in which claims differ; None unless it is one of each.
 
     Of editions, figures of a unit that only one of the claims has may come or go. Where one of them
-    has just a figure more, the other figure is "": a word may stand in its place.
+    has just a figure more, the other figure is None: a word may stand in its place.
     """
     if bool(one.row) != bool(other.row):
         return None
-    mine, theirs = one.figures - other.figures, other.figures - one.figures
+    mine = one.figures.keys() - other.figures.keys()
+    theirs = other.figures.keys() - one.figures.keys()
     if editions and len(mine) + len(theirs) == 1:
-        ((value, unit),) = mine or theirs
-        shown = _shown(value, unit)
-        return (shown, "") if mine else ("", shown)
+        return next(iter(mine), None), next(iter(theirs), None)
     if editions:
         units = {unit for _, unit in mine} & {unit for _, unit in theirs}
         mine, theirs = (
-            frozenset(figure for figure in figures if figure[1] in units)
-            for figures in (mine, theirs)
+            {figure for figure in figures if figure[1] in units} for figures in (mine, theirs)
         )
     if len(mine) != 1 or len(theirs) != 1:
         return None
-    ((value, unit),), ((value2, unit2),) = mine, theirs
+    (first,), (second,) = mine, theirs
+    (value, unit), (value2, unit2) = first, second
     if unit != unit2 or value == value2:
         return None
     if unit == "date" and (value[-5:] == value2[-5:] and not (value[:4] and value2[:4])):
         return None
-    return _shown(value, unit), _shown(value2, unit)
-
-
-def _shown(value: str, unit: str) -> str:
-    return value if unit == "date" else f"{value} {unit}".strip()
+    return first, second
 
 
 def _both_in_one(documents: Sequence[Document], one: Claim, other: Claim) -> bool:

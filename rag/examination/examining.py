@@ -11,7 +11,7 @@ from typing import Literal
 
 from rag.answering.assessing.editions import are_editions, edition_date, today
 from rag.documents.garbled import SURE, broken_characters
-from rag.examination.claims import Claim, claims_of, stems_of, subject_of
+from rag.examination.claims import Claim, Figure, claims_of, stems_of, subject_of
 from rag.examination.contradictions import Contradiction, contradictions
 from rag.examination.findings import KIND_TITLES, Difference, DocumentFinding, FindingPlace
 from rag.types import Document
@@ -69,19 +69,24 @@ def _contradiction(documents: Sequence[Document], pair: Contradiction) -> Docume
 
 def _difference(documents: Sequence[Document], pair: Contradiction) -> Difference:
     return Difference(
-        _place(documents, pair.one, pair.values[0]), _place(documents, pair.other, pair.values[1])
+        _place(documents, pair.one, pair.figures[0]), _place(documents, pair.other, pair.figures[1])
     )
 
 
-def _place(documents: Sequence[Document], claim: Claim, value: str) -> FindingPlace:
-    return place(documents[claim.document], claim.start, claim.end, value)
+def _place(documents: Sequence[Document], claim: Claim, figure: Figure | None) -> FindingPlace:
+    where = place(documents[claim.document], claim.start, claim.end)
+    if figure is None:
+        return where
+    value, unit = figure
+    compared = value if unit == "date" else f"{value} {unit}".strip()
+    return replace(where, value=" ".join(claim.figures[figure].split()), compared=compared)
 
 
-def place(document: Document, start: int, end: int, value: str = "") -> FindingPlace:
+def place(document: Document, start: int, end: int) -> FindingPlace:
     """Return a place in a document with its words, on one line."""
     words = " ".join(document.text[start:end].split())
     page = document.page_at(start)
-    return FindingPlace(document.id, document.name, start, end, page, words, value)
+    return FindingPlace(document.id, document.name, start, end, page, words)
 
 
 def _resemblance(

@@ -25,7 +25,8 @@ KIND_TITLES: dict[FindingKind, str] = {
 class FindingPlace:
     """A place in a document, with its words; ``page`` is None for text without pages.
 
-    ``value`` is the figure that another place contradicts, "" for none.
+    ``value`` is the figure that another place contradicts, as it is written there, "" for none.
+    ``compared`` is the same figure as a plain number and a unit, however it is written.
     """
 
     document_id: str
@@ -35,6 +36,7 @@ class FindingPlace:
     page: int | None
     text: str
     value: str = ""
+    compared: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class DocumentFinding:
         texts = [
             part
             for place in self.places
-            for part in (place.document, place.text or place.document_id, place.value)
+            for part in (place.document, place.text or place.document_id, place.compared)
         ]
         if self.number:
             texts = [*texts, str(self.number)]

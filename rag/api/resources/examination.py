@@ -19,16 +19,16 @@ _ONE = {
     "end": 48,
     "page": None,
     "text": "Unused leave may be carried over for 90 days.",
-    "value": "90 day",
+    "value": "90 days",
 }
-_OTHER = {**_ONE, "document_id": "1" * 64, "document": "faq.md", "value": "60 day"}
+_OTHER = {**_ONE, "document_id": "1" * 64, "document": "faq.md", "value": "60 days"}
 EXAMPLE = {
     "documents": 2,
     "findings": [
         {
             "id": "3f9a1c2b7d103f9a",
             "kind": "contradiction",
-            "summary": "leave.md states 90 day, faq.md states 60 day.",
+            "summary": "leave.md states 90 days, faq.md states 60 days.",
             "confidence": 0.93,
             "places": [_ONE, _OTHER],
             "in_force": "",
