@@ -154,19 +154,6 @@ def select(
     )
 
 
-def cross_validated_gain(
-    scores: Floats,
-    questions: Sequence[str],
-    baseline: int,
-    seed: int,
-) -> float:
-    """The gain of ``select`` alone, with folds laid by a seed."""
-    differences = np.asarray(scores - scores[baseline], np.float64)
-    best = _leading(differences.mean(axis=1), [baseline])
-    layout = _fold_codes(questions, {}, {}, seed)
-    return float(_cross_validated(differences, [baseline, best], layout)[0].mean())
-
-
 def _leading(means: Floats, first: Sequence[int]) -> int:
     """The row of the highest mean; ``first`` win ties. Differences of rounding size are ties."""
     top = means.max() - _TIE

@@ -122,23 +122,6 @@ def paired_tests(
     return Paired(p, ahead, _Tails(patterns, low, high, means, worst))
 
 
-def randomisation_p(
-    differences: Floats, resamples: int = RESAMPLES, clusters: Clusters | None = None
-) -> float:
-    """Two-sided p-value of a mean difference; ``differences`` has shape (questions,).
-
-    Exact where few questions (or clusters) differ; otherwise (b + 1) / (n + 1) for b of n random
-    sign patterns whose sum is at least as far from 0, so it is never 0. No differences at all
-    give 1. This is the test alone, for differences that are symmetric where the runs are equal.
-    """
-    units = clusters or Clusters.single(len(differences))
-    totals = np.round(units.sums(np.asarray(differences, np.float64)[None]), _DECIMALS)
-    if not totals.any():
-        return 1.0
-    totals, sizes = _sorted(totals if totals.sum() >= 0 else -totals, units.sizes)
-    return float(_sign_flips(totals, sizes, resamples)[0][0])
-
-
 def _sorted(totals: Floats, sizes: Floats) -> tuple[Floats, Floats]:
     """Columns in an order that does not depend on how they came."""
     order = np.lexsort((sizes, *totals[::-1]))

@@ -195,6 +195,13 @@ class Explainer:
         """Return the ranks of passages. Raises NotFound for a missing passage."""
         return [self._finding(passage.key, passage.match) for passage in passages]
 
+    def document_id(self, name: str) -> str:
+        """Return the id of a document by name or id. Raises NotFound."""
+        for info in self._library.documents(self.recipe.index):
+            if name in (info.name, info.id):
+                return info.id
+        raise NotFound(f"No document is called {name!r}.")
+
     def in_document(self, document_id: str) -> list[Finding]:
         """Return the ranks of a document's passages: a limited number, best rank first."""
         keys = [chunk.key for chunk in self._library.chunks(document_id, self.recipe.index)]

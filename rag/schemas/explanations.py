@@ -8,7 +8,7 @@ from pydantic import field_validator
 
 from rag.explanation.attribution import Attribution, TextPart
 from rag.explanation.counterfactuals import Counterfactual
-from rag.explanation.explainer import Explainer, Finding
+from rag.explanation.explainer import Explainer, FeaturePart, Finding
 from rag.explanation.locating import Match
 from rag.explanation.recipe_comparison import RetrievalComparison
 from rag.explanation.standing import Standing, StepOutcome
@@ -68,15 +68,6 @@ class AttributionData(Schema):
     embeddings: int
 
 
-class FeaturePartData(Schema):
-    """The part of one feature in the score of a learned fusion."""
-
-    name: str
-    definition: str
-    value: float
-    part: float
-
-
 class StandingData(Schema):
     """The standing of a passage, or the reason for its elimination."""
 
@@ -108,7 +99,7 @@ class PassageData(StandingData):
     recipe: str
     changes: list[ChangeData]
     attribution: AttributionData | None
-    learned: list[FeaturePartData]
+    learned: list[FeaturePart]
 
 
 class FindingData(StandingData):
@@ -177,7 +168,7 @@ def passage_data(
         **dict(StandingData.of(standing)),
         changes=list(map(ChangeData.of, changes)),
         attribution=AttributionData.of(attribution) if attribution else None,
-        learned=list(map(FeaturePartData.of, explainer.learned_parts(standing.chunk.key))),
+        learned=explainer.learned_parts(standing.chunk.key),
     )
 
 

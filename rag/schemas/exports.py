@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
-from rag.exports.fidelity import Fidelity
+from rag.exports.fidelity import ExportedField
 from rag.exports.recipe_exports import ExportTarget
 from rag.schemas.schema import Schema
 
@@ -19,19 +17,10 @@ class StatementData(Schema):
     content: str = Field(description="a JSON body, GraphQL, SQL or a file")
 
 
-class ExportedFieldData(Schema):
-    """A recipe field, with its fidelity in the export."""
-
-    name: str
-    value: Any
-    fidelity: Fidelity
-    reason: str
-
-
 class RecipeExportData(Schema):
     """A recipe for another engine; ``recipe`` is its hash."""
 
     target: ExportTarget
     recipe: str
     statements: list[StatementData]
-    fields: list[ExportedFieldData]
+    fields: list[ExportedField]

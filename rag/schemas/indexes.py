@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from rag.documents.library import Library
+from rag.documents.stores.vector_check import ForeignVector
 from rag.recipe import IndexRecipe, Recipe
 from rag.schemas.schema import Schema, Timestamp, attribute
 from rag.storage.builds import BuildRow
@@ -74,19 +75,11 @@ class MigrationCostData(Schema):
     bytes_after: int
 
 
-class ForeignVectorData(Schema):
-    """A stored vector that the embedder of its index did not make."""
-
-    passage: str
-    document: str
-    cosine: float
-
-
 class VectorCheckData(Schema):
     """A sample of stored vectors compared with those of their texts."""
 
     sampled: int
-    foreign: list[ForeignVectorData]
+    foreign: list[ForeignVector]
     share: tuple[float, float]
     median: float = Field(description="the median cosine of the sample")
 

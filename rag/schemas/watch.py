@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from rag.schemas.schema import Schema, Timestamp, attribute
+from rag.watch.report import CanaryChange
 
 
 class MovedTextData(Schema):
@@ -41,14 +42,6 @@ class MetricDriftData(Schema):
     verdict: Literal["better", "worse", "undecided", "same"]
 
 
-class CanaryChangeData(Schema):
-    """A canary question whose expected passage or answer state changed."""
-
-    question: str
-    before: str
-    now: str
-
-
 class QuestionDriftData(Schema):
     """Questions of chats against labelled ones: coefficient of inhomogeneity and p-value."""
 
@@ -79,5 +72,5 @@ class WatchLookData(Schema):
     vectors: VectorDriftData = attribute("report", "vectors")
     metrics: MetricDriftData | None = attribute("report", "metrics")
     canaries: int = attribute("report", "canaries", description="the number of canary questions")
-    changed: list[CanaryChangeData] = attribute("report", "changed")
+    changed: list[CanaryChange] = attribute("report", "changed")
     questions: QuestionDriftData | None = attribute("report", "questions")

@@ -8,16 +8,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest, permutation_test
 
+from rag.evaluation import significance
 from rag.evaluation.inference.clusters import Clusters
-from rag.evaluation.significance import (
-    holm,
-    paired_tests,
-    randomisation_p,
-    sign_patterns,
-)
+from rag.evaluation.significance import RESAMPLES, holm, paired_tests, sign_patterns
+from rag.types import Floats
 
 # Eighths, whose sums are exact: the other one takes rounding for a difference.
 STEPS = st.integers(-4, 4).map(lambda step: step / 8)
+
+
+def randomisation_p(
+    differences: Floats, resamples: int = RESAMPLES, clusters: Clusters | None = None
+) -> float:
+    """The randomisation test of ``paired_tests`` without its margin for skewed differences."""
+    units = clusters or Clusters.single(len(differences))
+    totals = np.round(units.sums(differences[None]), significance._DECIMALS)
+    if not totals.any():
+        return 1.0
+    ahead = totals if totals.sum() >= 0 else -totals
+    return float(
+        significance._sign_flips(*significance._sorted(ahead, units.sizes), resamples)[0][0]
+    )
 
 
 @given(st.lists(STEPS, min_size=2, max_size=9))

@@ -14,7 +14,6 @@ from rag import (
     FurtherBase,
     InvalidInput,
     KnowledgeBase,
-    NotFound,
     PassageData,
     Recipe,
     ScopedWorkspace,
@@ -153,7 +152,7 @@ def explain_passage(base: Base, body: ExplainRequest) -> PassageData | FindingsD
     if body.find is not None:
         findings = explainer.find(body.find)
     elif body.document is not None:
-        findings = explainer.in_document(document_id(base, recipe, body.document))
+        findings = explainer.in_document(explainer.document_id(body.document))
     else:
         raise InvalidInput("Specify what to explain.", "Give chunk_id, find, document, or against.")
     changes = [explainer.changes(finding.standing.chunk.key) for finding in findings]
@@ -165,11 +164,3 @@ def _compared(base: KnowledgeBase, body: ExplainRequest, recipe: Recipe) -> Comp
         question=body.question, fields=body.against or {}, recipe=recipe.model_dump()
     )
     return compared_data(base.compare(body.question, recipe, other.recipe_of(base)))
-
-
-def document_id(base: KnowledgeBase, recipe: Recipe, name: str) -> str:
-    """The id of a document by name or id. Raises NotFound."""
-    for info in base.documents.documents(recipe.index):
-        if name in (info.name, info.id):
-            return info.id
-    raise NotFound(f"No document is called {name!r}.")

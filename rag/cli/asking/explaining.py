@@ -15,7 +15,6 @@ from rag import (
     FindingsData,
     InvalidInput,
     KnowledgeBase,
-    NotFound,
     PassageData,
     RankedPassage,
     Recipe,
@@ -64,7 +63,7 @@ def explain(
         output = _finding(explainer, explainer.find(args.find))
     elif args.document:
         kind = ExplainedFindingsData
-        output = _finding(explainer, explainer.in_document(_document(base, recipe, args.document)))
+        output = _finding(explainer, explainer.in_document(explainer.document_id(args.document)))
     else:
         raise InvalidInput(
             "Specify what to explain.",
@@ -109,13 +108,6 @@ def _set_with(base: KnowledgeBase, question: str) -> str | None:
         if base.passage_labels.of(question_set.name, question, index).question_id is not None:
             return question_set.name
     return None
-
-
-def _document(base: KnowledgeBase, recipe: Recipe, name: str) -> str:
-    for info in base.documents.documents(recipe.index):
-        if name in (info.name, info.id):
-            return info.id
-    raise NotFound(f"No document is called {name!r}.")
 
 
 def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
