@@ -188,7 +188,7 @@ def _nothing_better(best: SearchResult) -> str:
         "one other result, which does not beat" if tried == 1 else f"{tried:,} different results"
     )
     end = "" if tried == 1 else ", and none beats"
-    return (
+    return plain(
         f"No reason to change: the {best.combinations:,} combinations give only {other}{end} the "
         "baseline."
     )
