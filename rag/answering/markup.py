@@ -40,12 +40,15 @@ _BLOCK = re.compile(
 
 
 _TAG = re.compile(
-    r"<(?P<name>br|p|div|a|b|i|u|em|strong|small|span|sub|sup|center|details|summary)"
-    r"(?:\s[^<>\n]{0,200})?/?>|</[a-z]{1,10}>|<(?P<address>https?://[^<>\s]{1,2000})>",
+    r"</?(?P<name>br|p|div|center|a)(?:\s[^<>\n]{0,200})?/?>"
+    r"|<(?P<address>https?://[^<>\s]{1,2000})>",
     re.IGNORECASE,
 )
-"""Tags of HTML within Markdown, and addresses between angle brackets."""
-_PARTING = frozenset({"br", "p", "div"})
+"""Tags of layout and links within Markdown, and addresses between angle brackets.
+
+Other tags stay: a text may be about them.
+"""
+_PARTING = frozenset({"br", "p", "div", "center"})
 """Tags between words."""
 
 

@@ -109,7 +109,8 @@ def test_sentences(text: str, sentences: list[str]) -> None:
         ("| T12 | 640 EUR |\n| T30 | 910 EUR |", ["T12 · 640 EUR", "T30 · 910 EUR"]),
         ("**May I fly?** Only *abroad*, see `fly.md`.", ["May I fly? Only abroad, see fly.md."]),
         ("> Quoted by [us](https://a.example/b).", ["Quoted by us."]),
-        ("One<br/>line, H<sub>2</sub>O<br>.", ["One line, H2O ."]),
+        ('One<br/>line, <a id="x"></a>two<br>.', ["One line, two ."]),
+        ("Wear goggles <b>always</b>.", ["Wear goggles <b>always</b>."]),
         ("See <https://a.example/b> or `<br/>`.", ["See https://a.example/b or <br/>."]),
         (
             f"{'Man wird auf Antrag ' * 3}\nfür jetzt befreit; ein\nAnspruch besteht.",
