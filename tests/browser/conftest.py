@@ -107,6 +107,16 @@ def filled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.fixture(scope="session")
+def warm_address(
+    serve: Serve, filled_home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The address of one server with documents, for tests that change nothing."""
+    home = shutil.copytree(filled_home, tmp_path_factory.mktemp("warm") / "home")
+    with serve(home) as address:
+        yield address
+
+
 @pytest.fixture
 def warm_home(filled_home: Path, tmp_path: Path) -> Path:
     """A home with the knowledge base "handbook": the default recipe, documents, a question set.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,16 +25,6 @@ NAVIGATION = {
 
 PATIENCE = 25_000.0  # milliseconds
 HOTEL, PUMP = "What may a hotel cost?", "Why does the pump make a noise?"
-
-
-@pytest.fixture(scope="module")
-def warm_address(
-    serve: Serve, filled_home: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
-    """The address of one server with documents, for tests that change nothing."""
-    home = shutil.copytree(filled_home, tmp_path_factory.mktemp("warm") / "home")
-    with serve(home) as address:
-        yield address
 
 
 @pytest.mark.parametrize("path", NAVIGATION)

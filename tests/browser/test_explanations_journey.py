@@ -3,49 +3,44 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tests.browser.conftest import Serve, Shoot
+from tests.browser.conftest import Shoot
 from tests.browser.waiting import at_rest
 
 QUESTION = "How long may unused leave be carried over?"
 MISSING = "Trains are booked in second class."
 
 
-def test_opening_what_is_advanced_moves_no_card(serve: Serve, warm_home: Path, page: Page) -> None:
-    with serve(warm_home) as address:
-        page.goto(f"{address}/inspector?kb=handbook&q={QUESTION}")
-        card = page.get_by_role("button", name="1 · leave.md")
-        card.wait_for()
-        page.get_by_text("ms from question to results").wait_for()
-        before = at_rest(card)
-        page.get_by_text("Advanced").click()
-        page.get_by_text("BM25 b", exact=True).wait_for()
-        assert at_rest(card) == before
+def test_opening_what_is_advanced_moves_no_card(warm_address: str, page: Page) -> None:
+    page.goto(f"{warm_address}/inspector?kb=handbook&q={QUESTION}")
+    card = page.get_by_role("button", name="1 · leave.md")
+    card.wait_for()
+    page.get_by_text("ms from question to results").wait_for()
+    before = at_rest(card)
+    page.get_by_text("Advanced").click()
+    page.get_by_text("BM25 b", exact=True).wait_for()
+    assert at_rest(card) == before
 
 
-def test_find_the_missing_and_bring_it_in(
-    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
-) -> None:
-    with serve(warm_home) as address:
-        page.goto(f"{address}/inspector?kb=handbook&q={QUESTION}&view=What+if")
-        field = page.get_by_label("Expected something else? Paste its words")
-        field.fill(MISSING)
-        field.press("Enter")
-        page.get_by_text("has these words").wait_for()
-        page.get_by_role("button", name="Look up").first.click()
-        page.get_by_text(re.compile("lost at (threshold|top-k)")).first.wait_for()
-        page.get_by_text(re.compile("Enters the (top|results)")).first.wait_for()
-        shoot(page, "what-if")
-        page.get_by_role("button", name="Apply").first.click()
-        page.get_by_text("in the prompt, rank").first.wait_for()
+def test_find_the_missing_and_bring_it_in(warm_address: str, page: Page, shoot: Shoot) -> None:
+    page.goto(f"{warm_address}/inspector?kb=handbook&q={QUESTION}&view=What+if")
+    field = page.get_by_label("Expected something else? Paste its words")
+    field.fill(MISSING)
+    field.press("Enter")
+    page.get_by_text("has these words").wait_for()
+    page.get_by_role("button", name="Look up").first.click()
+    page.get_by_text(re.compile("lost at (threshold|top-k)")).first.wait_for()
+    page.get_by_text(re.compile("Enters the (top|results)")).first.wait_for()
+    shoot(page, "what-if")
+    page.get_by_role("button", name="Apply").first.click()
+    page.get_by_text("in the prompt, rank").first.wait_for()
 
-        page.get_by_role("radio", name="Compare").click()
-        page.get_by_text("Rank-biased overlap").wait_for()
-        shoot(page, "compare")
-        page.get_by_role("radio", name="Attribution").click()
-        page.get_by_role("button", name="Compute").click()
-        page.get_by_text("texts were embedded").wait_for()
-        shoot(page, "attribution")
+    page.get_by_role("radio", name="Compare").click()
+    page.get_by_text("Rank-biased overlap").wait_for()
+    shoot(page, "compare")
+    page.get_by_role("radio", name="Attribution").click()
+    page.get_by_role("button", name="Compute").click()
+    page.get_by_text("texts were embedded").wait_for()
+    shoot(page, "attribution")
