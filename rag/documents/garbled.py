@@ -14,6 +14,9 @@ _BROKEN = 0.03  # share of characters
 _APART = 0.5  # share of words of one letter
 _UNKNOWN = 0.7  # share of words that no other passage has
 _LETTERS = re.compile(r"[^\W\d_]+")
+_ONE_BY_ONE = re.compile(r"(?<!\S)[^\W\d_](?:\s{1,3}[^\W\d_])+(?!\S)")
+"""Single letters one behind the other, as in "T h i s": not the "a" between two figures."""
+_DISTINCT = 6  # letters: a table that marks its cells with "X" or "A" to "D" has fewer
 _LONG = 4  # letters: shorter words are names, units ...
 
 
@@ -24,7 +27,10 @@ def broken_characters(text: str) -> str:
     if broken > _BROKEN * max(len(visible), 1):
         return f"{broken} of its {len(visible)} characters are no readable characters"
     words = _LETTERS.findall(text)
-    single = sum(len(word) == 1 for word in words)
+    letters = [
+        letter for match in _ONE_BY_ONE.finditer(text) for letter in match[0].casefold().split()
+    ]
+    single = len(letters) if len(set(letters)) >= _DISTINCT else 0
     if len(words) >= _FEWEST and single > _APART * len(words):
         return f"{single} of its {len(words)} words are single letters"
     return ""

@@ -9,11 +9,12 @@ from decimal import Decimal
 from functools import lru_cache
 
 from rag.answering.assessing.editions import NAME_BEHIND
+from rag.answering.assessing.resemblance import CODE, codes_of
 from rag.answering.checking.decimals import NUMBER, decimal_mark, plain_number
 from rag.answering.rows import rows_within
 from rag.answering.sentences import statements
 from rag.lexical import Analyzer, analyzer, function_words
-from rag.types import Document, Span, name_stem
+from rag.types import Document, Span
 
 LONGEST = 600
 """Characters. Text that lost its lines is one endless sentence, and aligns with everything."""
@@ -47,11 +48,6 @@ _FIGURE = re.compile(
     rf"(?!\w*\d|{NAME_BEHIND})"
     r"(?:[ \u00a0-]?(?P<unit>%|°\s?[CF]|[€$£]|[^\W\d_]++(?!:/)(?:/[^\W\d_]+)?))?",
 )
-_CODE = re.compile(
-    r"\b(?=[\w./-]{0,40}?[A-Za-z])(?=[\w./-]{0,40}?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b"
-)
-_NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|[a-zA-Z]{1,3}|[a-z]{5,}|/[a-zA-Z]+|[a-z]?(?:-[a-z]+)+)")
-"""A figure with its unit or ending, and a name such as "37signals"."""
 _REFERENCE = re.compile(
     r"\b(?:sections?|chapters?|pages?|figs?\.?|figures?|tables?|steps?|appendix|article|eq\.?"
     r"|equations?|version|release|§)\s*\d+(?:\.\d+)*(?:\s*[–-]\s*\d+)?|\[[\d,;\s–-]++\]|(?<![\d.])(?!\d{1,3}(?:\.\d{3})++(?![\d.]))\d++(?:\.\d++){2,}"
@@ -102,13 +98,24 @@ _BIBLIOGRAPHY = re.compile(
 Figure = tuple[str, str]
 """A value and a unit, as they compare."""
 
+_OWN = re.compile(
+    r"\b(?:this|the present) (?:by-?law|ordinance|act|law|statute|regulation|policy|agreement"
+    r"|contract|directive|decree|resolution)\b"
+    r"|\b(?:est[ea]|(?:la|el) presente) (?:ordenanza|ley|reglamento|decreto|resolución|contrato)\b"
+    r"|\bdiese[rsn]? (?:satzung|verordnung|gesetz(?:es)?|richtlinie|vertrag(?:s|es)?|ordnung)\b"
+    r"|\b(?:cet?|cette|(?:le|la) présente?) (?:règlement|loi|arrêté|décret|contrat|ordonnance)\b",
+    re.IGNORECASE,
+)
+"""Words by which a rule speaks of the document that it stands in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """``document.text[start:end]`` with its figures, and how each is written there.
 
     ``words`` are the stems of its other words. ``names`` are its codes and those of its headings.
-    ``row`` and ``column`` label a cell of a table; they are "" for sentences.
+    ``row`` and ``column`` label a cell of a table; they are "" for sentences. ``own`` is whether it
+    speaks of its document: "This by-law comes into force on 1 May".
     """
 
     document: int
@@ -119,6 +126,7 @@ class Claim:
     names: frozenset[str]
     row: str = ""
     column: str = ""
+    own: bool = False
 
     @property
     def span(self) -> Span:
@@ -153,6 +161,7 @@ def claims_of(position: int, document: Document) -> Iterator[Claim]:
                     words,
                     figures,
                     codes_of(f"{document.heading_at(at)} {statement.text}"),
+                    own=_OWN.search(statement.text) is not None,
                 )
 
 
@@ -197,26 +206,12 @@ def words_of(text: str) -> frozenset[str]:
 
 def stems_of(text: str) -> frozenset[str]:
     """Return the stems of the words of a text that are neither numbers nor function words."""
-    plain = _CODE.sub(" ", text)
+    plain = CODE.sub(" ", text)
     return frozenset(
         term
         for term in _english().query_tokens(plain)
         if len(term) > 1 and not term[0].isdigit() and term not in _SPELT
     )
-
-
-def codes_of(text: str) -> frozenset[str]:
-    """Return the codes of a text: words that mix letters and digits, such as ``CV-118``."""
-    return frozenset(
-        match[0].casefold().replace("-", "")
-        for match in _CODE.finditer(text)
-        if not _NO_CODE.fullmatch(match[0])
-    )
-
-
-def subject_of(name: str) -> frozenset[str]:
-    """Return the codes in a document's name: ``corvane-c16-manual.pdf`` is on the C16."""
-    return codes_of(re.sub(r"[-_]", " ", name_stem(name)))
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,8 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.answering.assessing.editions import repeats
-from rag.examination.claims import Claim, Figure, subject_of
+from rag.answering.assessing.resemblance import subject_of
+from rag.examination.claims import Claim, Figure
 from rag.types import Document
 
 Pair = tuple[int, int]
@@ -42,7 +43,8 @@ def contradictions(
 
     Claims about different things are no contradictions: sister products have other codes in their
     names, and what is written there is on that product alone. Minutes and reports whose names
-    differ in numbers alone are a series, and each is on a time of its own.
+    differ in numbers alone are a series, and each is on a time of its own. What two by-laws say of
+    themselves, such as when they come into force, is on two things.
     """
     weights = _weights(claims)
     subjects = [subject_of(document.name) for document in documents]
@@ -53,6 +55,8 @@ def contradictions(
     for one, other in _candidates(claims):
         editions = frozenset((one.document, other.document)) in pairs
         if not editions and series[one.document] == series[other.document]:
+            continue
+        if not editions and one.own and other.own:
             continue
         if not _on_one_thing(one, other, subjects, editions=editions):
             continue

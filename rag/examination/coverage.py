@@ -120,12 +120,13 @@ def unanswered(questions: Sequence[ChatQuestion]) -> Iterator[DocumentFinding]:
         newest = same[0]
         if not newest.flagged:
             continue
-        outcome = "refused" if newest.status == "refused" else "doubtful"
+        refused = newest.status == "refused"
+        outcome = "was refused an answer" if refused else "was answered with doubt"
         flagged = sum(question.flagged for question in same)
         times = f" {flagged} of {len(same)} answers were refused or doubtful." * (len(same) > 1)
         yield DocumentFinding(
             "unanswered",
-            f"No document answers “{newest.question}”: the answer in the chat is {outcome}.{times}",
+            f"“{newest.question}” {outcome} in the chat.{times}",
             (),
             round(flagged / len(same), 2),
             question=newest.question,

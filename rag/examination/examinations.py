@@ -124,17 +124,17 @@ class Examinations:
         return None if row is None else (row.decision, row.document, row.reason)
 
     def _exclude_others(self, finding: DocumentFinding, kept: FindingPlace) -> None:
-        for place in finding.places:
+        for place in finding.contradicting:
             span = self._visible(place)
             done = any(
                 stored.kind == "exclude" and stored.start <= span[0] and stored.end >= span[1]
                 for stored in self._edits.of(place.document_id)
             )
-            if place != kept and not done:
+            if place.document_id != kept.document_id and not done:
                 self._edits.add(place.document_id, "exclude", span)
 
     def _include_others(self, finding: DocumentFinding, kept: str) -> None:
-        for place in finding.places:
+        for place in finding.contradicting:
             for stored in self._edits.of(place.document_id):
                 same = stored.kind == "exclude" and (stored.start, stored.end)
                 if place.document != kept and same == self._visible(place):

@@ -9,9 +9,17 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from rag.answering.assessing.editions import are_editions, edition_date, today
+from rag.answering.assessing.editions import EditionDate, are_editions, edition_date, today
+from rag.answering.assessing.resemblance import (
+    ALIKE,
+    RUN,
+    may_be_editions,
+    overlap,
+    subject_of,
+    word_runs,
+)
 from rag.documents.garbled import SURE, broken_characters
-from rag.examination.claims import Claim, Figure, claims_of, stems_of, subject_of
+from rag.examination.claims import Claim, Figure, claims_of, stems_of
 from rag.examination.contradictions import Contradiction, contradictions
 from rag.examination.findings import KIND_TITLES, Difference, DocumentFinding, FindingPlace
 from rag.types import Document
@@ -37,13 +45,17 @@ def examine(documents: Sequence[Document], day: str = "") -> list[DocumentFindin
         for claim in claims_of(position, document)
     ]
     apart = list(contradictions(documents, claims, editions))
+    between = defaultdict[tuple[int, int], list[Contradiction]](list)
+    for pair in apart:
+        between[pair.one.document, pair.other.document].append(pair)
     findings = [
-        _contradiction(documents, pair)
-        for pair in apart
-        if (pair.one.document, pair.other.document) not in editions
+        finding
+        for two, pairs in between.items()
+        if two not in editions
+        for finding in _contradictions(documents, pairs)
     ]
-    for pair in alike:
-        findings.append(_resemblance(documents, pair, apart, day or today()))
+    for two in alike:
+        findings.append(_resemblance(documents, two, between[two.one, two.other], day or today()))
     findings.extend(_unreadable(documents))
     return sorted(_numbered(findings), key=by_kind)
 
@@ -56,15 +68,47 @@ def _numbered(findings: Sequence[DocumentFinding]) -> Iterator[DocumentFinding]:
         counts[finding.id] += 1
 
 
-def _contradiction(documents: Sequence[Document], pair: Contradiction) -> DocumentFinding:
-    difference = _difference(documents, pair)
-    one, other = difference.one, difference.other
-    return DocumentFinding(
-        "contradiction",
-        f"{one.document} states {one.value}, {other.document} states {other.value}.",
-        (one, other),
-        round(pair.likeness, 2),
-    )
+MOST_ALONE = 3
+"""Two documents that contradict in more places are one finding."""
+
+
+def _contradictions(
+    documents: Sequence[Document], pairs: Sequence[Contradiction]
+) -> Iterator[DocumentFinding]:
+    """Yield the findings on contradictions between two documents, the same words once."""
+    same = defaultdict[tuple[str, ...], list[Difference]](list)
+    likeness = dict[tuple[str, ...], float]()
+    for pair in pairs:
+        difference = _difference(documents, pair)
+        same[difference.words].append(difference)
+        likeness[difference.words] = max(pair.likeness, likeness.get(difference.words, 0))
+    if len(same) > MOST_ALONE:
+        places = tuple(map(_whole, _both(documents, pairs[0])))
+        summary = (
+            f"{places[0].document} and {places[1].document} state different figures in "
+            f"{len(same)} places."
+        )
+        everything = tuple(one for differences in same.values() for one in differences)
+        confidence = round(max(likeness.values()), 2)
+        yield DocumentFinding("contradiction", summary, places, confidence, "", everything)
+        return
+    for words, differences in same.items():
+        one, other = differences[0].one, differences[0].other
+        yield DocumentFinding(
+            "contradiction",
+            f"{one.document} states {one.value}, {other.document} states {other.value}.",
+            (one, other),
+            round(likeness[words], 2),
+            differences=tuple(differences) if len(differences) > 1 else (),
+        )
+
+
+def _both(documents: Sequence[Document], pair: Contradiction) -> tuple[Document, Document]:
+    return documents[pair.one.document], documents[pair.other.document]
+
+
+def _whole(document: Document) -> FindingPlace:
+    return FindingPlace(document.id, document.name, 0, len(document.text), None, "")
 
 
 def _difference(documents: Sequence[Document], pair: Contradiction) -> Difference:
@@ -101,23 +145,31 @@ def _resemblance(
     has_current = newest.prevails_over(older, day)
     if older.prevails_over(newest, day):
         two, has_current = two[::-1], True
-    places = tuple(FindingPlace(one.id, one.name, 0, len(one.text), None, "") for one in two)
-    if pair.kind == "copy":
-        summary = f"{two[0].name} and {two[1].name} share {pair.share:.0%} of the shorter text."
-        return DocumentFinding("copies", summary, places, round(pair.share, 2))
-    differences = [
-        _difference(documents, one)
-        for one in apart
-        if (one.one.document, one.other.document) == (pair.one, pair.other)
-    ]
-    summary = f"{two[0].name} and {two[1].name} are editions of one document." + (
-        f" By their dates, {two[0].name} is in force." if has_current else ""
-    )
+    places = tuple(map(_whole, two))
+    told = has_current or _tell(newest, older)
+    if pair.kind == "copy" or (not pair.named and not told and not apart and pair.copied >= COPY):
+        summary = f"{two[0].name} and {two[1].name} share {pair.copied:.0%} of the shorter text."
+        return DocumentFinding("copies", summary, places, round(pair.copied, 2))
+    differences = {one.words: one for one in (_difference(documents, other) for other in apart)}
+    if pair.named:
+        summary = f"{two[0].name} and {two[1].name} are editions of one document."
+    else:
+        summary = (
+            f"{two[0].name} and {two[1].name} look like two editions of one document: "
+            f"{pair.share:.0%} of their words are the same."
+        )
+    if has_current:
+        summary += f" By their dates, {two[0].name} is in force."
     in_force = two[0].id if has_current else ""
-    confidence = min(1.0, 0.6 + pair.share)
+    confidence = round(min(1.0, 0.6 + pair.share), 2)
     return DocumentFinding(
-        "editions", summary, places, round(confidence, 2), in_force, tuple(differences)
+        "editions", summary, places, confidence, in_force, tuple(differences.values())
     )
+
+
+def _tell(one: EditionDate, other: EditionDate) -> bool:
+    """Whether dates tell which of two editions is the newer one."""
+    return one.is_newer_than(other) or other.is_newer_than(one)
 
 
 def _unreadable(documents: Sequence[Document]) -> Iterator[DocumentFinding]:
@@ -139,7 +191,8 @@ EDITION = 0.3
 """Documents with names of editions that share less of their words (Jaccard) are a series."""
 COPY = 0.6
 """Of the shorter document, the share of its runs of words that a copy has too."""
-RUN = 6
+SAME_TEXT = 0.98
+"""A copy of which no more differs is no edition, whatever the names say."""
 MOST_SHARING = 100
 """What more documents have alike is boilerplate, and does not make copies."""
 _WORD = re.compile(r"\w+")
@@ -147,12 +200,18 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Resemblance:
-    """Two documents by position, and how much of them is the same, from 0 to 1."""
+    """Two documents by position, and how much of them is the same, from 0 to 1.
+
+    ``named`` is whether their names are those of editions. ``copied`` is the share of the shorter
+    text that the other one has, too.
+    """
 
     kind: Literal["edition", "copy"]
     one: int
     other: int
     share: float
+    named: bool = False
+    copied: float = 0.0
 
 
 def resemblances(documents: Sequence[Document]) -> Iterator[Resemblance]:
@@ -160,20 +219,26 @@ def resemblances(documents: Sequence[Document]) -> Iterator[Resemblance]:
     words = [stems_of(document.text) for document in documents]
     runs = [_runs(document.text) for document in documents]
     codes = [subject_of(document.name) for document in documents]
-    near = _sharing(runs)
+    plain_runs = [word_runs(document.text) for document in documents]
+    near, near_plain = _sharing(runs), _sharing(plain_runs)
     for one, other in combinations(range(len(documents)), 2):
         if are_editions(documents[one].name, documents[other].name):
             either = len(words[one] | words[other])
             share = len(words[one] & words[other]) / either if either else 0.0
             if share >= EDITION:
-                yield Resemblance("edition", one, other, share)
+                yield Resemblance("edition", one, other, share, named=True)
             continue
         if codes[one] != codes[other] and codes[one] and codes[other]:
             continue
         fewest = min(len(runs[one]), len(runs[other]))
         same = near[one, other] / fewest if fewest else 0.0
-        if same >= COPY:
-            yield Resemblance("copy", one, other, same)
+        sizes = len(plain_runs[one]), len(plain_runs[other])
+        alike = overlap(near_plain[one, other], *sizes)
+        names = documents[one].name, documents[other].name
+        if alike >= ALIKE and same < SAME_TEXT and may_be_editions(*names):
+            yield Resemblance("edition", one, other, alike, copied=same)
+        elif same >= COPY:
+            yield Resemblance("copy", one, other, same, copied=same)
 
 
 def _sharing(runs: Sequence[frozenset[int]]) -> Counter[tuple[int, int]]:

@@ -15,7 +15,7 @@ KIND_TITLES: dict[FindingKind, str] = {
     "copies": "Copies",
     "unreadable": "Unreadable page",
     "hub": "Passage that answers everything",
-    "unanswered": "Question without an answer",
+    "unanswered": "Question without a sure answer",
     "unreached": "Document that no question reaches",
 }
 """Titles by kind, in the order in which findings are shown."""
@@ -46,6 +46,11 @@ class Difference:
     one: FindingPlace
     other: FindingPlace
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words and figures of both places: the same where a line stands there twice."""
+        return self.one.text, self.one.compared, self.other.text, self.other.compared
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentFinding:
@@ -54,8 +59,8 @@ class DocumentFinding:
     ``places`` are two for contradictions, editions (the one in force first) and copies, none for a
     question without an answer, and one for all other kinds. ``in_force`` is the id of the document
     that the names say is the newest, "" if they do not tell. ``differences`` are those between two
-    editions. ``question`` was asked in a chat. ``number`` tells findings apart whose
-    texts are the same, from 0.
+    editions, and those of documents that contradict in several places. ``question`` was asked in a
+    chat. ``number`` tells findings apart whose texts are the same, from 0.
     """
 
     kind: FindingKind
@@ -80,3 +85,10 @@ class DocumentFinding:
         if self.question:
             texts = [*texts, self.question]
         return hashlib.sha256(repr((self.kind, *texts)).encode()).hexdigest()[:16]
+
+    @property
+    def contradicting(self) -> tuple[FindingPlace, ...]:
+        """The places that a decision for one document excludes of the other one."""
+        if self.kind != "contradiction" or not self.differences:
+            return self.places
+        return tuple(place for one in self.differences for place in (one.one, one.other))

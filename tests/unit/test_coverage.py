@@ -88,7 +88,7 @@ def test_the_newest_answer_decides_whether_a_question_has_none() -> None:
     ]
     (finding,) = unanswered(asked)
     assert finding.summary == (
-        "No document answers “May I  bring a dog?”: the answer in the chat is doubtful. "
+        "“May I  bring a dog?” was answered with doubt in the chat. "
         "2 of 2 answers were refused or doubtful."
     )
 

@@ -186,6 +186,87 @@ def test_list_items_are_compared_without_the_words_above_them() -> None:
 EDITIONS = ((2023, 45), (2026, 60))
 
 
+def _tariff(name: str, factor: int) -> Document:
+    """A tariff of 30 lines, none of which is like another."""
+    words = ["alpha", "bravo", "delta", "gamma", "kappa", "lambda", "omega", "sigma", "theta"]
+    lines = (
+        f"The {words[n % 9]} {words[n % 7]} of a {words[n % 5]}{'xyzuvw'[n // 5]} costs"
+        f" ${(n + 1) * factor}.00 for {words[n % 4]}."
+        for n in range(30)
+    )
+    return read_text("\n\n".join(lines), name)
+
+
+def test_texts_that_are_mostly_the_same_are_editions_whatever_their_names() -> None:
+    old, new = _tariff("ord-12621-ota-2017.txt", 7), _tariff("OTA_2018_-_Ord._12754.txt", 9)
+    (finding,) = examine([old, new], "2026-01-01")
+    assert (finding.kind, finding.in_force, len(finding.differences)) == ("editions", new.id, 30)
+    assert finding.summary.startswith(
+        f"{new.name} and {old.name} look like two editions of one document"
+    )
+
+
+@pytest.mark.parametrize("name", ["fees-p4.txt", "minutes-2018.txt", "tariff-2018.txt"])
+def test_sisters_series_and_exact_copies_are_no_editions_by_their_texts(name: str) -> None:
+    factor = 7 if name.startswith("tariff") else 9
+    findings = examine(
+        [_tariff("prices-p2.txt" if "p4" in name else "a-2017.txt", 7), _tariff(name, factor)]
+    )
+    assert "editions" not in _kinds(findings)
+
+
+def test_many_contradictions_of_two_documents_are_one_finding() -> None:
+    words = ["Gyms", "Pools", "Taxis", "Hotels", "Trains"]
+    line = "{} for customers are reimbursed up to {} EUR per stay of the person."
+    one, other = (
+        read_text("\n\n".join(line.format(word, value) for word in words), name)
+        for name, value in (("faq.md", 60), ("rules.md", 45))
+    )
+    many = [finding for finding in examine([one, other]) if finding.kind == "contradiction"]
+    assert [len(finding.differences) for finding in many] == [5]
+    assert many[0].summary == "faq.md and rules.md state different figures in 5 places."
+    assert len(many[0].contradicting) == 10
+
+
+def test_the_same_words_are_shown_once() -> None:
+    twice = f"{ANSWERS.format(60)}\n\nDinner.\n\n{ANSWERS.format(60)}"
+    findings = examine([read_text(twice, "faq.md"), _document("rules.md", MEALS, 45)])
+    (finding,) = (one for one in findings if one.kind == "contradiction")
+    assert {place.start for place in finding.contradicting} == {
+        0,
+        len(twice) - len(ANSWERS.format(60)),
+    } | {0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This by-law shall come into force and effect on January 1, {}.",
+        "Every person who contravenes this by-law is liable to a fine of ${}.",
+        "La presente ordenanza fija para cada comercio una tasa mínima de ${}.",
+    ],
+)
+def test_what_two_rules_say_of_themselves_does_not_contradict(text: str) -> None:
+    front = "Streets and waters. " * 100
+    documents = [
+        read_text(f"{front}\n\n{text.format(value)}", name)
+        for name, value in (("streets.md", 2020), ("waters.md", 2022))
+    ]
+    assert "contradiction" not in _kinds(examine(documents))
+
+
+@pytest.mark.parametrize(
+    ("text", "readable"),
+    [
+        ("2018 a 2010 1,000 1,000 1° B " * 9, True),
+        ("Permit X X Y Fee A B X " * 9, True),
+        ("T h e s e w o r d s a r e a p a r t", False),
+    ],
+)
+def test_letters_of_tables_are_readable(text: str, *, readable: bool) -> None:
+    assert ("unreadable" not in _kinds(examine([read_text(text, "page.md")]))) == readable
+
+
 def test_an_edition_of_the_future_is_not_in_force() -> None:
     editions = [_document(f"expenses-{year}.md", MEALS, value) for year, value in EDITIONS]
     (before,) = examine(editions, "2025-12-31")
@@ -281,6 +362,23 @@ def test_a_whole_edition_or_copy_is_excluded_until_its_finding_is_reopened(
         assert base.examinations.examine().open == before
         assert _passages(base) == passages
         assert base.passage_edits.of(other) == []
+
+
+def test_keeping_one_of_two_documents_excludes_every_place_of_the_other_and_no_more(
+    home: Path,
+) -> None:
+    workspace = workspace_at(home)
+    base = workspace.create("rules", QUICK)
+    answer = ANSWERS.format(60)
+    text = f"{answer}\n\nDinner is at eight.\n\n{answer}"
+    add(workspace, base, {"faq.md": text, "rules.md": MEALS.format(45)})
+    (finding,) = base.examinations.examine().open
+    base.examinations.settle(finding.id, "keep", "rules.md")
+    excluded = {(edit.start, edit.end) for edit in base.passage_edits.of("faq.md")}
+    assert excluded == {(0, len(answer)), (len(text) - len(answer), len(text))}
+    assert base.passage_edits.of("rules.md") == []
+    base.examinations.reopen(finding.id)
+    assert base.passage_edits.of("faq.md") == []
 
 
 def test_reopening_leaves_exclusions_that_were_there_before(base: KnowledgeBase) -> None:

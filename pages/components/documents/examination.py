@@ -16,6 +16,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import clipped
 from rag import (
     KIND_TITLES,
+    Difference,
     DocumentFinding,
     FindingKind,
     FindingPlace,
@@ -43,7 +44,7 @@ _LABELS: dict[FindingKind, str] = {
     "copies": "Copies",
     "unreadable": "Unreadable pages",
     "hub": "Answers everything",
-    "unanswered": "Without an answer",
+    "unanswered": "Without a sure answer",
     "unreached": "Never reached",
 }
 _EXCLUDED = {
@@ -52,8 +53,8 @@ _EXCLUDED = {
 }
 _ADVICE: dict[FindingKind, str] = {
     "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
-    "unanswered": "Add a document that answers the question. The finding goes when the question is "
-    "asked again and answered. Questions of other visitors are not shown.",
+    "unanswered": "If no document answers the question, add one. The finding goes when the "
+    "question is asked again and answered. Questions of other visitors are not shown.",
     "unreached": "Add questions about such a document, or remove it if it is not needed.",
 }
 
@@ -143,9 +144,10 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
                 _ignore(base, finding)
             return
         st.markdown(summary)
-        if finding.differences:
-            with st.expander(counted(len(finding.differences), "difference")):
-                _differences(finding)
+        different = {difference.words: difference for difference in finding.differences}
+        if len(different) > 1 or finding.kind == "editions":
+            with st.expander(counted(len(different), "difference")):
+                _differences(finding, list(different.values()))
         elif shown:
             for column, place in zip(st.columns(len(finding.places)), finding.places, strict=True):
                 with column:
@@ -155,12 +157,12 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
         _decisions(base, finding)
 
 
-def _differences(finding: DocumentFinding) -> None:
-    """Draw a table of the figures that differ, the edition that is shown first on the left."""
+def _differences(finding: DocumentFinding, differences: Sequence[Difference]) -> None:
+    """Draw a table of the figures that differ, the document that is named first on the left."""
     new, old = (place.document for place in finding.places)
     heads = ("In force", "Not in force") if finding.in_force else (new, old)
     rows = []
-    for difference in finding.differences:
+    for difference in differences:
         pair = difference.one, difference.other
         first, second = pair if pair[0].document == new else pair[::-1]
         rows.append(
@@ -178,7 +180,7 @@ def _differences(finding: DocumentFinding) -> None:
             **{head: st.column_config.TextColumn(width=80) for head in heads},
             **{f"Words of {name}": st.column_config.TextColumn(width=260) for name in (new, old)},
         },
-        alt="Figures that differ between two editions, with their words.",
+        alt="Figures that differ between two documents, with their words.",
     )
 
 
