@@ -293,10 +293,11 @@ def _with_editions(
 def _supersedes(one: _Candidate, other: _Candidate, reader: PassageReader) -> bool:
     new, old = one.hit.document, other.hit.document
     return (
-        are_editions(new, old)
+        new != old
         and one.edition.prevails_over(other.edition, reader.day)
         and on_one_matter(one.words, other.words)
         and differ(one.statement.text, other.statement.text)
+        and reader.are_editions(one.hit, other.hit)
         and not _is_repeated(one, other, reader)
     )
 

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rag.answering.assessing.editions import EditionDate, day_of, edition_date, repeats, today
+from rag.answering.assessing.editions import (
+    EditionDate,
+    are_editions,
+    day_of,
+    edition_date,
+    repeats,
+    today,
+)
+from rag.answering.assessing.resemblance import look_like_editions
 from rag.answering.assessing.validity import spelt_date
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
@@ -38,6 +46,7 @@ class PassageReader:
         self._sources = sources
         self._documents: dict[tuple[str, str], _ReadDocument | None] = {}
         self._statements: dict[tuple[str, Chunk], list[Statement]] = {}
+        self._editions: dict[frozenset[str], bool] = {}
 
     def statements(self, hit: Hit) -> list[Statement]:
         """Return the statements of a passage, in order; ``start`` is relative to the passage.
@@ -89,6 +98,16 @@ class PassageReader:
         """Return the dates of the document of a passage."""
         source = self._read_document(hit)
         return edition_date(hit.document, source.document.text if source else "")
+
+    def are_editions(self, one: Hit, other: Hit) -> bool:
+        """Whether two passages are of editions of one document, by its names or its texts."""
+        if one.document == other.document or are_editions(one.document, other.document):
+            return one.document != other.document
+        key = frozenset((one.chunk.document_id, other.chunk.document_id))
+        if key not in self._editions:
+            mine, theirs = self.document(one), self.document(other)
+            self._editions[key] = bool(mine and theirs and look_like_editions(mine, theirs))
+        return self._editions[key]
 
     def heading(self, hit: Hit, statement: Statement) -> str:
         """Return the heading that a statement of a passage stands under; "" for none."""

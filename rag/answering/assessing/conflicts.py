@@ -47,9 +47,9 @@ def disagreeing(
     others = [
         citation
         for citation in citations[1:]
-        if are_editions(first.hit.document, citation.hit.document)
-        and differ(quote.text, reader.quoted(citation).text)
+        if differ(quote.text, reader.quoted(citation).text)
         and on_one_matter(terms_of(quote, words), terms_of(reader.quoted(citation), words))
+        and reader.are_editions(first.hit, citation.hit)
         and not _is_repeated(citation, first, reader)
         and not _is_repeated(first, citation, reader)
         and set(named) <= set(_borne_out(rare, citation, reader, words))
