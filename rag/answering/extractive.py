@@ -21,6 +21,7 @@ from rag.answering.assessing.editions import (
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader
+from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
 from rag.answering.support import Support, terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
@@ -198,7 +199,10 @@ def _candidates(
         _Candidate(
             *(n, hit, statement, terms),
             shared=support.share(terms, above[n]),
-            named=_named(question_terms, words.terms(statement.name)) if statement.name else 0.0,
+            named=max(
+                (_named(question_terms, words.terms(name)) for name in _row_names(statement)),
+                default=0.0,
+            ),
             checked=support.is_checked(terms, above[n]),
             edition=editions[n],
             coded=_coded(codes, f"{statement.text} {contexts[n]}"),
@@ -211,6 +215,15 @@ def _with_digits(question: str) -> str:
     """A question with the figures that it spells out as digits too, as tables write them."""
     spelt = (_DIGITS.get(word, "") for word in _WORD.findall(question.casefold()))
     return f"{question} {' '.join(filter(None, spelt))}"
+
+
+def _row_names(statement: Statement) -> Iterator[str]:
+    """Yield the first cell of a row; behind a code also the second, which names its thing."""
+    if statement.name:
+        yield statement.name
+        cells = statement.text.split(BETWEEN)
+        if len(cells) > 2 and _codes(statement.name):
+            yield cells[1].partition(": ")[2] or cells[1]
 
 
 def _named(question_terms: Terms, name: Terms) -> float:

@@ -40,11 +40,11 @@ _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
 _TABLES = 1  # the version that all readers of tables have had since they keep rows and labels
 _SCANS = 2  # the version that recognises scanned pages
-_LIGATURES = 3  # the version that keeps both letters of "ff" where a font has it as one shape
+_GROUPS = 4  # the version that keeps the labels of PDF tables behind titles of groups of rows
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (
-    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _LIGATURES),
+    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _GROUPS),
     Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False),
     Format(
         ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _TABLES

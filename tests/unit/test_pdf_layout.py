@@ -252,3 +252,35 @@ def test_the_more_plausible_of_two_readings_is_taken(
     content = reader.read_pdf(Source(path))
     assert content.text == PROSE
     assert "unreadable_pages" not in content.metadata
+
+
+FEES = ("Fee No.", "Fee Title", "Basis", "2025", "2026")
+COLUMNS = (60, 140, 300, 400, 480)
+
+
+def fees(top: int, *rows: tuple[str, ...]) -> list[tuple[int, int, str]]:
+    """Rows of a table, 30 points apart; one of a single cell is the title of a group."""
+    return [
+        (COLUMNS[column + (len(row) == 1)], top - 30 * number, cell)
+        for number, row in enumerate(rows)
+        for column, cell in enumerate(row)
+    ]
+
+
+def test_titles_of_groups_leave_a_table_its_labels(tmp_path: Path) -> None:
+    first = fees(
+        *(700, FEES, ("Category: Taxi licences",)),
+        *((f"B-{n}", f"Taxi number {n}", "Each", f"${n}20.00", f"${n}50.00") for n in range(1, 4)),
+    )
+    second = [(60, 760, "The fees of this page are for shops, as the council has decided.")]
+    second += fees(
+        *(700, ("Category: Retail licences",)),
+        *(("B-7", "Florist", "Each", "Free", "Free"),),
+        *((f"B-{n}", f"Shop number {n}", "Each", f"${n}2.00", f"${n}5.00") for n in range(8, 11)),
+    )
+    found = document(tmp_path, drawn(first, second))
+    assert [table.labels for table in found.tables] == [FEES, FEES]
+    assert [found.text[table.start :].split("\n")[0].strip() for table in found.tables] == [
+        "\t".join(FEES),
+        "B-7\tFlorist\tEach\tFree\tFree",
+    ]

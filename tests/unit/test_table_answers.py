@@ -222,3 +222,27 @@ def test_a_figure_that_is_spelt_out_names_its_row() -> None:
         "Highest shaking speed for a two litre flask", [found], MINILM, PassageReader(Flasks())
     )
     assert said.startswith("“Flask: 2 l · Speed: 220 rpm” [1]")
+
+
+def test_the_row_of_the_very_thing_comes_before_one_that_is_named_longer() -> None:
+    labels = ("No.", "Title", "Fee")
+    text = "\n".join(
+        (
+            "L-35\tPool enclosure permit - violation\t$637",
+            "L-33\tTransfer of a pool enclosure permit\t$106",
+            "L-32\tPool enclosure permit\t$477",
+        )
+    )
+
+    class Lists:
+        def document(self, found: Hit) -> Document | None:
+            table = Table(0, len(text), labels)
+            return Document(found.document, found.document, "", "text/csv", text, tables=(table,))
+
+        outline = document
+
+    fees = [Hit(Chunk(1, "fees", 0, len(text), text, 0), "fees", 1, 0.6, 0.6, {})]
+    quoted, _ = quotes(
+        "What does a pool enclosure permit cost?", fees, MINILM, PassageReader(Lists())
+    )
+    assert quoted.startswith("“No.: L-32 · Title: Pool enclosure permit · Fee: $477” [1]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,9 @@ _MOST_HEADER_ROWS = 5
 _LONGEST_LABEL = 60
 _LONGEST_LEAD = 90  # characters of a row that may still be a part of the header
 _OFF_CENTRE = 0.25  # of the step between columns that a label stands off the middle
+_BAND_COLUMNS = 4  # from so many on, one cell alone is the title of a group of rows
 _ALIKE = 12.0  # points that columns of one table may differ by from page to page
+_DIGITS = re.compile(r"\d+")
 _EDGE = 2.5  # points by which a line may run into the ink
 
 
@@ -28,12 +31,23 @@ _EDGE = 2.5  # points by which a line may run into the ink
 class FoundTable:
     """Rows of cells, header rows first, and a label for each column, none without a header.
 
-    ``middles`` are those of the columns across the page, in points.
+    ``middles`` are those of the columns across the page, in points. ``heads`` are the labels of
+    tables that go on with it, where it is nothing but a header.
     """
 
     rows: list[list[str]]
     labels: tuple[str, ...]
     middles: tuple[float, ...]
+    heads: tuple[str, ...] = ()
+
+    @property
+    def column_labels(self) -> tuple[str, ...]:
+        """The labels of what goes on with this table."""
+        return self.labels or self.heads
+
+    def is_part_of(self, before: FoundTable) -> bool:
+        """Whether it goes on with a table behind the title of a group of rows, without a header."""
+        return not self.labels and len(self.middles) >= _BAND_COLUMNS and self.continues(before)
 
     def continues(self, before: FoundTable) -> bool:
         """Whether it may be the rest, on the next page, of a table: its columns stand alike."""
@@ -41,7 +55,7 @@ class FoundTable:
             abs(one - other) <= _ALIKE
             for one, other in zip(self.middles, before.middles, strict=True)
         )
-        return alike and bool(before.labels) and self.rows[0] != before.rows[0]
+        return alike and bool(before.column_labels) and self.rows[0] != before.rows[0]
 
 
 def found_table(rows: Sequence[Row], drawn: Drawn) -> FoundTable | None:
@@ -54,8 +68,9 @@ def found_table(rows: Sequence[Row], drawn: Drawn) -> FoundTable | None:
     if len(grid) < 2 or len(grid[0].cells) < 2:
         return None
     count, labels = _header(grid, drawn)
+    heads = () if count or any(map(_has_data, grid)) else _all_heads(grid, drawn)
     return FoundTable(
-        [row.cells for row in grid], tuple(labels) if count else (), tuple(_middles(grid))
+        [row.cells for row in grid], tuple(labels) if count else (), tuple(_middles(grid)), heads
     )
 
 
@@ -173,14 +188,23 @@ def _without_empty_columns(grid: list[GridRow]) -> list[GridRow]:
 def _header(grid: Sequence[GridRow], drawn: Drawn) -> tuple[int, list[str]]:
     """Return the number of rows above the data, and their words, joined, for each column."""
     count = _header_rows(grid)
-    middles = _middles(grid)
-    labels = [""] * len(grid[0].cells)
-    for number, row in enumerate(grid[:count]):
+    return count, _labels(grid[:count], _middles(grid), drawn)
+
+
+def _all_heads(grid: Sequence[GridRow], drawn: Drawn) -> tuple[str, ...]:
+    """The labels of a table that is nothing but a header, without its title."""
+    rows = [row for row in grid if len(row.filled) > 1]
+    return tuple(_labels(rows, _middles(grid), drawn)) if rows else ()
+
+
+def _labels(rows: Sequence[GridRow], middles: Sequence[float], drawn: Drawn) -> list[str]:
+    labels = [""] * len(middles)
+    for number, row in enumerate(rows):
         for index in row.filled:
-            over = number < count - 1
+            over = number < len(rows) - 1
             for column in _covered(row, index, middles, drawn if over else None):
                 labels[column] = f"{labels[column]} {row.cells[index]}".strip()
-    return count, labels
+    return labels
 
 
 def _covered(
@@ -235,9 +259,24 @@ def _header_rows(grid: Sequence[GridRow]) -> int:
         labels = [cell for cell in grid[0].cells if cell]
         short = all(len(label) <= _LONGEST_LABEL and not is_figure(label) for label in labels)
         return int(len(labels) >= 2 and short)
-    while first and grid[first - 1].filled == [0] and not grid[first - 1].spans:
-        first -= 1  # the title of a group of rows
-    return first
+    while first and (_is_band(grid[first - 1]) or _is_entry(grid[first - 1], grid[first])):
+        first -= 1
+    wide = len(grid[0].cells) >= _BAND_COLUMNS
+    return 0 if wide and all(len(row.filled) == 1 for row in grid[:first]) else first
+
+
+def _is_entry(row: GridRow, below: GridRow) -> bool:
+    """Whether a row without figures is data: its first cell is a code like that below."""
+    codes = (_DIGITS.sub("0", one.cells[0].replace(" ", "")) for one in (row, below))
+    return _DIGITS.search(row.cells[0]) is not None and next(codes) == next(codes)
+
+
+def _is_band(row: GridRow) -> bool:
+    """Whether a row over data is the title of a group of rows."""
+    if row.filled == [0] and not row.spans:
+        return True
+    alone = len(row.filled) == 1 and len(row.cells) >= _BAND_COLUMNS
+    return alone and row.cells[row.filled[0]][:1].isupper()
 
 
 def _has_data(row: GridRow) -> bool:

@@ -43,8 +43,9 @@ class PageTable:
 
     def under(self, before: PageTable) -> PageTable:
         """The table under the labels and the title of the one that it goes on with."""
-        table = replace(self.found, labels=before.found.labels)
-        return replace(self, found=table, title=caption(before.caption) or before.title)
+        table = replace(self.found, labels=before.found.column_labels)
+        title = "" if self.caption else caption(before.caption) or before.title
+        return replace(self, found=table, title=title)
 
 
 @dataclass(slots=True)

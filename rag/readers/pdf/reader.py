@@ -106,6 +106,7 @@ class _Reading:
         self._recogniser: Recogniser | None = None
         self._read = 0
         self._above: PageTable | None = None  # what the page before ends with
+        self._labelled: PageTable | None = None  # the last one with labels, on this page or before
 
     def read(self, first: int, last: int, source: Source, count: int) -> None:
         """Pages ``first`` to ``last`` (exclusive, from 0) together."""
@@ -174,12 +175,17 @@ class _Reading:
         """Whether any of the blocks of a page has a text."""
         before, self._above = self._above, None
         has_text = False
+        if not any(isinstance(block, PageTable) for block in blocks):
+            self._labelled = None
         for number, block in enumerate(blocks):
             if isinstance(block, str):
                 has_text = self.composer.block(clean_page(block)) is not None or has_text
                 continue
             if number == 0 and before is not None and block.continues(before):
                 block = block.under(before)
+            elif self._labelled is not None and block.found.is_part_of(self._labelled.found):
+                block = block.under(self._labelled)
+            self._labelled = block
             self._add_table(block)
             has_text = True
             if number == len(blocks) - 1:
