@@ -61,6 +61,12 @@ class Haystack:
                 return start, end
         return self.find(quote, near)
 
+    def count(self, quote: str) -> int:
+        """Return how often a quote occurs, with any white space between its words."""
+        letters = "".join(quote.split())
+        spans = self._located(letters, self._letters, self._places) if letters else []
+        return sum(self._is_whole(*span) for span in spans)
+
     def find(self, quote: str, near: float = 0.0, *, similar: bool = True) -> Span | None:
         """The span of ``quote`` that is nearest to ``near``, or None.
 

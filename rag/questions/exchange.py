@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from types import MappingProxyType
 from typing import Literal
 
@@ -22,6 +23,7 @@ from rag.evaluation.relevance import (
 from rag.evaluation.unjudged import judged_passages
 from rag.operation import ALL, SERVER, operation
 from rag.questions.packed import QuestionFile, questions_in, table_in
+from rag.questions.reanchoring import Anchors
 from rag.questions.sets import Existing, QuestionSets
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
@@ -32,6 +34,7 @@ TextForm = Literal["jsonl", "csv", "qrels"]
 _NONE: Mapping[str, str] = MappingProxyType({})
 _JUDGEMENT = re.compile(rb"\s*\S+\s+\S+\s+\S+\s+-?\d+\s*")
 _LOOKED_AT = 4096  # bytes
+_LONGEST_SHOWN = 80  # characters of a quote
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,14 @@ class Imported:
     ``skipped`` describes the problem of each bad line. ``unused`` names the columns of a table that
     contain no known field. ``replaced`` is the version of the set with the replaced questions,
     which are kept (see ``QuestionSets.restore_version``); None if no question was replaced.
+    ``repeated`` describes each quote that its document has in several places: its label is on one.
     """
 
     number: int
     skipped: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     replaced: int | None = None
+    repeated: tuple[str, ...] = ()
 
 
 class Exchange:
@@ -128,7 +133,24 @@ class Exchange:
 
     def _save(self, set_name: str, parsed: QuestionFile, existing: Existing) -> Imported:
         replaced = self._sets.save(set_name, parsed.questions, existing)
-        return Imported(len(parsed.questions), parsed.skipped, parsed.unused, replaced)
+        repeated = self._repeated(parsed)
+        return Imported(len(parsed.questions), parsed.skipped, parsed.unused, replaced, repeated)
+
+    def _repeated(self, parsed: QuestionFile) -> tuple[str, ...]:
+        with self._database.read() as connection:
+            anchors = Anchors(connection, self._base_id)
+            places = (
+                (item.id, label, anchors.occurrences(label))
+                for item in parsed.questions
+                for label in item.labels
+            )
+            return tuple(
+                f"{question}: “{shorten(label.quote, _LONGEST_SHOWN, placeholder='…')}” is in "
+                f"{count} places of {label.document}. The label is on one of them. Add more words, "
+                "or the page."
+                for question, label, count in places
+                if count > 1
+            )
 
     @operation("viewer", audit="export", audited_arguments=ALL)
     def export_text(self, set_name: str, form: TextForm) -> str:

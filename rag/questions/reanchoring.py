@@ -140,6 +140,19 @@ class Anchors:
                 )
             )
 
+    def occurrences(self, label: FileLabel) -> int:
+        """Return in how many places of its document a label may be; 1 where its offsets tell."""
+        name = self._name(label.document)
+        if not label.quote or name not in self._ids or label.end is not None:
+            return 1
+        document_id = self._ids[name]
+        text = self._text(document_id)
+        if label.page is not None:
+            pages = self._outline(document_id).pages
+            words = [text.text[one.start : one.end] for one in pages if one.number == label.page]
+            return Haystack("".join(words)).count(label.quote)
+        return text.count(label.quote)
+
     def place(self, label: Label) -> Label:
         """A label where its words are now; without a document where they are nowhere."""
         name = self._name(label.document_name)

@@ -199,8 +199,18 @@ def _import(
     )
     if came.skipped:
         later(partial(_skipped, file.name, came.skipped))
+    if came.repeated:
+        later(partial(_repeated, came.repeated))
     choose_set(name)
     st.rerun()
+
+
+def _repeated(notes: Sequence[str]) -> None:
+    """The quotes of a file that stand in several places of their document."""
+    title = f"{counted(len(notes), 'quote')} in several places"
+    with st.expander(title, icon=":material/content_copy:", expanded=True):
+        rows = [{"Label": note} for note in notes]
+        st.dataframe(rows, hide_index=True, alt="Quotes that occur more than once.")
 
 
 def _kept(version: int) -> str:

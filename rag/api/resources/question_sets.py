@@ -100,6 +100,12 @@ class ReplacedSetData(QuestionSetData):
     replaced_version: int | None
 
 
+class ImportedSetData(ReplacedSetData):
+    """An imported set, and quotes whose labels may stand in several places."""
+
+    repeated_quotes: list[str]
+
+
 class LabelData(Schema):
     """A label; ``end`` is null for the whole document."""
 
@@ -133,8 +139,8 @@ _KEEP = needs(
 _IMPORT = needs(
     "label",
     *(400, 404, 409, 415),
-    response_model=ReplacedSetData,
-    example={**EXAMPLE, "replaced_version": 11},
+    response_model=ImportedSetData,
+    example={**EXAMPLE, "replaced_version": 11, "repeated_quotes": []},
     status_code=201,
 )
 
@@ -261,7 +267,8 @@ def import_question_set(
 ) -> Response:
     """Make or replace a question set from a file, or add to one.
 
-    What is replaced is kept as `replaced_version`, which can be brought back.
+    What is replaced is kept as `replaced_version`, which can be brought back. `repeated_quotes`
+    names quotes that their document has in several places.
     """
     content = file.file.read()
 
@@ -274,7 +281,10 @@ def import_question_set(
             existing=existing,
         )
         made = _made(request, base, name.strip())
-        body = made.body | {"replaced_version": came.replaced}
+        body = made.body | {
+            "replaced_version": came.replaced,
+            "repeated_quotes": list(came.repeated),
+        }
         return Made(made.status, body, made.location)
 
     digest = hashlib.sha256(content).hexdigest()

@@ -65,6 +65,7 @@ class ImportedQuestionsData(VerbData):
     skipped: list[str]
     unused_columns: list[str]
     replaced_version: int | None
+    repeated_quotes: list[str]
 
 
 def demo(args: argparse.Namespace) -> Output:
@@ -309,6 +310,7 @@ def _imported(
         skipped=list(came.skipped) if came else [],
         unused_columns=list(came.unused) if came else [],
         replaced_version=came.replaced if came else None,
+        repeated_quotes=list(came.repeated) if came else [],
     )
     questions = counted(question_set.questions, "question")
     text = f"{questions} in {question_set.name!r}, {counted(number, 'document')}"
@@ -316,6 +318,9 @@ def _imported(
     if came and came.skipped:
         lines += [f"skipped {counted(len(came.skipped), 'line')}:"]
         lines += [f"  {problem}" for problem in came.skipped]
+    if came and came.repeated:
+        lines += [f"{counted(len(came.repeated), 'quote')} in several places:"]
+        lines += [f"  {note}" for note in came.repeated]
     if came and came.unused:
         lines.append(f"ignored columns: {', '.join(came.unused)}")
     if came and came.replaced is not None:
