@@ -136,8 +136,9 @@ def pass_cuts(
         remaining -= len(same)
     if recipe.mmr is not None:
         timeline.passed("mmr", remaining, remaining, _moved(keys, selection, recipe.mmr))
+    those = "the candidates" if threshold is None else "those above the threshold"
     beyond = [
-        Dropped(hit, f"place {rank} of those above the threshold, top-k is {recipe.top_k}")
+        Dropped(hit, f"place {rank} of {those}, top-k is {recipe.top_k}")
         for rank, hit in enumerate(hits_at(at, selection.beyond), start=recipe.top_k + 1)
     ]
     selected = len(selection.kept)

@@ -199,6 +199,18 @@ def test_a_file_that_fails_says_why_and_what_to_do(filled: Workspace, open_page:
     assert _first(app, "markdown", "empty\\.txt").startswith("- empty\\.txt: ")
 
 
+def test_empty_files_are_named_before_anything_is_read(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("upload.py")
+    app.file_uploader(key="documents_files_0").upload("blank.md", b"")
+    app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums at night.")
+    app.run()
+    assert [warning.value for warning in app.warning] == [r"Nothing is in 1 file: blank\.md."]
+    assert not app.error
+    assert any(caption.value.endswith(": 1 passage.") for caption in app.caption)
+
+
 def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(
     filled: Workspace, open_page: OpenPage
 ) -> None:

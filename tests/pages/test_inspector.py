@@ -62,6 +62,7 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -
     assert r"place 3 of those above the threshold\, top\-k is 2" in texts(app)
     app.get_by_key("cut").set_value("Off").run()
     assert step(app, "threshold") == "**5** above threshold"
+    assert r"place 3 of the candidates\, top\-k is 2" in texts(app)
     app.button(key="frame_recipe_reset").click().run()
     assert app.slider(key="threshold").value == 0.2
     assert step(app, "threshold") == "**1** above threshold"

@@ -44,6 +44,12 @@ def _decision(
         among = embedders(index) if first else [index.embedder]
         st.markdown(f"**{names} to add.** {_costs(base, uploads, among)}", width="stretch")
         added = filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:")
+    empty = [file.name for file in uploads if not _size(file)]
+    if empty and not added:
+        st.warning(
+            f"Nothing is in {counted(len(empty), 'file')}: {plain(', '.join(empty))}.",
+            icon=":material/draft:",
+        )
     if first and not added:
         with guard():
             _draw_language_gap(base, uploads, index)
@@ -74,9 +80,10 @@ def _costs(base: KnowledgeBase, uploads: Sequence[Upload], names: Iterable[str])
 
 def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> None:
     """Propose a multilingual embedder if the smallest file is in a language that needs one."""
-    upload = min(uploads, key=_size)
-    if _size(upload) > _MOST_PREVIEWED:
+    readable = [file for file in uploads if 0 < _size(file) <= _MOST_PREVIEWED]
+    if not readable:
         return
+    upload = min(readable, key=_size)
     text = _document(base, _identity(upload), _upload=upload).text
     chosen = st.session_state.get(_EMBEDDER_KEY) or index.embedder
     gap = base.additions.language_gap(text, chosen)
@@ -120,9 +127,9 @@ def _choice(
 
 
 def _preview(base: KnowledgeBase, uploads: Sequence[Upload], chosen: IndexRecipe) -> None:
-    small = {file.name: file for file in uploads if _size(file) <= _MOST_PREVIEWED}
+    small = {file.name: file for file in uploads if 0 < _size(file) <= _MOST_PREVIEWED}
     if not small:
-        st.caption("These files are too large for a preview.")
+        st.caption("These files are empty, or too large for a preview.")
         return
     name = st.selectbox("Preview", list(small), key="documents_first_file")
     text, chunks, more = _cut(base, _identity(small[name]), chosen, _upload=small[name])
