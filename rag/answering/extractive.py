@@ -74,7 +74,7 @@ _ASKS_FIGURE = re.compile(
 _ASKS_DEFINITION = re.compile(
     r"\b(?:mean(?:s|ing|t)?|defin\w{1,8}|bedeutet?n?|bedeutung|hei(?:ß|ss)t|signific\w{1,4}"
     r"|signifie|(?:what|which) (?:is|are)|(?:who|what|which) (?:counts|qualifies)|was (?:ist|sind)"
-    r"|qu[eé] (?:es|son)|qu['’]est-ce|是什么|什么是|定义)",
+    r"|qu[eé] (?:es|son)|qu['’]est-ce)|是什么|什么是|定义",
     re.IGNORECASE,
 )
 _DEFINITION = re.compile(
@@ -110,8 +110,12 @@ _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 _ENDS = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
 _ASKS = re.compile(r"[?？][\"'”’»)*]*\Z")
 """The end of a question, as a list of questions and answers has them: it answers nothing."""
-_ITEM = re.compile(r"\A(?:\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z]\)|[a-z]\.)\s+")
-"""The number of an item of a list, which is no figure."""
+_ITEM = re.compile(
+    r"\A(?:\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z]\)|[a-z]\.)\s+"
+    r"(?!(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez)[a-zä]*\b)",
+    re.IGNORECASE,
+)
+"""The number of an item of a list, which is no figure; "15. März" is a date."""
 _LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
 """What no sentence begins with: the rest of one that an earlier passage has."""
 

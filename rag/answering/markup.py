@@ -208,9 +208,12 @@ def _tags(text: str) -> Iterator[re.Match[str]]:
     """The tags of a text outside of code."""
     if "<" not in text:
         return
-    code = [(one.start, one.end) for one in inline_markup(text) if one.style == "code"]
+    code = sorted((one.start, one.end) for one in inline_markup(text) if one.style == "code")
+    at = 0
     for match in _TAG.finditer(text):
-        if not any(start <= match.start() < end for start, end in code):
+        while at < len(code) and code[at][1] <= match.start():
+            at += 1
+        if at == len(code) or match.start() < code[at][0]:
             yield match
 
 

@@ -36,10 +36,12 @@ _CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
 _TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
 _UNFINISHED = re.compile(
-    r"(?<![^\W])(?:the|an?|of|to|and|or|for|in|on|at|by|with|from|der|die|das|dem|den|des|eine?[mnrs]?"
+    r"(?<![^\W])(?:the|an?|of|to|and|or|for|at|with|from|der|die|das|dem|den|des|eine?[mnrs]?"
     r"|und|oder|für|von|zu[mr]?|mit|im|am|auf|bei|nach|le|la|les|une?|et|ou|du|de|el|los|las|y|o)\s*\Z"
 )
-"""What no sentence ends with: the next line goes on, also where it begins with a capital letter."""
+"""What no sentence ends with: the next line goes on, also where it begins with a capital letter.
+
+"in" and "on" are not among them: "Sign in" is whole."""
 
 LONGEST_TITLE_WORDS = 10
 LONGEST_STATEMENT = 400

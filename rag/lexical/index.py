@@ -322,7 +322,10 @@ class LexicalIndex:
         matched = {match.term for match in score.matches}
         unmatched = dict.fromkeys(score.unmatched)
         for word in self.analyzer.words(query):
-            terms = frozenset().union(*self.readings(word))
+            readings = self.readings(word)
+            if any(len(reading) > 1 for reading in readings):
+                continue  # a code, or a run of a script without spaces: each term is one of its own
+            terms = frozenset().union(*readings)
             others = [term for term in unmatched if term in terms]
             for term in others if terms & matched else others[1:]:
                 del unmatched[term]

@@ -75,6 +75,14 @@ def test_a_passage_lacks_a_word_only_where_no_analyzer_finds_it() -> None:
     assert [spellings[term] for term in explanation.unmatched] == ["warranty"]
 
 
+def test_each_part_of_a_run_of_chinese_may_be_lacking() -> None:
+    leave = "员工每年享有十五天带薪年假，加班费按工资的一点五倍支付。"
+    both = index("auto", *[ENGLISH] * 3, *[leave] * 3, "加班必须事先获得经理的批准。")
+    explanation = both.explain("加班费是多少", 6, **OPTIONS)
+    assert "加班" in {match.term for match in explanation.matches}
+    assert "班费" in explanation.unmatched
+
+
 def test_in_an_english_base_auto_is_english() -> None:
     texts = [ENGLISH, "Leaks are repaired at once.", "TX-4410-B\t12\tseal"]
     auto, english = index("auto", *texts), index("english", *texts)

@@ -272,7 +272,7 @@ def test_titles_of_groups_leave_a_table_its_labels(tmp_path: Path) -> None:
         *(700, FEES, ("Category: Taxi licences",)),
         *((f"B-{n}", f"Taxi number {n}", "Each", f"${n}20.00", f"${n}50.00") for n in range(1, 4)),
     )
-    second = [(60, 760, "The fees of this page are for shops, as the council has decided.")]
+    second = [(60, 760, "The fees of this page are for shops.")]
     second += fees(
         *(700, ("Category: Retail licences",)),
         *(("B-7", "Florist", "Each", "Free", "Free"),),
@@ -284,3 +284,36 @@ def test_titles_of_groups_leave_a_table_its_labels(tmp_path: Path) -> None:
         "\t".join(FEES),
         "B-7\tFlorist\tEach\tFree\tFree",
     ]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        ["Table 2: Roads"],
+        ["The roads below are those that the council has agreed to keep up.", "They are old."],
+    ],
+)
+def test_another_table_does_not_get_the_labels(tmp_path: Path, between: list[str]) -> None:
+    taxis = [
+        (f"B-{n}", f"Taxi number {n}", "Each", f"${n}20.00", f"${n}50.00") for n in range(1, 5)
+    ]
+    roads = [
+        (f"R-{n} to {n}", f"Main road {n}", "Tarred", f"{n}20.00", f"{n}50.00") for n in range(1, 5)
+    ]
+    page = fees(740, FEES, *taxis)
+    page += [(60, 540 - 15 * number, line) for number, line in enumerate(between)]
+    page += fees(480, *roads)
+    found = document(tmp_path, drawn(page))
+    assert [table.labels for table in found.tables] == [FEES, ()]
+
+
+def test_a_row_of_units_belongs_to_the_header(tmp_path: Path) -> None:
+    page = fees(740, FEES)
+    page += [
+        (COLUMNS[3], 710, "EUR"),
+        *fees(
+            680, *((f"B-{n}", f"Taxi {n}", "Each", f"{n}20.00", f"{n}50.00") for n in range(1, 5))
+        ),
+    ]
+    (table,) = document(tmp_path, drawn(page)).tables
+    assert table.labels == ("Fee No.", "Fee Title", "Basis", "2025 EUR", "2026")

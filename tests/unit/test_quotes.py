@@ -116,6 +116,10 @@ def test_sentences(text: str, sentences: list[str]) -> None:
             f"{'Man wird auf Antrag ' * 3}\nfür jetzt befreit; ein\nAnspruch besteht.",
             [f"{'Man wird auf Antrag ' * 3}für jetzt befreit; ein Anspruch besteht."],
         ),
+        (
+            f"{'Then choose your name ' * 3}\nand click Log in\nYour name is at the top.",
+            [f"{'Then choose your name ' * 3}and click Log in", "Your name is at the top."],
+        ),
         ("It needs x**2 + y**2 steps.", ["It needs x**2 + y**2 steps."]),
         ("● one thing\n○ another", ["one thing", "another"]),
         (

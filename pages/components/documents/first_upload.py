@@ -102,7 +102,7 @@ def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: In
             )
         else:
             st.markdown(
-                f":material/translate: {problem} To search them by meaning, install "
+                f":material/translate: {problem} For dense search, install "
                 "`requirements-multilingual.txt`, restart, and choose "
                 f"*{gap.embedder}*.",
                 width="stretch",

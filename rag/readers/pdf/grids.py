@@ -259,7 +259,8 @@ def _header_rows(grid: Sequence[GridRow]) -> int:
         labels = [cell for cell in grid[0].cells if cell]
         short = all(len(label) <= _LONGEST_LABEL and not is_figure(label) for label in labels)
         return int(len(labels) >= 2 and short)
-    while first and (_is_band(grid[first - 1]) or _is_entry(grid[first - 1], grid[first])):
+    data = grid[first] if first < len(grid) else None
+    while first and data and (_is_band(grid[first - 1], data) or _is_entry(grid[first - 1], data)):
         first -= 1
     wide = len(grid[0].cells) >= _BAND_COLUMNS
     return 0 if wide and all(len(row.filled) == 1 for row in grid[:first]) else first
@@ -271,12 +272,17 @@ def _is_entry(row: GridRow, below: GridRow) -> bool:
     return _DIGITS.search(row.cells[0]) is not None and next(codes) == next(codes)
 
 
-def _is_band(row: GridRow) -> bool:
-    """Whether a row over data is the title of a group of rows."""
+def _is_band(row: GridRow, data: GridRow) -> bool:
+    """Whether a row over data is the title of a group of rows.
+
+    A cell over a column of figures is a part of the header, such as the unit of a price.
+    """
     if row.filled == [0] and not row.spans:
         return True
-    alone = len(row.filled) == 1 and len(row.cells) >= _BAND_COLUMNS
-    return alone and row.cells[row.filled[0]][:1].isupper()
+    if len(row.filled) != 1 or len(row.cells) < _BAND_COLUMNS:
+        return False
+    column = row.filled[0]
+    return row.cells[column][:1].isupper() and not is_figure(data.cells[column])
 
 
 def _has_data(row: GridRow) -> bool:

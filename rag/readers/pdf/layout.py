@@ -41,6 +41,11 @@ class PageTable:
         """Whether it goes on with the table at the end of the page before."""
         return not self.caption and self.found.continues(before.found)
 
+    def is_part_of(self, before: PageTable) -> bool:
+        """Whether it goes on with a table before it on the page, behind the title of a group."""
+        named = _NAMED.search(" ".join(self.caption))
+        return named is None and self.found.is_part_of(before.found)
+
     def under(self, before: PageTable) -> PageTable:
         """The table under the labels and the title of the one that it goes on with."""
         table = replace(self.found, labels=before.found.column_labels)

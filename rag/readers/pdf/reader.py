@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pypdf import PdfReader
     from pypdf.generic import Destination
 
+_PROSE_LINE = 60  # characters: a line of prose between two tables parts them
+_MOST_DIGITS = 0.1  # of the characters of such a line
 _MOST_HEADINGS = 5000
 _AT_ONCE = 200  # pages whose words are held in memory, and compared for running heads
 _GOOD = 0.7  # plausibility below which the other library is asked, too
@@ -106,7 +108,7 @@ class _Reading:
         self._recogniser: Recogniser | None = None
         self._read = 0
         self._above: PageTable | None = None  # what the page before ends with
-        self._labelled: PageTable | None = None  # the last one with labels, on this page or before
+        self._labelled: PageTable | None = None  # what the next one may be a part of
 
     def read(self, first: int, last: int, source: Source, count: int) -> None:
         """Pages ``first`` to ``last`` (exclusive, from 0) together."""
@@ -151,7 +153,7 @@ class _Reading:
         self.recognised.append(index + 1)
         if index + 1 in self.unreadable[-1:] and plausibility(recognised.text) >= _READABLE:
             self.unreadable.pop()
-        self._above = None
+        self._above = self._labelled = None
 
     def _better(self, text: str, index: int) -> str | None:
         """Return pypdf's text of a page if it is more plausible than the text of pdfium, else None.
@@ -179,13 +181,15 @@ class _Reading:
             self._labelled = None
         for number, block in enumerate(blocks):
             if isinstance(block, str):
+                if any(map(_is_prose, block.splitlines())):
+                    self._labelled = None
                 has_text = self.composer.block(clean_page(block)) is not None or has_text
                 continue
             if number == 0 and before is not None and block.continues(before):
                 block = block.under(before)
-            elif self._labelled is not None and block.found.is_part_of(self._labelled.found):
+            elif self._labelled is not None and block.is_part_of(self._labelled):
                 block = block.under(self._labelled)
-            self._labelled = block
+            self._labelled = block if block.found.column_labels else None
             self._add_table(block)
             has_text = True
             if number == len(blocks) - 1:
@@ -198,6 +202,11 @@ class _Reading:
         labels = tuple(clean_page(label) for label in table.found.labels)
         grid = Grid(above, labels, rows, len(table.found.rows[0]))
         self.composer.table(grid, title=table.title)
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line is long and has few digits; a row that is no table has many."""
+    return len(line) >= _PROSE_LINE and sum(map(str.isdigit, line)) < _MOST_DIGITS * len(line)
 
 
 def open_reader(source: Source) -> PdfReader | None:
