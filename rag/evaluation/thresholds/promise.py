@@ -107,7 +107,7 @@ class ThresholdPromise:
             return _refusal(self, times)
         return (
             f"The promise is for other questions like these, {times}. The threshold was chosen on "
-            f"{_counted(self)}. There it has {self.point.sentence}."
+            f"{_counted(self)}: {self.point.sentence}."
         )
 
     @property
