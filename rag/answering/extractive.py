@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from rag.answering.assessing.asked_values import ValueKind, asked_value
 from rag.answering.assessing.codes import nearest_code
 from rag.answering.assessing.editions import (
-    EditionDate,
     are_editions,
     day_of,
     differ,
@@ -132,8 +131,6 @@ class _Candidate:
     """Share of the words of a row's name that the question has; 0 for what is no row."""
     checked: bool
     """Whether it holds the rare words of the question."""
-    edition: EditionDate
-    """The dates of its document."""
     coded: float = 0.0
     """Share of the codes of the question that stand in it or above it."""
     prior: float = 0.0
@@ -194,7 +191,6 @@ def _candidates(
     support = Support(question_terms, words, [terms for *_, terms in entries])
     contexts = {n: reader.context(hit) for n, hit in enumerate(hits, start=1)}
     above = {n: words.terms(context) for n, context in contexts.items()}
-    editions = {n: reader.edition_date(hit) for n, hit in enumerate(hits, start=1)}
     there = frozenset[str]().union(
         *(_codes(statement.text) for _, _, statement, _ in entries), *map(_codes, contexts.values())
     )
@@ -208,7 +204,6 @@ def _candidates(
                 default=0.0,
             ),
             checked=support.is_checked(terms, above[n]),
-            edition=editions[n],
             coded=_coded(codes, f"{statement.text} {contexts[n]}"),
         )
         for n, hit, statement, terms in entries
@@ -298,23 +293,25 @@ def _with_editions(
     """
     if day_of(question):
         return candidates
+    hits = {one.n: one.hit for one in candidates}
+    rivals = dict[int, list[_Candidate]]()
+    for n, hit in hits.items():
+        newer = {other for other in hits if reader.supersedes(hits[other], hit)}
+        rivals[n] = [one for one in candidates if one.n in newer]
     return [
         replace(
             one,
-            in_force=next((other for other in candidates if _supersedes(other, one, reader)), None),
+            in_force=next((two for two in rivals[one.n] if _supersedes(two, one, reader)), None),
         )
         for one in candidates
     ]
 
 
 def _supersedes(one: _Candidate, other: _Candidate, reader: PassageReader) -> bool:
-    new, old = one.hit.document, other.hit.document
     return (
-        new != old
-        and one.edition.prevails_over(other.edition, reader.day)
+        reader.supersedes(one.hit, other.hit)
         and on_one_matter(one.words, other.words)
         and differ(one.statement.text, other.statement.text)
-        and reader.are_editions(one.hit, other.hit)
         and not _is_repeated(one, other, reader)
     )
 
@@ -463,4 +460,4 @@ def _beginning(hits: Sequence[Hit]) -> list[_Candidate]:
     lines = (" ".join(line.split()) for line in unmarked(text).splitlines())
     beginning = " · ".join(filter(None, lines)) or " ".join(text.split())
     statement = Statement(beginning, text, hits[0].chunk.text.find(text))
-    return [_Candidate(1, hits[0], statement, frozenset(), 0.0, 0.0, False, EditionDate(""))]
+    return [_Candidate(1, hits[0], statement, frozenset(), 0.0, 0.0, False)]

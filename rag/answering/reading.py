@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from rag.answering.assessing.editions import (
     EditionDate,
     are_editions,
-    day_of,
     edition_date,
     repeats,
     today,
 )
-from rag.answering.assessing.resemblance import look_like_editions
-from rag.answering.assessing.validity import spelt_date
+from rag.answering.assessing.resemblance import are_alike, may_supersede, word_runs
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
@@ -46,7 +44,9 @@ class PassageReader:
         self._sources = sources
         self._documents: dict[tuple[str, str], _ReadDocument | None] = {}
         self._statements: dict[tuple[str, Chunk], list[Statement]] = {}
-        self._editions: dict[frozenset[str], bool] = {}
+        self._runs: dict[tuple[str, str], frozenset[int]] = {}
+        self._editions: dict[frozenset[tuple[str, str]], bool] = {}
+        self._superseded: dict[tuple[tuple[str, str], tuple[str, str]], bool] = {}
 
     def statements(self, hit: Hit) -> list[Statement]:
         """Return the statements of a passage, in order; ``start`` is relative to the passage.
@@ -83,16 +83,12 @@ class PassageReader:
         return source.document if source else None
 
     def context(self, hit: Hit) -> str:
-        """Return the context of a passage: the document's name, its headings and the page head.
-
-        A date in the name is spelt out too.
-        """
+        """Return the context of a passage: the document's name, its headings and the page head."""
         source = self._read_document(hit)
         pages = source.document.pages if source else ()
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")
         name = _JOINTS.sub(" ", name_stem(hit.document))
-        day = day_of(hit.document)
-        return " ".join(filter(None, (name, day and spelt_date(day), hit.chunk.heading, head)))
+        return " ".join(filter(None, (name, hit.chunk.heading, head)))
 
     def edition_date(self, hit: Hit) -> EditionDate:
         """Return the dates of the document of a passage."""
@@ -100,14 +96,34 @@ class PassageReader:
         return edition_date(hit.document, source.document.text if source else "")
 
     def are_editions(self, one: Hit, other: Hit) -> bool:
-        """Whether two passages are of editions of one document, by its names or its texts."""
+        """Whether two passages are of editions of one document, by its names or its texts.
+
+        Texts tell only where nothing in the names says that they are on different things.
+        """
         if one.document == other.document or are_editions(one.document, other.document):
             return one.document != other.document
-        key = frozenset((one.chunk.document_id, other.chunk.document_id))
+        key = frozenset((_source(one), _source(other)))
         if key not in self._editions:
-            mine, theirs = self.document(one), self.document(other)
-            self._editions[key] = bool(mine and theirs and look_like_editions(mine, theirs))
+            self._editions[key] = may_supersede(one.document, other.document) and are_alike(
+                self._word_runs(one), self._word_runs(other)
+            )
         return self._editions[key]
+
+    def _word_runs(self, hit: Hit) -> frozenset[int]:
+        key = _source(hit)
+        if key not in self._runs:
+            document = self.document(hit)
+            self._runs[key] = word_runs(document.text if document else "")
+        return self._runs[key]
+
+    def supersedes(self, one: Hit, other: Hit) -> bool:
+        """Whether the document of a passage is in force instead of that of another one."""
+        key = _source(one), _source(other)
+        if key not in self._superseded:
+            self._superseded[key] = self.are_editions(one, other) and self.edition_date(
+                one
+            ).prevails_over(self.edition_date(other), self.day)
+        return self._superseded[key]
 
     def heading(self, hit: Hit, statement: Statement) -> str:
         """Return the heading that a statement of a passage stands under; "" for none."""
@@ -156,12 +172,17 @@ class PassageReader:
     def _read_document(self, hit: Hit) -> _ReadDocument | None:
         if self._sources is None or hit.from_tool:
             return None
-        key = hit.base, hit.chunk.document_id
+        key = _source(hit)
         if key not in self._documents:
             document = self._sources.document(hit)
             mute = (*running_lines(document), *_headings(document)) if document else ()
             self._documents[key] = _ReadDocument(document, mute) if document else None
         return self._documents[key]
+
+
+def _source(hit: Hit) -> tuple[str, str]:
+    """Return the knowledge base of a passage and its document there."""
+    return hit.base, hit.chunk.document_id
 
 
 def _sections(document: Document, title: str) -> list[str]:

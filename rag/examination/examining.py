@@ -14,6 +14,7 @@ from rag.answering.assessing.resemblance import (
     ALIKE,
     RUN,
     may_be_editions,
+    may_supersede,
     overlap,
     subject_of,
     word_runs,
@@ -146,8 +147,8 @@ def _resemblance(
     if older.prevails_over(newest, day):
         two, has_current = two[::-1], True
     places = tuple(map(_whole, two))
-    told = has_current or _tell(newest, older)
-    if pair.kind == "copy" or (not pair.named and not told and not apart and pair.copied >= COPY):
+    dated = has_current or _tell(newest, older)
+    if pair.kind == "copy" or (not pair.named and not dated and not apart and pair.copied >= COPY):
         summary = f"{two[0].name} and {two[1].name} share {pair.copied:.0%} of the shorter text."
         return DocumentFinding("copies", summary, places, round(pair.copied, 2))
     differences = {one.words: one for one in (_difference(documents, other) for other in apart)}
@@ -158,6 +159,8 @@ def _resemblance(
             f"{two[0].name} and {two[1].name} look like two editions of one document: "
             f"{pair.share:.0%} of their words are the same."
         )
+    if not pair.named:
+        has_current = has_current and may_supersede(two[0].name, two[1].name)
     if has_current:
         summary += f" By their dates, {two[0].name} is in force."
     in_force = two[0].id if has_current else ""

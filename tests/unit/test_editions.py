@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections.abc import Callable
+
 import pytest
 
 from rag.answering.assessing.editions import (
@@ -10,12 +14,15 @@ from rag.answering.assessing.editions import (
     differ,
     edition_date,
     family,
+    is_of_moment,
     moment_of,
     of_other_dates,
     on_one_matter,
     repeats,
 )
-from rag.answering.assessing.validity import spelt_date
+from rag.answering.assessing.resemblance import may_supersede
+from rag.answering.assessing.validity import applies_from, valid_from
+from rag.answering.checking.decimals import decimal_mark
 from rag.answering.vocabulary import Vocabulary
 
 
@@ -203,10 +210,73 @@ def test_names_have_another_date_or_version_than_a_question(
     assert sorted(of_other_dates(question, names)) == others
 
 
-def test_a_date_is_spelt_as_texts_have_it() -> None:
-    assert spelt_date("2019-01-02").split()[:4] == ["2", "2nd", "january", "januar"]
-    assert spelt_date("2019-05-11").startswith("11 11th may mai")
-    assert spelt_date("2019") == "2019"
+@pytest.mark.parametrize(
+    ("question", "names", "others"),
+    [
+        (
+            "What changed from 2023 to 2024?",
+            ["plan-2022.md", "plan-2024.md"],
+            ["plan-2022.md"],
+        ),
+        ("What changed from 2023 to 2024?", ["plan-2023.md", "plan-2024.md"], []),
+        ("What does the fee of 1.5 euros cover?", ["manual-1.5.pdf", "tariff-2.0.pdf"], []),
+        ("Who runs the 10.5 km?", ["guide-10.5.md", "guide-9.1.md"], []),
+        ("What costs $1.5?", ["guide-1.5.md", "guide-9.1.md"], []),
+        ("What is new in 1.5?", ["guide-1.5.md", "guide-9.1.md"], ["guide-9.1.md"]),
+    ],
+)
+def test_all_dates_of_a_question_count_and_quantities_are_no_versions(
+    question: str, names: list[str], others: list[str]
+) -> None:
+    assert sorted(of_other_dates(question, names)) == others
+
+
+@pytest.mark.parametrize(
+    ("name", "moment", "within"),
+    [
+        ("report-2019.md", "2019-01-02", False),
+        ("report-2019-01.md", "2019-01-02", False),
+        ("report-2019-01-02.md", "2019-01-02", True),
+        ("report-2019-01-02.md", "2019-01", True),
+        ("report-2019-01-02.md", "2019", True),
+        ("report.md", "2019", False),
+    ],
+)
+def test_a_document_of_a_year_is_not_of_a_day_of_it(
+    name: str, moment: str, *, within: bool
+) -> None:
+    assert is_of_moment(name, moment) is within
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "may"),
+    [
+        ("OTA_2018_-_Ord._12754.pdf", "ord-12621-ota-2017.pdf", True),
+        ("Fees 3 March 2024 (final).pdf", "draft fees 12 2023.pdf", True),
+        ("contract-anna-2022.md", "contract-bert-2025.md", False),
+        ("contract-1017.md", "contract-1042.md", False),
+        ("bylaw-aldham-2019.md", "bylaw-2023.md", False),
+        ("12754-2018.pdf", "12621-2017.pdf", False),
+        ("c16-manual-2018.pdf", "manual-c17-2019.pdf", False),
+    ],
+)
+def test_texts_alone_supersede_nothing(one: str, other: str, *, may: bool) -> None:
+    assert may_supersede(one, other) is may
+    assert may_supersede(other, one) is may
+
+
+class _Text(str):
+    """A text that can tell whether it is still kept."""
+
+
+@pytest.mark.parametrize("read", [decimal_mark, valid_from, applies_from])
+def test_texts_of_documents_are_not_kept(read: Callable[[str], str]) -> None:
+    text = _Text("Valid from 1 March 2026. The fee is 1.50 EUR.")
+    kept = weakref.ref(text)
+    assert read(text)
+    del text
+    gc.collect()
+    assert kept() is None
 
 
 def test_statements_differ_by_their_figures_alone() -> None:

@@ -206,6 +206,13 @@ def test_texts_that_are_mostly_the_same_are_editions_whatever_their_names() -> N
     )
 
 
+def test_none_of_two_documents_of_one_template_is_in_force() -> None:
+    old, new = _tariff("bylaw-aldham-2017.txt", 7), _tariff("bylaw-brook-2018.txt", 9)
+    (finding,) = examine([old, new], "2026-01-01")
+    assert (finding.kind, finding.in_force) == ("editions", "")
+    assert "is in force" not in finding.summary
+
+
 @pytest.mark.parametrize("name", ["fees-p4.txt", "minutes-2018.txt", "tariff-2018.txt"])
 def test_sisters_series_and_exact_copies_are_no_editions_by_their_texts(name: str) -> None:
     factor = 7 if name.startswith("tariff") else 9

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
 
-from rag.answering.assessing.conflicts import conflict_words, disagreeing
+from rag.answering import extractive, reading
+from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
 from rag.answering.assessing.editions import edition_date, superseded
 from rag.answering.comparing.dating import dated
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Vocabulary
 from rag.providers.hashing import HashingEmbedder
+from rag.readers import read_text
 from rag.types import Chunk, Citation, Document, Hit
 
 TODAY = "2026-11-25"
@@ -165,3 +168,119 @@ def test_texts_that_are_mostly_the_same_disagree_as_editions(
     _, citations = quotes(question, hits, HashingEmbedder(), reader)
     conflict = disagreeing(citations, reader, Vocabulary(), question)
     assert (conflict_words(conflict, TODAY) if conflict else "") == words
+
+
+class _Read:
+    """Documents by name, with their headings."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self._texts = texts
+
+    def document(self, hit: Hit) -> Document | None:
+        return read_text(self._texts[hit.document], hit.document)
+
+    outline = document
+
+
+def _passages(*texts: tuple[str, str]) -> list[Hit]:
+    return [
+        Hit(Chunk(n, name, 0, len(text), text, 0), name, n, 1.0, 0.9, {})
+        for n, (name, text) in enumerate(texts, start=1)
+    ]
+
+
+CONTRACTS = {
+    "contract-anna-miller.md": f"Valid from 1 March 2022. The salary is 4,100 euros. {REST}",
+    "contract-bert-jones.md": f"Valid from 1 May 2025. The salary is 5,300 euros. {REST}",
+}
+
+
+def test_contracts_of_two_persons_do_not_supersede_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = list[object]()
+
+    def on_one_matter(*terms: object) -> bool:
+        compared.append(terms)
+        return True
+
+    monkeypatch.setattr(extractive, "on_one_matter", on_one_matter)
+    first, other = _passages(*CONTRACTS.items())
+    hits = [first, replace(other, relevance=0.6)]
+    reader, question = PassageReader(_Read(CONTRACTS), TODAY), "What is the salary?"
+    _, citations = quotes(question, hits, HashingEmbedder(), reader)
+    assert citations[0].hit.document == "contract-anna-miller.md"
+    assert "4,100" in citations[0].quote
+    assert disagreeing(citations, reader, Vocabulary(), question) == ()
+    assert compared == []  # documents that are no editions are not compared by statement
+
+
+def test_the_words_of_an_edition_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        f"{name}.md": f"The salary is {at} euros. {REST}"
+        for at, name in enumerate(("ord-7-fees-2016", "FEES_2017_-_Ord_8", "ord-9-fees-2018"))
+    }
+    read = list[str]()
+
+    def word_runs(text: str) -> frozenset[int]:
+        read.append(text)
+        return frozenset(range(99))
+
+    monkeypatch.setattr(reading, "word_runs", word_runs)
+    reader, hits = PassageReader(_Read(texts), TODAY), _passages(*texts.items())
+    for _ in range(2):
+        assert [[reader.supersedes(one, other) for other in hits] for one in hits] == [
+            [False, False, False],
+            [True, False, False],
+            [True, True, False],
+        ]
+    assert sorted(read) == sorted(read_text(text, name).text for name, text in texts.items())
+
+
+HELMETS = (
+    ("leave-2020.md", "Employees who cycle to work get a helmet with a reflector."),
+    ("leave-2024.md", "Parents get ten days for a sick child."),
+    ("leave-2024.md", "Employees who cycle to work receive a helmet with a reflector."),
+)
+
+
+@pytest.mark.parametrize(
+    ("passages", "words"),
+    [
+        (3, ""),
+        (
+            2,
+            "The quote is from the edition of 2020, leave-2020.md; the newer edition, "
+            "leave-2024.md, does not have these words.",
+        ),
+    ],
+)
+def test_a_line_that_another_passage_of_the_newer_edition_has_in_other_words_is_not_outdated(
+    passages: int, words: str
+) -> None:
+    first, *others = _passages(*HELMETS)[:passages]
+    citation = Citation(1, first, first.chunk.text)
+    assert outdated_words(citation, others, PassageReader(day=TODAY), Vocabulary()) == words
+
+
+def test_words_that_a_newer_edition_has_elsewhere_are_lacking_under_their_heading() -> None:
+    pays = "The company pays 75% of the premium."
+    texts = {
+        "benefits-2020.md": f"# Benefits\n\n## Dental\n\n{pays}\n",
+        "benefits-2024.md": f"# Benefits\n\n## Dental\n\nNone.\n\n## Medical\n\n{pays}\n",
+    }
+    first, other = (
+        Hit(Chunk(n, name, 0, len(text), text, 0), name, n, 1.0, 0.9, {})
+        for n, name in enumerate(texts, start=1)
+        for text in [read_text(texts[name], name).text]
+    )
+    later = Hit(Chunk(2, other.document, 0, 5, "None.", 0), other.document, 2, 1.0, 0.9, {})
+    words = outdated_words(
+        Citation(1, first, pays), [later], PassageReader(_Read(texts), TODAY), Vocabulary()
+    )
+    assert words.endswith("benefits-2024.md, does not have these words under “Dental”.")
+
+
+def test_the_date_in_a_name_is_no_word_of_its_passages() -> None:
+    (hit,) = _passages(("bonus-2026-03-31.md", "The company pays a bonus."))
+    assert PassageReader().context(hit) == "bonus 2026 03 31"

@@ -75,7 +75,7 @@ def test_a_line_that_only_the_older_edition_has_is_named_as_such(base: Knowledge
     assert answer.assessment is not None
     assert answer.assessment.reason == (
         "All key words of the question are in the quote. The quote is from the edition of 2020, "
-        "benefits-2020.md; the edition without a date, benefits.md, does not have it."
+        "benefits-2020.md; the edition without a date, benefits.md, does not have these words."
     )
 
 

@@ -94,15 +94,23 @@ def outdated_words(
     """
     quote, own = reader.quoted(citation), reader.edition_date(citation.hit)
     heading, name = reader.heading(citation.hit, quote), citation.hit.document
+    passages: dict[str, list[Hit]] = {}
     for hit in hits:
-        if not are_editions(hit.document, name) or reader.repeats(hit, citation.quote, heading):
-            continue
-        other = reader.edition_date(hit)
+        if are_editions(hit.document, name):
+            passages.setdefault(hit.document, []).append(hit)
+    for document, own_hits in passages.items():
+        first = own_hits[0]
+        other = reader.edition_date(first)
         newer = other.prevails_over(own, reader.day)
-        if (newer or (own.named and not other.day)) and not _has_alike(hit, quote, reader, words):
-            dated = f"the edition of {own.named}, {name}" if own.named else name
-            kind = "the newer edition" if newer else "the edition without a date"
-            return f"The quote is from {dated}; {kind}, {hit.document}, does not have it."
+        if not (newer or (own.named and not other.day)) or (
+            reader.repeats(first, citation.quote, heading)
+            or any(_has_alike(hit, quote, reader, words) for hit in own_hits)
+        ):
+            continue
+        dated = f"the edition of {own.named}, {name}" if own.named else name
+        kind = "the newer edition" if newer else "the edition without a date"
+        where = f" under “{heading}”" if reader.repeats(first, citation.quote) else ""
+        return f"The quote is from {dated}; {kind}, {document}, does not have these words{where}."
     return ""
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from rag.answering.assessing.validity import applies_from, date_in, valid_from
+from rag.answering.assessing.units import unit_at
+from rag.answering.assessing.validity import applies_from, date_in, dates_in, valid_from
 from rag.answering.vocabulary import Terms
 from rag.types import name_stem
 
@@ -41,6 +42,10 @@ _SERIES = re.compile(
 )
 """In names of documents of which each is on an occasion of its own."""
 _SEPARATOR = re.compile(r"[\W_]+")
+_NUMBER_OF_NAME = re.compile(r"\d+")
+_EDITION_WORDS = re.compile(
+    r"\b(?:old|new|draft|final|current|archived?|copy|v|ver|version|rev|revision|ed|edition)\b"
+)
 _NO_FIGURE_SEPARATOR = re.compile(r"(?![-−.,]\d)[\W_]")
 """Separators that are no sign or decimal point of a figure."""
 NAME_BEHIND = (
@@ -69,6 +74,15 @@ def family(name: str) -> str:
     for pattern in (_DAY, _VERSION, _STATUS):
         stem = pattern.sub(" ", stem)
     return " ".join(_SEPARATOR.sub(" ", stem).casefold().split())
+
+
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of a document's name without figures, its date and words of editions."""
+    words = _SEPARATOR.sub(" ", name_stem(name)).casefold()
+    _, start, end = date_in(words)
+    rest = _EDITION_WORDS.sub(" ", _NUMBER_OF_NAME.sub(" ", f"{words[:start]} {words[end:]}"))
+    return frozenset(rest.split())
 
 
 def are_editions(one: str, other: str) -> bool:
@@ -159,20 +173,21 @@ def moment_of(question: str) -> str:
 
 def is_of_moment(name: str, moment: str) -> bool:
     """Whether the date in a document's name is, or is within, a day, month or year."""
-    return bool(moment) and _begins(day_of(name), moment)
+    return bool(moment) and f"{day_of(name)}-".startswith(f"{moment}-")
 
 
 def of_other_dates(question: str, names: Iterable[str]) -> frozenset[str]:
-    """The names with another date or version than a question, where some name has that one.
+    """The names without a date or version of a question, where some name has one of them.
 
     The minutes of 30 January do not say who was present on 2 January.
     """
     days = {name: day_of(name) for name in names}
-    moment = moment_of(question)
-    others = _unlike({name: {day} for name, day in days.items() if day}, {moment} - {""})
+    moments = {day for day, _, _ in dates_in(question)} or {day_of(question)}
+    others = _unlike({name: {day} for name, day in days.items() if day}, moments - {""})
     versions = {name: set(_RELEASE.findall(name_stem(name))) for name in days if not days[name]}
     versioned = {name: own for name, own in versions.items() if own}
-    return others | _unlike(versioned, set(_RELEASE.findall(question)))
+    releases = (one for one in _RELEASE.finditer(question) if not unit_at(question, *one.span()))
+    return others | _unlike(versioned, {one[1] for one in releases})
 
 
 def _unlike(names: Mapping[str, Set[str]], wanted: Set[str]) -> frozenset[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from rag.answering.assessing.editions import edition_date, family
-from rag.types import Document, name_stem
+from rag.answering.assessing.editions import edition_date, family, words_of
+from rag.types import name_stem
 
 ALIKE = 0.6
 """Of the longer text, the least share of its runs of words that another edition has, too."""
@@ -18,8 +18,6 @@ CODE = re.compile(
 _NO_CODE = re.compile(r"\d+(?:st|nd|rd|th|[a-zA-Z]{1,3}|[a-z]{5,}|/[a-zA-Z]+|[a-z]?(?:-[a-z]+)+)")
 """A figure with its unit or ending, and a name such as "37signals"."""
 _WORD = re.compile(r"[^\W\d_]+")
-_LEAST_LENGTH = 0.5
-"""Of the longer text. Comparing runs takes long, and a shorter one cannot share enough of them."""
 
 
 def codes_of(text: str) -> frozenset[str]:
@@ -55,13 +53,17 @@ def overlap(shared: int, one: int, other: int) -> float:
     return shared / max(one, other) if min(one, other) >= FEWEST_RUNS else 0.0
 
 
-def look_like_editions(one: Document, other: Document) -> bool:
-    """Whether most of two texts is the same, and their dates tell which one is newer."""
-    sizes = sorted((len(one.text), len(other.text)))
-    dates = [edition_date(document.name, document.text) for document in (one, other)]
-    if not may_be_editions(one.name, other.name) or sizes[0] < _LEAST_LENGTH * sizes[1]:
-        return False
-    if not (dates[0].is_newer_than(dates[1]) or dates[1].is_newer_than(dates[0])):
-        return False
-    mine, theirs = word_runs(one.text), word_runs(other.text)
-    return overlap(len(mine & theirs), len(mine), len(theirs)) >= ALIKE
+def may_supersede(one: str, other: str) -> bool:
+    """Whether two names of documents have the same words, and dates that tell which one is newer.
+
+    Contracts of two persons have most of their texts in common, but neither supersedes the other.
+    """
+    dates = edition_date(one), edition_date(other)
+    dated = dates[0].is_newer_than(dates[1]) or dates[1].is_newer_than(dates[0])
+    words = words_of(one)
+    return dated and bool(words) and words == words_of(other) and may_be_editions(one, other)
+
+
+def are_alike(one: frozenset[int], other: frozenset[int]) -> bool:
+    """Whether two texts have most of their runs of words in common."""
+    return overlap(len(one & other), len(one), len(other)) >= ALIKE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import lru_cache
 
@@ -30,7 +30,6 @@ _MONTHS = (
     ("november", "novembre", "noviembre", "ноября", "ноябрь"),
     ("december", "dezember", "décembre", "diciembre", "декабря", "декабрь"),
 )
-_ORDINALS = {"1": "st", "2": "nd", "3": "rd"}
 MONTH_NUMBERS = {name: number for number, names in enumerate(_MONTHS, 1) for name in names}
 _NAME = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
@@ -100,7 +99,6 @@ _MADE = re.compile(
 )
 
 
-@lru_cache(maxsize=1024)
 def valid_from(text: str) -> str:
     """The date at the head of a document, as ``2026``, ``2026-03`` or ``2026-03-31``; "" for none.
 
@@ -108,11 +106,14 @@ def valid_from(text: str) -> str:
     on which it was made. Another date that follows none of the words for these does not count: it
     can be the date of another document.
     """
-    head = text[:HEAD]
-    return _stated(head, _APPLIES) or _in_title(head) or _stated(head, _MADE)
+    return _valid_from(text[:HEAD])
 
 
 @lru_cache(maxsize=1024)
+def _valid_from(head: str) -> str:
+    return _stated(head, _APPLIES) or _in_title(head) or _stated(head, _MADE)
+
+
 def applies_from(text: str) -> str:
     """The date from which a document says at once that it applies; "" for none."""
     return _stated(text[:FRONT], _APPLIES)
@@ -124,18 +125,17 @@ def date_in(text: str) -> tuple[str, int, int]:
 
     ("", 0, 0) for none.
     """
-    matches = [match for pattern in _DATES if (match := pattern.search(text))]
-    first = min(matches, key=lambda match: match.start(), default=None)
-    return (_iso(first.groupdict()), *first.span()) if first else ("", 0, 0)
+    return next(dates_in(text), ("", 0, 0))
 
 
-def spelt_date(day: str) -> str:
-    """Spell a date such as ``2026-03-31`` as texts do in several languages: 31st March, 31 März."""
-    year, month, number = [*day.split("-"), "", ""][:3]
-    names = _MONTHS[int(month) - 1] if month else ()
-    ending = "th" if number[:1] == "1" else _ORDINALS.get(number[-1:], "th")
-    spelt = (str(int(number)), f"{int(number)}{ending}") if number else ()
-    return " ".join((*spelt, *names, year))
+def dates_in(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the dates of a question as ``date_in`` returns the first of them."""
+    matches = (match for pattern in _DATES for match in pattern.finditer(text))
+    before = 0
+    for match in sorted(matches, key=lambda match: match.start()):
+        if match.start() >= before:
+            before = match.end()
+            yield _iso(match.groupdict()), *match.span()
 
 
 def _stated(head: str, words: re.Pattern[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from rag.lexical.languages import document_language
 
@@ -26,7 +25,6 @@ _WITH_COMMA = frozenset(("de", "es", "fr", "it", "pt", "nl", "pl", "ru", "sv", "
 _SPACES = re.compile(rf"[{_GAPS}]")
 
 
-@lru_cache(maxsize=64)
 def decimal_mark(text: str) -> str:
     """Return the mark that parts decimals in a document: the one most of its amounts have.
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from rag.answering.assessing.units import unit_at
 from rag.answering.checking.fractions import says_pair, spelt_fractions, written_fractions
-from rag.answering.checking.units import unit_at
 from rag.answering.citations import Mention
 
 _GAP = r"[ \u00a0\u2009\u202f]"

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from rag.answering.assessing.units import unit_at
 from rag.answering.assessing.validity import MONTH_NUMBERS
 from rag.answering.checking.figures import Figure, figures
-from rag.answering.checking.units import unit_at
 
 DATE = "date"
 OTHER_WORDS = 16
