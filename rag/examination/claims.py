@@ -50,7 +50,7 @@ _FIGURE = re.compile(
 )
 _REFERENCE = re.compile(
     r"\b(?:sections?|chapters?|pages?|figs?\.?|figures?|tables?|steps?|appendix|article|eq\.?"
-    r"|equations?|version|release|§)\s*\d+(?:\.\d+)*(?:\s*[–-]\s*\d+)?|\[[\d,;\s–-]++\]|(?<![\d.])(?!\d{1,3}(?:\.\d{3})++(?![\d.]))\d++(?:\.\d++){2,}"
+    r"|equations?|version|release|§)\s*\d+(?:\.\d+)*(?:\s*[–-]\s*\d+)?|\[[\d,;\s–-]++\]|(?<![\d.])(?!\d{1,3}(?:\.\d{3})++(?!\d|\.\d))\d++(?:\.\d++){2,}"
     r"|^\s*\d+(?:\.\d+)*[.)]\s",
     re.IGNORECASE,
 )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from typing import Literal
+
+import numpy as np
 
 from rag.answering.assessing.editions import EditionDate, are_editions, edition_date, today
 from rag.answering.assessing.resemblance import (
@@ -149,7 +152,9 @@ def _resemblance(
     places = tuple(map(_whole, two))
     dated = has_current or _tell(newest, older)
     if pair.kind == "copy" or (not pair.named and not dated and not apart and pair.copied >= COPY):
-        summary = f"{two[0].name} and {two[1].name} share {pair.copied:.0%} of the shorter text."
+        summary = (
+            f"{two[0].name} and {two[1].name} share {_percent(pair.copied)} of the shorter text."
+        )
         return DocumentFinding("copies", summary, places, round(pair.copied, 2))
     differences = {one.words: one for one in (_difference(documents, other) for other in apart)}
     if pair.named:
@@ -157,7 +162,7 @@ def _resemblance(
     else:
         summary = (
             f"{two[0].name} and {two[1].name} look like two editions of one document: "
-            f"{pair.share:.0%} of their words are the same."
+            f"{_percent(pair.share)} of their runs of {RUN} words, without figures, are the same."
         )
     if not pair.named:
         has_current = has_current and may_supersede(two[0].name, two[1].name)
@@ -168,6 +173,11 @@ def _resemblance(
     return DocumentFinding(
         "editions", summary, places, confidence, in_force, tuple(differences.values())
     )
+
+
+def _percent(share: float) -> str:
+    """Write a share; no more than 99% where something differs."""
+    return f"{share if share == 1.0 else min(share, 0.99):.0%}"
 
 
 def _tell(one: EditionDate, other: EditionDate) -> bool:
@@ -194,8 +204,6 @@ EDITION = 0.3
 """Documents with names of editions that share less of their words (Jaccard) are a series."""
 COPY = 0.6
 """Of the shorter document, the share of its runs of words that a copy has too."""
-SAME_TEXT = 0.98
-"""A copy of which no more differs is no edition, whatever the names say."""
 MOST_SHARING = 100
 """What more documents have alike is boilerplate, and does not make copies."""
 _WORD = re.compile(r"\w+")
@@ -219,39 +227,51 @@ class Resemblance:
 
 def resemblances(documents: Sequence[Document]) -> Iterator[Resemblance]:
     """Yield editions and copies. Sister documents, whose names have other codes, are neither."""
-    words = [stems_of(document.text) for document in documents]
-    runs = [_runs(document.text) for document in documents]
+    words = cache(lambda position: stems_of(documents[position].text))
     codes = [subject_of(document.name) for document in documents]
-    plain_runs = [word_runs(document.text) for document in documents]
-    near, near_plain = _sharing(runs), _sharing(plain_runs)
+    near, sizes = _sharing(_runs(document.text) for document in documents)
+    near_plain, plain_sizes = _sharing(word_runs(document.text) for document in documents)
     for one, other in combinations(range(len(documents)), 2):
         if are_editions(documents[one].name, documents[other].name):
-            either = len(words[one] | words[other])
-            share = len(words[one] & words[other]) / either if either else 0.0
+            either = len(words(one) | words(other))
+            share = len(words(one) & words(other)) / either if either else 0.0
             if share >= EDITION:
                 yield Resemblance("edition", one, other, share, named=True)
             continue
         if codes[one] != codes[other] and codes[one] and codes[other]:
             continue
-        fewest = min(len(runs[one]), len(runs[other]))
+        fewest = min(sizes[one], sizes[other])
         same = near[one, other] / fewest if fewest else 0.0
-        sizes = len(plain_runs[one]), len(plain_runs[other])
-        alike = overlap(near_plain[one, other], *sizes)
+        equal = near[one, other] == sizes[one] == sizes[other]
+        alike = overlap(near_plain[one, other], plain_sizes[one], plain_sizes[other])
         names = documents[one].name, documents[other].name
-        if alike >= ALIKE and same < SAME_TEXT and may_be_editions(*names):
+        if alike >= ALIKE and not equal and may_be_editions(*names):
             yield Resemblance("edition", one, other, alike, copied=same)
         elif same >= COPY:
             yield Resemblance("copy", one, other, same, copied=same)
 
 
-def _sharing(runs: Sequence[frozenset[int]]) -> Counter[tuple[int, int]]:
-    """Count the runs of words that pairs of documents share."""
-    having = defaultdict[int, list[int]](list)
-    for position, own in enumerate(runs):
-        for run in own:
-            having[run].append(position)
-    telling = (places for places in having.values() if len(places) <= MOST_SHARING)
-    return Counter(pair for places in telling for pair in combinations(places, 2))
+def _sharing(runs: Iterable[frozenset[int]]) -> tuple[Counter[tuple[int, int]], list[int]]:
+    """Count the runs of words that pairs of documents share, and those of each document.
+
+    Arrays, because sets of the runs of all documents take ten times the memory.
+    """
+    arrays = [np.fromiter(own, np.int64, len(own)) for own in runs]
+    sizes = [len(own) for own in arrays]
+    owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    everything = np.concatenate([np.empty(0, np.int64), *arrays])
+    del arrays
+    order = np.argsort(everything, kind="stable")
+    owners, everything = owners[order], everything[order]
+    starts = np.flatnonzero(np.diff(everything, prepend=everything[:1] - 1))
+    counts = np.diff(starts, append=len(everything))
+    telling = (counts > 1) & (counts <= MOST_SHARING)
+    shared = zip(starts[telling].tolist(), counts[telling].tolist(), strict=True)
+    return Counter(
+        pair
+        for start, count in shared
+        for pair in combinations(owners[start : start + count].tolist(), 2)
+    ), sizes
 
 
 def _runs(text: str) -> frozenset[int]:

@@ -68,6 +68,13 @@ class Tuner:
         """Questions that count: labelled, or said to be unanswerable."""
         return len(self._sweeper.questions)
 
+    def labelled(self, index: IndexRecipe) -> frozenset[str]:
+        """Return the ids of the questions with a label in the documents of a build."""
+        with self._lock:
+            ideals = self._sweeper.source(index).ideals
+        pairs = zip(self._sweeper.questions, ideals, strict=True)
+        return frozenset(question.id for question, ideal in pairs if ideal)
+
     def counted(self, part: QuestionPart) -> int:
         """Count the questions of a part."""
         ids = self._ids(part)
@@ -207,10 +214,7 @@ class Tuner:
         a label in the documents of this build.
         """
         parts = self._parts()
-        with self._lock:
-            ideals = self._sweeper.source(index).ideals
-        pairs = zip(self._sweeper.questions, ideals, strict=True)
-        labelled = {question.id for question, ideal in pairs if ideal}
+        labelled = self.labelled(index)
         for name, ids in (("tuning", parts.tuning), ("held-out", parts.held_out)):
             if labelled.isdisjoint(ids):
                 raise InvalidInput(

@@ -396,6 +396,24 @@ def test_a_contradiction_is_shown_and_settled(filled: Workspace, open_page: Open
     assert any("ignored" in each.value for each in app.caption)
 
 
+def test_editions_without_a_difference_show_no_table(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    leave = "Unused leave goes into the next year where the head of the {} agrees in writing."
+    add(
+        filled,
+        base,
+        {"leave-2024.txt": leave.format("unit"), "leave-2025.txt": leave.format("team")},
+    )
+    app = open_page("upload.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
+    assert any("are editions of one document" in one.value for one in app.markdown)
+    assert not any("difference" in expander.label for expander in app.expander)
+
+
 def test_a_line_is_one_address(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("upload.py")
     app.text_area(key="documents_urls_0").set_value("not a url\n\n ftp://example.org/a b \n")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.components.metrics import failures
 from pages.components.metrics.failures import address
 from pages.components.shell.text import plain
 from rag import Workspace
@@ -44,3 +48,38 @@ def test_a_question_that_missed_nothing_opens_as_it_is(labelled: Workspace) -> N
     found = base.evaluator.evaluate("checks", loose)
     failed = next(each for each in found.results if each.answerable)
     assert address(base, found.run, failed) == {"q": failed.text}
+
+
+@pytest.mark.parametrize(
+    ("ks", "caption"),
+    [
+        (
+            (1, 5),
+            "1 of 3 questions failed: 1 found low or not at all (nDCG@5 below 0.5). Click a "
+            "question to open it in the inspector.",
+        ),
+        ((), "Click a question to open it in the inspector."),
+    ],
+)
+def test_questions_fail_by_a_cutoff_that_the_run_has(
+    labelled: Workspace, monkeypatch: pytest.MonkeyPatch, ks: tuple[int, ...], caption: str
+) -> None:
+    base = labelled.base("notes")
+    evaluated = base.evaluator.evaluate("checks", base.recipe())
+    metrics = {f"ndcg@{k}": 0.7 for k in ks}
+    question = next(one for one in evaluated.results if one.answerable)
+    good, bad = (replace(question, metrics=dict.fromkeys(metrics, value)) for value in (1.0, 0.0))
+    captions, tables = [], []
+
+    def draw(rows: object, **_: object) -> SimpleNamespace:
+        tables.append(rows)
+        return SimpleNamespace(selection=SimpleNamespace(rows=[], cells=[]))
+
+    monkeypatch.setattr(failures.st, "caption", captions.append)
+    monkeypatch.setattr(failures.st, "dataframe", draw)
+    recipe = base.recipe().with_fields({"search.top_k": 8})
+    run = replace(evaluated.run, metrics=metrics, recipe=recipe)
+    failures.failures_table(base, run, [good, good, bad])
+    assert captions == [caption]
+    ((first, *_),) = tables
+    assert first["nDCG@10"] is None  # not measured, rather than 0

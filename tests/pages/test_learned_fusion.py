@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.components.tuning import learned_fusion
 from rag import Workspace
 from rag.storage.quality import learned_fusions
 from rag.storage.quality.learned_fusions import LearnedFusionRow
@@ -47,3 +49,18 @@ def test_a_stored_fusion_is_used_and_too_few_labels_are_told(
     assert "unseen documents +0.250 (p = 0.004)" in _section(app)
     assert app.button(key="tuning_learn").disabled  # three labels are too few
     assert "needs 60 labelled questions" in _section(app)
+
+
+@pytest.mark.parametrize(("needed", "disabled"), [(3, False), (4, True)])
+def test_questions_without_a_label_are_not_learned_from(
+    labelled: Workspace,
+    open_page: OpenPage,
+    monkeypatch: pytest.MonkeyPatch,
+    needed: int,
+    *,
+    disabled: bool,
+) -> None:
+    """Three of the four questions have a label; the documents do not answer the fourth one."""
+    monkeypatch.setattr(learned_fusion, "FEWEST_QUESTIONS", {"linear": needed, "trees": needed})
+    app = open_page("tuning.py")
+    assert app.button(key="tuning_learn").disabled == disabled

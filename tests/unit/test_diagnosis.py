@@ -212,6 +212,12 @@ def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(
     assert _causes(base.diagnoses.diagnose("doubted", other)) == {}
     diagnosis = base.diagnoses.diagnose("doubted", WORDS)
     assert _causes(diagnosis) == {name: "doubted"}
+    assert base.diagnoses.is_current(diagnosis, WORDS)
+    assert not base.diagnoses.is_current(diagnosis, WORDS.with_fields({"answer.mode": "general"}))
+    base.evaluator.evaluate("doubted", WORDS)
+    assert base.diagnoses.is_current(diagnosis, WORDS)
+    base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
+    assert not base.diagnoses.is_current(diagnosis, WORDS)
     assert diagnosis.headline == "1 of 1 questions failed."
     assert diagnosis.questions[0].finding.evidence == (
         "The search finds its passage (nDCG 1.00), and its answer is doubted."

@@ -50,6 +50,8 @@ def test_figures_have_a_value_and_a_unit(text: str, figures: set[tuple[str, str]
         ("1.234.567 and 1,200.50 EUR", ",", {("1234567", "eur"): "1.234.567 EUR"}),
         ("0.990 kg", ",", {("0.99", "kg"): "0.990 kg"}),
         ("release 3.2.1", ".", {}),
+        ("The budget is EUR 1.140.000.", ",", {("1140000", "eur"): "EUR 1.140.000"}),
+        ("EUR 1 140,50 is due", ",", {("1140.5", "eur"): "EUR 1 140,50"}),
     ],
 )
 def test_the_marks_of_a_number_part_decimals_or_thousands(
@@ -70,6 +72,13 @@ def test_the_marks_of_a_number_part_decimals_or_thousands(
             "cada mes o fracción, y se paga en la oficina de la municipalidad.",
             ",",
         ),
+        (
+            "Die Beratung öffnet ab 14.30 Uhr und schließt um 17.30 Uhr. Der Betrag ist 1.140 Euro,"
+            " der Zins ist 4,5 % und die Gebühr 2,5 % im Jahr.",
+            ",",
+        ),
+        ("Siehe Ziffer 3.10 der Satzung. Der Betrag im Jahr ist 1.140 Euro für ein Kind.", ","),
+        ("Fees: 4.5 % and 2.5 % of 1,140 USD, as in section 3.1.", "."),
     ],
 )
 def test_most_amounts_of_a_document_tell_its_decimal_mark(text: str, mark: str) -> None:
@@ -213,6 +222,35 @@ def test_none_of_two_documents_of_one_template_is_in_force() -> None:
     assert "is in force" not in finding.summary
 
 
+@pytest.mark.parametrize("dates", [("2024", "2026"), ("2026", "2026")])
+def test_long_texts_that_differ_in_few_figures_are_editions(dates: tuple[str, str]) -> None:
+    rows = [f"The {_letters(n)} {_letters(n * 7)} is on the {_letters(n * 3)}." for n in range(400)]
+    text = "Valid from 1 January {}.\n\n{}\n\n{}"
+    one, other = (
+        read_text(text.format(date, "\n\n".join(rows), MEALS.format(value)), name)
+        for date, name, value in zip(
+            dates, ("handbook-alpha.md", "rules-beta.md"), (45, 60), strict=True
+        )
+    )
+    (finding,) = examine([one, other], "2026-02-01")
+    (difference,) = finding.differences
+    assert finding.kind == "editions"
+    assert {difference.one.value, difference.other.value} == {"45 EUR", "60 EUR"}
+    assert ": 100% of their runs of 6 words, without figures, are the same." in finding.summary
+
+
+def _letters(number: int) -> str:
+    return "".join("bcdfghklmnprstvwxz"[number // 18**place % 18] for place in range(3)) + "a"
+
+
+def test_copies_that_differ_do_not_share_the_whole_text() -> None:
+    rows = [f"The {_letters(n)} {_letters(n * 7)} is on the {_letters(n * 3)}." for n in range(400)]
+    one = read_text("\n\n".join(rows), "alpha.md")
+    other = read_text("\n\n".join([*rows[:200], "And so it is.", *rows[200:]]), "beta.md")
+    (finding,) = examine([one, other])
+    assert finding.summary == "alpha.md and beta.md share 99% of the shorter text."
+
+
 @pytest.mark.parametrize("name", ["fees-p4.txt", "minutes-2018.txt", "tariff-2018.txt"])
 def test_sisters_series_and_exact_copies_are_no_editions_by_their_texts(name: str) -> None:
     factor = 7 if name.startswith("tariff") else 9
@@ -239,10 +277,11 @@ def test_the_same_words_are_shown_once() -> None:
     twice = f"{ANSWERS.format(60)}\n\nDinner.\n\n{ANSWERS.format(60)}"
     findings = examine([read_text(twice, "faq.md"), _document("rules.md", MEALS, 45)])
     (finding,) = (one for one in findings if one.kind == "contradiction")
-    assert {place.start for place in finding.contradicting} == {
-        0,
-        len(twice) - len(ANSWERS.format(60)),
-    } | {0}
+    assert {(place.document, place.start) for place in finding.contradicting} == {
+        ("faq.md", 0),
+        ("faq.md", len(twice) - len(ANSWERS.format(60))),
+        ("rules.md", 0),
+    }
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
             return
         st.markdown(summary)
         different = {difference.words: difference for difference in finding.differences}
-        if len(different) > 1 or finding.kind == "editions":
+        if different and (len(different) > 1 or finding.kind == "editions"):
             with st.expander(counted(len(different), "difference")):
                 _differences(finding, list(different.values()))
         elif shown:

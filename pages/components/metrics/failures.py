@@ -21,7 +21,9 @@ _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
 def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResult]) -> None:
     """The questions as a table with a filter; the one that is clicked opens in the inspector."""
     st.header("Questions, failures first", divider="gray")
-    st.caption(f"{_counts(results, _depth(run))} Click a question to open it in the inspector.")
+    depth = _depth(run)
+    counts = "" if depth is None else _counts(results, depth)
+    st.caption(f"{counts} Click a question to open it in the inspector.".strip())
     worst, ks = worst_first(_filtered(results)), cutoffs(run)
     event = st.dataframe(
         [_row(ks, result) for result in worst],
@@ -44,10 +46,10 @@ def _click() -> None:
     st.session_state[_CLICKED] = True
 
 
-def _depth(run: Run) -> int:
-    """The cutoff by which questions fail: top-k where the run has it, as under *Failures*."""
-    top_k = run.recipe.search.top_k if run.recipe else 10
-    return top_k if top_k in cutoffs(run) else 10
+def _depth(run: Run) -> int | None:
+    """The cutoff by which questions fail: top-k as under *Failures*, or the deepest of the run."""
+    top_k, ks = run.recipe.search.top_k if run.recipe else 10, cutoffs(run)
+    return top_k if top_k in ks else max(ks, default=None)
 
 
 def _counts(results: Sequence[QuestionResult], k: int) -> str:
@@ -114,7 +116,7 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
         "Tags": list(result.tags),
         "First relevant": _first(result),
         "Found": f"{result.found} of {result.relevant}" if result.relevant else None,
-        "nDCG@10": score(result) if result.answerable else None,
+        "nDCG@10": result.metrics.get(_SCORE) if result.answerable else None,
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
         if result.answerable and result.metrics
         else None,

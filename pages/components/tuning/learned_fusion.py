@@ -40,7 +40,7 @@ def learned_fusion(bench: Bench) -> None:
     outcome = store.result(bench.set_name, recipe, kind)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         start = partial(store.start, bench.set_name, recipe, kind)
-        few = bench.tuner.questions < FEWEST_QUESTIONS[kind]
+        few = len(bench.tuner.labelled(recipe.index)) < FEWEST_QUESTIONS[kind]
         options = offered(bench.base, "tuning.learned_fusions.start", disabled=few)
         if outcome is None:
             action_button("Learn", "tuning_learn", "school", start, **options)

@@ -8,35 +8,53 @@ from rag.lexical.languages import document_language
 
 _GAPS = " \u00a0\u202f"
 NUMBER = (
-    rf"[1-9]\d{{0,2}}(?:[,{_GAPS}]\d{{3}})+(?!\d)(?:\.\d+)?"  # 1,200.50
-    rf"|[1-9]\d{{0,2}}(?:[.{_GAPS}]\d{{3}})+(?!\d)(?:,\d+)?"  # 1.200,50
+    rf"[1-9]\d{{0,2}}(?:[,{_GAPS}]\d{{3}})+(?!\d)(?:\.\d++)?+(?![.,]\d)"  # 1,200.50
+    rf"|[1-9]\d{{0,2}}(?:[.{_GAPS}]\d{{3}})+(?!\d)(?:,\d++)?+(?![.,]\d)"  # 1.200,50
     r"|\d+(?:[.,]\d+)?"
 )
 """A regular expression for a number in digits with either mark."""
 _AMOUNT = re.compile(
-    r"(?<![\d.,])(?:\d+(?P<alone>[.,])\d\d|[1-9]\d{0,2}(?P<first>[.,])\d{3}(?P<last>(?!(?P=first))[.,])\d+)"
+    r"(?<![\d.,])(?:\d+(?P<alone>[.,])\d\d?|[1-9]\d{0,2}(?P<first>[.,])\d{3}(?P<last>(?!(?P=first))[.,])\d+)"
     r"(?![\d.,]*\d)"
 )
-"""A number whose mark tells: two digits behind it, as prices have them, or both marks."""
+"""A number whose mark tells: at most two digits behind it, as prices have them, or both marks."""
+_TIME = r"\d{1,2}\.[0-5]\d"
+_NO_AMOUNT = re.compile(
+    r"(?:\b(?:sections?|chapters?|tables?|figures?|version|release|ziffern?|nr|nummer|abschnitt"
+    r"|kapitel|punkt|tabelle|abs|art|artikel|sección|capítulo|artículo|tabla|chapitre|tableau)\b"
+    r"\.?|§)\s?\d+\.\d{1,2}(?!\d)"
+    rf"|\b{_TIME}(?:\s?(?:[-–]|bis|und|to|a|à|y)\s?{_TIME})?\s?(?:uhr|hs?|horas?|heures?|ore|[ap]\.?m)\b"
+    r"|^[# \t]*+\d+\.\d{1,2}[ \t]+(?=[^\W\d_])",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A time, or the number of a section, whose point parts no decimals."""
 _EITHER = re.compile(r"(?<![\d.,])[1-9]\d{0,2}[.,]\d{3}(?!\d)")
 """A number whose mark parts decimals or thousands."""
 _WITH_COMMA = frozenset(("de", "es", "fr", "it", "pt", "nl", "pl", "ru", "sv", "da", "fi", "tr"))
 """Languages that write most decimals with a comma."""
 _SPACES = re.compile(rf"[{_GAPS}]")
+_SURE = 3
+"""A number with both marks tells as much as so many with one."""
 
 
 def decimal_mark(text: str) -> str:
     """Return the mark that parts decimals in a document: the one most of its amounts have.
 
-    Where no amount tells, it is that of the language; a point where all numbers are clear.
+    Where no amount tells, it is that of the language; a point where all numbers are clear. In a
+    language with a comma, a few points are dates and numbers of things rather than amounts.
     """
-    marks = [match["last"] or match["alone"] for match in _AMOUNT.finditer(text)]
-    commas = marks.count(",")
-    if 2 * commas != len(marks):
-        return "," if 2 * commas > len(marks) else "."
     if not _EITHER.search(text):
         return "."
-    return "," if document_language(text) in _WITH_COMMA else "."
+    amounts = list(_AMOUNT.finditer(_NO_AMOUNT.sub(" ", text)))
+    marks = "".join(_SURE * (match["last"] or "") + (match["alone"] or "") for match in amounts)
+    commas, points = marks.count(","), marks.count(".")
+    if commas > points:
+        return ","
+    if points > 2 * commas + 1:
+        return "."
+    if document_language(text) in _WITH_COMMA:
+        return ","
+    return "."
 
 
 def plain_number(number: str, mark: str) -> str:

@@ -35,8 +35,8 @@ class Diagnosis:
 
     A question failed if nDCG at top-k of the passages in its prompt is below one half, or if its
     answer was refused or doubtful all the same in the newest run that scored answers; one without
-    an answer, if what answers it is neither refused nor doubtful. ``state`` names what it all rests
-    on.
+    an answer, if what answers it is neither refused nor doubtful. ``scored_run`` is the id of that
+    run, "" for none; ``state`` names all else that it rests on.
     """
 
     question_set: str
@@ -50,6 +50,7 @@ class Diagnosis:
     pace: LabellingPace = TYPICAL
     untried: int = 0
     learnable: int = 0
+    scored_run: str = ""
 
     @property
     def causes(self) -> dict[Cause, int]:
@@ -128,4 +129,12 @@ def diagnosed(
     untried = is_untried(services, base_id, set_name, recipe, labelled)
     outcome = tuple(failed), trials, rebuild, labels, pace
     learnable = labelled if untried else 0
-    return Diagnosis(set_name, recipe, rests_on, count, *outcome, learnable=learnable)
+    return Diagnosis(
+        set_name,
+        recipe,
+        rests_on,
+        count,
+        *outcome,
+        learnable=learnable,
+        scored_run=examination.scored_run,
+    )

@@ -21,7 +21,7 @@ from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
 from rag.search.threshold import threshold_rule
 from rag.services import Services
-from rag.storage import builds, documents
+from rag.storage import Connection, builds, documents
 from rag.storage import runs as run_rows
 from rag.tuning.candidates import CandidateSource
 from rag.tuning.diagnosis.case import Case, Rankings, Setting
@@ -107,23 +107,22 @@ class Examination:
         doubts = correct_doubts(self._services, snapshot, questions)
         return {name for name, figures in doubts.items() if figures[DOUBT]}
 
-    def _doubted_by_run(self) -> set[str]:
-        """The ids of answerable questions whose answers were refused or doubtful.
+    @cached_property
+    def scored_run(self) -> str:
+        """The id of the newest run of this recipe on these documents that scored answers, or "".
 
-        In the newest run of this recipe on these documents that scored answers: to answer all
-        questions takes longer than to search them.
+        To answer all questions takes longer than to search them.
         """
-        name = self._sweeper.question_set.name
+        name, version = self._sweeper.question_set.name, self.source.index.version
         with self._services.database.read() as connection:
-            scored = (
-                run
-                for run in run_rows.list_runs(connection, self._base_id, name)
-                if run.recipe == self.recipe
-                and run.base_version == self.source.index.version
-                and FALSE_DOUBT in run.metrics
-            )
-            run = next(scored, None)
-            by_question = run_rows.figures(connection, [run.id])[run.id] if run else {}
+            return newest_scored(connection, self._base_id, name, self.recipe, version)
+
+    def _doubted_by_run(self) -> set[str]:
+        """The ids of answerable questions whose answers were refused or doubtful in that run."""
+        if not self.scored_run:
+            return set()
+        with self._services.database.read() as connection:
+            by_question = run_rows.figures(connection, [self.scored_run])[self.scored_run]
         return {name for name, figures in by_question.items() if figures.get(FALSE_DOUBT)}
 
     def _doubted(self, number: int) -> FailedQuestion:
@@ -255,6 +254,21 @@ class Examination:
     def _document(self, document_id: str) -> Document:
         with self._services.database.read() as connection:
             return documents.get(connection, self._base_id, document_id)
+
+
+def newest_scored(
+    connection: Connection, base_id: int, set_name: str, recipe: Recipe, version: int
+) -> str:
+    """Return the id of the newest run of a recipe that scored answers; "" if there is none.
+
+    ``version`` is that of the documents.
+    """
+    scored = (
+        run.id
+        for run in run_rows.list_runs(connection, base_id, set_name)
+        if run.recipe == recipe and run.base_version == version and FALSE_DOUBT in run.metrics
+    )
+    return next(scored, "")
 
 
 def _label(question: Question, chunk: Chunk) -> Evidence:

@@ -19,9 +19,11 @@ from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import Run
 from rag.services import Services
+from rag.storage import bases
 from rag.storage import jobs as rows
 from rag.tuning.diagnosis.causes import CAUSES
 from rag.tuning.diagnosis.diagnosis import Diagnosis, diagnosed
+from rag.tuning.diagnosis.examining import newest_scored
 from rag.tuning.diagnosis.fixes import described_changes
 from rag.tuning.diagnosis.progress import PartOfProgress
 from rag.tuning.diagnosis.trial_builds import TrialBuilds
@@ -83,12 +85,19 @@ class Diagnoses:
 
     @operation("viewer", models="none")
     def is_current(self, diagnosis: Diagnosis, recipe: Recipe) -> bool:
-        """Whether a diagnosis is of this recipe, and of the questions and documents of now."""
+        """Whether a diagnosis is of this recipe, and of questions, documents and runs of now."""
         try:
             now = state(self._services, self._base_id, diagnosis.question_set, diagnosis.recipe)
         except NotFound:  # the question set is gone
             return False
-        return _retrieval(diagnosis.recipe) == _retrieval(recipe) and now == diagnosis.state
+        if _retrieval(diagnosis.recipe) != _retrieval(recipe) or now != diagnosis.state:
+            return False
+        with self._services.database.read() as connection:
+            version = bases.version(connection, self._base_id)
+            newest = newest_scored(
+                connection, self._base_id, diagnosis.question_set, recipe, version
+            )
+        return newest == diagnosis.scored_run
 
 
 def _retrieval(recipe: Recipe) -> tuple[IndexRecipe, SearchRecipe, int]:
