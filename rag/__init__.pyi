@@ -138,6 +138,7 @@ from .input_rules import why_not_json as why_not_json
 from .jobs import JobItem as JobItem
 from .jobs import JobRow as JobRow
 from .jobs import Jobs as Jobs
+from .jobs.reporter import end_process as end_process
 from .knowledge_base import FederatedBase as FederatedBase
 from .knowledge_base import KnowledgeBase as KnowledgeBase
 from .knowledge_base import SavedRecipe as SavedRecipe

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Sequence
 from typing import NoReturn
 
-from rag import DocumentData, TouchstoneError
+from rag import DocumentData, TouchstoneError, end_process
 from rag.cli import inputs
 from rag.cli.parser import parser
 from rag.cli.printing import Output, harmless
@@ -86,7 +86,7 @@ def _printable(output: Output, *, as_json: bool) -> str:
 def _end(number: int, _frame: object) -> NoReturn:
     """Ends as by Ctrl+C, which hands the job under way back; asked twice, the process ends."""
     signal.signal(number, signal.SIG_DFL)
-    raise KeyboardInterrupt
+    end_process()
 
 
 def _fail(message: str, hint: str) -> int:

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from rag.errors import Cancelled, TouchstoneError
 from rag.jobs.turns import Turn, TurnOver
@@ -21,12 +21,25 @@ ATTENDED_SECONDS = 30.0
 HEARTBEAT_SECONDS = 0.4
 _SETTLE_SECONDS = 2.0  # a pace measured over less says nothing
 
+_ENDING = threading.Event()
+"""The process was asked to end."""
+
 Watch = Callable[[int, int, str], None]
 """Hears the progress of a job: units done, units in all, and what it does now."""
 
 
 def nobody(_done: int, _total: int, _message: str) -> None:
     """Nobody watches."""
+
+
+def end_process() -> NoReturn:
+    """Raise KeyboardInterrupt, here and from the next report of a job in the main thread.
+
+    A signal may arrive within a callback whose exceptions Python ignores, such as that of a weak
+    reference: raised there alone, it would be lost.
+    """
+    _ENDING.set()
+    raise KeyboardInterrupt
 
 
 class _Pace:
@@ -140,6 +153,8 @@ class Reporter:
             raise TurnOver
 
     def _heed(self) -> None:
+        if _ENDING.is_set() and threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
         if self.cancelled():
             raise Cancelled("Stopped.")
 

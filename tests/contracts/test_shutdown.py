@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from sqlalchemy import select
 
 from rag import Upload
+from rag.jobs import reporter
 from rag.storage import jobs, tables
 from tests.workspaces import QUICK, database_at, surroundings, workspace_at
 
@@ -80,6 +82,22 @@ def test_a_verb_hands_its_job_back(home: Path, tmp_path: Path) -> None:
     status, done, total, owner, lease = job_of(home)
     assert (status, owner, lease) == ("running", None, 0.0)
     assert 2 <= done < total
+
+
+def test_an_interrupt_that_a_callback_lost_comes_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reporter, "_ENDING", threading.Event())
+    workspace = workspace_at(home)
+    base = workspace.create("kb", QUICK)
+    job = base.documents.add_files([Upload("0.txt", io.BytesIO(document(0).encode()))])
+    with pytest.raises(KeyboardInterrupt):
+        reporter.end_process()
+    with pytest.raises(KeyboardInterrupt):
+        workspace.jobs.run(job)
+    status, _, _, owner, lease = job_of(home)
+    assert (status, owner, lease) == ("running", None, 0.0)
+    workspace.close()
 
 
 def test_the_server_hands_its_job_back(home: Path) -> None:
