@@ -206,7 +206,7 @@ def test_empty_files_are_named_before_anything_is_read(
     app.file_uploader(key="documents_files_0").upload("blank.md", b"")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums at night.")
     app.run()
-    assert [warning.value for warning in app.warning] == [r"Nothing is in 1 file: blank\.md."]
+    assert [warning.value for warning in app.warning] == [r"1 file is empty: blank\.md."]
     assert not app.error
     assert any(caption.value.endswith(": 1 passage.") for caption in app.caption)
 

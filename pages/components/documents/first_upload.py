@@ -46,8 +46,9 @@ def _decision(
         added = filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:")
     empty = [file.name for file in uploads if not _size(file)]
     if empty and not added:
+        verb = "is" if len(empty) == 1 else "are"
         st.warning(
-            f"Nothing is in {counted(len(empty), 'file')}: {plain(', '.join(empty))}.",
+            f"{counted(len(empty), 'file')} {verb} empty: {plain(', '.join(empty))}.",
             icon=":material/draft:",
         )
     if first and not added:

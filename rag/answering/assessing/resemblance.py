@@ -12,6 +12,7 @@ ALIKE = 0.6
 FEWEST_RUNS = 50
 """A text of fewer runs does not tell."""
 RUN = 6
+"""Words of a run."""
 CODE = re.compile(
     r"\b(?=[\w./-]{0,40}?[A-Za-z])(?=[\w./-]{0,40}?\d)[A-Za-z0-9]+(?:[-/][A-Za-z0-9]+)*\b"
 )
