@@ -63,9 +63,9 @@ class NotEnoughLabels(InvalidInput):
 
     def __init__(self, relevant: int, questions: int, needed: int) -> None:
         super().__init__(
-            f"Too few labels to learn probabilities: {relevant} retrieved passages on "
-            f"{questions} questions are labelled relevant. You need at least {needed} on "
-            f"{FEWEST_QUESTIONS} questions.",
+            f"Too few labels to learn probabilities: in the tuning half, {relevant} "
+            f"retrieved passages on {questions} questions are labelled relevant. You need at least "
+            f"{needed} on {FEWEST_QUESTIONS} questions there.",
             "Label more questions, or keep the threshold on the cosine.",
         )
         self.relevant = relevant

@@ -99,6 +99,12 @@ def _normal_quantile() -> float:
     return float(ndtri((1.0 + _LEVEL) / 2.0))
 
 
+def whole_percent(share: float) -> str:
+    """A share in whole percent, in which 0% and 100% mean none and all: ``99.6%`` is not all."""
+    percent = f"{share:.0%}"
+    return f"{share:.1%}" if percent in ("0%", "100%") and 0 < share < 1 else percent
+
+
 def as_percent(level: float) -> str:
     """A level of confidence in words: ``98%``, ``99.33%``."""
     return f"{100 * level:.4g}%"

@@ -102,10 +102,13 @@ def pass_cuts(
     timeline: Timeline,
     topic: Topic | None = None,
     undecided: str = "no limit was fitted for this embedder",
+    *,
+    waived: float | None = None,
 ) -> tuple[Hit, ...]:
     """Notes refusal, threshold, doubles, diversity and top-k; returns the hits that came through.
 
-    ``keys`` are those of the candidates; ``undecided`` is why there is no ``topic``.
+    ``keys`` are those of the candidates; ``undecided`` is why there is no ``topic``. ``waived`` is
+    the threshold of the recipe where the words of the question decide, so that it does not apply.
     """
     remaining = len(selection.order)
     if recipe.refuse != "off":
@@ -118,6 +121,8 @@ def pass_cuts(
     ]
     same = list(_doubles(selection, at))
     note = "no threshold" if threshold is None else f"{name} ≥ {threshold:.3g}"
+    if waived is not None:
+        note = f"{waived:.3g} does not apply: the embedder does not support this language"
     if threshold is not None:
         above = np.concatenate([selection.kept, selection.beyond])
         lifted = hits_at(at, above[selection.relevance[above] < threshold])
@@ -128,7 +133,8 @@ def pass_cuts(
         share = f"at least {MATCHED_WORDS:.0%} of the weight of the question's words"
         note += f"; {matched} below it with {share}" * bool(matched)
         note += f"; {late} whose vectors are not stored yet" * bool(late)
-    timeline.passed("threshold", remaining, remaining - len(below), note, below)
+    figures = {} if waived is None else {"waived": waived}
+    timeline.passed("threshold", remaining, remaining - len(below), note, below, figures=figures)
     remaining -= len(below)
     if recipe.duplicates is not None:
         note = f"cosine ≥ {recipe.duplicates:.3g} to a better one"

@@ -28,18 +28,19 @@ def retrieve(
     """
     timeline, search = Timeline(), recipe.search
     search_query, candidates = gather(question, search, corpus, timeline, history=history)
-    threshold = resolved_threshold(candidates, search, threshold)
+    limit = resolved_threshold(candidates, search, threshold)
     nearness = Nearness(candidates.keys, corpus.dense.vectors)
-    selection = select(candidates, search, threshold, corpus.calibration, nearness)
+    selection = select(candidates, search, limit, corpus.calibration, nearness)
     at = Hits(candidates, selection, search, corpus.lookup).at
     rest = () if candidates.by_words is None else ("not all vectors are stored yet",)
-    cuts = candidates.keys, selection, at, search, threshold, timeline, candidates.topic
-    hits = pass_cuts(*cuts, *rest)
+    cuts = candidates.keys, selection, at, search, limit, timeline, candidates.topic
+    waived = threshold if limit is None else None
+    hits = pass_cuts(*cuts, *rest, waived=waived)
     return Trace(
         question=search_query.question,
         recipe=recipe.hash,
         passages=corpus.passages,
-        threshold=threshold,
+        threshold=limit,
         stages=tuple(timeline.stages),
         hits=hits,
         seconds=timeline.seconds,

@@ -132,6 +132,15 @@ class Trace:
         )
         return f"Read {', '.join(readings)}." if self.corrections else ""
 
+    @property
+    def waived_threshold(self) -> float | None:
+        """The threshold that does not apply, as the embedder does not know the question's language.
+
+        None where it applies, and where the recipe has none.
+        """
+        stage = self.stage("threshold")
+        return None if stage is None else stage.figures.get("waived")
+
     def stage(self, name: StageName) -> Stage | None:
         """The stage of that name, if this retrieval had one."""
         return next((stage for stage in self.stages if stage.name == name), None)

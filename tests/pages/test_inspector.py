@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from rag import KnowledgeBase
+from pages.components.inspector.candidate_chart import takeaway
+from pages.components.inspector.candidates import candidates
+from pages.components.inspector.funnel import steps
+from pages.components.recipe.panel import what_it_means
+from rag import KnowledgeBase, Stage
 from tests.handbook import LEAVE, make, marked, texts, visit
 
 
@@ -61,11 +66,32 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -
     assert "cosine ≥ 0.10: 3 of 5 pass" in texts(app)
     assert r"place 3 of those above the threshold\, top\-k is 2" in texts(app)
     app.get_by_key("cut").set_value("Off").run()
-    assert step(app, "threshold") == "**5** above threshold"
+    assert step(app, "threshold") == "**5** without a threshold"
     assert r"place 3 of the candidates\, top\-k is 2" in texts(app)
     app.button(key="frame_recipe_reset").click().run()
     assert app.slider(key="threshold").value == 0.2
     assert step(app, "threshold") == "**1** above threshold"
+
+
+def test_a_threshold_that_does_not_apply_is_named_as_such_everywhere(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    app.get_by_key("cut").set_value("Off").run()
+    assert "No threshold: the highest ranks are returned." in texts(app)
+    trace = base.search(LEAVE, base.recipe())
+    foreign = Stage("language", 1, 1, figures={"dense_weight": 0.2})
+    stages = [
+        replace(stage, figures={"waived": 0.2}) if stage.name == "threshold" else stage
+        for stage in trace.stages
+    ]
+    waived = replace(trace, threshold=None, stages=(foreign, *stages))
+    reason = (
+        "The threshold 0.20 does not apply to this question, because the embedding model does not "
+        "support its language: the highest ranks are returned."
+    )
+    assert what_it_means(waived) == f"{reason} Its dense weight is 0.20."
+    assert takeaway(waived, candidates(waived)) == f"1 of 5 candidates come back. {reason}"
+    threshold = next(each for each in steps(waived) if each.name == "threshold")
+    assert (threshold.label, threshold.help) == ("without a threshold", reason)
 
 
 def test_what_a_filter_by_tag_finds_follows_the_tags(base: KnowledgeBase) -> None:

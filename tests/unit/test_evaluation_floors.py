@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.evaluation.intervals import whole_percent
 from rag.evaluation.thresholds import Share, ThresholdCurve, ThresholdPoint
 
 # Question 0: 0.9 yes, 0.5 no. Question 1: 0.7 no, 0.4 yes. Question 2 has no answer: 0.6, 0.2.
@@ -42,10 +43,21 @@ def test_by_hand(
 
 def test_in_words_with_a_count_beside_every_share() -> None:
     assert BY_HAND.at(0.65).sentence == (
-        "precision above it 0.50 (1 of 2), keeps 50% of the relevant (1 of 2), "
+        "precision above it 0.50 (1 of 2), keeps 50% of the retrieved relevant "
+        "passages (1 of 2), "
         "answers 67% of answerable questions (2 of 3), refuses 100% of unanswerable ones (2 of 2)"
     )
-    assert BY_HAND.at(0.95).sentence.startswith("nothing reaches it, keeps 0% of the relevant")
+    assert BY_HAND.at(0.95).sentence.startswith("nothing reaches it, keeps 0% of the retrieved")
+
+
+def test_all_but_one_are_not_a_hundred_percent() -> None:
+    assert [whole_percent(share) for share in (0.0, 1 / 280, 0.5, 279 / 280, 1.0)] == [
+        "0%",
+        "0.4%",
+        "50%",
+        "99.6%",
+        "100%",
+    ]
 
 
 def test_off_topic_questions_are_not_counted_among_the_unanswerable_ones() -> None:

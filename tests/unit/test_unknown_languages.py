@@ -125,7 +125,12 @@ def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base: Knowl
     assert stage.hint == (
         "For semantic search in this language, choose the embedder multilingual-e5."
     )
-    assert trace.threshold is None
+    assert (trace.threshold, trace.waived_threshold) == (None, 0.9)
+    threshold = trace.stage("threshold")
+    assert threshold is not None
+    assert threshold.note == "0.9 does not apply: the embedder does not support this language"
+    off = base.search(QUESTION, recipe.with_fields({"search.threshold": None}))
+    assert (off.threshold, off.waived_threshold) == (None, None)
     assert trace.hits[0].document == "pumpen.txt"
     assert "Schlüssel" in trace.hits[0].chunk.text
     parts = base.score_contributions(trace, recipe)
@@ -159,7 +164,7 @@ def test_a_question_in_english_is_ranked_as_ever(base: KnowledgeBase) -> None:
     question = "Who has the key to the store?"
     trace = base.search(question, recipe)
     assert trace.stage("language") is None
-    assert trace.threshold == 0.2
+    assert (trace.threshold, trace.waived_threshold) == (0.2, None)
     assert trace.hits == base.search(question, alike).hits
     assert base.search(QUESTION, alike).stage("language") is None
     lexical = recipe.with_fields({"search.mode": "lexical"})

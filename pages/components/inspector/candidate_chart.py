@@ -15,7 +15,7 @@ from pages.components.shell.charts import (
     unchecked_figure,
 )
 from pages.components.shell.palette import Palette, palette
-from pages.components.shell.wording import relevance
+from pages.components.shell.wording import relevance, unlimited
 from rag import Trace, counted
 
 CHART = "inspector_picture"
@@ -56,9 +56,7 @@ def takeaway(trace: Trace, listed: Sequence[Candidate]) -> str:
         none = f"None of {counted(len(listed), 'candidate')} comes back"
         return f"{none}: the question is off-topic (the best has {best:.2f})."
     if trace.threshold is None:
-        return (
-            f"{returned} of {counted(len(listed), 'candidate')} come back; there is no threshold."
-        )
+        return f"{returned} of {counted(len(listed), 'candidate')} come back. {unlimited(trace)}"
     passing = sum(candidate.group != "threshold" for candidate in listed)
     return (
         f"{passing} of {counted(len(listed), 'candidate')} reach {relevance(trace)} "

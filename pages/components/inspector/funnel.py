@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.components.shell.wording import unlimited
 from rag import Trace, stage_row
 
 STEP = "step"  # the URL's parameter: which number is chosen
@@ -43,7 +44,10 @@ def _later(trace: Trace) -> Iterator[Step]:
         row = stage_row(stage.name)
         if row.label:
             filters = bool(stage.dropped or (row.retriever and stage.given))
-            yield Step(stage.name, row.label, stage.given, stage.seconds, filters, row.help)
+            label, help_text = row.label, row.help
+            if stage.name == "threshold" and trace.threshold is None:
+                label, help_text = "without a threshold", unlimited(trace)
+            yield Step(stage.name, label, stage.given, stage.seconds, filters, help_text)
 
 
 def chosen(trace: Trace) -> str:

@@ -35,7 +35,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import allowed
 from pages.components.shell.session import show, to_url, workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import cut, relevance
+from pages.components.shell.wording import cut, relevance, unlimited
 from rag import (
     BuildRow,
     IndexRecipe,
@@ -107,7 +107,10 @@ def what_it_means(trace: Trace) -> str:
     """The threshold in terms of this question."""
     stage = trace.stage("threshold")
     if trace.threshold is None or stage is None:
-        return "No threshold: the highest ranks are returned."
+        language = trace.stage("language")
+        if trace.waived_threshold is None or language is None:
+            return unlimited(trace)
+        return f"{unlimited(trace)} Its dense weight is {language.figures['dense_weight']:.2f}."
     return f"{relevance(trace)} ≥ {trace.threshold:.2f}: {stage.given:,} of {stage.taken:,} pass"
 
 

@@ -91,6 +91,16 @@ def relevance(trace: Trace) -> str:
     return "cosine" if trace.relevance == "cosine" else "probability"
 
 
+def unlimited(trace: Trace) -> str:
+    """The reason why no threshold cut a retrieval, as a sentence."""
+    if trace.waived_threshold is None:
+        return "No threshold: the highest ranks are returned."
+    return (
+        f"The threshold {trace.waived_threshold:.2f} does not apply to this question, because the "
+        "embedding model does not support its language: the highest ranks are returned."
+    )
+
+
 def chunker_name(chunker: str) -> str:
     """Name a chunker as pages do: sections are those of any format, not of Markdown alone."""
     return "sections" if chunker == "markdown" else chunker

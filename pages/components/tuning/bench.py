@@ -20,6 +20,7 @@ from rag import (
     TopicProbabilities,
     Tuner,
     WhatIf,
+    whole_percent,
 )
 
 METRICS = ("ndcg@10", "mrr@10", "recall@10", "precision@5")
@@ -151,4 +152,6 @@ def shares(bench_in_use: Bench) -> str:
     """The shares of questions answered, and of unanswerable ones refused, as on the cards."""
     now = figures(bench_in_use, bench_in_use.recipe)
     means = {"answers": now.means("answered"), "the search refuses": now.means("correct_refusal")}
-    return ", ".join(f"{verb} {row[0]:.0%}" for verb, row in means.items() if row is not None)
+    return ", ".join(
+        f"{verb} {whole_percent(row[0])}" for verb, row in means.items() if row is not None
+    )

@@ -139,6 +139,10 @@ def _threshold(bench: Bench) -> None:
     summary = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
     st.caption(summary)
     charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, summary)
+    st.caption(
+        "Precision counts the returned passages of all questions, also of those without an answer. "
+        "*Precision@5* is the mean over the labelled questions."
+    )
 
 
 def _weight(bench: Bench) -> None:

@@ -56,7 +56,8 @@ def _promise(bench: Bench) -> None:
         st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {plain(now)}.")
     st.caption(
         f"{_measured(bench)} Precision above the threshold counts all that reaches it, before "
-        "top-k; *Precision@5* counts the first five, and the curve the returned passages."
+        "top-k, and *keeps* counts the relevant passages among the candidates: Recall also counts "
+        "those that no retriever returned."
     )
     share = st.slider(
         "Wanted precision, before top-k",

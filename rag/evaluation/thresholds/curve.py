@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.evaluation.inference.clusters import Clusters
+from rag.evaluation.intervals import whole_percent
 from rag.types import Floats, Integers, Mask
 
 OFF_TOPIC = "off-topic"
@@ -90,7 +91,7 @@ class ThresholdPoint:
             "nothing reaches it"
             if pure is None
             else f"precision above it {pure:.2f} ({self.pure})",
-            _sentence("keeps", self.found, "of the relevant"),
+            _sentence("keeps", self.found, "of the retrieved relevant passages"),
             _sentence("answers", self.answering, "of answerable questions"),
             _sentence("refuses", self.refusing, f"of unanswerable ones{on_topic}"),
             _sentence("turns away", self.turning_away, "of off-topic ones"),
@@ -194,4 +195,4 @@ class ThresholdCurve:
 
 
 def _sentence(verb: str, share: Share, whole: str) -> str:
-    return "" if share.value is None else f"{verb} {share.value:.0%} {whole} ({share})"
+    return "" if share.value is None else f"{verb} {whole_percent(share.value)} {whole} ({share})"
