@@ -52,6 +52,7 @@ def test_a_conversation_is_named_found_and_deleted(base: KnowledgeBase) -> None:
     app.text_input(key="chat_search_talks").set_value("zebra").run()
     assert "No other conversation contains these words." in texts(app)
     app.button(key="chat_delete_2").click().run()
+    assert "chat_search_talks" not in [each.key for each in app.text_input]  # over the dialog
     assert base.conversations.find(2) is not None
     app.button(key="chat_delete_really").click().run()
     assert base.conversations.find(2) is None

@@ -137,6 +137,10 @@ def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage)
     use.click().run()
     assert base.recipe().index.chunk_size == 100
     assert list(app.dataframe[1].value["State"]) == ["ready", "answers now"]
+    cell = {"rows": [], "columns": [], "cells": [(0, "Chunking")]}
+    app.session_state[f"documents_builds_{base.id}"] = {"selection": cell}
+    app.run()
+    assert app.button(key="documents_build_drop").label == "Delete"
 
 
 def test_an_index_has_one_form_wherever_it_is_described(

@@ -254,8 +254,7 @@ def test_what_a_guest_thinks_of_an_answer_is_kept(visit: Callable[..., AppTest])
     app.get_by_key(f"chat_sources_{first}").set_value(1).run()
     assert app.query_params["source"] == f"{first}.1"
     assert "passage 1 of" in said(app)  # beside the answer
-    app.session_state[f"chat_why_{second}__0"] = True
-    app.run()
+    app.button(key=f"chat_why_{second}").click().run()
     app.get_by_key(f"chat_reason_{second}").set_value("wrong")
     app.get_by_key(f"chat_correction_{second}").set_value("In first class.")
     app.button(key=f"chat_why_keep_{second}").click().run()

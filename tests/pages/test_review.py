@@ -16,8 +16,7 @@ def failed(base: KnowledgeBase) -> AppTest:
     """An answer with a thumb down, a reason and a correction."""
     app = ask(visit("chat.py"), TRAINS)
     app.get("feedback")[0].set_value(0).run()
-    app.session_state["chat_why_1__0"] = True
-    app.run()
+    app.button(key="chat_why_1").click().run()
     app.get("pills")[-1].set_value("incomplete")
     app.text_area(key="chat_correction_1").set_value("Until June, then it lapses.")
     app.button(key="chat_why_keep_1").click().run()

@@ -18,6 +18,7 @@ from rag import Conversation, KnowledgeBase, Turn, counted
 
 CONVERSATION = turn_view.TALK
 _CHOICES = "chat_choices"  # how often another conversation was chosen
+_DELETING = "chat_deleting"  # whether the dialog that deletes is to be opened
 _OPEN_BY_BASE = "chat_talks"  # the conversation that goes on, by knowledge base
 LATEST = 8  # turns of a conversation that are drawn at first
 _LISTED = 12
@@ -59,6 +60,8 @@ def conversations_menu(base: KnowledgeBase, talk: Conversation | None) -> None:
     # each conversation: the first answer makes one, and the list would close on its first click.
     key = f"chat_earlier_{st.session_state.get(_CHOICES, 0)}"
     menu = st.popover("Conversations", icon=":material/history:", key=key, on_change="rerun")
+    if st.session_state.pop(_DELETING, None) and talk is not None:
+        _confirm_delete(base, talk)
     if not menu.open:
         return
     with menu:
@@ -88,8 +91,13 @@ def _this_one(base: KnowledgeBase, talk: Conversation) -> None:
                 f"chat_export_{kind}_{talk.id}",
                 **offered(base, "conversations.export"),
             )
-        if st.button("Delete", key=f"chat_delete_{talk.id}", icon=":material/delete:"):
-            _confirm_delete(base, talk)
+        action_button("Delete", f"chat_delete_{talk.id}", "delete", _ask_to_delete)
+
+
+def _ask_to_delete() -> None:
+    """Close the menu, which would lie over the dialog, and open the dialog."""
+    _close_menu()
+    st.session_state[_DELETING] = True
 
 
 def _rename(base: KnowledgeBase, conversation_id: int, key: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from pages.components.shell.buttons import action_button
+from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
+from pages.components.shell.notices import later
 from pages.components.shell.text import plain
 from rag import FEEDBACK_REASONS, KnowledgeBase, Turn
 
@@ -29,30 +32,24 @@ def thumbs(base: KnowledgeBase, turn: Turn) -> None:
     if turn.thumb >= 0:
         return
     label = f"Because: {turn.reason}" if turn.reason else "Say why"
-    # Another key when it is stored: the popover closes.
-    key = f"chat_why_{turn.id}_{turn.reason}_{len(turn.correction)}"
-    why = st.popover(
-        label, icon=":material/rate_review:", type="tertiary", key=key, on_change="rerun"
-    )
-    if why.open:
-        with why:
-            _reason(base, turn)
+    # No popover: below the last answer, where there is no room for one, it hides its button.
+    if st.button(label, key=f"chat_why_{turn.id}", icon=":material/rate_review:", type="tertiary"):
+        _reason(base, turn)
 
 
+@st.dialog("What was wrong?", icon=":material/rate_review:", dismissible=False)
 def _reason(base: KnowledgeBase, turn: Turn) -> None:
     reason, correction = f"chat_reason_{turn.id}", f"chat_correction_{turn.id}"
-    # What was chosen and typed stays where the popover closes before it is kept.
-    stays = {"persist_state": "page"}
-    st.pills("What was wrong?", FEEDBACK_REASONS, default=turn.reason or None, key=reason, **stays)
-    st.text_area(
-        "Correct answer (optional)",
-        turn.correction,
-        key=correction,
-        max_chars=_LONGEST,
-        **stays,
+    st.pills(
+        "Reason",
+        FEEDBACK_REASONS,
+        default=turn.reason or None,
+        key=reason,
+        label_visibility="collapsed",
     )
+    st.text_area("Correct answer (optional)", turn.correction, key=correction, max_chars=_LONGEST)
     keep = (base, turn.id, reason, correction)
-    action_button("Send", f"chat_why_keep_{turn.id}", "check", _explain, *keep, type="primary")
+    confirm_button("Send", f"chat_why_keep_{turn.id}", _explain, *keep, cancel=True)
 
 
 def sentence(turn: Turn) -> str:
@@ -65,7 +62,8 @@ def sentence(turn: Turn) -> str:
 def _explain(base: KnowledgeBase, turn_id: int, reason: str, correction: str) -> None:
     state = st.session_state
     base.reviews.explain(turn_id, state.get(reason) or "", state.get(correction) or "")
-    st.toast("Sent. You can find it on *Usage*, under *Review*.", icon=":material/rate_review:")
+    sent = "Sent. You can find it on *Usage*, under *Review*."
+    later(partial(st.toast, sent, icon=":material/rate_review:"))
 
 
 @guard()

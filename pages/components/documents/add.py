@@ -164,6 +164,7 @@ def _running_upload(base: KnowledgeBase, job_id: int) -> None:
 def _list_files(rows: list[dict[str, object]]) -> None:
     st.dataframe(
         rows,
+        key="documents_reading",
         height=_LISTED if len(rows) > _MOST_SHORT else "content",
         column_config={
             "File": st.column_config.TextColumn(width="medium"),

@@ -10,6 +10,7 @@ from pages.components.recipe.index_form import index_form
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
+from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut
 from rag import BuildRow, IndexRecipe, KnowledgeBase, TouchstoneError, counted
@@ -30,17 +31,17 @@ def builds_view(base: KnowledgeBase) -> None:
         key=f"documents_builds_{base.id}",
         hide_index=True,
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode=("single-row", "single-cell"),
         column_config={
             "State": st.column_config.TextColumn(
                 help="Missing: documents without passages or vectors in this index."
             ),
-            "Chunking": st.column_config.TextColumn(width="medium"),
+            "Chunking": st.column_config.TextColumn(width=330),
             "Passages": st.column_config.NumberColumn(format="localized"),
         },
         alt="Indexes with chunking, embedding model, documents, passages and state.",
     )
-    picked = [builds[row] for row in event.selection.rows if row < len(builds)]
+    picked = [builds[row] for row in picked_rows(event) if row < len(builds)]
     _note_vectors(base, active)
     ready = [
         build

@@ -369,13 +369,8 @@ def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
         choice = base.documents.vector_index(recipe.index)
         if choice.limit is not None and choice.kind != "flat":
             st.caption(choice.headline, help=choice.details)
-    new = st.popover(
-        "New index",
-        icon=":material/add:",
-        width="stretch",
-        key="recipe_new_index",
-        on_change="rerun",
-    )
+    # No popover: near the bottom of the sidebar, one shows a strip of the form.
+    new = st.expander("New index", icon=":material/add:", key="recipe_new_index", on_change="rerun")
     if new.open:
         with new, guard():
             if allowed(base, "documents.build"):
