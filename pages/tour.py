@@ -99,6 +99,19 @@ def _read(base: KnowledgeBase, tour: Tour) -> None:
             help="One HTML file with all stops. Open it and print it; it needs no network.",
         )
     stop_view(tour.stops[number - 1])
+    if number == total:
+        _what_then(base)
+
+
+def _what_then(base: KnowledgeBase) -> None:
+    """Draw the ways on from the last stop."""
+    st.divider()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**That was the last stop.**")
+        if not refusal(base, "ask"):
+            label = "Ask your own question"
+            st.page_link("chat.py", label=label, icon=":material/forum:")
+        action_button("Start again", "tour_again", "restart_alt", to_url, STOP, "1")
 
 
 def _next_button(number: int, total: int) -> None:
@@ -177,8 +190,16 @@ def _stop_fields(tour: Tour, index: int) -> tuple[int, str]:
             "Place", 0, len(tour.stops), index + 1, key=f"tour_place_{key}", help="0 removes it."
         )
     with note_column:
-        label = plain(stop.title)
-        note = st.text_area(label, stop.note, max_chars=2_000, key=f"tour_note_{key}", height=80)
+        # A label is read aloud as it is written: it must not have the backslashes of markdown.
+        st.caption(plain(stop.title))
+        note = st.text_area(
+            " ".join(stop.title.split()),
+            stop.note,
+            max_chars=2_000,
+            key=f"tour_note_{key}",
+            height=80,
+            label_visibility="collapsed",
+        )
     return int(place), note
 
 

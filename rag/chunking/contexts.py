@@ -100,17 +100,28 @@ class Contexts:
 
 
 def _about(document: Document) -> list[str]:
-    """The title, and the words of the file's name that are not in it."""
+    """The title, and the part of the file's name that is not in it."""
     title = title_of(document)
+    if not title:
+        return [" ".join(name_words(document.name))]
+    return [*_JOINTS.split(title), " ".join(_rest_of_name(document.name, title))]
+
+
+def _rest_of_name(name: str, title: str) -> list[str]:
+    """The words of a name from the first to the last one that the title lacks.
+
+    Words between these are kept although the title has them: ``Fees`` of "7220 Fees for Services"
+    under the title "Consolidated Fees". A day or a number of a copy tells nothing.
+    """
     title_words = "".join(_words(title))
-    rest = [word for word in name_words(document.name) if not title or _is_news(word, title_words)]
-    return [*_JOINTS.split(title), " ".join(rest)]
+    words = [word for word in name_words(name) if not _is_short_number(word)]
+    news = [at for at, word in enumerate(words) if "".join(_words(word)) not in title_words]
+    return words[news[0] : news[-1] + 1] if news else []
 
 
-def _is_news(word: str, title_words: str) -> bool:
-    """Whether a word of a name says more than a title; a day or a number of a copy does not."""
-    plain = "".join(_words(word))
-    return plain not in title_words and not (plain.isdigit() and len(plain) < _LEAST_DIGITS)
+def _is_short_number(word: str) -> bool:
+    digits = "".join(_words(word))
+    return digits.isdigit() and len(digits) < _LEAST_DIGITS
 
 
 class _SeenWords:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from rag.evaluation.anchoring import find_quote
+from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report import on_cards
@@ -35,8 +37,9 @@ _SPACE = re.compile(r"\s+")
 
 
 def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
-    """Return a stop with the question and its answer, and one with the page cited first.
+    """Return a stop with the question and its answer, and one with the page that answers.
 
+    That is the page of the first quote with all key words of the question, else of the first quote.
     ``texts`` has the texts of documents by id. A citation of a document that is not there is
     quoted without its surroundings, and gets no page.
     """
@@ -51,17 +54,23 @@ def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
         points.append("The quotes are the nearest passages, not the answer.")
     text = turn.answer or turn.note
     stops = [TourStop("answer", turn.complete, text, quotes, points=tuple(points))]
-    first = next((cited for cited in turn.citations if cited.document_id in texts), None)
-    if first is not None:
-        text = texts[first.document_id]
-        page = TourQuote(
-            _place(first),
-            text[first.start : first.end],
-            _before(text, first.start),
-            _after(text, first.end),
-        )
-        stops.append(TourStop("page", f"{_PAGE_TITLES[state]}: {_place(first)}", quotes=(page,)))
+    there = [citation for citation in turn.citations if citation.document_id in texts]
+    if there:
+        shown = next((citation for citation in there if citation.checked), there[0])
+        text = texts[shown.document_id]
+        start, end = _quoted(text, shown)
+        page = TourQuote(_place(shown), text[start:end], _before(text, start), _after(text, end))
+        stops.append(TourStop("page", f"{_PAGE_TITLES[state]}: {_place(shown)}", quotes=(page,)))
     return stops
+
+
+def _quoted(text: str, citation: StoredCitation) -> tuple[int, int]:
+    """The span of a quote in its document; of its passage if the quote is put together."""
+    passage = text[citation.start : citation.end]
+    span = find_quote(passage, citation.quote) if citation.quote else None
+    if span is None:
+        return citation.start, citation.end
+    return citation.start + span[0], citation.start + span[1]
 
 
 def _before(text: str, start: int) -> str:
@@ -149,14 +158,28 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
         ),
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
-    sentence = figures.sentence
+    evidence = (f"How it was tested: {figures.evidence}",) if figures.evidence else ()
     return TourStop(
         "comparison",
         f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
-        sentence[:1].upper() + sentence[1:],
+        _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
         values=values,
-        points=compared.caveats,
+        points=(*evidence, *compared.caveats),
     )
+
+
+def _in_plain_words(figures: Comparison, run: str, baseline: str) -> str:
+    """The verdict for a reader who knows no statistics."""
+    scale = f" {metric_title(figures.metric)} goes from 0 to 1; higher is better."
+    match figures.verdict:
+        case "better":
+            return f"Yes: {run} is better than {baseline}, by more than chance explains.{scale}"
+        case "worse":
+            return f"No: {run} is worse than {baseline}, by more than chance explains.{scale}"
+        case "undecided" if figures.won or figures.lost:
+            return f"Not decided. {figures.headline}{scale}"
+        case _:
+            return figures.headline
 
 
 def _place(citation: StoredCitation) -> str:

@@ -8,6 +8,7 @@ from typing import Literal
 
 LONGEST_TITLE = 80
 """Characters of the title of a tour."""
+_SHORT_TITLE = 60  # of a proposed one: two lines on a small screen
 StopKind = Literal["answer", "page", "why", "metrics", "comparison"]
 
 
@@ -47,10 +48,16 @@ class TourStop:
 
     @property
     def heading(self) -> str:
-        """The title, short enough for that of a tour."""
-        title = shorten(self.title, LONGEST_TITLE, placeholder=" …")
+        """The title, short enough for a proposed title of a tour.
+
+        That of a comparison without the names of the runs, which its stop has.
+        """
+        whole = self.title
+        if self.kind in ("why", "metrics", "comparison") and "?" in whole:
+            whole = whole[: whole.index("?") + 1]
+        title = shorten(whole, _SHORT_TITLE, placeholder=" …")
         if title == "…":  # a script without spaces
-            title = f"{self.title.strip()[: LONGEST_TITLE - 2]} …"
+            title = f"{whole.strip()[: _SHORT_TITLE - 2]} …"
         return title or "Tour"
 
     def with_note(self, note: str) -> TourStop:

@@ -158,4 +158,4 @@ def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
         len(grid),
     )
     reporter.result = _STORED.dump_python(outcome, mode="json")
-    return f"{len(grid):,} combinations measured: {best.sweep.distinct:,} different recipes."
+    return f"{len(grid):,} combinations measured: {best.sweep.distinct:,} of them rank differently."

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from rag.evaluation.report.words import counted
 from rag.evaluation.sweeping import Grid
 from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
@@ -83,9 +84,9 @@ def build_table(services: Services, job: JobRow, reporter: Reporter) -> str:
     measured_on = state(services, job.base_id, payload["set"], recipe)
 
     def on_progress(done: int, total: int) -> None:
-        reporter.report(done, total, f"{done * len(grid) // total:,} of {len(grid):,} chunkings")
+        reporter.report(done, total, f"{done * len(grid) // total:,} of {len(grid):,} indexes")
 
     table = BuildTable(services, job.base_id)
     rows = table.rows(payload["set"], grid, payload["cutoffs"], on_progress)
     reporter.result = _STORED.dump_python(StoredTable(measured_on, tuple(rows)), mode="json")
-    return f"{len(rows):,} chunkings compared."
+    return f"{counted(len(rows), 'index', 'indexes')} compared."

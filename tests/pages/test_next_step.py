@@ -59,7 +59,7 @@ def test_an_empty_base_needs_documents_then_questions(
 
 def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("chat.py")
-    assert _line(app).startswith("*checks* has 3 labels.")
+    assert _line(app).startswith("The question set *checks* has 3 labels.")
     assert _button(app) == "Label passages"
     base = labelled.base("notes")
     base.evaluator.evaluate("checks", base.recipe())

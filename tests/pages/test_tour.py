@@ -56,7 +56,18 @@ def test_a_reader_goes_from_stop_to_stop(tour: int, open_page: OpenPage) -> None
     assert app.query_params["stop"] == "2"
     assert [metric.value for metric in app.metric] == ["0.812"]
     assert app.button(key="tour_next").disabled
+    assert "That was the last stop." in _said(app)
+    links = [link.proto.label for link in app.main.get("page_link")]
+    assert "Ask your own question" in links
+    app.button(key="tour_again").click().run()
+    assert app.query_params["stop"] == "1"
+    assert "That was the last stop." not in _said(app)
     assert not app.exception
+
+
+def test_what_is_read_aloud_has_no_backslashes(tour: int, open_page: OpenPage) -> None:
+    app = open_page("tour.py", tour=str(tour))
+    assert [area.label for area in app.text_area] == [QUESTION, "How good is it?"]
 
 
 @pytest.mark.parametrize("stop", ["0", "99", "x", "-1"])

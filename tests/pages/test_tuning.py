@@ -265,8 +265,8 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     app.query_params.clear()  # as the navigation does
     app.switch_page("tuning.py").run()
     assert app.multiselect(key="tuning_cut_chunkers").value == ["markdown", "whole"]
-    said = _said(app, "are built")
-    assert "1 of 2 variants are built. Builds 3 passages, about" in said
+    said = _said(app, "is built")
+    assert "1 of 2 indexes is built. Builds 3 passages, about" in said
     app.button(key="tuning_cut_build").click().run()
     (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "build-several"]
     labelled.jobs.run(job.id)
@@ -297,6 +297,13 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     app.button(key="tuning_cut_use").click().run()
     assert not app.exception
     assert app.session_state["recipe_working"][base.id].working.index == whole.index
+    base.question_edits.set_split("checks", 7, 0.5)
+    app = open_page("tuning.py", cuts="true")
+    app.multiselect(key="tuning_cut_chunkers").set_value(["markdown", "whole"]).run()
+    assert [info.value[:33] for info in app.info] == ["The last comparison is discarded:"]
+    assert app.button(key="tuning_cut_compare").label == "Compare 2 indexes"
+    app.multiselect(key="tuning_cut_chunkers").set_value(["whole"]).run()
+    assert app.button(key="tuning_cut_compare").label == "Measure this index"
 
 
 def test_building_that_was_stopped_goes_on(labelled: Workspace, open_page: OpenPage) -> None:

@@ -149,6 +149,25 @@ def test_passages_know_what_is_indexed_with_them() -> None:
     assert row.indexed_text.endswith(f"\n{row.text}")
 
 
+@pytest.mark.parametrize(
+    ("name", "title", "context"),
+    [
+        (
+            "7220-17_Fees_for_Services_and_Activities_By-Law.pdf",
+            "Consolidated Fees & Charges By-law",
+            "Consolidated Fees & Charges By-law · 7220 Fees for Services and Activities",
+        ),
+        ("4640-00_Tree_By-Law.pdf", "Town of Whitby", "Town of Whitby · 4640 Tree By Law"),
+        ("Fees_2.pdf", "Fees and charges", "Fees and charges"),
+    ],
+)
+def test_a_name_keeps_the_words_between_those_that_the_title_lacks(
+    name: str, title: str, context: str
+) -> None:
+    document = Document("d", name, "", "", "Nothing of it.", metadata={"title": title})
+    assert Contexts(document, "document").of(0, 14) == context
+
+
 def test_without_context_what_is_cached_and_named_is_what_it_was() -> None:
     chunk = Chunk(chunk_key("d", 0, 5), "d", 0, 5, "Hello", 0)
     assert text_hash(chunk.indexed_text).hex() == "ad10196e1159e75dd6be7d03f75be04f"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.components.shell.text import lines, marked, plain, tinted
-from pages.components.shell.wording import difference, duration, kind
+from pages.components.shell.text import lines, marked, plain, shorten_leaders, tinted
+from pages.components.shell.wording import difference, duration, kind, token_note
 from pages.components.source.snippets import snippet
-from rag import counted
+from rag import IndexRecipe, counted
 
 JOINER = "\u2060"
 
@@ -72,6 +72,18 @@ def test_tints_follow_each_other() -> None:
     assert tinted([("a ", "blue-background"), ("b", "")]) == ":blue-background[a] b"
 
 
+def test_leaders_are_shortened_and_marks_stay_on_their_words() -> None:
+    fee = "c) De un cementerio a otro:......................$2.590,00"
+    assert shorten_leaders(fee) == "c) De un cementerio a otro:… $2.590,00"
+    assert _read(marked(fee, [(fee.index("$"), len(fee))])) == (
+        "c) De un cementerio a otro:… :orange-background[$2.590,00]"
+    )
+    assert shorten_leaders("Salvador.-----------\nArt. 7") == "Salvador.…\nArt. 7"
+    assert shorten_leaders("a . . . . . . . 5 and ……………… 6") == "a … 5 and … 6"
+    for text in ("Wait ...", "an — aside", "-5 -- 7", "1.2.3.4", "a|---|b", "…… ——"):
+        assert shorten_leaders(text) == text
+
+
 def test_figures_in_words() -> None:
     assert [counted(1, "passage"), counted(1240, "passage")] == ["1 passage", "1,240 passages"]
     assert [duration(s) for s in (0.2, 40, 125, 4800)] == ["1 s", "40 s", "2 min", "1 h 20 min"]
@@ -93,3 +105,14 @@ def test_cells_and_rows_of_tables_stay_apart() -> None:
 )
 def test_a_difference_is_never_a_negative_zero(number: float, shown: str) -> None:
     assert f"{difference(number):+.3f}" == shown
+
+
+def test_other_numbers_of_passages_by_embedder_are_explained() -> None:
+    small, large = (IndexRecipe(embedder=name) for name in ("minilm", "wordllama"))
+    assert token_note([(small, 3697), (large, 3697)]) == ""
+    assert token_note([(small, 3697), (small, 4163)]) == ""
+    other = small.model_copy(update={"chunker": "sentence"})
+    assert token_note([(small, 3697), (other, 4163)]) == ""
+    assert token_note([(small, 3697), (large, 4163)]).startswith(
+        "Sizes count tokens of the embedding model"
+    )

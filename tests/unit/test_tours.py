@@ -124,8 +124,34 @@ def test_an_answer_has_its_quotes_and_the_page_that_is_cited_first(home: Path) -
     assert answer.quotes[0] == TourQuote(f"[1] {cited.document}", cited.quote)
     (quote,) = page.quotes
     assert quote.before + quote.text + quote.after in text
-    assert quote.text == text[cited.start : cited.end]
+    assert quote.text == cited.quote
     assert [stop.kind for stop in answer_stops(turn, {})] == ["answer"]
+
+
+def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(home: Path) -> None:
+    base = handbook(home)[1]
+    turn = _asked(base)
+    document = base.documents.document(turn.citations[0].document_id)
+    start = document.text.index("Sick leave")
+    first = replace(turn.citations[0], quote="defines illness", checked=False)
+    second = replace(
+        turn.citations[0],
+        n=2,
+        start=start,
+        end=len(document.text),
+        quote="Sick leave is reported",
+        checked=True,
+    )
+    turn = replace(turn, citations=(first, second))
+    (quote,) = answer_stops(turn, {document.id: document.text})[1].quotes
+    assert (quote.text, quote.before[-5:], quote.after[:5]) == (
+        "Sick leave is reported",
+        document.text[:start][-5:],
+        " befo",
+    )
+    turn = replace(turn, citations=(first,))
+    (quote,) = answer_stops(turn, {document.id: document.text})[1].quotes
+    assert quote.text == document.text[first.start : first.end]  # no such words: its passage
 
 
 def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
@@ -151,6 +177,11 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
     stop = comparison_stop(compared, {first.id: "Words", second.id: "Vectors"})
     assert stop.title == "Is it better? Vectors against Words"
+    assert stop.heading == "Is it better?"
+    assert "p = " not in stop.text
+    assert "interval" not in stop.text
+    assert stop.text.startswith(("Not decided. 4 questions are too few to tell.", "No difference:"))
+    assert stop.points[0] == f"How it was tested: {compared.figures.evidence}"
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]
@@ -200,6 +231,6 @@ def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home: Path) -> None:
 def test_a_long_question_is_shortened_for_the_title_of_a_tour() -> None:
     assert _stop("One").heading == "One"
     heading = _stop("How long may unused leave be carried over? " * 4).heading
-    assert len(heading) <= 80
-    assert _stop("假期结转" * 30).heading == f"{('假期结转' * 30)[:78]} …"
+    assert len(heading) <= 60
+    assert _stop("假期结转" * 30).heading == f"{('假期结转' * 30)[:58]} …"
     assert heading.endswith(" …")

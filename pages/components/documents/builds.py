@@ -12,7 +12,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
-from pages.components.shell.wording import cut
+from pages.components.shell.wording import cut, token_note
 from rag import BuildRow, IndexRecipe, KnowledgeBase, TouchstoneError, counted
 
 _MOST_OFFERED = 3
@@ -41,6 +41,9 @@ def builds_view(base: KnowledgeBase) -> None:
         },
         alt="Indexes with chunking, embedding model, documents, passages and state.",
     )
+    complete = [build for build in builds if not base.documents.missing(build.recipe)]
+    if note := token_note((build.recipe, build.passages) for build in complete):
+        st.caption(note)
     picked = [builds[row] for row in picked_rows(event) if row < len(builds)]
     _note_vectors(base, active)
     ready = [

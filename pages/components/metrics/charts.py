@@ -17,6 +17,7 @@ _HEIGHT = 300
 _BANDS = {"1": 1, "2": 2, "3": 3, "4–5": 5, "6–10": 10, "11–20": 20, "21+": 10_000}  # last ranks
 NOT_FOUND = "not found"
 CUT = "cut by the threshold"
+_RANK_TITLE = "rank of the first relevant passage"
 _TICKS = {NOT_FOUND: "not<br>found", CUT: "cut"}  # beside one another on a phone
 
 
@@ -105,6 +106,8 @@ def rank_takeaway(counts: Mapping[str, int], depth: int) -> str:
 def _bars(counts: Mapping[str, int]) -> Figure:
     colours = palette()
     missed = {NOT_FOUND, CUT}
+    if not counts.get(CUT):
+        counts = {name: number for name, number in counts.items() if name != CUT}
     inks = [colours.not_relevant if name in missed else colours.relevant for name in counts]
     figure = empty_figure(colours, height=_HEIGHT, bargap=0.25)
     figure.add_bar(
@@ -120,7 +123,7 @@ def _bars(counts: Mapping[str, int]) -> Figure:
     ticks = {"dtick": 1} if max(counts.values()) < 6 else {"nticks": 6}
     figure.update_layout(
         xaxis={
-            "title": "rank of the first relevant passage",
+            "title": _RANK_TITLE + " (cut: by the threshold)" * (CUT in counts),
             "type": "category",
             "tickvals": list(counts),
             "ticktext": [_TICKS.get(name, name) for name in counts],

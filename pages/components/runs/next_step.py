@@ -171,7 +171,7 @@ def _more_labels(
     base: KnowledgeBase, chosen: QuestionSet, labels: int, runs: Sequence[Run]
 ) -> Step:
     text = (
-        f"*{plain(chosen.name)}* has {counted(labels, 'label')}. "
+        f"The question set *{plain(chosen.name)}* has {counted(labels, 'label')}. "
         f"With {ENOUGH_LABELS} or more, metrics show smaller differences between recipes."
     )
     if runs:

@@ -16,6 +16,9 @@ _JOINER = "\u2060"  # invisible, without width, and keeps the neighbours on one 
 
 _CELL = "\u2002\u2502\u2002"  # shown between two cells of a table's row, which a tab parts
 
+# Dotted leaders and rows of hyphens, which lead the eye across a printed page and nowhere here.
+_LEADER = re.compile(r"(?:[.…·](?: ?[.…·]){5,}|[-–—](?: ?[-–—]){5,}) ?(\s)?")
+
 Span = tuple[int, int]
 
 
@@ -41,8 +44,19 @@ def marked(text: str, spans: Iterable[Span], directive: str = "orange-background
 
 
 def tinted(pieces: Sequence[tuple[str, str]]) -> str:
-    """Texts one after the other, each inside its directive ("" for none), as one markdown text."""
-    return "".join(_drawn(text, directive) for text, directive in pieces)
+    """Texts one after the other, each inside its directive ("" for none), as one markdown text.
+
+    Dotted leaders are shortened.
+    """
+    return "".join(_drawn(shorten_leaders(text), directive) for text, directive in pieces)
+
+
+def shorten_leaders(text: str) -> str:
+    """``text`` with an ellipsis in place of each dotted leader or row of hyphens.
+
+    Spans of the text are lost, so mark them before.
+    """
+    return _LEADER.sub(lambda leader: f"…{' ' if leader[1] is None else leader[1]}", text)
 
 
 def _drawn(text: str, directive: str) -> str:

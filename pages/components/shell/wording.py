@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from pages.components.shell.text import plain
@@ -119,6 +120,24 @@ def cut(recipe: IndexRecipe) -> str:
     if recipe.chunker == "semantic":
         size += f", percentile {recipe.breakpoint_percentile:g}"
     return f"{chunker_name(recipe.chunker)}, {size}{around}"
+
+
+def token_note(builds: Iterable[tuple[IndexRecipe, int]]) -> str:
+    """Why indexes (recipe, passages) of one chunking have other numbers of passages; "" if none do.
+
+    A passage ends at so many tokens of its embedding model.
+    """
+    sizes: dict[str, set[int]] = {}
+    models: dict[str, set[str]] = {}
+    for recipe, passages in builds:
+        sizes.setdefault(cut(recipe), set()).add(passages)
+        models.setdefault(cut(recipe), set()).add(recipe.embedder)
+    if not any(len(sizes[words]) > 1 and len(models[words]) > 1 for words in sizes):
+        return ""
+    return (
+        "Sizes count tokens of the embedding model: another model splits words differently, so the "
+        "same chunking has another number of passages."
+    )
 
 
 def shown_context(context: str) -> str:

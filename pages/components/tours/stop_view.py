@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from pages.components.shell.text import lines, marked, plain
 from rag import TourQuote, TourStop
 
+_MID_SENTENCE = re.compile(r"(?<=[^\W\d_]|,)\n(?=[^\W\d_A-Z])")
 _ICONS: Mapping[str, str] = {
     "answer": "forum",
     "page": "description",
@@ -46,10 +48,14 @@ def _values(stop: TourStop) -> None:
 def _quote(quote: TourQuote) -> None:
     with st.container(border=True, gap="xsmall"):
         st.caption(plain(quote.source))
-        text = quote.before + quote.text + quote.after
-        start = len(quote.before)
-        spans = [(start, start + len(quote.text))] if quote.before or quote.after else []
-        st.markdown(marked(text, spans))
+        before, words, after = map(_flowing, (quote.before, quote.text, quote.after))
+        spans = [(len(before), len(before) + len(words))] if before or after else []
+        st.markdown(marked(before + words + after, spans))
+
+
+def _flowing(text: str) -> str:
+    """A text without the line breaks of a printed page amid a sentence."""
+    return _MID_SENTENCE.sub(" ", text)
 
 
 def _points(stop: TourStop) -> None:

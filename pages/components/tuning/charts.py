@@ -7,7 +7,7 @@ from typing import Any
 
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette, template
-from rag import CostPoint, counted
+from rag import CostPoint
 
 _HEIGHT = 330
 _SHAPES = ("solid", "dash", "dot", "dashdot")
@@ -171,7 +171,7 @@ def front_chart(
         )
 
     grey = {"color": colours.not_relevant, "size": 5, "opacity": 0.35}
-    add(points, counted(len(points), "recipe"), mode="markers", marker=grey)
+    add(points, f"{len(points):,} tried", mode="markers", marker=grey)
     line = {"color": colours.accent, "width": 2}
     add(best, "best for its size", mode="lines+markers", line=line, marker={"size": 9})
     star = {"symbol": "star", "size": 16, "color": colours.lexical}

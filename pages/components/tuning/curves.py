@@ -30,6 +30,7 @@ from rag import (
     by_time,
     by_tokens,
     cheapest,
+    counted,
     metric_title,
     pareto_front,
     present,
@@ -62,7 +63,12 @@ def _against_tokens(bench: Bench) -> None:
     what_if = bench.what_if
     points = cached(partial(by_tokens, what_if), "tokens", bench.without(*varied))
     now = cached(partial(present, what_if), "present", bench.without())
-    _draw(bench, points, now, front_takeaway, charts.TOKENS)
+    names = "top-k, threshold and dense weight" if mixed else "top-k and threshold"
+    tried = (
+        f"The points are {counted(len(points), 'combination')} of {names}, whatever the grid of "
+        "*Search all* is."
+    )
+    _draw(bench, points, now, front_takeaway, charts.TOKENS, tried)
 
 
 def _against_time(bench: Bench) -> None:
@@ -81,6 +87,7 @@ def _draw(
     now: CostPoint,
     takeaway: Takeaway,
     cost: tuple[str, str],
+    varied: str = "",
 ) -> None:
     best = pareto_front(points)
     less = cheapest(best, now.quality)
@@ -90,7 +97,7 @@ def _draw(
         charts.point_label(less) if less else "",
         _change(bench, less) if less else None,
     )
-    st.caption(f"{summary} Click a point to try its recipe.")
+    st.caption(f"{summary} Click a point to try its recipe. {varied}".rstrip())
     charts.front_chart(
         points, best, now, summary, cost, key=_KEY, pick=lambda: _pick(bench, points)
     )

@@ -16,7 +16,7 @@ from pages.components.shell.permission import offered
 from pages.components.shell.session import keep, workspace
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
-from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name, cut
+from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name, cut, token_note
 from pages.components.tuning.bench import Bench
 from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted, metric_title
 
@@ -62,8 +62,16 @@ def indexes(bench: Bench) -> None:
         _compare(bench, values, len(grid))
     job_progress.failure(job)
     result = tables.result(bench.set_name, grid)
-    if result is not None and result.state == bench.state:
+    if result is None:
+        return
+    if result.state == bench.state:
         _table(bench, result.rows)
+    elif not (missing or building or (job is not None and job.active)):
+        st.info(
+            "The last comparison is discarded: documents, questions or labels changed while it ran "
+            "or since then. Compare again to measure them as they are now.",
+            icon=":material/history:",
+        )
 
 
 def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
@@ -127,13 +135,16 @@ def _missing(
         for job in workspace().jobs.recent(base.id)[:1]
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Continue building" if stopped else f"Build {counted(len(missing), 'variant')}"
+        label = (
+            "Continue building" if stopped else f"Build {counted(len(missing), 'index', 'indexes')}"
+        )
         build = base.documents.build_several
         options = offered(base, "documents.build_several")
         action_button(label, "tuning_cut_build", "construction", build, missing, **options)
         there = len(recipes) - len(missing)
         st.caption(
-            f"{there:,} of {counted(len(recipes), 'variant')} are built. "
+            f"{there:,} of {counted(len(recipes), 'index', 'indexes')} "
+            f"{'is' if there == 1 else 'are'} built. "
             f"{cost_of(base, missing)} Embedded text is reused."
         )
 
@@ -143,11 +154,15 @@ def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], variants: int) -
         arguments = (bench.set_name, values, bench.recipe, _CUTOFFS)
         start = partial(bench.base.tuning.build_tables.start, *arguments)
         label, options = (
-            f"Compare {counted(variants, 'variant')}",
+            "Measure this index" if variants == 1 else f"Compare {variants:,} indexes",
             offered(bench.base, "tuning.build_tables.start"),
         )
         action_button(label, "tuning_cut_compare", "table_chart", start, **options)
-        st.caption("All are built. Each one is searched with all questions and the current recipe.")
+        st.caption(
+            "It is built. It is searched with all questions and the current recipe."
+            if variants == 1
+            else "All are built. Each one is searched with all questions and the current recipe."
+        )
 
 
 def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
@@ -169,6 +184,8 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
         alt="Indexes with passages, mean length and metrics.",
     )
     st.caption(_READING)
+    if note := token_note((row.recipe.index, row.passages) for row in rows):
+        st.caption(note)
     picked = [rows[place] for place in picked_rows(event) if place < len(rows)]
     st.caption(plain(_takeaway(rows)) + ("" if picked else " Click a row to try that index."))
     if not picked:

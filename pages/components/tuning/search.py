@@ -51,13 +51,23 @@ def search_all(bench: Bench) -> None:
     job_progress.failure(job)
     result = searches.result(bench.set_name)
     if result is None or result.state != bench.state:
+        if result is not None and not (job is not None and job.active):
+            st.info(
+                "The last search is discarded: documents, questions or labels changed while it ran "
+                "or since then. Search again to measure them as they are now.",
+                icon=":material/history:",
+            )
         st.caption(
-            f"Measures every combination on all {bench.tuner.questions:,} questions. Compares the "
+            f"Measures every combination {_on(bench.tuner.questions)}. Compares the "
             "best one with the saved recipe on questions that were not used to choose it, and "
             "corrects the test for the number of combinations."
         )
         return
     _report(bench, result)
+
+
+def _on(questions: int) -> str:
+    return "on the one question" if questions == 1 else f"on all {questions:,} questions"
 
 
 def _ask(bench: Bench) -> None:
@@ -75,8 +85,8 @@ def _ask(bench: Bench) -> None:
         try:
             number = len(Grid.parse(values, bench.recipe))
             st.caption(
-                f"{counted(number, 'combination')} around the present recipe; those that find the "
-                "same count as one recipe."
+                f"{counted(number, 'combination')} of the grid around the present recipe; those "
+                "that rank alike count as one recipe."
             )
         except TouchstoneError as error:
             st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")
@@ -169,7 +179,7 @@ def _tested(bench: Bench, best: SearchResult) -> Iterator[str]:
         yield f"{comparison.evidence} {best.attempt.sentence}".strip()
         if best.combinations > selection.tried:
             yield (
-                f"Measured: {counted(best.combinations, 'combination')}. Those that find the same "
+                f"Measured: {counted(best.combinations, 'combination')}. Those that rank alike "
                 "count as one recipe."
             )
     if counted_in < bench.tuner.counted("tuning" if on_split else "all"):

@@ -38,9 +38,9 @@ def headline(report: RunReport) -> str:
     )
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 question``, ``1,240 questions``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 question``, ``1,240 questions``; with ``plural`` if that is irregular."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
 
 
 def recipe_sentences(recipe: Recipe, threshold: float | None) -> list[str]:
