@@ -105,5 +105,7 @@ def test_the_last_search_is_shown_after_a_reload_until_its_questions_change(
         tables = [each.value for each in open_page("tuning.py").dataframe]
         assert ["MRR@10 on all questions", "mode"] in [list(table.columns) for table in tables]
     base.question_edits.edit_question("checks", "q1", tags=["changed"])
-    tables = [each.value for each in open_page("tuning.py").dataframe]
+    app = open_page("tuning.py")
+    assert "The last search is discarded:" in "".join(info.value for info in app.info)
+    tables = [each.value for each in app.dataframe]
     assert not [table for table in tables if "MRR@10 on all questions" in table.columns]

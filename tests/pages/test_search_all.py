@@ -22,7 +22,7 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     app = open_page("tuning.py", threshold="0.9", cut="Set")
-    assert _said(app, "around the present").startswith("756 combinations around")
+    assert _said(app, "around the present").startswith("756 combinations of the grid around")
     assert _said(app, "not used to choose it").startswith("Measures every combination on all ")
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
