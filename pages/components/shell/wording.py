@@ -123,7 +123,7 @@ def cut(recipe: IndexRecipe) -> str:
 
 
 def token_note(builds: Iterable[tuple[IndexRecipe, int]]) -> str:
-    """Why indexes (recipe, passages) of one chunking have other numbers of passages; "" if none do.
+    """Explain other numbers of passages in indexes (recipe, passages) of one chunking; "" if none.
 
     A passage ends at so many tokens of its embedding model.
     """
