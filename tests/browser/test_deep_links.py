@@ -138,3 +138,18 @@ def test_nothing_is_fetched_from_another_host(address: str, page: Page) -> None:
 def _titled(title: str) -> re.Pattern[str]:
     """The text of a link: the name of its icon, and what it is called."""
     return re.compile(rf"^[a-z_]+{title}$")
+
+
+def test_another_theme_recolors_the_page_without_a_click(warm_address: str, page: Page) -> None:
+    """Streamlit does not run a page again for another theme, whose colours the server draws."""
+    page.goto(f"{warm_address}/tuning")
+    search = page.get_by_role("button", name="Search all")
+    expect(search).to_have_css("color", "rgb(255, 255, 255)")
+    idle(page)
+    page.get_by_test_id("stMainMenu").click()
+    page.get_by_test_id("stMainMenuItem-theme-Dark").click()
+    expect(search).to_have_css("color", "rgb(18, 24, 27)")
+    page.keyboard.press("Escape")
+    page.get_by_test_id("stMainMenu").click()
+    page.get_by_test_id("stMainMenuItem-theme-Light").click()
+    expect(search).to_have_css("color", "rgb(255, 255, 255)")

@@ -13,16 +13,28 @@ from pages.components.shell.text import plain
 from rag import BaseInfo, counted
 
 _CREATED = "frame_created"  # the base to choose at the next run; a drawn picker cannot be set
-# Streamlit leaves its sidebar open over a narrow page, whatever is chosen there.
-_CLOSE = """
-export default function ({ data }) {
+# Streamlit leaves its sidebar open over a narrow page, whatever is chosen there, and does not run
+# again for another theme, whose colours charts and styles have from the server.
+_FRAME = """
+export default function ({ data, parentElement, setTriggerValue }) {
+  const app = document.querySelector("[data-testid=stApp]");
+  const scheme = () => getComputedStyle(app).colorScheme;
+  let drawn = scheme();
+  parentElement.watcher?.disconnect();
+  parentElement.watcher = new MutationObserver(() => {
+    if (scheme() === drawn) return;
+    drawn = scheme();
+    setTriggerValue("theme", drawn);
+  });
+  parentElement.watcher.observe(app, { attributeFilter: ["class"] });
   const before = document.body.dataset.place;
   document.body.dataset.place = data;
   if (before && before !== data && window.innerWidth < 768)
     document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+  return () => parentElement.watcher.disconnect();
 }
 """
-_place = st.components.v2.component("sidebar_place", html="<span></span>", js=_CLOSE)
+_place = st.components.v2.component("sidebar_place", html="<span></span>", js=_FRAME)
 _GONE = "frame_gone"  # the base that was asked for and is not here, and the page that said so
 
 
@@ -48,9 +60,16 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
 
 
 def close_sidebar(page: str) -> None:
-    """Close the sidebar of a narrow window once another page or knowledge base is chosen."""
+    """Close the sidebar of a narrow window once another page or knowledge base is chosen.
+
+    Run the page again once another theme is chosen.
+    """
     place = f"{page} {st.session_state.get(BASE, '')}"
-    _place(data=place, key="frame_place", height="content")
+    _place(data=place, key="frame_place", height="content", on_theme_change=_redraw)
+
+
+def _redraw() -> None:
+    """Nothing: the run that follows has the colours of the theme."""
 
 
 def new_base_button(key: str, label: str = "New knowledge base", **options: Any) -> None:
