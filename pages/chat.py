@@ -29,7 +29,12 @@ from pages.components.recipe.panel import recipe_panel
 from pages.components.recipe.working_recipe import for_question, working
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.job_progress import POLL_SECONDS, loading_note, reading
+from pages.components.shell.job_progress import (
+    POLL_SECONDS,
+    has_to_resume,
+    loading_note,
+    reading,
+)
 from pages.components.shell.notices import later
 from pages.components.shell.permission import guest
 from pages.components.shell.session import KEPT, QUESTION
@@ -122,7 +127,9 @@ def _conversation(base: KnowledgeBase) -> Conversation | None:
     talk = current(base, conversation_parameter)
     if talk is None and conversation_parameter and st.session_state.get(_BASE) in (None, base.id):
         st.warning(
-            "The conversation of this link is not in this knowledge base.",
+            "You have no conversation at this address. Only the person who asked sees a "
+            "conversation, and it may have been deleted. To share an answer, that person adds it "
+            "to a tour, or downloads the conversation under *Conversations*.",
             icon=":material/speaker_notes_off:",
         )
     st.session_state[_BASE] = base.id
@@ -218,7 +225,8 @@ def _answer(
             with spanning("turn", {**request, "session": conversation_id, "turn": turn}):
                 _generate(base, turn, question, recipe, also, history, (above, text), goes_on)
             (stored,) = base.conversations.turns(conversation_id, most=1)
-            if quick and stored.id == turn and turn_view.finished_turn(base, stored, above, text):
+            complete = quick and stored.id == turn and not has_to_resume()
+            if complete and turn_view.finished_turn(base, stored, above, text):
                 return
     st.rerun()
 

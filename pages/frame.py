@@ -19,10 +19,9 @@ from pages.components.shell.permission import guest
 from pages.components.shell.render_queue import DRAWING
 from pages.components.shell.run_cache import run_cache
 from pages.components.shell.session import (
-    BASE,
     base,
+    chosen_info,
     look_up,
-    oldest,
     start_work,
     workspace,
 )
@@ -166,8 +165,7 @@ def is_used() -> bool:
     bases = look_up()
     if not bases or guest():
         return False
-    wanted = st.session_state.get(BASE) or st.query_params.get(BASE)
-    chosen = next((info for info in bases if info.name == wanted), None) or oldest(bases)
+    chosen = chosen_info(bases)
     used: set[int] = st.session_state.setdefault("frame_used", set())
     if chosen.id not in used and workspace().base(chosen.name).operations.has_turns():
         used.add(chosen.id)

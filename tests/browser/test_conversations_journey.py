@@ -49,7 +49,7 @@ def _bob_sees_nothing_of_ann(bob: Page, ann: Page, address: str) -> None:
     bob.get_by_role("button", name="Conversations").click()
     bob.get_by_text("No other conversations yet.").wait_for()
     bob.goto(f"{address}/chat?kb=handbook&{_talk(ann)}")
-    bob.get_by_text("The conversation of this link is not in this knowledge base.").wait_for()
+    bob.get_by_text("You have no conversation at this address.").wait_for()
     bob.get_by_text("Every answer cites its passages").wait_for()
     expect(bob.get_by_text("carried over until 30 June")).to_have_count(0)
 

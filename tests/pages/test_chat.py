@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+import streamlit as st
 from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.conversations import LATEST
-from pages.components.shell import session
-from rag import KnowledgeBase, SentenceCheck, Upload
+from pages.components.shell import job_progress, session
+from rag import KnowledgeBase, SentenceCheck, SessionOwner, Upload
+from rag.jobs import Jobs
 from rag.topic import TopicModel
 from tests.handbook import FRAME, LEAVE, ask, marked, texts, visit
+from tests.pages.conftest import AtWork
 from tests.servers import Reply, scripted
+from tests.workspaces import workspace_at
 
 
 def test_the_tagged_question_is_suggested_and_asked_by_a_click(base: KnowledgeBase) -> None:
@@ -78,12 +85,19 @@ def test_earlier_conversations_are_listed_and_open_again(base: KnowledgeBase) ->
 
 
 @pytest.mark.parametrize("talk", ["7", "99999999999999999999", "x"])
-def test_a_link_to_a_conversation_that_is_gone_says_so(base: KnowledgeBase, talk: str) -> None:
+def test_a_link_to_a_conversation_of_others_or_that_is_gone_says_so(
+    home: Path, base: KnowledgeBase, talk: str
+) -> None:
+    """The same words for both: nobody learns which conversations there are."""
+    workspace = workspace_at(home)
+    other = workspace.base("handbook", SessionOwner("another", ("another",)))
+    assert [other.conversations.open(None) for _ in range(7)][-1] == 7
+    workspace.close()
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     app.query_params["talk"] = talk
     app.run()
     assert not app.exception
-    assert "is not in this knowledge base" in app.warning[0].value
+    assert app.warning[0].value.startswith("You have no conversation at this address.")
     assert "talk" not in app.query_params
 
 
@@ -322,3 +336,25 @@ def test_an_open_source_of_an_earlier_answer_is_drawn(base: KnowledgeBase) -> No
     assert LEAVE not in texts(app.run())
     app.query_params["source"] = f"{first.id}.1"
     assert r"**leave\.md**" in texts(app.run())
+
+
+def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_are_read(
+    base: KnowledgeBase, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The browser would take the end of a poll for that of the run, and keep its input locked."""
+    monkeypatch.setattr(Jobs, "start", lambda _jobs: None)
+    at_work(base.documents.add_files([Upload("new.md", io.BytesIO(b"# New\n\nNew words."))]))
+    app = visit("chat.py")
+    polls: list[float | None] = []
+    fragment = st.fragment
+
+    def recorded(*draw: Callable[..., None], **options: Any) -> Any:
+        if draw:  # not as a decorator, whose options don't depend on the run
+            polls.append(options["run_every"])
+        return fragment(*draw, **options)
+
+    monkeypatch.setattr(job_progress.st, "fragment", recorded)
+    ask(app, LEAVE)
+    assert polls == [None, None, 1.0, 1.0]  # the sidebar and the page: as it answers, and after it
+    assert "carried over until 30 June of the next year" in texts(app)
+    assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE]

@@ -59,11 +59,12 @@ def test_an_empty_base_needs_documents_then_questions(
 
 def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("chat.py")
-    assert _line(app).startswith("The question set *checks* has 3 labels.")
-    assert _button(app) == "Label passages"
+    assert _line(app) == "The question set *checks* has 3 labels and no results yet."
+    assert _button(app) == "Evaluate"
     base = labelled.base("notes")
     base.evaluator.evaluate("checks", base.recipe())
     app = open_page("chat.py")
+    assert _line(app).startswith("The question set *checks* has 3 labels. With 50 or more")
     assert _button(app) == "Judge next"
     app.button(key="frame_next_go").click().run()
     assert app.title[0].value == "Metrics"

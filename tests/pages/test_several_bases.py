@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.navigation.page import Page
 from streamlit.testing.v1 import AppTest
 
 from rag import HttpTool, Workspace
@@ -149,3 +151,23 @@ def test_a_result_that_is_cited_opens_as_it_came(workspace: Workspace) -> None:
     assert not app.exception
     assert "https://x.example/leave" in [each.proto.url for each in app.get("link_button")]
     assert ":gray-badge[:material/api: wiki]" in texts(app)
+
+
+def test_the_first_run_of_an_address_has_the_tours_of_its_base(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    navigation = st.navigation
+
+    def recorded(pages: list[Page], **options: Any) -> Page:
+        shown[:] = [page.title for page in pages if page.visibility == "visible"]
+        return navigation(pages, **options)
+
+    monkeypatch.setattr(st, "navigation", recorded)
+    workspace.base("policies").tours.create("For the board")
+    first = AppTest.from_file(str(FRAME), default_timeout=300)
+    first.query_params["kb"] = "policies"
+    first.switch_page("chat.py").run()
+    assert "Tours" in shown
+    visit("chat.py")
+    assert "Tours" not in shown

@@ -170,13 +170,17 @@ def _chosen(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
 def _more_labels(
     base: KnowledgeBase, chosen: QuestionSet, labels: int, runs: Sequence[Run]
 ) -> Step:
+    set_address = partial(dict[str, str], {SET: chosen.name})
+    has_labels = f"The question set *{plain(chosen.name)}* has {counted(labels, 'label')}"
+    if labels and not runs:
+        return Step(f"{has_labels} and no results yet.", "metrics.py", "Evaluate", set_address)
     text = (
-        f"The question set *{plain(chosen.name)}* has {counted(labels, 'label')}. "
+        f"{has_labels}. "
         f"With {ENOUGH_LABELS} or more, metrics show smaller differences between recipes."
     )
     if runs:
         hint = "*Judge next* on this page suggests the passages to label."
-        return Step(text, "metrics.py", "Judge next", lambda: {SET: chosen.name}, hint=hint)
+        return Step(text, "metrics.py", "Judge next", set_address, hint=hint)
     address = labelling.address(base, chosen)
     marks = {name: value for name, value in address.items() if name != SET}
     return Step(text, "inspector.py", "Label passages", lambda: address, marks)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from functools import wraps
+from typing import ParamSpec
 
 import streamlit as st
 
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.permission import offered
 from pages.components.shell.run_cache import cached_per_run
-from pages.components.shell.session import base, bases, look_up, workspace
+from pages.components.shell.session import QUESTION, base, bases, look_up, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import duration
 from rag import BaseInfo, JobItem, JobRow, counted
@@ -23,9 +25,37 @@ _ACTIVE = "active jobs"
 _OUTCOMES = {"added": "done", "replaced": "replaced the earlier version", "unchanged": "unchanged"}
 
 
+Arguments = ParamSpec("Arguments")
+
+
 def active(base_id: int | None = None) -> list[JobRow]:
     """Jobs that wait or work, oldest first, of one knowledge base or of all."""
     return workspace().jobs.active(base_id)
+
+
+def polled(draw: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """Make a part of the page draw itself again each second, but not while a question is answered.
+
+    The browser unlocks the chat input when it sees the end of the run that answers. A poll that
+    waits for that end is over a moment later. A busy browser sees both as one, and as the end of
+    the poll alone: the input would stay locked. A page that polled nothing runs once more.
+    """
+
+    @wraps(draw)
+    def drawn(*args: Arguments.args, **named: Arguments.kwargs) -> None:
+        every = None if _is_sent() else POLL_SECONDS
+        st.fragment(draw, run_every=every)(*args, **named)
+
+    return drawn
+
+
+def has_to_resume() -> bool:
+    """Whether this run answers a question and drew jobs that ``polled`` did not follow."""
+    return _is_sent() and bool(cached_per_run(_ACTIVE, active))
+
+
+def _is_sent() -> bool:
+    return bool(st.session_state.get(QUESTION))
 
 
 def running_jobs() -> None:
@@ -34,7 +64,7 @@ def running_jobs() -> None:
         _running_jobs(base().id, empty=not _documents(bases(), base().id))
 
 
-@st.fragment(run_every=POLL_SECONDS)
+@polled
 def _running_jobs(base_id: int, *, empty: bool) -> None:
     jobs: list[JobRow] = []
     with guard():
@@ -45,7 +75,7 @@ def _running_jobs(base_id: int, *, empty: bool) -> None:
                 card(job)
             else:  # a line: whoever looks at this knowledge base did not start it here
                 st.caption(f"{plain(job.base)}: {plain(job.title)}, {plain(state(job))}")
-    if not jobs or (empty and _documents(look_up(), base_id)):
+    if not _is_sent() and (not jobs or (empty and _documents(look_up(), base_id))):
         st.rerun()  # what the jobs changed, or the first document, shows on the whole page
 
 
@@ -219,7 +249,7 @@ def loading_note(base_id: int, *, empty: bool = False) -> None:
         _loading_note(base_id, empty=empty)
 
 
-@st.fragment(run_every=POLL_SECONDS)
+@polled
 def _loading_note(base_id: int, *, empty: bool) -> None:
     jobs: list[JobRow] = []
     arrived = False
@@ -235,5 +265,5 @@ def _loading_note(base_id: int, *, empty: bool) -> None:
             search_note = "" if empty else " You can already ask about the finished ones."
             st.progress(progress(job), text=f"{plain(job.title)}: {files}.{search_note}")
             arrived = empty and any(item.chunks for item in items)
-    if not jobs or arrived:
+    if not _is_sent() and (not jobs or arrived):
         st.rerun()

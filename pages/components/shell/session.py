@@ -73,10 +73,17 @@ def base() -> KnowledgeBase:
     """
     if not bases():
         raise NotFound("There is no knowledge base yet.", "Create one in the sidebar.")
-    chosen = st.session_state.get(BASE)
-    exists = any(info.name == chosen for info in bases())
-    name = chosen if exists else oldest(bases()).name
+    name = chosen_info(bases()).name
     return cached_per_run(("base", name), lambda: workspace().base(name))
+
+
+def chosen_info(infos: Sequence[BaseInfo]) -> BaseInfo:
+    """Return the knowledge base that is picked, or that the address names, else the oldest.
+
+    At the first run of an address, nothing is picked until the sidebar is drawn.
+    """
+    name = st.session_state.get(BASE) or st.query_params.get(BASE)
+    return next((info for info in infos if info.name == name), None) or oldest(infos)
 
 
 def question_sets(base: KnowledgeBase) -> list[QuestionSet]:
