@@ -84,11 +84,13 @@ def _read(base: KnowledgeBase, tour: Tour) -> None:
     """Draw one stop, with the way to the others."""
     total = len(tour.stops)
     number = min(max(_number(STOP), 1), total)
-    st.progress(number / total, f"Stop {number} of {total}")
+    if total > 1:
+        st.progress(number / total, f"Stop {number} of {total}")
     with st.container(horizontal=True, vertical_alignment="center"):
-        back = {"disabled": number == 1}
-        action_button("Back", "tour_back", "arrow_back", to_url, STOP, str(number - 1), **back)
-        _next_button(number, total)
+        if total > 1:
+            back = {"disabled": number == 1}
+            action_button("Back", "tour_back", "arrow_back", to_url, STOP, str(number - 1), **back)
+            _next_button(number, total)
         download_button(
             "Print version",
             partial(tour_html, tour, base.name),
@@ -135,6 +137,11 @@ def _compose(base: KnowledgeBase, tour: Tour) -> None:
             action_button("Make a link", "tour_share", "add_link", _share, base, tour, _DAYS[days])
             if st.button("Delete tour", key="tour_delete", icon=":material/delete:"):
                 _confirm(base, tour)
+        st.caption(
+            "The link opens more than this tour: people who have it can also ask questions in "
+            f"*{plain(base.name)}*, and view its runs and its other tours, until it expires or "
+            "somebody revokes it on *Settings*."
+        )
         _edit(base, _edited(tour))
 
 

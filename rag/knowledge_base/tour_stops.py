@@ -16,7 +16,7 @@ from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report import on_cards
 from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
-from rag.explanation.standing import Standing
+from rag.explanation.standing import Passing, Standing
 from rag.results import QuestionResult, Run
 from rag.retrieval.stages import stage_title
 from rag.runs.history import RunComparison
@@ -32,6 +32,19 @@ _PAGE_TITLES: Mapping[AnswerState, str] = {
     "doubtful": "The nearest passage",
     "refused": "The nearest passage",
     "conflicting": "One of the sources",
+}
+_STAGE_TITLES: Mapping[str, str] = {
+    "filter": "Not excluded by a filter",
+    "dense": "Similar in meaning",
+    "lexical": "Words in common",
+    "fusion": "Both taken together",
+    "rerank": "Ordered again by a model",
+    "refuse": "Passed the check that the question is on topic",
+    "threshold": "Relevant enough",
+    "duplicates": "No copy of a better one",
+    "mmr": "Adds something to better ones",
+    "top_k": "Among the best",
+    "context": "Given to the answer",
 }
 _SPACE = re.compile(r"\s+")
 
@@ -96,13 +109,23 @@ def explanation_stop(question: str, standing: Standing) -> TourStop:
     page = standing.chunk.page
     place = standing.document + (f", page {page}" if page is not None else "")
     summary = standing.summary
+    if not standing.lost:
+        rank = f" It has rank {standing.rank} of the search" if standing.rank else ""
+        summary = f"The answer could be written from this passage.{rank}"
     return TourStop(
         "why",
         f"Why this passage? {question}",
         summary[:1].upper() + summary[1:] + ".",
         (TourQuote(place, standing.chunk.text),),
-        points=tuple(f"{stage_title(step.stage)}: {step.words}" for step in standing.steps),
+        points=tuple(map(_step, standing.steps)),
     )
+
+
+def _step(step: Passing) -> str:
+    """One stage that a passage went through, for a reader who does not know the pipeline."""
+    title = _STAGE_TITLES.get(step.stage, stage_title(step.stage))
+    passed = step.outcome == "kept" and step.words.startswith("one of ")
+    return f"{title}: {'yes, ' * passed}{step.words}{' passages' * passed}"
 
 
 def run_stop(

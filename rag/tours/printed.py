@@ -20,6 +20,7 @@ def tour_html(tour: Tour, base_name: str) -> str:
 
 
 def _stop(number: int, stop: TourStop) -> Markup:
+    stop = stop.without_marks()
     points = element("ul", *(element("li", point) for point in stop.points))
     first = stop.kind == "answer"  # its points are its state, which decides how to read the rest
     return element(

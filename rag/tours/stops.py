@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Literal
 
+from rag.answering.markup import unmarked, without_markup
+
+_ESCAPED = re.compile(r"\\([\[\]*_+#|>`.()-])")
 LONGEST_TITLE = 80
 """Characters of the title of a tour."""
 _SHORT_TITLE = 60  # of a proposed one: two lines on a small screen
@@ -20,6 +24,14 @@ class TourQuote:
     text: str
     before: str = ""
     after: str = ""
+
+    def without_marks(self) -> TourQuote:
+        """Return the quote without the marks of Markdown in it and around it."""
+        start = len(self.before)
+        whole = f"{self.before}{self.text}{self.after}"
+        text, [(first, last)] = without_markup(whole, [(start, start + len(self.text))])
+        parts = text[first:last], text[:first], text[last:]
+        return TourQuote(self.source, *map(_unescaped, parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,16 @@ class TourStop:
             title = f"{whole.strip()[: _SHORT_TITLE - 2]} …"
         return title or "Tour"
 
+    def without_marks(self) -> TourStop:
+        """Return the stop without the marks of Markdown in its text and quotes."""
+        quotes = tuple(quote.without_marks() for quote in self.quotes)
+        return replace(self, text=_unescaped(unmarked(self.text)), quotes=quotes)
+
     def with_note(self, note: str) -> TourStop:
         """Return the stop with another note."""
         return replace(self, note=note.strip())
+
+
+def _unescaped(text: str) -> str:
+    """A text without the backslashes before what Markdown would read as marks."""
+    return _ESCAPED.sub(r"\1", text)

@@ -222,6 +222,9 @@ def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(
     app.file_uploader(key="documents_files_0").upload("letter.doc", b"old")
     app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums.")
     app.run()
+    (warning,) = app.warning
+    assert warning.value == r"1 file has a type that is not supported: letter\.doc."
+    assert app.selectbox(key="documents_first_file").options == ["boiler.txt"]
     app.button(key="documents_add_now").click().run()
     job = filled.jobs.recent(limit=1)[0]
     filled.jobs.run(job.id)
@@ -231,6 +234,10 @@ def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(
     }
     app.run()
     assert "Save it as \\.docx" in _first(app, "markdown", "letter\\.doc")
+    later = open_page("upload.py")  # by somebody who was not there when it ended
+    assert "Save it as \\.docx" in _first(later, "markdown", "letter\\.doc")
+    later.button(key="documents_dismiss").click().run()
+    assert not [text for text in later.markdown if "docx" in text.value]
 
 
 def test_what_was_handed_over_is_gone_from_the_fields(

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from rag import Workspace
 from rag.jobs import Jobs
 from rag.storage import jobs as rows
+from tests.pages.conftest import fill
 
 OpenPage = Callable[..., AppTest]
 AtWork = Callable[[int], None]
@@ -47,6 +48,20 @@ def test_a_job_that_gave_way_waits_for_its_turn_with_its_progress(
     assert [(each.text, each.value) for each in shown] == [("**Evaluating checks**", 25)]
     assert "25\\%\\, waiting for its turn" in [each.value for each in app.caption]
     assert not app.error
+
+
+def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
+    labelled: Workspace, open_page: OpenPage, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Jobs, "start", lambda _jobs: None)
+    base = labelled.base("notes")
+    other = labelled.create("other")
+    fill(other, {"elsewhere.md": "Other words."})
+    at_work(fill(base, {"long.md": "# Long\n\nMany words."}))
+    base.evaluations.start("checks", base.recipe())
+    app = open_page("metrics.py", kb="notes")
+    waits = [each.value for each in app.caption if "begins after" in each.value]
+    assert waits == 2 * ["begins after Reading 1 file\\: 25\\%"]  # in the sidebar and on the page
 
 
 def test_an_evaluation_that_failed_says_why_until_another_is_there(

@@ -70,6 +70,32 @@ def test_what_is_read_aloud_has_no_backslashes(tour: int, open_page: OpenPage) -
     assert [area.label for area in app.text_area] == [QUESTION, "How good is it?"]
 
 
+def test_a_tour_of_one_stop_has_no_way_to_others(base: KnowledgeBase, open_page: OpenPage) -> None:
+    tour = base.tours.create("One", [TourStop("answer", QUESTION, "Until **30 June**.")])
+    app = open_page("tour.py", tour=str(tour))
+    keys = {button.key for button in app.button}
+    assert {"tour_back", "tour_next"}.isdisjoint(keys)
+    assert "Until 30 June\\." in _said(app)
+    assert "ask questions in *notes*, and view its runs and its other tours" in _said(app)
+
+
+def test_the_next_stop_goes_to_the_tour_of_the_last_one(
+    base: KnowledgeBase, tour: int, open_page: OpenPage
+) -> None:
+    newer = base.tours.create("Newer")
+    app = open_page("chat.py")
+    app.chat_input[0].set_value(QUESTION).run()
+    (turn,) = base.conversations.turns(1)
+    app.button(key=f"tour_turn_{turn.id}").click().run()
+    assert app.selectbox(key="tour_add_to").value == newer
+    app.selectbox(key="tour_add_to").set_value(0).run()
+    app.button(key="tour_add_really").click().run()
+    added = base.tours.list_tours()[0].id
+    assert added not in (newer, tour)
+    app.button(key=f"tour_turn_{turn.id}").click().run()
+    assert app.selectbox(key="tour_add_to").value == added
+
+
 @pytest.mark.parametrize("stop", ["0", "99", "x", "-1"])
 def test_a_stop_that_is_none_shows_the_nearest(tour: int, open_page: OpenPage, stop: str) -> None:
     app = open_page("tour.py", tour=str(tour), stop=stop)

@@ -158,10 +158,23 @@ def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
     trace = base.search(QUESTION, VECTORS)
     standing = base.explain(QUESTION, VECTORS).standing(trace.hits[0].chunk.key)
     stop = explanation_stop(QUESTION, standing)
-    assert stop.text.startswith(("In the prompt, rank 1", "Among the results, rank 1"))
+    assert stop.text == (
+        "The answer could be written from this passage. It has rank 1 of the search."
+    )
     assert stop.quotes[0].text == trace.hits[0].chunk.text
     assert len(stop.points) == len(standing.steps)
-    assert stop.points[0].endswith(standing.steps[0].words)
+    assert standing.steps[0].words in stop.points[0]
+    assert stop.points[-1] == "Given to the answer: yes, one of 2 passages"
+
+
+def test_stops_show_no_marks_of_markdown() -> None:
+    quote = TourQuote("a.md", "\\[Name\\] **60 days delinquent**", "# Late\n\n* ", "\n* call")
+    stop = TourStop("page", "Late", "“**60 days** \\+ one” [1]", (quote,)).without_marks()
+    assert stop.text == "“60 days + one” [1]"
+    (shown,) = stop.quotes
+    assert shown.text == "[Name] 60 days delinquent"
+    assert "*" not in shown.before + shown.after
+    assert "#" not in shown.before
 
 
 def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:

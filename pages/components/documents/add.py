@@ -139,8 +139,8 @@ def upload_status(base: KnowledgeBase) -> None:
     started = _followed().get(base.id)
     if running:
         _running_upload(base, started if started in running else running[0])
-    elif started is not None:
-        _finished_upload(base, started)
+    elif (finished := started or _with_missing_files(base)) is not None:
+        _finished_upload(base, finished)
     follow = partial(_followed().__setitem__, base.id)
     if not running:
         reading_again(base, follow)
@@ -177,6 +177,23 @@ def _list_files(rows: list[dict[str, object]]) -> None:
     )
 
 
+def _with_missing_files(base: KnowledgeBase) -> int | None:
+    """Return the newest upload if a file of it could not be read and is still not a document.
+
+    Whoever started it may have been on another page when it ended.
+    """
+    jobs = workspace().jobs
+    uploads = (job for job in jobs.recent(base.id) if job.kind in _FOLLOWED)
+    newest = next(uploads, None)
+    if newest is None or newest.id in _dismissed():
+        return None
+    failed = {item.name for item in jobs.items(newest.id) if item.status == "failed"}
+    failed -= {file.name for file in base.locked_files.list_waiting()}
+    if failed:
+        failed -= {row.name for row in base.documents.documents(base.recipe().index)}
+    return newest.id if failed else None
+
+
 def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
     job, items = workspace().jobs.get(job_id), workspace().jobs.items(job_id)
     failed = [item for item in items if item.status == "failed"]
@@ -195,8 +212,19 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             if job.status == "done" and len(failed) < len(items):
                 st.page_link("chat.py", label="Ask these documents", icon=":material/forum:")
-            forget = partial(_followed().pop, base.id, None)
-            action_button("Dismiss", "documents_dismiss", "", forget, type="tertiary")
+            dismiss = partial(_dismiss, base, job_id)
+            action_button("Dismiss", "documents_dismiss", "", dismiss, type="tertiary")
+
+
+def _dismiss(base: KnowledgeBase, job_id: int) -> None:
+    _followed().pop(base.id, None)
+    _dismissed().add(job_id)
+
+
+def _dismissed() -> set[int]:
+    """The uploads whose outcome this visitor does not look at any more."""
+    jobs: set[int] = st.session_state.setdefault("documents_dismissed", set())
+    return jobs
 
 
 def _followed() -> dict[int, int]:

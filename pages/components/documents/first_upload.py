@@ -15,7 +15,7 @@ from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
-from rag import Amount, Chunk, Document, IndexRecipe, KnowledgeBase, Upload, counted
+from rag import SUPPORTED, Amount, Chunk, Document, IndexRecipe, KnowledgeBase, Upload, counted
 
 _LOOKED_AT = 200  # files; beyond, the cost is in proportion
 _MOST_PREVIEWED = 20_000_000  # bytes
@@ -44,13 +44,8 @@ def _decision(
         among = embedders(index) if first else [index.embedder]
         st.markdown(f"**{names} to add.** {_costs(base, uploads, among)}", width="stretch")
         added = filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:")
-    empty = [file.name for file in uploads if not _size(file)]
-    if empty and not added:
-        verb = "is" if len(empty) == 1 else "are"
-        st.warning(
-            f"{counted(len(empty), 'file')} {verb} empty: {plain(', '.join(empty))}.",
-            icon=":material/draft:",
-        )
+    if not added:
+        _warnings(uploads)
     if first and not added:
         with guard():
             _draw_language_gap(base, uploads, index)
@@ -67,6 +62,26 @@ def _decision(
     return True
 
 
+def _warnings(uploads: Sequence[Upload]) -> None:
+    """Name the files that no reader reads: empty ones, and those of other types."""
+    empty = [file.name for file in uploads if not _size(file)]
+    others = [file.name for file in uploads if _size(file) and not _is_supported(file)]
+    for names, one, more in (
+        (empty, "is empty", "are empty"),
+        (others, "has a type that is not supported", "have types that are not supported"),
+    ):
+        if names:
+            verb = one if len(names) == 1 else more
+            st.warning(
+                f"{counted(len(names), 'file')} {verb}: {plain(', '.join(names))}.",
+                icon=":material/draft:",
+            )
+
+
+def _is_supported(upload: Upload) -> bool:
+    return upload.name.rpartition(".")[2].strip().lower() in SUPPORTED
+
+
 def _costs(base: KnowledgeBase, uploads: Sequence[Upload], names: Iterable[str]) -> str:
     """``About 15 min with minilm, 30 s with wordllama.``, as far as it is known."""
     amounts = _amounts(base, uploads)
@@ -81,7 +96,9 @@ def _costs(base: KnowledgeBase, uploads: Sequence[Upload], names: Iterable[str])
 
 def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> None:
     """Propose a multilingual embedder if the smallest file is in a language that needs one."""
-    readable = [file for file in uploads if 0 < _size(file) <= _MOST_PREVIEWED]
+    readable = [
+        file for file in uploads if 0 < _size(file) <= _MOST_PREVIEWED and _is_supported(file)
+    ]
     if not readable:
         return
     upload = min(readable, key=_size)
@@ -128,9 +145,13 @@ def _choice(
 
 
 def _preview(base: KnowledgeBase, uploads: Sequence[Upload], chosen: IndexRecipe) -> None:
-    small = {file.name: file for file in uploads if 0 < _size(file) <= _MOST_PREVIEWED}
+    small = {
+        file.name: file
+        for file in uploads
+        if 0 < _size(file) <= _MOST_PREVIEWED and _is_supported(file)
+    }
     if not small:
-        st.caption("These files are empty, or too large for a preview.")
+        st.caption("These files are empty, too large for a preview, or of an unsupported type.")
         return
     name = st.selectbox("Preview", list(small), key="documents_first_file")
     text, chunks, more = _cut(base, _identity(small[name]), chosen, _upload=small[name])

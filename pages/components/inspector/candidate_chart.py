@@ -57,10 +57,12 @@ def takeaway(trace: Trace, listed: Sequence[Candidate]) -> str:
         return f"{none}: the question is off-topic (the best has {best:.2f})."
     if trace.threshold is None:
         return f"{returned} of {counted(len(listed), 'candidate')} come back. {unlimited(trace)}"
-    passing = sum(candidate.group != "threshold" for candidate in listed)
+    passing = [candidate.hit for candidate in listed if candidate.group != "threshold"]
+    below = sum(hit.relevance < trace.threshold for hit in passing)
+    also = f" {below} below it {'pass' if below > 1 else 'passes'} by words." if below else ""
     return (
-        f"{passing} of {counted(len(listed), 'candidate')} reach {relevance(trace)} "
-        f"{trace.threshold:.2f} (the best has {best:.2f}); {returned} come back."
+        f"{len(passing) - below} of {counted(len(listed), 'candidate')} reach {relevance(trace)} "
+        f"{trace.threshold:.2f} (the best has {best:.2f}).{also} {returned} come back."
     )
 
 

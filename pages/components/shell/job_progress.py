@@ -72,7 +72,7 @@ def _running_jobs(base_id: int, *, empty: bool) -> None:
         _unattended_note(jobs)
         for job in jobs:
             if job.base_id == base_id:
-                card(job)
+                card(job, before=ahead_of(job, jobs))
             else:  # a line: whoever looks at this knowledge base did not start it here
                 st.caption(f"{plain(job.base)}: {plain(job.title)}, {plain(state(job))}")
     if not _is_sent() and (not jobs or (empty and _documents(look_up(), base_id))):
@@ -99,12 +99,15 @@ def _unattended_note(jobs: Sequence[JobRow]) -> None:
 _STOPS = "Stops this job. Finished work is kept."
 
 
-def card(job: JobRow, place: str = "sidebar") -> None:
-    """One job: what it does now, how far it is, and a button that stops it; ``place`` is unique."""
+def card(job: JobRow, place: str = "sidebar", before: JobRow | None = None) -> None:
+    """One job: what it does now, how far it is, and a button that stops it; ``place`` is unique.
+
+    ``before`` is the job that it waits for.
+    """
     with st.container(gap=None):
         st.progress(progress(job), text=f"**{plain(job.title)}**")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(plain(state(job)), width="stretch")
+            st.caption(plain(state(job, before)), width="stretch")
             st.button(
                 "Cancel",
                 key=f"jobs_cancel_{place}_{job.id}",
@@ -123,7 +126,7 @@ def follow(job_id: int, place: str) -> None:
     with guard():
         job = workspace().jobs.get(job_id)
         goes_on = job.active
-        card(job, place)
+        card(job, place, ahead_of(job, active(job.base_id)))
     if not goes_on:
         st.rerun()
 
@@ -147,12 +150,27 @@ def progress(job: JobRow) -> float:
     return min(job.done / job.total, 1.0) if job.total else 0.0
 
 
-def state(job: JobRow) -> str:
-    """The state of a job: its progress and the remaining time."""
+def ahead_of(job: JobRow, jobs: Sequence[JobRow]) -> JobRow | None:
+    """Return the job of the same knowledge base that a queued one waits for, the one at work first.
+
+    Jobs of a knowledge base are done one after the other: an evaluation measures all documents
+    that were added before it.
+    """
+    if job.status != "queued":
+        return None
+    earlier = [other for other in jobs if other.base_id == job.base_id and other.id < job.id]
+    return min(earlier, key=lambda other: (other.status != "running", other.id), default=None)
+
+
+def state(job: JobRow, before: JobRow | None = None) -> str:
+    """The state of a job: its progress and the remaining time, or ``before``, that it waits for."""
     if job.cancel:
         return "stopping"
     if job.status == "queued":  # one that gave way to another has come some way
-        return f"{progress(job):.0%}, " * bool(job.done) + "waiting for its turn"
+        so_far = f"{progress(job):.0%}, " * bool(job.done)
+        if before is None:
+            return f"{so_far}waiting for its turn"
+        return f"{so_far}begins after {before.title}: {state(before)}"
     remaining = time_left(job)
     now = f"{progress(job):.0%}" if job.total else "starting"
     return f"{now}, {remaining}" if remaining else now
@@ -259,7 +277,9 @@ def _loading_note(base_id: int, *, empty: bool) -> None:
             job = jobs[0]
             items = workspace().jobs.items(job.id)
             read = sum(item.status != "waiting" for item in items)
-            files = f"{read:,} of {counted(len(items), 'file')} read" if items else state(job)
+            files = f"{read:,} of {counted(len(items), 'file')} done" if items else state(job)
+            if failed := sum(item.status == "failed" for item in items):
+                files += f", {failed:,} could not be read"
             if items and read == len(items):
                 files += f"; {answers_by_words(job)}"
             search_note = "" if empty else " You can already ask about the finished ones."

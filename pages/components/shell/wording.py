@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from pages.components.shell.text import plain
-from rag import Hit, IndexRecipe, Trace
+from rag import Hit, IndexRecipe, Trace, without_markup
 
 _TYPES = {
     "application/pdf": "PDF",
@@ -142,7 +142,7 @@ def token_note(builds: Iterable[tuple[IndexRecipe, int]]) -> str:
 
 def shown_context(context: str) -> str:
     """The context that is indexed with a passage, on one line, as Markdown."""
-    return plain(" · ".join(context.splitlines()))
+    return plain(" · ".join(without_markup(line, [])[0] for line in context.splitlines()))
 
 
 def placed(hit: Hit) -> str:

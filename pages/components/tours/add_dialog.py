@@ -15,6 +15,7 @@ from pages.components.tours.stop_view import stop_view
 from rag import KnowledgeBase, TourStop
 
 _ADDED = "tour_added"
+_LAST = "tour_last"  # the id of the tour that got a stop last
 _NEW = 0  # in the place of a tour's id
 _TOUR, _TITLE, _NOTE = "tour_add_to", "tour_add_title", "tour_add_note"
 
@@ -32,6 +33,7 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops) -> None:
         type="tertiary",
         help="Add this as a stop of a guided tour, which you can share by a link.",
     ):
+        st.session_state.pop(_TOUR, None)  # a new dialog begins with the tour of the last stop
         _add(base, key, stops)
     if added := st.session_state.get(f"{_ADDED}_{key}"):
         tour_id, title = added
@@ -48,6 +50,9 @@ def _add(base: KnowledgeBase, key: str, stops: Stops) -> None:
     with guard(in_dialog=True):
         titles = {tour.id: tour.title for tour in base.tours.list_tours()}
         choices = [*titles, _NEW]
+        last = st.session_state.get(_LAST)
+        if _TOUR not in st.session_state:
+            st.session_state[_TOUR] = last if last in titles else choices[0]
         tour_id = st.selectbox(
             "Tour",
             choices,
@@ -82,4 +87,5 @@ def _keep(base: KnowledgeBase, key: str, stops: Sequence[TourStop]) -> None:
         tour = base.tours.get(base.tours.create(title, stops))
     else:
         tour = base.tours.add(tour_id, stops)
+    st.session_state[_LAST] = tour.id
     st.session_state[f"{_ADDED}_{key}"] = (tour.id, tour.title)

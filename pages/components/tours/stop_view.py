@@ -22,6 +22,7 @@ _ICONS: Mapping[str, str] = {
 
 def stop_view(stop: TourStop) -> None:
     """Draw a stop: title, the owner's words, text, quotes, values and points."""
+    stop = stop.without_marks()
     st.subheader(f":material/{_ICONS[stop.kind]}: {plain(stop.title)}")
     if stop.note:
         st.info(lines(stop.note), icon=":material/campaign:")
