@@ -61,7 +61,7 @@ def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
     base.evaluations.start("checks", base.recipe())
     app = open_page("metrics.py", kb="notes")
     waits = [each.value for each in app.caption if "begins after" in each.value]
-    assert waits == 2 * ["begins after Reading 1 file\\: 25\\%"]  # in the sidebar and on the page
+    assert waits == 2 * ["begins after Reading long\\.md\\: 25\\%"]  # sidebar and page
 
 
 def test_an_evaluation_that_failed_says_why_until_another_is_there(

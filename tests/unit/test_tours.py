@@ -164,7 +164,7 @@ def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
     assert stop.quotes[0].text == trace.hits[0].chunk.text
     assert len(stop.points) == len(standing.steps)
     assert standing.steps[0].words in stop.points[0]
-    assert stop.points[-1] == "Given to the answer: yes, one of 2 passages"
+    assert stop.points[-1] == "Given to the answer: yes, one of 4 passages"
 
 
 def test_stops_show_no_marks_of_markdown() -> None:
