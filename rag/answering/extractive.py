@@ -19,7 +19,7 @@ from rag.answering.assessing.editions import (
 )
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
-from rag.answering.reading import PassageReader
+from rag.answering.reading import PassageReader, document_words
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
 from rag.answering.support import Support, terms_of
@@ -41,6 +41,8 @@ FIGURE_BONUS = 0.04
 VALUE_BONUS, EXACT_BONUS = 0.05, 0.3
 """For a sentence with a value of the kind that the question asks for, and for one told by its form:
 a phone number."""
+NO_VALUE = 0.1
+"""Subtracted from a sentence without any value of that kind."""
 CHECKED_BONUS = 0.1
 """For a sentence with the rare words of the question."""
 CODE_BONUS = 0.15
@@ -54,6 +56,9 @@ SUPERSEDED = 0.2
 OTHER_DATE = 0.2
 """Subtracted where the name of the document has another date or version than the question, and that
 of another one has this one."""
+OTHER_NAME = 0.4
+"""Subtracted where the question names another of the documents or sections at hand, by the share of
+the question that its name has: what the manual of one pump says is not about another pump."""
 RUNNER_UP = 0.85
 """Further quotes must score at least this share of the best one."""
 SAME = 0.6
@@ -131,6 +136,8 @@ class _Candidate:
     """Share of the words of a row's name that the question has; 0 for what is no row."""
     checked: bool
     """Whether it holds the rare words of the question."""
+    named_elsewhere: float = 0.0
+    """Share of the question that names the documents or sections of other passages only."""
     coded: float = 0.0
     """Share of the codes of the question that stand in it or above it."""
     prior: float = 0.0
@@ -191,6 +198,9 @@ def _candidates(
     support = Support(question_terms, words, [terms for *_, terms in entries])
     contexts = {n: reader.context(hit) for n, hit in enumerate(hits, start=1)}
     above = {n: words.terms(context) for n, context in contexts.items()}
+    naming = question_terms & frozenset[str]().union(
+        *(words.terms(f"{document_words(hit.document)} {hit.chunk.heading}") for hit in hits)
+    )
     there = frozenset[str]().union(
         *(_codes(statement.text) for _, _, statement, _ in entries), *map(_codes, contexts.values())
     )
@@ -204,6 +214,7 @@ def _candidates(
                 default=0.0,
             ),
             checked=support.is_checked(terms, above[n]),
+            named_elsewhere=support.own_share(naming - terms - above[n]),
             coded=_coded(codes, f"{statement.text} {contexts[n]}"),
         )
         for n, hit, statement, terms in entries
@@ -399,13 +410,14 @@ def _prior(candidate: _Candidate, best: float, asks_figure: bool, asked: ValueKi
         + (_value_bonus(asked, text) if asked else 0.0)
         + LENGTH_WEIGHT * math.log(max(len(candidate.statement.text), 1))
         - (SUPERSEDED if candidate.in_force else 0.0)
+        - OTHER_NAME * candidate.named_elsewhere
     )
 
 
 def _value_bonus(asked: ValueKind, text: str) -> float:
-    if not asked.is_in(text):
-        return 0.0
-    return EXACT_BONUS if asked.exact else VALUE_BONUS
+    if asked.exact:
+        return EXACT_BONUS if asked.is_in(text) else 0.0
+    return VALUE_BONUS if asked.is_in(text) else -NO_VALUE
 
 
 def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:

@@ -87,8 +87,7 @@ class PassageReader:
         source = self._read_document(hit)
         pages = source.document.pages if source else ()
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")
-        name = _JOINTS.sub(" ", name_stem(hit.document))
-        return " ".join(filter(None, (name, hit.chunk.heading, head)))
+        return " ".join(filter(None, (document_words(hit.document), hit.chunk.heading, head)))
 
     def edition_date(self, hit: Hit) -> EditionDate:
         """Return the dates of the document of a passage."""
@@ -178,6 +177,11 @@ class PassageReader:
             mute = (*running_lines(document), *_headings(document)) if document else ()
             self._documents[key] = _ReadDocument(document, mute) if document else None
         return self._documents[key]
+
+
+def document_words(name: str) -> str:
+    """Return the words of the name of a document: "pump 1.7 manual" for "pump-1.7_manual.pdf"."""
+    return _JOINTS.sub(" ", name_stem(name))
 
 
 def _source(hit: Hit) -> tuple[str, str]:

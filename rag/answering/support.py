@@ -31,7 +31,7 @@ class Support:
 
     def share(self, terms: Terms, above: Terms) -> float:
         """The weighted share of the question that is held, or stands ``above``; 0 to 1."""
-        return self._share(terms) + CONTEXT_SHARE * self._share(above - terms)
+        return self.own_share(terms) + CONTEXT_SHARE * self.own_share(above - terms)
 
     def is_checked(self, terms: Terms, above: Terms) -> bool:
         """Whether the rare words of the question are there, and enough of all in the statement.
@@ -41,9 +41,10 @@ class Support:
         """
         has_code = self._codes and self._codes <= terms
         rare = self._rare & self._told if has_code else self._rare
-        return rare <= terms | above and self._share(terms) >= CHECKED
+        return rare <= terms | above and self.own_share(terms) >= CHECKED
 
-    def _share(self, terms: Terms) -> float:
+    def own_share(self, terms: Terms) -> float:
+        """The weighted share of the question that some terms are; 0 to 1."""
         return sum(self._rarity[term] for term in sorted(self._wanted & terms)) / self._total
 
 

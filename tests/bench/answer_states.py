@@ -44,10 +44,15 @@ from tests.workspaces import add
 
 NEAR_MISSES = "near misses"
 """The sets of short documents of ``tests/golden``, without those that are kept apart."""
+NAMED_THINGS = "named things"
+"""Those with several things of one kind, each in a document of its own."""
 KEPT_APART = "kept apart"
 """The other sets: no model is fitted on them."""
-COLLECTIONS = (SAMPLE, "xquad_en", "anthropic_docs", "xquad_de", NEAR_MISSES, KEPT_APART)
-_SETS_OF = {NEAR_MISSES: SETS, KEPT_APART: KEPT}
+COLLECTIONS = (
+    *(SAMPLE, "xquad_en", "anthropic_docs", "xquad_de"),
+    *(NEAR_MISSES, NAMED_THINGS, KEPT_APART),
+)
+_SETS_OF = {NEAR_MISSES: SETS[:5], NAMED_THINGS: SETS[5:], KEPT_APART: KEPT}
 FITTED_ON = {"minilm": True, "": False}
 """The shipped models by the beginning of an embedder's id, and whether each weighs cosines."""
 QUESTIONS = 60

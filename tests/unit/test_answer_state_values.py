@@ -7,13 +7,14 @@ import pytest
 from rag.answering.assessing.asked_values import KINDS, asked_value
 from rag.answering.assessing.assess import NO_CODE, probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
+from rag.answering.assessing.focus import focus_of
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.model import AnswerModel
 from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.providers.hashing import HashingEmbedder
 from rag.types import Citation
-from tests.answers import hits, trace
+from tests.answers import hit, hits, trace
 
 SURE = AnswerModel({"passage": 10.0}, 0.0, 0.25, "nobody")
 PHONE = next(kind for kind in KINDS if kind.name == "a phone number")
@@ -339,3 +340,100 @@ def test_what_restricts_a_question_is_in_the_passage(
     question: str, passage: str, quote: str, gap: str
 ) -> None:
     assert read(question, passage, *filter(None, [quote])).gap == gap
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "with_value", "without"),
+    [
+        (
+            "Who is the skipper of the Old Mill?",
+            "a name",
+            "The skipper is Ysolde Marchbank.",
+            "The skipper of the Old Mill has the key.",
+        ),
+        (
+            "Who is the Chief Control Officer?",
+            "a name",
+            "Chief Control Officer: Dr. Osei",
+            "The Chief Control Officer may seize a dog.",
+        ),
+        (
+            "On which day of the week is garbage collected?",
+            "a day of the week",
+            "It is collected on Tuesdays.",
+            "It is collected weekly.",
+        ),
+        (
+            "At what age must a cat be registered?",
+            "an age",
+            "Cats older than 3 months are registered.",
+            "File an application for registration.",
+        ),
+        (
+            "What is the highest fare per mile?",
+            "a price",
+            "Fare per mile: 2",
+            "A list of the fares hangs in each of 3 taxis.",
+        ),
+        ("What do I pay for a caravan?", "a price", "Caravan · 38.00", "A caravan up to 6 m."),
+        ("How long is the warranty?", "a duration", "For 24 months.", "Model 24 has a warranty."),
+        ("Wer ist die Leiterin?", "a name", "Leiterin: Anna Groß", "Die Leiterin hat Dienst."),
+    ],
+)
+def test_a_kind_of_value_is_told_from_what_is_near_it(
+    question: str, name: str, with_value: str, without: str
+) -> None:
+    kind = asked_value(question)
+    assert kind is not None
+    assert kind.name == name
+    assert kind.is_in(with_value)
+    assert not kind.is_in(without)
+
+
+def test_who_has_to_do_something_is_no_question_for_a_name() -> None:
+    assert asked_value("Who has to sign the form?") is None
+
+
+def test_words_by_which_people_ask_are_no_key_terms() -> None:
+    question = "I want to know who has to be told when somebody's dog was ok or not at all"
+    assert [term.text for term in key_terms(question, OfTexts("Dogs are reported."))] == [
+        "dog",
+    ]
+
+
+def test_what_another_document_is_named_by_is_evidence_against_a_quote() -> None:
+    shelves = hit("The module draws 25 mA.", 1, document="shelves.md")
+    grids = hit("The module has three knobs.", 2, document="grids.md")
+    reader = EvidenceReader(HashingEmbedder(), PassageReader(), OfTexts("module knobs grids"))
+    of_grids = trace([shelves, grids], "How much current does Grids draw?")
+    of_shelves = trace([shelves, grids], "How much current does Shelves draw?")
+    cited = [Citation(1, shelves, shelves.chunk.text)]
+    assert reader.read(of_grids, cited).figures["named_elsewhere"] == pytest.approx(1 / 3)
+    assert reader.read(of_grids, cited).figures["missing_name"] == pytest.approx(1 / 3)
+    assert reader.read(of_shelves, cited).figures["named_elsewhere"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "focus"),
+    [
+        ("How many cats may be kept in a dwelling unit?", "cats"),
+        ("What is the highest fare a taxicab may charge per mile?", "fare"),
+        ("What is the sample rate of Rings in kHz?", "rate"),
+        ("¿Cuál es el peso máximo de un robot de laberinto?", "peso"),
+        ("Wie hoch ist die Kurtaxe für Kinder?", "Kurtaxe"),
+        ("Who treats children?", None),
+    ],
+)
+def test_the_focus_of_a_question_is_the_thing_that_it_asks_for(
+    question: str, focus: str | None
+) -> None:
+    term = focus_of(question, key_terms(question, Vocabulary()))
+    assert (term and term.text) == focus
+
+
+def test_a_quote_that_says_nothing_of_the_focus_lacks_it() -> None:
+    text = "No person shall keep more than 2 dogs in a dwelling unit."
+    cats = read("How many cats may be kept in a dwelling unit?", text)
+    dogs = read("How many dogs may be kept in a dwelling unit?", text)
+    assert cats.figures["focus"] == pytest.approx(1.0, abs=0.3)
+    assert dogs.figures["focus"] == 0.0

@@ -279,3 +279,19 @@ def test_definitions_answer_only_questions_for_them(question: str, first: str) -
         MINILM,
     )
     assert first in text.partition("” [1]")[0]
+
+
+def test_the_document_of_the_thing_that_is_named_comes_first() -> None:
+    brannagh = hit("Up to 34 cars fit on board.", 1, 0.9, document="brannagh.md")
+    tessaly = hit("The ship takes 540 passengers and 118 cars.", 2, 0.7, document="tessaly.md")
+    text, _ = quotes("How many cars fit on the Tessaly?", [brannagh, tessaly], MINILM)
+    assert text.startswith("“The ship takes 540 passengers and 118 cars.” [1]")
+
+
+def test_a_sentence_without_the_kind_of_value_comes_behind_one_that_has_it() -> None:
+    rules = (
+        "The owner of the workshop trains the apprentices of the workshop. "
+        "Anna Groß has had the workshop since 2019."
+    )
+    text, _ = quotes("Who is the owner of the workshop?", hits(rules), MINILM)
+    assert text.startswith("“Anna Groß has had the workshop since 2019.” [1]")

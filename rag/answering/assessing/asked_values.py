@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _NUMBER_WORDS = (
     r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty"
@@ -22,13 +22,16 @@ _DAYS = (
     r"|always|never|year|month|week|day|before|after|until|once|when|while|during|by|as soon as"
     r"|sobald|wenn|nach|vor|bis|während|cuando|antes|después|hasta|durante"
 )
-_ANY_NUMBER = rf"[\d零一二两三四五六七八九十百千半½¼¾]|\b(?:{_NUMBER_WORDS})\b"
+_ANY_NUMBER = rf"(?:[\d零一二两三四五六七八九十百千半½¼¾]|\b(?:{_NUMBER_WORDS})\b)"
 _MONEY = (
     r"[€$£¥₹元]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|euros?|dollars?|pounds?|cents?|pence|yen"
     r"|francs?|franken)\b|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])|\b(?:free|no charge|included"
     r"|half (?:the )?price|at no cost|kostenlos|kostenfrei|gratis|inklusive|inbegriffen|gratuite?"
-    r"|freien?)\b|免费"
+    r"|freien?)\b|免费|\b\d{1,7}[.,]\d\d\b(?![.,:]\d)"
+    r"|(?:price|cost|fee|fare|charge|rate|fine|deposit|rent|preis|gebühr|kosten|betrag|precio|tarifa"
+    r"|importe|prix|tarif)[^:·|\n]{0,40}: ?\d"
 )
+"""Figures with a currency, with two decimals, or in a column of prices."""
 _UNIT = (
     r"[%€$£¥元]|(?:per ?cent|prozent|por ciento|euros?|eur|usd|gbp|chf|dollars?|pounds?|cents?"
     r"|pence|francs?|franken|seconds?|minutes?|mins?|hours?|days?|nights?|weeks?|months?|years?|old"
@@ -69,6 +72,8 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 """A number of few digits that a word makes a phone number: "ext. 42"."""
+WORD = re.compile(r"[^\W_]+")
+_DEFINES = re.compile(r"\b(?:means?|shall mean|bedeutet|bezeichnet|significa|désigne)\b")
 _NO_BREAK = str.maketrans("\u00a0\u202f\u2010\u2011", "  --")
 _COUNTED = re.compile(r"[1-9]\d?(?:[ .]\d{3})+|[1-9]\d* - [1-9]\d*")
 """A great number or a span: "1 250 000", "1000 - 2000"."""
@@ -113,6 +118,22 @@ class ValueKind:
         return self.value.search(text) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class _Person(ValueKind):
+    """The name of somebody; the words of the question are none, as in "the Old Mill"."""
+
+    taken: frozenset[str] = frozenset()
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text names somebody whom the question does not name."""
+        if _DEFINES.search(text):
+            return False  # "Mayor means the Head of Council" names nobody
+        return any(
+            self.taken.isdisjoint(WORD.findall(name.casefold()))
+            for name in self.value.findall(text)
+        )
+
+
 class _PhoneNumber(ValueKind):
     """A kind whose values have no single form."""
 
@@ -128,7 +149,34 @@ class _PhoneNumber(ValueKind):
         )
 
 
+_ROLES = r"""(?:the|your|our|my|its|their|an?|head|chief|vice|deputy|acting|current)"""
+_NO_NAME = (
+    r"(?:The|An?|This|That|These|Those|Our|Your|My|Its|Their|Each|Every|All|Any|If|When|In|On|At|For"
+    r"|From|To|By|With|No|Not|Who|What|Which|How|Where|See|Only|Both|Some|Other|New|And|Or|As|Is"
+    r"|Are"
+    r"|Der|Die|Das|Ein|Eine|Im|In|Am|Zum|Zur|El|La|Los|Las|Un|Una|Le|Les|Une|Der|Dem|Den)"
+)
+_CAPITAL = r"[A-ZÀ-ÖØ-Þ][a-zß-ÿ’'-]{1,40}"
 KINDS = (
+    _Person(
+        "a name",
+        "who name called wer quién qui 谁",
+        re.compile(
+            rf"\bwho(?:['’]s| is| are| was| were) (?:{_ROLES} )"
+            r"(?!ones?\b|persons?\b|people\b|contact\b|first\b|last\b|only\b|right\b)"
+            r"|\bwhat is the name of the (?:[\w-]{1,30} )?(?:director|manager|head|owner|president"
+            r"|mayor|author|leader|teacher|doctor|contact|person)\b"
+            r"|\bwer ist (?:der|die|ihre?|euer|eure|unsere?)\b"
+            r"|\bqui[eé]n(?:es)? (?:es|son) (?:el|la|los|las|su)\b"
+            r"|\bqui est (?:le|la|l['’]|votre)",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"\b(?:(?:Dr|Mr|Mrs|Ms|Prof|Herrn?|Frau|Sra?|Doña|Don|Mme)\.? [A-ZÀ-ÖØ-Þ][\w’'-]{1,40}"
+            rf"|(?!{_NO_NAME}\b){_CAPITAL}(?: [A-Z]\.)?(?: (?:van|von|de|del|la|da|di|el|al))?"
+            rf" {_CAPITAL})"
+        ),
+    ),
     _PhoneNumber(
         "a phone number",
         "phone telephone mobile number call telefonnummer handynummer rufnummer teléfono"
@@ -183,15 +231,64 @@ KINDS = (
     ),
     ValueKind(
         "a price",
-        "cost costs price charge much kostet kosten preis cuesta cuestan vale precio coûte 多少钱",
+        "cost costs price charge pay much kostet kosten preis cuesta cuestan vale precio coûte"
+        " 多少钱",
         re.compile(
             r"\A\W{0,3}(?:how much|what|which)\b.{0,120}?\bcosts?\b|\bhow much (?:is|are)\b"
             r"|\bwhat (?:is|are|'s) the (?:price|cost|charge)s?\b"
-            r"|\bwie ?viel kostet\b|\bwas kosten?t?\b|\bcuánto (?:cuestan?|vale)\b"
-            r"|\bcombien coûtent?\b|多少钱",
+            r"|\b(?:what|how much) (?:do|does|will|would|must) (?:[\w'’-]{1,30} ){1,4}?"
+            r"(?:pay|charge)\b|\bwie ?viel kostet\b|\bwas (?:kosten?t?|bezahle?n?)\b"
+            r"|\bcuánto (?:cuestan?|vale|pago)\b"
+            r"|\bcuál es (?:el|la) (?:precio|costo|coste|tarifa|importe|cuota|multa)\b"
+            r"|\bcombien coûtent?\b|\bquel est le (?:prix|tarif)\b|多少钱",
             re.IGNORECASE,
         ),
         re.compile(_MONEY, re.IGNORECASE),
+    ),
+    ValueKind(
+        "a price",
+        "",  # the fee of a table may be one of several: "the parking charge", "the lift charge"
+        re.compile(
+            r"\bwhat (?:is|are|'s) (?:the|an?|my) (?:[\w'’-]{1,30} ){0,3}?(?:prices?|costs?"
+            r"|charges?|fees?|fares?|fines?|deposit|rent|tariff|surcharge|penalty)\b"
+            r"|\bwie hoch (?:ist|sind) (?:die|der)"
+            r" [\w-]{0,30}(?:gebühr|miete|preis|kosten|strafe)",
+            re.IGNORECASE,
+        ),
+        re.compile(_MONEY, re.IGNORECASE),
+    ),
+    ValueKind(
+        "an age",
+        "old age alter alt edad",
+        re.compile(
+            r"\bhow old\b|\b(?:at|from|until) (?:what|which) age\b"
+            r"|\bwhat (?:is the )?(?:minimum |maximum )?age\b|\bwie alt\b"
+            r"|\b(?:ab|mit|bis zu) welchem alter\b|\bqué edad\b|\bquel âge\b|多大|几岁",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            rf"{_ANY_NUMBER}.{{0,40}}?(?<![^\W\d_])(?:years?|months?|weeks?|aged?|old|birthday|jahre?n?|alter"
+            r"|monate?|años?|meses|edad|ans|âge|mois|岁|月|周)"
+            rf"|\b(?:aged?|over|under|alter|edad|âge)\b.{{0,30}}?{_ANY_NUMBER}",
+            re.IGNORECASE,
+        ),
+    ),
+    ValueKind(
+        "a day of the week",
+        "day days week weekday wochentag tag día semana 星期",
+        re.compile(
+            r"\b(?:what|which) (?:days?|weekdays?) (?:of the week)?(?! (?:of|before|after|in))"
+            r"|\ban welche[mn] (?:wochen)?tag(?:en)?\b|\bqué día(?:s)? de la semana\b"
+            r"|\bquels? jours? de la semaine\b|星期几|周几",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?\b|\bweekdays?\b"
+            r"|\bweekends?\b|\bdaily\b|\bevery day\b|\b(?:mon|diens|donners|frei|sams|sonn)tags?\b"
+            r"|\bmittwochs?\b|\btäglich\b|\b(?:lunes|martes|miércoles|jueves|viernes|sábados?"
+            r"|domingos?)\b|\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)\b|\d|星期|周",
+            re.IGNORECASE,
+        ),
     ),
     ValueKind(
         "a duration",
@@ -206,7 +303,9 @@ KINDS = (
             re.IGNORECASE,
         ),
         re.compile(
-            rf"{_ANY_NUMBER}|\b(?:until|permanently|unlimited|indefinitely|unbegrenzt|bis|hasta)\b",
+            rf"{_ANY_NUMBER}.{{0,30}}?(?:(?<![^\W\d_])(?:{_UNIT})|[年月日周天分秒]|小时|\b(?:km|m|cm|mm|miles?|met(?:re|er)s?"
+            r"|feet|ft|inch(?:es)?|pages?)\b)"
+            r"|\b(?:until|permanently|unlimited|indefinitely|unbegrenzt|bis|hasta|long|lang|largo)\b",
             re.IGNORECASE,
         ),
     ),
@@ -240,4 +339,7 @@ KINDS = (
 
 def asked_value(question: str) -> ValueKind | None:
     """The kind of value that a question asks for; None where it does not say."""
-    return next((kind for kind in KINDS if kind.question.search(question)), None)
+    kind = next((kind for kind in KINDS if kind.question.search(question)), None)
+    if isinstance(kind, _Person):
+        return replace(kind, taken=frozenset(WORD.findall(question.casefold())))
+    return kind

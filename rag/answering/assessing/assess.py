@@ -96,7 +96,9 @@ class Assessor:
             first = answer.citations[0]
             outdated = outdated_words(first, hits.values(), self.reader, self.words)
             reason = f"{reason} {outdated}".strip()
-        return Assessment("answered", reason, probability, missing)
+        # Other words are missing from most right answers: they say the same in words of their own.
+        telling = tuple(term.text for term in evidence.missing if term.restricts)
+        return Assessment("answered", reason, probability, telling)
 
 
 def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:

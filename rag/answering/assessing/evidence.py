@@ -12,10 +12,11 @@ import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
 from rag.answering.assessing.editions import is_of_moment
+from rag.answering.assessing.focus import focus_of
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, key_terms, words_in
 from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.assessing.validity import date_in
-from rag.answering.reading import PassageReader
+from rag.answering.reading import PassageReader, document_words
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
 from rag.answering.support import terms_of
@@ -112,30 +113,19 @@ class EvidenceReader:
         around = self.reader.context(first)
         spoken = self._words(*quotes, above=f"{around} {shown}")
         shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
-        absent = [
-            term
-            for term in wanted
-            if term.borne_out(shown_terms) < 1 and not any(map(term.is_like, spoken))
-        ]
+        absent = _lacking(wanted, shown_terms, spoken)
         own_terms = self.words.terms(shown).union(*(terms_of(one, self.words) for one in quotes))
         own_terms = _with_forms(own_terms, forms)
         own_words = self._words(*quotes, above=shown)
-        over = any(
-            term.borne_out(own_terms) < 1 and not any(map(term.is_like, own_words))
-            for term in wanted
-            if term not in absent
-        )
+        over = any(term not in absent for term in _lacking(wanted, own_terms, own_words))
         asked = asked_value(trace.searched)
         if asked and asked.exact and not _names_another(quotes[0], trace.searched):
             around = f"{around} {first.chunk.text}"  # what a number belongs to stands over it
         first_words = self._words(quotes[0], above=around)
         near_terms = first_terms | self.words.terms(around)
-        gaps = [
-            term
-            for term in wanted
-            if term.borne_out(near_terms) < 1 and not any(map(term.is_like, first_words))
-        ]
+        gaps = _lacking(wanted, near_terms, first_words)
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
+        focus = focus_of(trace.searched, wanted)
         words_scores = [hit.parts.get("bm25", 0.0) for hit in trace.hits]
         own, elsewhere = _share(wanted, passage), [_share(wanted, terms) for terms in others]
         figures = {
@@ -150,11 +140,15 @@ class EvidenceReader:
             "unknown": sum(term.share for term in gaps if not term.indexed),
             "gap": _greatest(gaps, wanted),
             "contrast": float(_contrasts(trace.searched, wanted, gaps)),
-            "value": _value(asked, quotes[0]),
+            "value": float(asked is not None and asked.is_in(quotes[0].text)),
+            "no_value": float(asked is not None and not asked.is_in(quotes[0].text)),
+            "missing_name": sum(term.share for term in gaps if term.kind == "name"),
+            "named_elsewhere": self._named_elsewhere(trace, first, gaps),
             "words_lead": _lead(words_scores),
             "words_share": _share_of_best(first.parts.get("bm25", 0.0), words_scores),
             "dense": float(first.parts.get("dense", first.relevance)),
             "soft": self._nearness(quotes[0], gaps),
+            "focus_elsewhere": float(focus in gaps and focus.indexed) if focus else 0.0,
         }
         return QuoteEvidence(
             figures,
@@ -317,6 +311,18 @@ class EvidenceReader:
         context = self.reader.context(hit)
         return self.words.terms(f"{hit.chunk.text} {hit.chunk.context} {context}")
 
+    def _named_elsewhere(self, trace: Trace, first: Hit, gaps: Sequence[KeyTerm]) -> float:
+        """The greatest share of a key term that names another document or section, not this one.
+
+        What the manual of one pump says does not answer a question about another pump.
+        """
+        others = (
+            hit for hit in (*trace.hits, *trace.candidates) if hit.chunk.key != first.chunk.key
+        )
+        names = {f"{document_words(hit.document)} {hit.chunk.heading}" for hit in others}
+        named = frozenset[str]().union(*map(self.words.terms, names))
+        return max((term.share for term in gaps if term.borne_out(named) == 1), default=0.0)
+
     def _nearness(self, quote: Statement, absent: Sequence[KeyTerm]) -> float:
         """The share of the question that the quote says, in other words too.
 
@@ -332,6 +338,13 @@ class EvidenceReader:
         term_vectors = self.embedder.embed([term.text.casefold() for term in absent], "document")
         near = np.clip(((term_vectors @ word_vectors.T).max(axis=1) - FAR) / (CLOSE - FAR), 0, 1)
         return 1.0 - lost + float(near @ np.array([term.share for term in absent]))
+
+
+def _lacking(wanted: Sequence[KeyTerm], terms: Terms, spoken: Collection[str]) -> list[KeyTerm]:
+    """The key terms that neither the index terms of a text nor forms of its words bear out."""
+    return [
+        term for term in wanted if term.borne_out(terms) < 1 and not any(map(term.is_like, spoken))
+    ]
 
 
 def _names_another(quote: Statement, question: str) -> bool:
@@ -364,13 +377,6 @@ def _greatest(gaps: Sequence[KeyTerm], wanted: Sequence[KeyTerm]) -> float:
     """The weight of the rarest key term that the quote lacks, as a share of the rarest of all."""
     rarest = max((term.weight for term in wanted), default=0.0)
     return max((term.weight for term in gaps), default=0.0) / rarest if rarest > 0 else 0.0
-
-
-def _value(asked: ValueKind | None, quote: Statement) -> float:
-    """1 where the quote has a value of the kind that is asked for, -1 where it has none."""
-    if asked is None:
-        return 0.0
-    return 1.0 if asked.is_in(quote.text) else -1.0
 
 
 def _gap(
