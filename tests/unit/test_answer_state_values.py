@@ -7,7 +7,6 @@ import pytest
 from rag.answering.assessing.asked_values import KINDS, asked_value
 from rag.answering.assessing.assess import NO_CODE, probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.focus import focus_of
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.model import AnswerModel
 from rag.answering.reading import PassageReader
@@ -411,29 +410,3 @@ def test_what_another_document_is_named_by_is_evidence_against_a_quote() -> None
     assert reader.read(of_grids, cited).figures["named_elsewhere"] == pytest.approx(1 / 3)
     assert reader.read(of_grids, cited).figures["missing_name"] == pytest.approx(1 / 3)
     assert reader.read(of_shelves, cited).figures["named_elsewhere"] == 0.0
-
-
-@pytest.mark.parametrize(
-    ("question", "focus"),
-    [
-        ("How many cats may be kept in a dwelling unit?", "cats"),
-        ("What is the highest fare a taxicab may charge per mile?", "fare"),
-        ("What is the sample rate of Rings in kHz?", "rate"),
-        ("¿Cuál es el peso máximo de un robot de laberinto?", "peso"),
-        ("Wie hoch ist die Kurtaxe für Kinder?", "Kurtaxe"),
-        ("Who treats children?", None),
-    ],
-)
-def test_the_focus_of_a_question_is_the_thing_that_it_asks_for(
-    question: str, focus: str | None
-) -> None:
-    term = focus_of(question, key_terms(question, Vocabulary()))
-    assert (term and term.text) == focus
-
-
-def test_a_quote_that_says_nothing_of_the_focus_lacks_it() -> None:
-    text = "No person shall keep more than 2 dogs in a dwelling unit."
-    cats = read("How many cats may be kept in a dwelling unit?", text)
-    dogs = read("How many dogs may be kept in a dwelling unit?", text)
-    assert cats.figures["focus"] == pytest.approx(1.0, abs=0.3)
-    assert dogs.figures["focus"] == 0.0

@@ -12,7 +12,6 @@ import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
 from rag.answering.assessing.editions import is_of_moment
-from rag.answering.assessing.focus import focus_of
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, key_terms, words_in
 from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.assessing.validity import date_in
@@ -125,7 +124,6 @@ class EvidenceReader:
         near_terms = first_terms | self.words.terms(around)
         gaps = _lacking(wanted, near_terms, first_words)
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
-        focus = focus_of(trace.searched, wanted)
         words_scores = [hit.parts.get("bm25", 0.0) for hit in trace.hits]
         own, elsewhere = _share(wanted, passage), [_share(wanted, terms) for terms in others]
         figures = {
@@ -148,7 +146,6 @@ class EvidenceReader:
             "words_share": _share_of_best(first.parts.get("bm25", 0.0), words_scores),
             "dense": float(first.parts.get("dense", first.relevance)),
             "soft": self._nearness(quotes[0], gaps),
-            "focus_elsewhere": float(focus in gaps and focus.indexed) if focus else 0.0,
         }
         return QuoteEvidence(
             figures,
