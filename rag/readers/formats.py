@@ -38,25 +38,26 @@ def run(reader: str, source: Source) -> Content:
 _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
-_TABLES = 1  # the version that all readers of tables have had since they keep rows and labels
-_SCANS = 2  # the version that recognises scanned pages
-_GROUPS = 4  # the version that keeps the labels of PDF tables behind titles of groups of rows
+_HEADERS = 2  # the version that takes no row of values for the header of a table
+_PDF_HEADERS = 5  # the same of PDFs, after those of scans and of titles of groups of rows
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (
-    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _GROUPS),
+    Format(
+        ("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _PDF_HEADERS
+    ),
     Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False),
     Format(
-        ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _TABLES
+        ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _HEADERS
     ),
-    Format(("html", "htm", "xhtml"), "text/html", f"{_HERE}.html:read_html", _TEXT, True, _TABLES),
+    Format(("html", "htm", "xhtml"), "text/html", f"{_HERE}.html:read_html", _TEXT, True, _HEADERS),
     Format(
         ("docx",),
         f"{_OFFICE}.wordprocessingml.document",
         f"{_HERE}.office.word:read_docx",
         ("docx",),
         True,
-        _TABLES,
+        _HEADERS,
     ),
     Format(
         ("pptx",),
@@ -64,7 +65,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.slides:read_pptx",
         ("pptx",),
         True,
-        _TABLES,
+        _HEADERS,
     ),
     Format(
         ("xlsx", "xlsm"),
@@ -72,16 +73,16 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.sheets:read_xlsx",
         ("xlsx",),
         True,
-        _TABLES,
+        _HEADERS,
     ),
-    Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False, _TABLES),
+    Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False, _HEADERS),
     Format(
         ("tsv", "tab"),
         "text/tab-separated-values",
         f"{_HERE}.tabular:read_tsv",
         _TEXT,
         False,
-        _TABLES,
+        _HEADERS,
     ),
     Format(("png",), "image/png", _PICTURE, ("png",), True),
     Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),

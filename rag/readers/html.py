@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from rag.errors import UnreadableDocument
@@ -10,7 +12,7 @@ from rag.readers.characters import decode, normalise
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
 from rag.readers.markdown_tables import markdown_content
-from rag.readers.tables import grid
+from rag.readers.tables import Row, grid
 
 _DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([\w-]+)""", re.IGNORECASE)
 _SILENT = {"script", "style", "noscript", "template", "head", "svg", "iframe", "object"}
@@ -24,6 +26,15 @@ _BLOCKS = {
 _SHORT = 400
 _LEAST_COLUMNS = 2
 _LONGEST_CELL = 400
+_MOST_SPANNED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of a table, its caption first, of which ``heads`` are its header if tags tell."""
+
+    rows: list[Row]
+    heads: int | None
 
 
 def read_html(source: Source) -> Content:
@@ -48,7 +59,7 @@ def read_html(source: Source) -> Content:
     metadata = {"title": title, "date": _published(tree), "encoding": encoding}
     if len(text) < _SHORT:
         return _whole_body(tree, metadata)
-    return markdown_content(text, **metadata)
+    return markdown_content(text, unruled=True, **metadata)
 
 
 def _published(tree: Any) -> str:
@@ -89,7 +100,7 @@ def _whole_body(tree: Any, metadata: dict[str, str]) -> Content:
     body = tree.find("body")
     for level, block in _blocks(tree if body is None else body):
         if not isinstance(block, str):
-            composer.table(grid(block))
+            composer.table(grid(block.rows, block.heads))
         elif level:
             composer.heading(level, block)
         else:
@@ -109,12 +120,12 @@ def _empty_page() -> UnreadableDocument:
     )
 
 
-def _blocks(root: Any) -> list[tuple[int, str | list[list[str]]]]:
+def _blocks(root: Any) -> list[tuple[int, str | _Rows]]:
     """Visible text by block element, with the heading level (0 for none), and rows of tables.
 
     Not recursive.
     """
-    blocks: list[tuple[int, str | list[list[str]]]] = []
+    blocks: list[tuple[int, str | _Rows]] = []
     words: list[str] = []
 
     def flush(level: int = 0) -> None:
@@ -135,8 +146,8 @@ def _blocks(root: Any) -> list[tuple[int, str | list[list[str]]]]:
         stack.append((node, True))
         if tag in _BLOCKS:
             flush()
-        rows = _rows(node) if tag == "table" else []
-        if rows:
+        rows = _rows(node) if tag == "table" else None
+        if rows is not None:
             blocks.append((0, rows))
         elif tag and tag not in _SILENT:
             words.append(node.text or "")
@@ -145,15 +156,31 @@ def _blocks(root: Any) -> list[tuple[int, str | list[list[str]]]]:
     return blocks
 
 
-def _rows(table: Any) -> list[list[str]]:
-    """Rows of cells, the caption first; none for a table that only places things on the page."""
+def _rows(table: Any) -> _Rows | None:
+    """Rows of cells, the caption first; None for a table that only places things on the page."""
     if any(other is not table for other in table.iter("table")):
-        return []
-    rows = [[_words(cell) for cell in row.iter("th", "td")] for row in table.iter("tr")]
-    longest = max((len(text) for row in rows for text in row), default=0)
+        return None
+    lines = [list(line.iter("th", "td")) for line in table.iter("tr")]
+    rows: list[Row] = [[text for cell in cells for text in _spread(cell)] for cells in lines]
+    longest = max((len(text or "") for row in rows for text in row), default=0)
     if max(map(len, rows), default=0) < _LEAST_COLUMNS or longest > _LONGEST_CELL:
-        return []
-    return [[_words(title)] for title in table.iter("caption")] + rows
+        return None
+    filled = [cells for cells in lines if any(map(_words, cells))]
+    titles: list[Row] = [[_words(title)] for title in table.iter("caption")]
+    heads = sum(1 for _ in itertools.takewhile(_is_head, filled))
+    return _Rows(titles + rows, len(titles) + heads if 0 < heads < len(filled) else None)
+
+
+def _is_head(cells: list[Any]) -> bool:
+    """Whether all cells of a row but an empty corner are headers."""
+    return all(cell.tag == "th" or not _words(cell) for cell in cells) and len(cells) > 1
+
+
+def _spread(cell: Any) -> list[str | None]:
+    """The text of a cell, and None for each further column that it spans."""
+    span = cell.get("colspan", "1").strip()
+    more = int(span) - 1 if re.fullmatch("[0-9]{1,3}", span) else 0
+    return [_words(cell), *[None] * min(max(more, 0), _MOST_SPANNED - 1)]
 
 
 def _words(element: Any) -> str:

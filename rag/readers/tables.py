@@ -6,13 +6,30 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
-Row = Sequence[str]
+Row = Sequence[str | None]
+"""Cells of a row; None is a column that the cell to its left reaches over."""
+
 YEAR = re.compile(r"(?:fy|gj)?\s*(?:19|20)\d\d(?:[ea]|/\d\d)?", re.IGNORECASE)
-_NUMBER = re.compile(r"[-+]?(?=[.,\s]*\d)[\d.,\s]*+%?$|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+_NUMBER = re.compile(
+    r"[-+(]?[$€£¥]? ?(?=[.,\s]*\d)[\d.,\s]*+[%$€£¥]?\)?$|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
+)
+_QUANTITY = re.compile(r"[^\w\s]{0,3} ?\d[\d.,]*+(?!(?:st|nd|rd|th)\b)[-–—\d ]{0,8}[^\W\d]")
+_DAY = re.compile(
+    r"(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[^\W\d]{0,6}\.? \d",
+    re.IGNORECASE,
+)
+_NAMED_VALUE = re.compile(r"[^\W\d][^:]{1,40}: ?[^\s:]")
+_ADDRESS = re.compile(r"https?://|\S{1,64}@\S{1,64}\.\w")
+_CODE = re.compile(r"[^\W\d]{1,6}[-./ ]?\d[\w./-]*")
+_DIGITS = re.compile(r"\d+")
 _LONGEST_LABEL = 80
 _HEADER_WITHIN = 10
+_COMPARED = 50  # rows whose cells tell whether the first row looks like them
 _LONGEST_CAPTION = 200
+_SENTENCE = 12  # words of a cell that is no label where the cells below are as long
+_SHARED_WORDS = 2  # at the beginning of cells that name things of one kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +46,47 @@ class Grid:
     columns: int
 
 
-def grid(rows: Iterable[Row]) -> Grid:
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of a row, and the columns that cells to their left reach over."""
+
+    texts: list[str]
+    covered: frozenset[int]
+
+    @property
+    def width(self) -> int:
+        """The number of cells up to the last one that is not empty."""
+        return max((index + 1 for index, cell in enumerate(self.texts) if cell), default=0)
+
+    @property
+    def filled(self) -> int:
+        """The number of cells that are not empty."""
+        return sum(map(bool, self.texts))
+
+    @property
+    def is_title(self) -> bool:
+        """Whether nothing but the first cell is filled."""
+        return not any(self.texts[1:])
+
+
+def grid(rows: Iterable[Row], heads: int | None = None) -> Grid:
     """Rows without the empty ones; white space within cells is one space.
 
-    The header is the first row, within the first ten, that looks like one (see ``is_header``) and
-    is as wide as the widest of them, with a row above it that names groups of columns, if there is
-    one. Rows above that are titles and notes.
+    The first ``heads`` rows are the header where the source tells; 0 says that there is none. For
+    None, and where these rows name no two columns, the header is the first row, within the first
+    ten, that looks like one (see ``is_header``), that has no values of its columns (see
+    ``holds_values``), and that is as wide as the widest of them. A row above it that names groups
+    of columns belongs to it. Rows above that are titles and notes.
     """
-    iterator = (cells for row in rows if any(cells := [" ".join(cell.split()) for cell in row]))
-    first = list(itertools.islice(iterator, _HEADER_WITHIN))
-    columns = max((_width(row) for row in first), default=0)
-    start, labels = _header(first, columns)
-    above = tuple(" ".join(filter(None, row)) for row in first[:start])
-    return Grid(above, labels, map(line, itertools.chain(first[start:], iterator)), columns)
+    iterator = (cells for row in rows if any((cells := _cells(row)).texts))
+    first = list(itertools.islice(iterator, _COMPARED))
+    columns = max((row.width for row in first[:_HEADER_WITHIN]), default=0)
+    start, labels = _declared(first[:heads], columns) if heads else (0, ())
+    if not labels and heads != 0:
+        start, labels = _header(first, columns)
+    above = tuple(" ".join(filter(None, row.texts)) for row in first[:start])
+    lines = (line(row.texts) for row in itertools.chain(first[start:], iterator))
+    return Grid(above, labels, lines, columns)
 
 
 def line(cells: Iterable[str]) -> str:
@@ -54,7 +99,7 @@ def caption(lines: Iterable[str]) -> str:
     return " ".join(" ".join(lines).split())[:_LONGEST_CAPTION]
 
 
-def is_header(row: Row) -> bool:
+def is_header(row: Sequence[str]) -> bool:
     """At least two labels: short, different, none of them a number or date, at most one empty."""
     filled = [cell for cell in row if cell]
     return (
@@ -65,49 +110,164 @@ def is_header(row: Row) -> bool:
     )
 
 
-def _header(rows: Sequence[Row], columns: int) -> tuple[int, tuple[str, ...]]:
+def holds_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether a row is one of those below it, and not their header.
+
+    One of its cells says so: it occurs below in its column again, or is of the same kind as most
+    cells there, such as a duration over durations. Repetitions of the whole row say nothing.
+    """
+    rest = [other for other in below if list(other) != list(row)]
+    return any(
+        _is_value(cell, [other[index] for other in rest if index < len(other) and other[index]])
+        for index, cell in enumerate(row)
+        if cell
+    )
+
+
+def _is_value(cell: str, column: Sequence[str]) -> bool:
+    if not column:
+        return False
+    if cell.casefold() in {other.casefold() for other in column}:
+        return True
+    kind = _kind(cell)
+    if kind and 2 * sum(_kind(other) == kind for other in column) >= len(column):
+        return True
+    words = cell.split()
+    if len(words) >= _SENTENCE or len(cell) > _LONGEST_LABEL:
+        return 2 * median(len(other) for other in column) >= len(cell)
+    start = [word.casefold() for word in words[:_SHARED_WORDS]]
+    alike = sum(
+        [word.casefold() for word in other.split()[: len(start)]] == start for other in column
+    )
+    return len(words) > _SHARED_WORDS and alike >= 2 and 2 * alike >= len(column)
+
+
+def _kind(cell: str) -> str:
+    """The kind of a value that is told by its form; "" for words."""
+    if YEAR.fullmatch(cell):
+        return "year"
+    if _is_figure(cell):
+        return "figure"
+    if _ADDRESS.match(cell):
+        return "address"
+    if _DAY.match(cell):
+        return "day"
+    if _QUANTITY.match(cell):
+        return "quantity"
+    if _NAMED_VALUE.match(cell):
+        return "named value"
+    return _DIGITS.sub("0", cell.casefold()) if _CODE.fullmatch(cell) else ""
+
+
+def _cells(row: Row) -> _Cells:
+    texts = [" ".join((cell or "").split()) for cell in row]
+    return _Cells(texts, frozenset(index for index, cell in enumerate(row) if cell is None))
+
+
+def _declared(rows: Sequence[_Cells], columns: int) -> tuple[int, tuple[str, ...]]:
+    """The number of titles among rows that are a header, and its labels; none without two."""
+    naming = [place for place, row in enumerate(rows) if not row.is_title]
+    start, end = (naming[0], naming[-1] + 1) if naming else (0, 0)
+    labels = [""] * columns
+    for place, row in enumerate(rows[start:end], start):
+        below = place < end - 1
+        names = (_groups(row, columns) if below else None) or _padded(row.texts, columns)
+        labels = [" ".join(filter(None, pair)) for pair in zip(labels, names, strict=True)]
+    return (start, tuple(labels)) if sum(map(bool, labels)) > 1 else (0, ())
+
+
+def _header(rows: Sequence[_Cells], columns: int) -> tuple[int, tuple[str, ...]]:
     """The number of rows above the header, and its labels; none of both where there is none."""
-    for place, row in enumerate(rows):
-        if _width(row) < columns:
+    for place, row in enumerate(rows[:_HEADER_WITHIN]):
+        above = rows[place - 1] if place else None
+        below = [other.texts for other in rows[place + 1 :]]
+        if above is not None and _is_under(row, above):
+            return place - 1, tuple(_named(_groups(above, columns), row.texts, columns))
+        if row.width < columns:
             continue
         # Empty cells to the right of the table say nothing about its header.
-        labels = [*row[:columns]]
-        groups = _groups(rows[place - 1], columns) if place else None
-        named = [
-            f"{group} {label}".strip()
-            for group, label in zip(groups or labels, labels, strict=True)
-        ]
-        if groups and is_header(named) and _names_years_only(labels, place, rows):
+        labels = row.texts[:columns]
+        groups = _groups(above, columns) if above is not None else None
+        if not _names_years_only(labels, below) or holds_values(labels, below):
+            groups, labels = None, []
+        named = _named(groups, labels, columns) if groups else []
+        if is_header(_beside_names(named, below)):
             return place - 1, tuple(named)
-        if is_header(labels) and _names_years_only(labels, place, rows):
+        if is_header(_beside_names(labels, below)):
             return place, tuple(labels)
+        stacked = _stacked(row.texts, below, columns)
+        if stacked:
+            return place, tuple(stacked)
         if not _groups(row, columns):
             break
     return 0, ()
 
 
-def _groups(row: Row, columns: int) -> list[str] | None:
+def _beside_names(labels: Sequence[str], below: Sequence[Sequence[str]]) -> list[str]:
+    """Labels without those of columns without cells; of empty ones at the beginning one is left.
+
+    Names of rows that are indented take several columns.
+    """
+    start = next((index for index, label in enumerate(labels) if label), len(labels))
+    used = {index for row in below for index, cell in enumerate(row) if cell}
+    kept = [
+        label for index, label in enumerate(labels) if label or (index > start and index in used)
+    ]
+    return [*[""] * min(start, 1), *kept]
+
+
+def _stacked(row: Sequence[str], below: Sequence[Sequence[str]], columns: int) -> list[str]:
+    """The labels of two rows of words, of which neither names all columns, above figures."""
+    if not below or any(map(_is_figure, (*row, *below[0]))):
+        return []
+    named = _named(row, below[0], columns)
+    data = [
+        [cells[index] for cells in below[1:] if index < len(cells) and cells[index]]
+        for index in range(1, columns)
+    ]
+    over_figures = any(2 * sum(map(_is_figure, cells)) > len(cells) for cells in data)
+    words = sum(map(bool, row)) > 1 and sum(map(bool, below[0])) > 1
+    return named if words and over_figures and is_header(_beside_names(named, below[1:])) else []
+
+
+def _named(groups: Sequence[str] | None, labels: Sequence[str], columns: int) -> list[str]:
+    pairs = zip(_padded(groups or (), columns), _padded(labels, columns), strict=True)
+    return [" ".join(filter(None, pair)) for pair in pairs]
+
+
+def _padded(cells: Sequence[str], columns: int) -> list[str]:
+    return [*cells[:columns], *[""] * (columns - len(cells))]
+
+
+def _is_under(row: _Cells, above: _Cells) -> bool:
+    """Whether a row names the columns below cells that each reach over several of them."""
+    named = [index for index in above.covered if index < len(row.texts) and row.texts[index]]
+    return (
+        not above.is_title
+        and row.filled > above.filled
+        and 2 * len(named) >= len(above.covered) > 0
+        and not any(map(_is_figure, (*row.texts, *above.texts)))
+    )
+
+
+def _groups(row: _Cells, columns: int) -> list[str] | None:
     """A row that names groups of columns, each name over all of its columns; None for others."""
-    cells = [*row[:columns], *[""] * (columns - len(row))]
+    cells = _padded(row.texts, columns)
     if not any(cells[1:]) or all(cells[1:]) or any(_is_figure(cell) for cell in cells):
         return None
     spread = [cells[0]]
-    for cell in cells[1:]:
-        spread.append(cell or (spread[-1] if len(spread) > 1 else ""))
+    for index, cell in enumerate(cells[1:], 1):
+        reaches = index in row.covered if row.covered else len(spread) > 1
+        spread.append(cell or (spread[-1] if reaches else ""))
     return spread
 
 
-def _names_years_only(labels: Row, place: int, rows: Sequence[Row]) -> bool:
+def _names_years_only(labels: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Whether no year among the labels stands over other years, which are data then."""
     years = [index for index, label in enumerate(labels) if YEAR.fullmatch(label)]
-    below = [row[index] for row in rows[place + 1 :] for index in years if index < len(row)]
-    return not years or not any(YEAR.fullmatch(cell) for cell in below)
+    cells = [row[index] for row in below for index in years if index < len(row)]
+    return not years or not any(YEAR.fullmatch(cell) for cell in cells)
 
 
 def _is_figure(cell: str) -> bool:
     return _NUMBER.match(cell) is not None and not YEAR.fullmatch(cell)
-
-
-def _width(row: Row) -> int:
-    """Cells up to the last one that is not empty."""
-    return max((index + 1 for index, cell in enumerate(row) if cell), default=0)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import datetime
+import re
 import warnings
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
-from rag.readers.tables import grid
+from rag.readers.office.number_formats import formatted, formatted_day, general
+from rag.readers.tables import Row, grid
+from rag.types import Span
 
 _TICK_EVERY = 500
+_MERGED = re.compile(
+    rb'mergeCell ref="\$?([A-Z]{1,3})\$?([0-9]{1,7}):\$?([A-Z]{1,3})\$?[0-9]{1,7}"'
+)
+_BLOCK, _LONGEST_TAG = 1 << 20, 80
+_MOST_SPANNED = 64
 
 
 def read_xlsx(source: Source) -> Content:
@@ -45,7 +55,7 @@ def _read_book(book: Any, source: Source) -> Content:
     composer, count = Composer(), len(book.worksheets)
     for number, sheet in enumerate(book.worksheets, start=1):
         source.tick(number - 1, count)
-        rows = grid(_rows(sheet, source, number - 1, count))
+        rows = grid(_shown_rows(sheet, source, number - 1, count))
         if not rows.columns:
             continue
         composer.page(number)
@@ -59,6 +69,49 @@ def _read_book(book: Any, source: Source) -> Content:
         date=office_day(source.path),
         pages=str(count),
     )
+
+
+def _shown_rows(sheet: Any, source: Source, done: int, count: int) -> Iterator[Row]:
+    """Rows with the texts that Excel shows, and None for columns that a merged cell reaches over"""
+    spans = _spans(source.path, sheet)
+    sheet.reset_dimensions()
+    for number, row in enumerate(sheet.iter_rows(), 1):
+        if number % _TICK_EVERY == 1:
+            source.tick(done, count)
+        cells: list[str | None] = [_shown(cell) for cell in row]
+        for first, last in spans.get(number, ()):
+            cells += [""] * (last - len(cells))
+            cells[first:last] = [None] * (last - first)
+        yield cells
+
+
+def _spans(path: Path, sheet: Any) -> dict[int, list[Span]]:
+    """The merged cells by the number of their first row: the columns that follow the first."""
+    from openpyxl.utils import column_index_from_string
+
+    spans = dict[int, list[Span]]()
+    with zipfile.ZipFile(path) as archive, archive.open(sheet._worksheet_path) as part:
+        before = b""
+        while block := part.read(_BLOCK):
+            for left, row, right in _MERGED.findall(before + block):
+                first, last = (column_index_from_string(name.decode()) for name in (left, right))
+                span = first, min(last, first + _MOST_SPANNED)
+                if first < last and span not in spans.setdefault(int(row), []):
+                    spans[int(row)].append(span)
+            before = block[-_LONGEST_TAG:]
+    return spans
+
+
+def _shown(cell: Any) -> str:
+    value = cell.value
+    if isinstance(value, bool) or not isinstance(value, (int, float, datetime.datetime)):
+        return cell_text(value)
+    code = cell.number_format or "General"
+    if not isinstance(value, datetime.datetime):
+        return formatted(value, code)
+    if value.time() == datetime.time():
+        return formatted_day(value.date(), code)
+    return cell_text(value)
 
 
 def _rows(sheet: Any, source: Source, done: int, count: int) -> Iterator[list[str]]:
@@ -77,8 +130,8 @@ def cell_text(value: object) -> str:
     if isinstance(value, datetime.datetime):
         midnight = value.time() == datetime.time()
         return value.date().isoformat() if midnight else value.isoformat(sep=" ")
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return general(value)
     return str(value)

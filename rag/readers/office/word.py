@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
-from rag.readers.tables import caption, grid
+from rag.readers.tables import Row, caption, grid, holds_values
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
@@ -21,6 +21,8 @@ _WRAPPERS = {f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml", f"{_W}
 _TICK_EVERY = 100
 _NUMBERED = re.compile(r"(?:table|tab\.|tabelle)\s*\w{1,4}\b", re.IGNORECASE)
 _MOST_SPANNED = 64
+_UNSHADED = {"auto", "ffffff"}
+_OFF = {"0", "false", "off"}
 
 
 def read_docx(source: Source) -> Content:
@@ -39,7 +41,8 @@ def read_docx(source: Source) -> Content:
         if done % _TICK_EVERY == 0:
             source.tick(done, len(blocks))
         if block.tag == f"{_W}tbl":
-            composer.table(grid(_rows(block)), "\n" if title else "\n\n", title)
+            table = grid(map(_cells, _lines(block)), _heads(_lines(block)))
+            composer.table(table, "\n" if title else "\n\n", title)
             title = ""
         else:
             _add_paragraph(composer, block, levels)
@@ -121,19 +124,63 @@ def _text(element: Any) -> str:
     return "".join(parts)
 
 
-def _rows(table: Any) -> Iterator[list[str]]:
-    for row in table.iter(f"{_W}tr"):
-        # A table inside a cell is read as part of that cell.
-        if next(row.iterancestors(f"{_W}tbl")) is table:
-            cells = [cell for cell in row.iter(f"{_W}tc") if _row_of(cell) is row]
-            yield [text for cell in cells for text in (_text(cell), *_covered(cell))]
+def _lines(table: Any) -> list[list[Any]]:
+    """The elements of the cells of each row."""
+    # A table inside a cell is read as part of that cell.
+    rows = [row for row in table.iter(f"{_W}tr") if next(row.iterancestors(f"{_W}tbl")) is table]
+    return [[cell for cell in row.iter(f"{_W}tc") if _row_of(cell) is row] for row in rows]
 
 
-def _covered(cell: Any) -> list[str]:
-    """An empty cell for each further column that a cell spans."""
+def _cells(line: list[Any]) -> Row:
+    return [text for cell in line for text in (_text(cell), *_covered(cell))]
+
+
+def _heads(lines: list[list[Any]]) -> int | None:
+    """The number of rows that are the header by their form, or None if no form tells it.
+
+    Rows that repeat on every page are the header. So are the first rows if all of their cells are
+    bold or shaded, unless those of the row below are as well, or have the same kinds of values.
+    """
+    filled = [line for line in lines if any(_text(cell).strip() for cell in line)]
+    for marked in (_repeats, _is_bold, _is_shaded):
+        count = next((place for place, line in enumerate(filled) if not marked(line)), 0)
+        if count and (marked is _repeats or not _hold_values(filled, count)):
+            return count
+    return None
+
+
+def _hold_values(lines: list[list[Any]], count: int) -> bool:
+    """Whether the last of the first rows has values like the rows below."""
+    texts = [["" if text is None else text.strip() for text in _cells(line)] for line in lines]
+    return holds_values(texts[count - 1], texts[count:])
+
+
+def _repeats(line: list[Any]) -> bool:
+    return bool(line) and _is_on(_row_of(line[0]).find(f"{_W}trPr/{_W}tblHeader"))
+
+
+def _is_bold(line: list[Any]) -> bool:
+    runs = [run for cell in line for run in cell.iter(f"{_W}r") if _text(run).strip()]
+    return bool(runs) and all(_is_on(run.find(f"{_W}rPr/{_W}b")) for run in runs)
+
+
+def _is_shaded(line: list[Any]) -> bool:
+    shadings = [cell.find(f"{_W}tcPr/{_W}shd") for cell in line]
+    return all(
+        shading is not None and shading.get(f"{_W}fill", "auto").casefold() not in _UNSHADED
+        for shading in shadings
+    )
+
+
+def _is_on(switch: Any) -> bool:
+    return switch is not None and switch.get(f"{_W}val", "1") not in _OFF
+
+
+def _covered(cell: Any) -> list[None]:
+    """None for each further column that a cell spans."""
     span = cell.find(f"{_W}tcPr/{_W}gridSpan")
     width = span.get(f"{_W}val", "1") if span is not None else "1"
-    return [""] * (min(int(width), _MOST_SPANNED) - 1 if width.isdigit() else 0)
+    return [None] * (min(int(width), _MOST_SPANNED) - 1 if width.isdigit() else 0)
 
 
 def _row_of(cell: Any) -> Any:

@@ -11,6 +11,7 @@ from rag.readers.pdf.columns import Columns, GridRow, Place, columns_of, grid_ro
 from rag.readers.pdf.drawn import Drawn
 from rag.readers.pdf.rows import Row, is_figure, is_year
 from rag.readers.pdf.text import joined_lines
+from rag.readers.tables import holds_values
 from rag.types import Span
 
 _CLOSE = 0.55  # line heights between lines of one cell where nothing rules rows off
@@ -254,6 +255,9 @@ def _middles(grid: Sequence[GridRow]) -> list[float]:
 
 
 def _header_rows(grid: Sequence[GridRow]) -> int:
+    rows = [row.cells for row in grid]
+    if len(grid[0].filled) > 1 and holds_values(rows[0], rows[1:]):
+        return 0
     first = next((index for index, row in enumerate(grid) if _has_data(row)), None)
     if first is None or first > _MOST_HEADER_ROWS:
         labels = [cell for cell in grid[0].cells if cell]

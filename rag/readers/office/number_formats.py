@@ -1,0 +1,77 @@
+"""Numbers and dates of Excel as the number format of their cell shows them.
+
+Follows ECMA-376, part 1, 18.8.31. Formats of fractions, of powers of ten, and with text within the
+digits are shown without a format.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+_PART = re.compile(
+    r'"([^"]*)"|\\(.)|[_*].|\[\$([^\]-]{0,8})[^\]]{0,20}\]|\[[^\]]{0,40}\]|([^"\\_*\[])'
+)
+_DIGITS = re.compile(r"[#0?,.]+")
+_TOKEN = re.compile(r'"[^"]*+(?:"|\Z)|\\.|.', re.DOTALL)
+_LONGEST = 255
+_SIGNIFICANT = 10
+
+
+def formatted(value: float, code: str) -> str:
+    """``formatted(0.0568, "0.0%")`` is ``"5.7%"``; numbers without a format are rounded to ten
+    digits."""
+    tokens = _TOKEN.findall(code[:_LONGEST])
+    sections = "".join("\0" if token == ";" else token for token in tokens).split("\0")
+    negative = value < 0 and len(sections) > 2
+    shown = _in_section(abs(value), sections[1] if negative else sections[0])
+    if shown is None:
+        return general(value)
+    return shown if negative or value >= 0 else f"-{shown}"
+
+
+def general(value: float) -> str:
+    """A number without a format: whole numbers without a decimal point."""
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
+        return str(int(value))
+    text = f"{value:.{_SIGNIFICANT}g}"
+    return str(value) if "e" in text else text
+
+
+def formatted_day(value: datetime.date, code: str) -> str:
+    """A day in ISO 8601, with only the year and the month where the format shows no more."""
+    letters = "".join(match.group(4) or "" for match in _PART.finditer(code[:_LONGEST])).lower()
+    if "y" not in letters or "d" in letters:
+        return value.isoformat()
+    return f"{value:%Y-%m}" if "m" in letters else f"{value:%Y}"
+
+
+def _in_section(value: float, section: str) -> str | None:
+    """A number that is not negative; None where the section is not understood."""
+    parts, signs = list[str](), list[str]()
+    for match in _PART.finditer(section):
+        quoted, escaped, currency, sign = match.groups()
+        signs.append(sign or "\0")
+        parts.append(sign or quoted or escaped or currency or "")
+    places = [run for run in _DIGITS.finditer("".join(signs)) if run.group().strip(",.")]
+    if (
+        len(places) != 1
+        or places[0].group().count(".") > 1
+        or re.search(r"[/@]|general|e[+-]", "".join(signs), re.IGNORECASE)
+    ):
+        return None
+    start, end = places[0].span()
+    before, after = "".join(parts[:start]).lstrip(), "".join(parts[end:]).rstrip()
+    return before + _digits(value * 100 ** signs.count("%"), places[0].group()) + after
+
+
+def _digits(value: float, places: str) -> str:
+    scaled = places.rstrip(",")
+    value /= 1000 ** (len(places) - len(scaled))
+    whole, _, fraction = scaled.partition(".")
+    text = f"{value:,.{len(fraction)}f}" if "," in whole else f"{value:.{len(fraction)}f}"
+    left, point, right = text.partition(".")
+    optional = len(fraction) - len(fraction.rstrip("#?"))
+    kept = len(fraction) - optional
+    right = right[:kept] + right[kept:].rstrip("0")
+    return left.zfill(whole.count("0")) + (point + right if right else "")

@@ -1,0 +1,283 @@
+"""Tables with and without a header, in files of each kind."""
+
+import datetime
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import docx
+import openpyxl
+import pytest
+from docx.oxml.ns import qn
+from docx.oxml.parser import OxmlElement
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+
+from rag.readers import read
+from rag.readers.office.number_formats import formatted, formatted_day
+from rag.readers.tables import grid, holds_values
+
+Rows = Sequence[Sequence[str]]
+KEPT = [
+    ["Tax Returns", "5 years"],
+    ["Letters of Applicants Not Hired", "3 years"],
+    ["Stop Payment Orders", "6 months after expiration"],
+    ["Bylaws", "Permanent"],
+    ["Visitor Logs", "90 days"],
+]
+DUTIES = [
+    ["Duty", "Officer"],
+    ["Opens the vault", "Head Teller"],
+    ["Signs the ledger", "Branch Manager"],
+    ["Counts the coins", "Clerk"],
+]
+
+
+def markdown(rows: Rows) -> bytes:
+    """A table whose first row stands over the rule, as converters write it."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([lines[0], "|:---|:---:|", *lines[1:]]).encode()
+
+
+def separated(rows: Rows) -> bytes:
+    """Lines of values that commas part."""
+    return "\n".join(",".join(row) for row in rows).encode()
+
+
+def page(rows: Rows, prose: str = "") -> bytes:
+    """A web page whose table has no header cells."""
+    lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    words = f"<p>{prose}</p>" if prose else ""
+    return (
+        f"<html><body><article><h1>Records</h1>{words}<table>{lines}</table>{words}"
+        "</article></body></html>"
+    ).encode()
+
+
+def long_page(rows: Rows) -> bytes:
+    """The same within prose, as the main text is taken from."""
+    return page(rows, "This policy tells how long the records of the office are kept. " * 10)
+
+
+def word(rows: Rows, form: Callable[[docx.table.Table], None] = lambda table: None) -> bytes:
+    """A Word document with a table."""
+    document = docx.Document()
+    table = document.add_table(rows=len(rows), cols=len(rows[0]))
+    for row, cells in enumerate(rows):
+        for column, text in enumerate(cells):
+            table.cell(row, column).text = text
+    form(table)
+    buffer = io.BytesIO()
+    document.save(buffer)
+    return buffer.getvalue()
+
+
+def pdf(rows: Rows) -> bytes:
+    """A page with a table of two columns."""
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer, pagesize=A4, invariant=1)
+    for number, (first, second) in enumerate(rows):
+        canvas.drawString(70, 760 - 20 * number, first)
+        canvas.drawString(350, 760 - 20 * number, second)
+    canvas.save()
+    return buffer.getvalue()
+
+
+MAKERS = [
+    ("x.md", markdown),
+    ("x.csv", separated),
+    ("x.html", page),
+    ("x.html", long_page),
+    ("x.docx", word),
+    ("x.pdf", pdf),
+]
+
+
+def labels_of(tmp_path: Path, name: str, data: bytes) -> list[tuple[str, ...]]:
+    """The labels of the tables in a file."""
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    return [table.labels for table in read(path, name).tables]
+
+
+@pytest.mark.parametrize(("name", "make"), MAKERS)
+def test_a_first_row_of_values_is_no_header(
+    tmp_path: Path, name: str, make: Callable[[Rows], bytes]
+) -> None:
+    assert labels_of(tmp_path, name, make(KEPT)) == [()]
+
+
+@pytest.mark.parametrize(("name", "make"), MAKERS)
+def test_a_first_row_of_labels_is_the_header(
+    tmp_path: Path, name: str, make: Callable[[Rows], bytes]
+) -> None:
+    assert labels_of(tmp_path, name, make(DUTIES)) == [("Duty", "Officer")]
+    assert labels_of(tmp_path, name, make([["Record", "Kept for"], *KEPT])) == [
+        ("Record", "Kept for")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "below"),
+    [
+        (["Bylaws", "Permanent"], [["Minutes", "Permanent"], ["Proxies", "Short"]]),
+        (["Ada", "ada@example.org"], [["Bob", "bob@example.org"]]),
+        (["Date Created: 4 May", "Approved by Board"], [["Date Approved: 9 May", "By Officer"]]),
+        (["Card Orders Paid", "kept"], [["Card Orders Sent", "short"], ["Card Orders Lost", "x"]]),
+        (["Rent", "$500"], [["Heat", "$80"]]),
+        (["E-14", "Filter is clogged"], [["E-15", "Pump is dry"]]),
+        (["Moved on", "March 3, 2024"], [["Sold on", "June 7, 2024"]]),
+    ],
+)
+def test_values_are_told_by_their_columns(row: list[str], below: list[list[str]]) -> None:
+    assert holds_values(row, below)
+
+
+@pytest.mark.parametrize(
+    ("row", "below"),
+    [
+        (["Overdue", "30 days", "60 days"], [["Loans", "1,200", "80"], ["Cards", "310", "9"]]),
+        (["Business Unit", "Head"], [["Business Unit North", "Ada"], ["Business Unit South", "B"]]),
+        (["Item", "2023", "2024"], [["Sales", "12", "14"]]),
+        (["Name", "Age"], [["Name", "Age"], ["Ada", "36"]]),
+        (["Item", "1st quarter"], [["Sales", "12 tons"]]),
+        (["Name", "Age"], []),
+    ],
+)
+def test_labels_are_no_values(row: list[str], below: list[list[str]]) -> None:
+    assert not holds_values(row, below)
+
+
+def test_an_empty_header_of_markdown_is_none(tmp_path: Path) -> None:
+    rows = [["", ""], *DUTIES[1:]]
+    assert labels_of(tmp_path, "x.md", markdown(rows)) == [()]
+    bold = [["", ""], ["**Duty**", "**Officer**"], *DUTIES[1:]]
+    assert labels_of(tmp_path, "x.md", markdown(bold)) == [("**Duty**", "**Officer**")]
+
+
+def bold(table: docx.table.Table) -> None:
+    """Make the first row bold."""
+    for cell in table.rows[0].cells:
+        cell.paragraphs[0].runs[0].bold = True
+
+
+def shaded(table: docx.table.Table) -> None:
+    """Shade the first row."""
+    for cell in table.rows[0].cells:
+        shading = OxmlElement("w:shd")
+        shading.set(qn("w:fill"), "D9D9D9")
+        cell._tc.get_or_add_tcPr().append(shading)
+
+
+def repeated(table: docx.table.Table) -> None:
+    """Repeat the first row on every page."""
+    table.rows[0]._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))
+
+
+@pytest.mark.parametrize("form", [bold, shaded, repeated])
+def test_the_form_of_a_row_in_word_tells_the_header(
+    tmp_path: Path, form: Callable[[docx.table.Table], None]
+) -> None:
+    rows = [["Meeting", "Meeting", "Room 12"], ["Staff", "Board", "small"], ["IT", "Audit", "big"]]
+    assert labels_of(tmp_path, "x.docx", word(rows)) == [()]
+    assert labels_of(tmp_path, "x.docx", word(rows, form)) == [tuple(rows[0])]
+
+
+def test_a_bold_first_row_of_values_is_no_header(tmp_path: Path) -> None:
+    assert labels_of(tmp_path, "x.docx", word(KEPT, bold)) == [()]
+
+
+def test_header_cells_of_a_web_page_are_the_header(tmp_path: Path) -> None:
+    html = (
+        "<table><tr><th></th><th colspan=2>Limit</th></tr><tr><th>Step</th><th>2 days</th>"
+        "<th>9 days</th></tr><tr><td>A</td><td>3 days</td><td>5 days</td></tr></table>"
+    )
+    assert labels_of(tmp_path, "x.html", html.encode()) == [
+        ("Step", "Limit 2 days", "Limit 9 days")
+    ]
+
+
+def test_sheets_join_the_names_of_groups_and_show_figures_by_their_formats(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Processes"
+    sheet.append(["Process", None, "Recovery", None, "Notes", None, None])
+    sheet.append(["Unit", "Name", "RTO", "RPO", None, "Share", "Since"])
+    sheet.append(["Credit", "Loan Approval", "30 days", "4 h", None, 0.0568468, None])
+    sheet.append(["Branch", "Vault", "6 h", "1 h", None, 0.25, datetime.date(2024, 3, 1)])
+    sheet.merge_cells("A1:B1")
+    sheet.merge_cells("C1:D1")
+    for row in (3, 4):
+        sheet.cell(row, 6).number_format = "0.00%"
+        sheet.cell(row, 7).number_format = "mmm yyyy"
+    buffer = io.BytesIO()
+    book.save(buffer)
+    path = tmp_path / "x"
+    path.write_bytes(buffer.getvalue())
+    document = read(path, "x.xlsx")
+    (table,) = document.tables
+    assert table.labels == (
+        *("Process Unit", "Process Name", "Recovery RTO", "Recovery RPO", "Notes", "Share"),
+        "Since",
+    )
+    assert document.text.split("\n")[-2:] == [
+        "Credit\tLoan Approval\t30 days\t4 h\t\t5.68%",
+        "Branch\tVault\t6 h\t1 h\t\t25.00%\t2024-03",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels"),
+    [
+        (
+            [
+                ["Source", "% of", "Funds", "% of"],
+                ["", "Target", "Balance", "Assets"],
+                ["Deposits", "4%", "292", "7%"],
+            ],
+            ("Source", "% of Target", "Funds Balance", "% of Assets"),
+        ),
+        (
+            [
+                ["", "", "Target", "", "Now"],
+                ["Cash", "", "12", "", "9"],
+                ["", "Coins", "3", "", "1"],
+            ],
+            ("", "", "Target", "", "Now"),
+        ),
+        ([["same", "same"], ["a", "b"], ["c", "d"]], ()),
+    ],
+)
+def test_headers_of_two_rows_and_beside_indented_names(
+    rows: list[list[str]], labels: tuple[str, ...]
+) -> None:
+    assert grid(rows).labels == labels
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "text"),
+    [
+        (0.05684680402345009, "General", "0.05684680402"),
+        (0.05684680402345009, "0.0%", "5.7%"),
+        (34553, '_("$"* #,##0_);_("$"* \\(#,##0\\);_("$"* "-"??_);_(@_)', "$34,553"),
+        (-34553, '_("$"* #,##0_);_("$"* \\(#,##0\\);_("$"* "-"??_);_(@_)', "$(34,553)"),
+        (-2.5, "0.00", "-2.50"),
+        (1.5, "0.##", "1.5"),
+        (2, "0.##", "2"),
+        (7, "000", "007"),
+        (1234567, "#,##0.0,", "1,234.6"),
+        (12.5, "#,##0.00\\ [$€-407]", "12.50 €"),
+        (0.5, "# ?/?", "0.5"),
+        (1200.0, "0.00E+00", "1200"),
+        (5, '0 "days"', "5 days"),
+    ],
+)
+def test_numbers_as_their_format_shows_them(value: float, code: str, text: str) -> None:
+    assert formatted(value, code) == text
+
+
+def test_days_as_far_as_their_format_shows_them() -> None:
+    day = datetime.date(2024, 3, 9)
+    assert [formatted_day(day, code) for code in ("yyyy", "mmm\\-yy", "dd/mm/yyyy", "d. mmm")] == [
+        *("2024", "2024-03", "2024-03-09", "2024-03-09")
+    ]
