@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.types import Dropped, Stage, Trace
+from rag.types import Dropped, Stage, Trace, page_name
 
 NEAREST = 3
 
@@ -46,7 +46,7 @@ def _of_another_topic(stage: Stage) -> tuple[str, str]:
 
 def _where(drop: Dropped) -> str:
     hit = drop.hit
-    return hit.document if hit.chunk.page is None else f"{hit.document}, page {hit.chunk.page}"
+    return hit.document + page_name(hit.document, hit.chunk.page, hit.chunk.heading, ", ")
 
 
 def _miss(drop: Dropped, threshold: float) -> str:

@@ -35,6 +35,7 @@ from rag import (
     failure_words,
     metric_title,
     money,
+    page_name,
     precision_ceiling,
 )
 from rag.cli.lost_labels import Lost, LostLabelData, lost_data, lost_lines
@@ -254,8 +255,7 @@ def _source(hit: Hit, page: int | None = None) -> str:
 
 def located(document: str, chunk: Chunk, page: int | None = None) -> str:
     """Return the location of a passage, or of its words on ``page``: document and page, if any."""
-    page = page or chunk.page
-    return f"{document}, page {page}" if page else document
+    return document + page_name(document, page or chunk.page, chunk.heading, ", ")
 
 
 def snippet(text: str, length: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from rag.answering.markup import CodeBlock, code_blocks
 from rag.storage.conversations import Conversation, StoredCitation, Turn
+from rag.types import page_name
 
 _THUMBS = {1: "up", -1: "down"}
 _LIVE = re.compile(
@@ -101,7 +102,7 @@ def _described(turn: Turn) -> Iterator[str]:
 
 
 def _source(citation: StoredCitation) -> str:
-    page = f", page {citation.page}" if citation.page is not None else ""
+    page = page_name(citation.document, citation.page, before=", ")
     quote = _one_line(citation.quote)
     return f"{_one_line(citation.document)}{page}" + (f": “{quote}”" if quote else "")
 

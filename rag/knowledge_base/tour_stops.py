@@ -23,7 +23,7 @@ from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.turns import Turn
 from rag.tours import TourQuote, TourStop, TourValue
-from rag.types import STATE_TITLES, AnswerState
+from rag.types import STATE_TITLES, AnswerState, page_name
 
 SURROUNDINGS = 600
 """Characters of a document before and after a cited passage."""
@@ -106,8 +106,8 @@ def _after(text: str, end: int) -> str:
 
 def explanation_stop(question: str, standing: Standing) -> TourStop:
     """Return a stop that explains why a passage was or was not retrieved for a question."""
-    page = standing.chunk.page
-    place = standing.document + (f", page {page}" if page is not None else "")
+    chunk = standing.chunk
+    place = standing.document + page_name(standing.document, chunk.page, chunk.heading, ", ")
     summary = standing.summary
     if not standing.lost:
         rank = f" It has rank {standing.rank} of the search" if standing.rank else ""
@@ -206,8 +206,7 @@ def _in_plain_words(figures: Comparison, run: str, baseline: str) -> str:
 
 
 def _place(citation: StoredCitation) -> str:
-    page = f", page {citation.page}" if citation.page is not None else ""
-    return f"{citation.document}{page}"
+    return citation.document + page_name(citation.document, citation.page, before=", ")
 
 
 def _range(interval: Interval, style: Callable[[float], str] = "{:.3f}".format) -> str:

@@ -14,7 +14,7 @@ from rag.retrieval.fusion import BY_WORDS, ranking
 from rag.retrieval.selection import Selection
 from rag.retrieval.timeline import Timeline
 from rag.topic import Topic
-from rag.types import Dropped, Hit, Keys, Order
+from rag.types import Dropped, Hit, Keys, Order, page_name
 
 MATCHED = "matched_words"
 """The part of a hit whose words count for more than its cosine."""
@@ -192,7 +192,7 @@ def _doubles(selection: Selection, at: HitAt) -> Iterator[Dropped]:
 
 
 def _name(hit: Hit) -> str:
-    page = "" if hit.chunk.page is None else f", page {hit.chunk.page}"
+    page = page_name(hit.document, hit.chunk.page, hit.chunk.heading, ", ")
     return f"#{hit.rank}, {hit.document}{page}, passage {hit.chunk.order + 1}"
 
 

@@ -16,7 +16,7 @@ from rag.retrieval.corpus import Corpus
 from rag.retrieval.feedback import rocchio
 from rag.retrieval.query_rewriting import contextualise, expand, hypothetical_passage
 from rag.retrieval.timeline import Timeline
-from rag.types import Chunk, Message, StageName, Vectors, WordCorrection
+from rag.types import Chunk, Message, StageName, Vectors, WordCorrection, page_name
 
 LONGEST_SHOWN = 300
 NO_ABBREVIATION = "the question has no form that the documents define another for"
@@ -209,7 +209,7 @@ def _with_forms(question: str, forms: Iterable[OtherForm]) -> str:
 
 def _place(chunk: Chunk, document: str) -> str:
     """The place of a definition: its document and page."""
-    return document if chunk.page is None else f"{document}, page {chunk.page}"
+    return document + page_name(document, chunk.page, chunk.heading, ", ")
 
 
 def correct_spelling(question: str, corpus: Corpus, timeline: Timeline) -> str:

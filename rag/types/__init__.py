@@ -46,6 +46,7 @@ from rag.types.documents import (
     Table,
     chunk_key,
     name_stem,
+    page_name,
     with_context,
 )
 from rag.types.labels import LOST, MISLEADING, Evidence, Question
@@ -100,5 +101,6 @@ __all__ = [
     "WordCorrection",
     "chunk_key",
     "name_stem",
+    "page_name",
     "with_context",
 ]

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Literal
 
 _EXTENSION = re.compile(r"(?<!/)\.[A-Za-z]\w{0,7}\Z")
+_BOOKS = (".xlsx", ".xlsm")
 _HOST = re.compile(r"\w+://[^/]*")
 
 
@@ -182,6 +183,19 @@ class Chunk:
 def name_stem(name: str) -> str:
     """Return a document's name without the extension of a file. A host keeps its domain."""
     return name if _HOST.fullmatch(name) else _EXTENSION.sub("", name) or name
+
+
+def page_name(document: str, page: int | None, heading: str = "", before: str = "") -> str:
+    """Return ``"page 5"`` after ``before``, for a sheet ``"sheet Budget"``; "" without a page.
+
+    ``document`` is the name of the document. The first of the headings of a sheet is its name;
+    without ``heading``, a sheet has only its number.
+    """
+    if page is None:
+        return ""
+    if document.lower().endswith(_BOOKS):
+        return f"{before}sheet {heading.split(' > ')[0] or page}"
+    return f"{before}page {page}"
 
 
 def with_context(context: str, text: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from rag.bundles.contents import DocumentEntry, Text
 from rag.readers import wire
 from rag.readers.content import Content
 from rag.recipe import Recipe
 from rag.storage import bases, documents
-from rag.types import Document, Heading, Page, Table
+from rag.types import Document, Heading, Page, Table, page_name
 from tests.workspaces import database_at
 
 TEXT = "Codes of the device\nCode\tMeaning\nCV-118\tRotor not recognised\nCall us."
@@ -63,3 +65,19 @@ def test_a_bundled_text_from_before_has_pages_without_heads() -> None:
 def test_a_place_knows_the_table_that_holds_it() -> None:
     assert PARTS.table_at(TEXT.index("CV-118")) == ROWS
     assert (PARTS.table_at(0), PARTS.table_at(ROWS.end)) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("document", "page", "heading", "name"),
+    [
+        ("limits.pdf", 5, "Chapter", ", page 5"),
+        ("plan.XLSX", 5, "Budget", ", sheet Budget"),
+        ("plan.xlsm", 2, "Budget 2024 > Costs", ", sheet Budget 2024"),
+        ("plan.xlsx", 5, "", ", sheet 5"),
+        ("plan.xlsx", None, "Budget", ""),
+    ],
+)
+def test_sheets_have_names_and_pages_numbers(
+    document: str, page: int | None, heading: str, name: str
+) -> None:
+    assert page_name(document, page, heading, ", ") == name

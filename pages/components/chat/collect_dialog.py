@@ -31,6 +31,7 @@ from rag import (
     PassageGrade,
     StoredCitation,
     Turn,
+    page_name,
     unmarked,
 )
 
@@ -177,7 +178,7 @@ def _others(base: KnowledgeBase, turn: Turn, hits: Sequence[Hit]) -> list[_Grada
 
 
 def _described(document: str, page: int | None, text: str) -> str:
-    where = f", page {page}" if page is not None else ""
+    where = page_name(document, page, before=", ")
     words = " ".join(unmarked(text).split())
     return f"{plain(document)}{where}: {snippet(words, (), LONGEST)}"
 

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.components.recipe.token_budget import budget_lines
 from pages.components.shell.text import plain
 from pages.components.shell.wording import shortened
-from rag import Decision, StoredCitation, Turn, counted, money
+from rag import Decision, StoredCitation, Turn, counted, money, page_name
 
 
 def how_answered(turn: Turn) -> None:
@@ -61,7 +61,7 @@ def quotes_beside(turn: Turn) -> None:
 
 
 def _quote(quote: StoredCitation) -> str:
-    page = f", page {quote.page}" if quote.page is not None else ""
+    page = page_name(quote.document, quote.page, before=", ")
     where = f"{plain(shortened(quote.document, 60))}{page}"
     return f"- “{plain(quote.quote or quote.text)}” :gray[{where}]"
 

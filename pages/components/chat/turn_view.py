@@ -25,7 +25,7 @@ from pages.components.shell.permission import guest, offered
 from pages.components.shell.session import BASE, show, to_url, workspace
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
-from pages.components.source.places import is_here, recognised
+from pages.components.source.places import cited_page, is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from pages.components.tours.add_dialog import tour_button
 from rag import (
@@ -39,6 +39,7 @@ from rag import (
     Turn,
     answer_stops,
     counted,
+    page_name,
     searches,
 )
 
@@ -222,7 +223,7 @@ def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
 
 def _place(drop: Dropped) -> str:
     hit = drop.hit
-    page = f", page {hit.chunk.page}" if hit.chunk.page is not None else ""
+    page = page_name(hit.document, hit.chunk.page, hit.chunk.heading, ", ")
     return f"- {plain(shortened(hit.document, 60))}{page}"
 
 
@@ -260,7 +261,8 @@ def _chips(base: KnowledgeBase, turn: Turn) -> None:
 
 
 def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
-    page = f" · p. {citation.page}" if citation.page is not None else ""
+    page = cited_page(base, citation).replace("page ", "p. ", 1)
+    page = f" · {page}" if page else ""
     seen = recognised(base, citation.document_id, citation.page, citation.base)
     scan = " :material/document_scanner:" if seen else ""
     full = round(min(max(citation.relevance, 0.0), 1.0) * 5)

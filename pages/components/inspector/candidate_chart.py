@@ -16,7 +16,7 @@ from pages.components.shell.charts import (
 )
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import relevance, unlimited
-from rag import Trace, counted
+from rag import Trace, counted, page_name
 
 CHART = "inspector_picture"
 HEIGHT = 270
@@ -148,7 +148,9 @@ def _symbol(origin: FoundBy, grade: int | None) -> str:
 def _where(candidate: Candidate) -> str:
     source = f"{candidate.hit.base}: " if candidate.hit.base else ""
     name = chart_text(f"{source}{candidate.hit.document}")
-    return name if candidate.hit.chunk.page is None else f"{name}, page {candidate.hit.chunk.page}"
+    chunk = candidate.hit.chunk
+    page = page_name(candidate.hit.document, chunk.page, chunk.heading, ", ")
+    return name + chart_text(page)
 
 
 def _ring(candidate: Candidate, colours: Palette) -> dict[str, object]:

@@ -14,7 +14,17 @@ from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.shell.wording import shown_context
 from pages.components.source.snippets import snippet
-from rag import Chunk, Hit, Place, ScoreContribution, Trace, stage_row, suspicions, without_markup
+from rag import (
+    Chunk,
+    Hit,
+    Place,
+    ScoreContribution,
+    Trace,
+    page_name,
+    stage_row,
+    suspicions,
+    without_markup,
+)
 
 FIRST = 6  # cards of what is kept before "show more"
 FIRST_DROPPED = 3  # of each group below a cut line
@@ -103,7 +113,7 @@ def _card(candidate: Candidate, evidence: CardContext) -> None:
                 "radio_button_checked" if is_selected else "",
             )
             options = {"type": "tertiary", "help": "Open in its document"}
-            title = _title(hit, where.page, kept=in_prompt)
+            title = _title(hit, where, kept=in_prompt)
             action_button(title, key, icon, open_passage, hit.chunk.id, **options)
             if hit.base in ("", evidence.labelled):
                 evidence.grade(hit.chunk)
@@ -120,9 +130,9 @@ def origin_badge(hit: Hit) -> str:
     return f":{colour}-badge[{icon} {plain(hit.base)}]"
 
 
-def _title(hit: Hit, page: int | None, *, kept: bool) -> str:
-    where = f" · page {page}" if page is not None else ""
-    words = f"{hit.rank} · {plain(hit.document)}{where}"
+def _title(hit: Hit, place: Place, *, kept: bool) -> str:
+    where = page_name(hit.document, place.page, place.heading, " · ")
+    words = f"{hit.rank} · {plain(hit.document)}{plain(where)}"
     return f"**{words}**" if kept else f":gray[{words}]"
 
 

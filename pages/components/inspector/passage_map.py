@@ -25,7 +25,17 @@ from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import shortened
 from pages.components.source.maps import map_method, note, redraw_map
-from rag import Hit, IndexRecipe, KnowledgeBase, PassageMap, Placed, Recipe, Trace, counted
+from rag import (
+    Hit,
+    IndexRecipe,
+    KnowledgeBase,
+    PassageMap,
+    Placed,
+    Recipe,
+    Trace,
+    counted,
+    page_name,
+)
 
 COLOURS = ("Document", "Label", "Cosine")
 NEAREST = 10
@@ -284,8 +294,8 @@ def _selected(drawing: Drawing, colours: Palette) -> Group:
 
 
 def _where(hit: Hit) -> str:
-    page = "" if hit.chunk.page is None else f", page {hit.chunk.page}"
-    return _short(hit.document) + page
+    page = page_name(hit.document, hit.chunk.page, hit.chunk.heading, ", ")
+    return _short(hit.document) + _short(page)
 
 
 def _short(name: str) -> str:

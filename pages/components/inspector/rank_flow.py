@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.shell.charts import Figure, chart_text, draw_chart, empty_figure
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.text import plain
-from rag import Hit, RankedPassage, RetrievalComparison, Trace, stage_rows
+from rag import Hit, RankedPassage, RetrievalComparison, Trace, page_name, stage_rows
 
 _ROW = 26  # pixels
 _NAME = 12  # characters of a document's name beside a line
@@ -216,7 +216,9 @@ def _key(order: Sequence[Hit], rank: int | None) -> int | None:
 def _name(passage: RankedPassage) -> tuple[str, str]:
     if passage.chunk is None:
         return passage.document, ""
-    page = "" if passage.chunk.page is None else f"p. {passage.chunk.page} "
+    chunk = passage.chunk
+    page = page_name(passage.document, chunk.page, chunk.heading).replace("page ", "p. ", 1)
+    page = f"{page} " if page else ""
     return passage.document, f"{page}#{passage.chunk.order + 1}"
 
 

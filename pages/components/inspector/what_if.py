@@ -25,6 +25,7 @@ from rag import (
     Recipe,
     Standing,
     Trace,
+    page_name,
     passage_key,
     stage_title,
     unmarked,
@@ -80,7 +81,7 @@ def _wanted(selected: Hit | None) -> int | None:
 
 def headline(standing: Standing, at: Place) -> str:
     """The passage and its fate, as markdown."""
-    page = "" if at.page is None else f" · page {at.page}"
+    page = plain(page_name(standing.document, at.page, at.heading, " · "))
     icon = ":material/block:" if standing.lost else ":material/check_circle:"
     return f"**{plain(standing.document)}**{page}  \n{icon} {plain(standing.summary)}"
 

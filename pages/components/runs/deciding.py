@@ -26,6 +26,7 @@ from rag import (
     RunComparison,
     RunDecision,
     counted,
+    page_name,
     without_markup,
 )
 
@@ -184,7 +185,7 @@ def _page_again(pair: Pair, state: RunDecision) -> None:
 
 def _hit(pair: Pair, state: RunDecision, hit: HitToJudge) -> None:
     st.markdown(f"### {plain(hit.question)}")
-    page = "" if hit.page is None else f" · page {hit.page}"
+    page = page_name(hit.document, hit.page, before=" · ")
     st.caption(f"{plain(hit.document)}{page}")
     with st.container(border=True, height=300):
         text, spans = without_markup(hit.text, hit.matches)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pages.components.shell.run_cache import cached_per_run
 from pages.components.shell.session import shared_cache, workspace
-from rag import Chunk, Document, KnowledgeBase, NotFound, Place, place_of
+from rag import Chunk, Document, KnowledgeBase, NotFound, Place, StoredCitation, page_name, place_of
 
 
 def place(base: KnowledgeBase, chunk: Chunk, of: str = "") -> Place:
@@ -34,6 +34,15 @@ def recognised(base: KnowledgeBase, document_id: str, page: int | None, of: str 
         return ""
     at = next((printed for printed in outline.pages if printed.number == page), None)
     return "" if at is None else place_of(outline, at.start, at.end).recognised
+
+
+def cited_page(base: KnowledgeBase, citation: StoredCitation) -> str:
+    """The page of a citation, a sheet by its name; "" without pages."""
+    outline = _outline_in(base, citation.document_id, citation.base)
+    pages = outline.pages if outline is not None and citation.page is not None else ()
+    at = next((page for page in pages if page.number == citation.page), None)
+    heading = outline.heading_at(at.start) if outline is not None and at is not None else ""
+    return page_name(citation.document, citation.page, heading)
 
 
 def _outline_in(base: KnowledgeBase, document_id: str, of: str) -> Document | None:

@@ -12,7 +12,16 @@ from pages.components.shell.session import cache_data, to_url
 from pages.components.shell.text import plain
 from pages.components.source.table import is_table, table_rows
 from pages.components.source.whole_text import whole_text
-from rag import Document, KnowledgeBase, PageImage, Recipe, TouchstoneError, counted, place_of
+from rag import (
+    Document,
+    KnowledgeBase,
+    PageImage,
+    Recipe,
+    TouchstoneError,
+    counted,
+    page_name,
+    place_of,
+)
 
 WALK = "walk"  # the URL's parameter: how many passages on from the one that was opened
 LEAF = "leaf"  # the same for pages
@@ -95,7 +104,7 @@ def _marks(text: str, span: SourceSpan) -> list[tuple[int, int]]:
 
 
 def _title(name: str, page: int | None, heading: str, now: int | None, count: int) -> None:
-    where = f" · page {page}" if page is not None else ""
+    where = plain(page_name(name, page, heading, " · "))
     st.markdown(f"**{plain(name)}**{where}")
     number = f"passage {now + 1} of {count}" if now is not None else ""
     st.caption(" · ".join(part for part in (plain(heading), number) if part))

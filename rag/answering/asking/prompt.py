@@ -12,7 +12,7 @@ from rag.answering.prompting import NO_ANSWER, fenced_passage, messages, shown_e
 from rag.answering.reading import PassageReader
 from rag.fences import fenced, mark, neutral
 from rag.recipe import AnswerRecipe
-from rag.types import Example, Hit, Message
+from rag.types import Example, Hit, Message, page_name
 
 GENERAL = "General knowledge:"
 """What a paragraph begins with that rests on no passage."""
@@ -116,5 +116,5 @@ def _fenced_turn(turn: Sequence[Message], key: str) -> str:
 
 
 def _place(hit: Hit) -> str:
-    page = f", page {hit.chunk.page}" if hit.chunk.page is not None else ""
+    page = page_name(hit.document, hit.chunk.page, hit.chunk.heading, ", ")
     return f"{hit.rank}. {hit.document}{page}"

@@ -15,6 +15,7 @@ from rag.lexical.languages import language_name, likeliest
 from rag.retrieval.filters import describe_filters
 from rag.tuning.diagnosis.case import Case
 from rag.tuning.diagnosis.finding import Finding
+from rag.types import page_name
 
 Check = Callable[[Case], Finding | None]
 
@@ -254,7 +255,7 @@ def doubtful_label(case: Case) -> Finding | None:
             chunk.start < case.chunk.end and chunk.end > case.chunk.start
         )
         if not touches and says_the_same(case.labelled_text, chunk.text):
-            page = "" if chunk.page is None else f", page {chunk.page}"
+            page = page_name(hit.document, chunk.page, chunk.heading, ", ")
             message = f"Rank {hit.rank} ({hit.document}{page}) says the same and has no label."
             return Finding("doubtful", message, {"rank": float(hit.rank)})
     return None
