@@ -50,7 +50,7 @@ def arena(base: KnowledgeBase) -> None:
         st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
         return
     pair, blind = _pair(base)
-    question = st.chat_input("Ask both", key="arena_question")
+    question = st.chat_input("Ask both", key="arena_question", disabled=pair is None)
     slot = st.container()
     comparison_ids: dict[int, int] = st.session_state.setdefault(_SHOWN, {})
     if question and question.strip() and pair:

@@ -161,7 +161,7 @@ def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
         [_row(compared.figures, names[compared.run.id], label) for compared in table],
         hide_index=True,
         column_config={
-            "Run": st.column_config.TextColumn(width="large"),
+            "Run": st.column_config.TextColumn(width=230),  # a phone shows the verdict beside it
             label: st.column_config.NumberColumn(format="%.3f"),
             "Difference": st.column_config.NumberColumn(format="%+.3f"),
             "Interval": st.column_config.TextColumn(
@@ -183,6 +183,7 @@ def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
 def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
     return {
         "Run": name,
+        "Verdict": VERDICT_BADGES[figures.verdict][0].lower(),
         label: figures.mean,
         "Difference": difference(figures.difference),
         "Interval": f"{signed(figures.interval.low)} to {signed(figures.interval.high)} "
@@ -192,7 +193,6 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         "Tied": figures.tied,
         "p": None if figures.obstacle else figures.p,
         "p alone": None if figures.obstacle else figures.raw_p,
-        "Verdict": VERDICT_BADGES[figures.verdict][0].lower(),
     }
 
 

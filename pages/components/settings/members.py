@@ -111,7 +111,7 @@ def make_link(base: KnowledgeBase, name: str, days: int, path: str = "") -> str:
 def show_once(address: str) -> None:
     """The address of a new link; that of a server which others reach is theirs to know."""
     st.success("Copy the link now. The page shows it only once.", icon=":material/link:")
-    st.code(address, language=None)
+    st.code(address, language=None, wrap_lines=True)
     if is_loopback(address):
         server = address.partition("/share/")[0]
         st.warning(

@@ -25,15 +25,14 @@ def providers_view() -> None:
 
 def _row(status: ProviderStatus) -> None:
     with st.container(border=True, gap="xsmall"):
-        head, action = st.columns([6, 1], vertical_alignment="center")
-        head.markdown(f"**{plain(status.label)}** {_badges(status)}")
-        test_clicked = workspace().principal.administrator and action.button(
-            "Test",
-            key=f"settings_test_{status.name}",
-            help="Sends a short request to the provider.",
-            disabled=not status.ready,
-            width="stretch",
-        )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{plain(status.label)}** {_badges(status)}", width="stretch")
+            test_clicked = workspace().principal.administrator and st.button(
+                "Test",
+                key=f"settings_test_{status.name}",
+                help="Sends a short request to the provider.",
+                disabled=not status.ready,
+            )
         st.caption(_facts(status))
         if test_clicked:
             _test(status)

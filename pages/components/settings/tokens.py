@@ -27,7 +27,7 @@ def tokens_view() -> None:
         st.markdown("No tokens yet.")
     if secret := st.session_state.pop(_SHOWN, ""):
         st.success("Copy the token now.", icon=":material/key:")
-        st.code(secret, language=None)
+        st.code(secret, language=None, wrap_lines=True)
     _new()
 
 
