@@ -45,6 +45,8 @@ def builds_view(base: KnowledgeBase) -> None:
     if note := token_note((build.recipe, build.passages) for build in complete):
         st.caption(note)
     picked = [builds[row] for row in picked_rows(event) if row < len(builds)]
+    if picked:
+        _actions(base, picked[0], active)
     _note_vectors(base, active)
     ready = [
         build
@@ -58,8 +60,6 @@ def builds_view(base: KnowledgeBase) -> None:
             st.caption(f"The index for {name} is ready. It was measured worse than the one in use.")
         else:
             use_button(base, build)
-    if picked:
-        _actions(base, picked[0], active)
     more = st.expander(
         "New index", icon=":material/add:", key="documents_build_more", on_change="rerun"
     )
