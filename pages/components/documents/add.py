@@ -155,7 +155,8 @@ def _running_upload(base: KnowledgeBase, job_id: int) -> None:
         goes_on = job.active
         job_progress.card(job, "upload")
         by_words = base.documents.by_words(base.recipe().index)
-        _list_files(job_progress.file_rows(job, items, by_words))
+        with st.container(key="documents_reading"):  # by which the style sheet knows the table
+            _list_files(job_progress.file_rows(job, items, by_words))
     if not goes_on:
         _followed()[base.id] = job_id
         st.rerun()
@@ -164,7 +165,6 @@ def _running_upload(base: KnowledgeBase, job_id: int) -> None:
 def _list_files(rows: list[dict[str, object]]) -> None:
     st.dataframe(
         rows,
-        key="documents_reading",
         height=_LISTED if len(rows) > _MOST_SHORT else "content",
         column_config={
             "File": st.column_config.TextColumn(width="medium"),
