@@ -44,6 +44,7 @@ _UNFINISHED = re.compile(
 "in" and "on" are not among them: "Sign in" is whole."""
 
 LONGEST_TITLE_WORDS = 10
+_CLAUSE = re.compile(r"[;:,](?=\s)|[；，：]")
 LONGEST_STATEMENT = 400
 """Characters. Tables that lost their lines would otherwise be one endless sentence."""
 _LONGEST_END = 12
@@ -213,11 +214,21 @@ def _limited(text: str, spans: list[tuple[int, int]], offset: int) -> Iterator[t
     """Spans moved by ``offset``; overlong ones in pieces that end where a word ends."""
     for start, end in ((start + offset, end + offset) for start, end in spans):
         while end - start > LONGEST_STATEMENT:
-            space = text.rfind(" ", start, start + LONGEST_STATEMENT)
-            stop = space if space > start else start + LONGEST_STATEMENT
+            stop = _piece_end(text, start)
             yield start, stop
-            start = stop + (space > start)
+            start = stop + text[stop : stop + 1].isspace()
         yield start, end
+
+
+def _piece_end(text: str, start: int) -> int:
+    """Return where a piece of an overlong sentence ends: behind a clause, or else a word."""
+    last = start + LONGEST_STATEMENT
+    clauses = _CLAUSE.finditer(text, start + LONGEST_STATEMENT // 2, last)
+    clause = max((match.end() for match in clauses), default=start)
+    if clause > start:
+        return clause
+    space = text.rfind(" ", start, last)
+    return space if space > start else last
 
 
 def _row(text: str, start: int, cells: list[str], columns: list[str]) -> Statement:

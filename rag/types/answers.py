@@ -164,8 +164,9 @@ class Assessment:
 
     ``probability`` is the calibrated probability that the first quote answers the question, None
     where nothing is quoted, or where values were compared. ``reason`` is for the reader.
-    ``missing`` are the key terms of the question that the quotes lack. ``editions`` are the sources
-    that disagree.
+    ``missing`` are the key terms of the question that the quotes lack; of an answer without doubt
+    only those for which no other word will do, such as names. ``editions`` are the sources that
+    disagree.
     """
 
     state: AnswerState
