@@ -17,6 +17,7 @@ from rag.answering.assessing.editions import (
     of_other_dates,
     on_one_matter,
 )
+from rag.answering.assessing.key_terms import key_terms
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader, document_words
@@ -57,8 +58,8 @@ OTHER_DATE = 0.2
 """Subtracted where the name of the document has another date or version than the question, and that
 of another one has this one."""
 OTHER_NAME = 0.4
-"""Subtracted where the question names another of the documents or sections at hand, by the share of
-the question that its name has: what the manual of one pump says is not about another pump."""
+"""Subtracted where a name of the question stands in the names of other documents or sections only,
+by its share of the question: what the manual of one pump says is not about another pump."""
 RUNNER_UP = 0.85
 """Further quotes must score at least this share of the best one."""
 SAME = 0.6
@@ -198,8 +199,10 @@ def _candidates(
     support = Support(question_terms, words, [terms for *_, terms in entries])
     contexts = {n: reader.context(hit) for n, hit in enumerate(hits, start=1)}
     above = {n: words.terms(context) for n, context in contexts.items()}
-    naming = question_terms & frozenset[str]().union(
+    naming = frozenset[str]().union(
         *(words.terms(f"{document_words(hit.document)} {hit.chunk.heading}") for hit in hits)
+    ) & frozenset[str]().union(
+        *(term.terms for term in key_terms(question, words) if term.kind in ("name", "code"))
     )
     there = frozenset[str]().union(
         *(_codes(statement.text) for _, _, statement, _ in entries), *map(_codes, contexts.values())

@@ -102,7 +102,9 @@ def _normal_quantile() -> float:
 def whole_percent(share: float) -> str:
     """A share in whole percent, in which 0% and 100% mean none and all: ``99.6%`` is not all."""
     percent = f"{share:.0%}"
-    return f"{share:.1%}" if percent in ("0%", "100%") and 0 < share < 1 else percent
+    if percent not in ("0%", "100%") or share in (0, 1):
+        return percent
+    return f"{min(max(share, 0.001), 0.999):.1%}"
 
 
 def as_percent(level: float) -> str:

@@ -108,10 +108,10 @@ def explanation_stop(question: str, standing: Standing) -> TourStop:
     """Return a stop that explains why a passage was or was not retrieved for a question."""
     chunk = standing.chunk
     place = standing.document + page_name(standing.document, chunk.page, chunk.heading, ", ")
-    summary = standing.summary
+    summary = standing.summary.removesuffix(".")
     if not standing.lost:
         rank = f" It has rank {standing.rank} of the search" if standing.rank else ""
-        summary = f"The answer could be written from this passage.{rank}"
+        summary = f"The answer could be written from this passage.{rank}".removesuffix(".")
     return TourStop(
         "why",
         f"Why this passage? {question}",

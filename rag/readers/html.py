@@ -166,7 +166,7 @@ def _rows(table: Any) -> _Rows | None:
     if max(map(len, rows), default=0) < _LEAST_COLUMNS or longest > _LONGEST_CELL:
         return None
     filled = [cells for cells in lines if any(map(_words, cells))]
-    titles: list[Row] = [[_words(title)] for title in table.iter("caption")]
+    titles: list[Row] = [[words] for words in map(_words, table.iter("caption")) if words]
     heads = sum(1 for _ in itertools.takewhile(_is_head, filled))
     return _Rows(titles + rows, len(titles) + heads if 0 < heads < len(filled) else None)
 

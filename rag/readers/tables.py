@@ -15,7 +15,17 @@ YEAR = re.compile(r"(?:fy|gj)?\s*(?:19|20)\d\d(?:[ea]|/\d\d)?", re.IGNORECASE)
 _NUMBER = re.compile(
     r"[-+(]?[$€£¥]? ?(?=[.,\s]*\d)[\d.,\s]*+[%$€£¥]?\)?$|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 )
-_QUANTITY = re.compile(r"[^\w\s]{0,3} ?\d[\d.,]*+(?!(?:st|nd|rd|th)\b)[-–—\d ]{0,8}[^\W\d]")
+_QUANTITY = re.compile(
+    r"[^\w\s]{0,3} ?\d[\d.,]*+(?!(?:st|nd|rd|th)\b)[-–—\d ]{0,8}(?P<unit>[^\W\d]{1,20})"
+)
+_TIMES = re.compile(
+    r"s|secs?|seconds?|mins?|minutes?|h|hrs?|hours?|days?|weeks?|months?|yrs?|years?|sekunden?"
+    r"|minuten|stunden?|tage?n?|wochen?|monate?n?|jahre?n?|segundos?|minutos?|horas?|días?"
+    r"|semanas?|mes(?:es)?|años?|jours?|semaines?|mois|ans?",
+    re.IGNORECASE,
+)
+_MEASURED = re.compile("year|figure|day|duration|quantity")
+"""Kinds of values of which labels are, too: a column for each year, a row of sizes."""
 _DAY = re.compile(
     r"(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[^\W\d]{0,6}\.? \d",
     re.IGNORECASE,
@@ -113,24 +123,30 @@ def is_header(row: Sequence[str]) -> bool:
 def holds_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Whether a row is one of those below it, and not their header.
 
-    One of its cells says so: it occurs below in its column again, or is of the same kind as most
-    cells there, such as a duration over durations. Repetitions of the whole row say nothing.
+    Its cells say so: all behind the first one are of the same kind as most cells below them, such
+    as a duration over durations, the first one is a code over codes, one makes up half of its
+    column, or one is as long as the cells below it, or begins like them. Repetitions of the whole
+    row say nothing.
     """
     rest = [other for other in below if list(other) != list(row)]
-    return any(
-        _is_value(cell, [other[index] for other in rest if index < len(other) and other[index]])
+    columns = [
+        (cell, [other[index] for other in rest if index < len(other) and other[index]])
         for index, cell in enumerate(row)
-        if cell
-    )
+    ]
+    filled = [(cell, column) for cell, column in columns if cell and column]
+    behind = [pair for pair in columns[1:] if pair in filled] or filled
+    coded = bool(filled) and not _MEASURED.match(_kind(filled[0][0])) and _is_of_kind(*filled[0])
+    of_kind = bool(behind) and all(_is_of_kind(*pair) for pair in behind)
+    return coded or of_kind or any(_is_value(*pair) for pair in filled)
+
+
+def _is_of_kind(cell: str, column: Sequence[str]) -> bool:
+    kind = _kind(cell)
+    return bool(kind) and 2 * sum(_kind(other) == kind for other in column) >= len(column)
 
 
 def _is_value(cell: str, column: Sequence[str]) -> bool:
-    if not column:
-        return False
-    if cell.casefold() in {other.casefold() for other in column}:
-        return True
-    kind = _kind(cell)
-    if kind and 2 * sum(_kind(other) == kind for other in column) >= len(column):
+    if 2 * column.count(cell) >= len(column):
         return True
     words = cell.split()
     if len(words) >= _SENTENCE or len(cell) > _LONGEST_LABEL:
@@ -152,8 +168,9 @@ def _kind(cell: str) -> str:
         return "address"
     if _DAY.match(cell):
         return "day"
-    if _QUANTITY.match(cell):
-        return "quantity"
+    if quantity := _QUANTITY.match(cell):
+        unit = quantity["unit"]
+        return "duration" if _TIMES.fullmatch(unit) else f"quantity {unit.casefold()}"
     if _NAMED_VALUE.match(cell):
         return "named value"
     return _DIGITS.sub("0", cell.casefold()) if _CODE.fullmatch(cell) else ""

@@ -303,8 +303,8 @@ def locked_files(connection: Connection, base_id: int) -> list[LockedFile]:
 
 
 def forget_locked(connection: Connection, locked: LockedFile) -> None:
-    """Let a file go that waits for its password."""
-    _set_locked(connection, locked.job_id, locked.position, {})
+    """Let a file go that waits for its password; nobody misses it any more."""
+    _set_locked(connection, locked.job_id, locked.position, {}, status="cancelled")
     leases.drop(connection, [locked.file])
 
 
@@ -316,12 +316,17 @@ def supersede_locked(connection: Connection, base_id: int, names: Collection[str
 
 
 def _set_locked(
-    connection: Connection, job_id: int, position: int, fresh: Mapping[str, Any]
+    connection: Connection,
+    job_id: int,
+    position: int,
+    fresh: Mapping[str, Any],
+    status: str | None = None,
 ) -> None:
     this = (job_item.c.job_id == job_id) & (job_item.c.position == position)
     payload = connection.execute(select(job_item.c.payload).where(this)).scalar_one()
     rest = {key: value for key, value in payload.items() if key != _LOCKED}
-    connection.execute(update(job_item).where(this).values(payload={**rest, **fresh}))
+    changes = {"payload": {**rest, **fresh}} | ({"status": status} if status else {})
+    connection.execute(update(job_item).where(this).values(changes))
 
 
 def _written(content: BinaryIO, descriptor: int) -> StoredFile:

@@ -281,3 +281,49 @@ def test_days_as_far_as_their_format_shows_them() -> None:
     assert [formatted_day(day, code) for code in ("yyyy", "mmm\\-yy", "dd/mm/yyyy", "d. mmm")] == [
         *("2024", "2024-03", "2024-03-09", "2024-03-09")
     ]
+
+
+@pytest.mark.parametrize(
+    ("header", "below"),
+    [
+        (["Name", "Type"], [["name", "string"], ["size", "number"]]),
+        (["City", "Remark"], [["Bern", "Remark"], ["Basel", "closed"], ["Chur", "open"]]),
+        (
+            ["Day", "Open", "Closed"],
+            [["Sun", "no", "Closed"], ["Mon", "9", "17"], ["Tue", "9", "5"]],
+        ),
+        (["Load", "10 kg", "20 kg"], [["Time", "5 s", "7 s"], ["Way", "6 s", "8 s"]]),
+    ],
+)
+def test_a_label_that_a_cell_repeats_stays_a_label(
+    header: list[str], below: list[list[str]]
+) -> None:
+    assert not holds_values(header, below)
+
+
+def test_an_empty_caption_is_no_row_of_the_header(tmp_path: Path) -> None:
+    page = (
+        "<table><caption></caption><tr><th>Item</th><th>Price</th></tr>"
+        "<tr><td>Bread</td><td>2 EUR</td></tr><tr><td>Milk</td><td>1 EUR</td></tr></table>"
+    )
+    path = tmp_path / "list.html"
+    path.write_text(f"<html><body><p>What is sold.</p>{page}</body></html>")
+    assert [table.labels for table in read(path, path.name).tables] == [("Item", "Price")]
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "shown"),
+    [
+        (5.0, '[>=1000000]0.0,,"M";[>=1000]0.0,"K";0', "5"),
+        (-12.5, '#,##0.00;[Red]#,##0.00;"-"', "-12.50"),
+        (-12.5, "#,##0.00;(#,##0.00)", "(12.50)"),
+        (-12.5, "0.0;-0.0", "-12.5"),
+        (2.5, "0", "3"),
+        (0.125, "0%", "13%"),
+        (1.005, "0.00", "1.01"),
+        (float("nan"), "0.0", "nan"),
+        (float("1e300"), "0.0", "1e+300"),
+    ],
+)
+def test_numbers_are_rounded_and_signed_as_excel_does(value: float, code: str, shown: str) -> None:
+    assert formatted(value, code) == shown

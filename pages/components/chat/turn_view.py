@@ -23,7 +23,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.permission import guest, offered
 from pages.components.shell.session import BASE, show, to_url, workspace
-from pages.components.shell.text import lines, plain
+from pages.components.shell.text import lines, plain, short_page
 from pages.components.shell.wording import relevance, shortened
 from pages.components.source.places import cited_page, is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
@@ -224,7 +224,7 @@ def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
 def _place(drop: Dropped) -> str:
     hit = drop.hit
     page = page_name(hit.document, hit.chunk.page, hit.chunk.heading, ", ")
-    return f"- {plain(shortened(hit.document, 60))}{page}"
+    return f"- {plain(shortened(hit.document, 60))}{plain(page)}"
 
 
 def _miss(drop: Dropped, name: str) -> str:
@@ -261,7 +261,7 @@ def _chips(base: KnowledgeBase, turn: Turn) -> None:
 
 
 def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
-    page = cited_page(base, citation).replace("page ", "p. ", 1)
+    page = plain(short_page(cited_page(base, citation)))
     page = f" · {page}" if page else ""
     seen = recognised(base, citation.document_id, citation.page, citation.base)
     scan = " :material/document_scanner:" if seen else ""

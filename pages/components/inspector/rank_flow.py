@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components.shell.charts import Figure, chart_text, draw_chart, empty_figure
 from pages.components.shell.palette import Palette, palette
-from pages.components.shell.text import plain
+from pages.components.shell.text import plain, short_page
 from rag import Hit, RankedPassage, RetrievalComparison, Trace, page_name, stage_rows
 
 _ROW = 26  # pixels
@@ -217,7 +217,7 @@ def _name(passage: RankedPassage) -> tuple[str, str]:
     if passage.chunk is None:
         return passage.document, ""
     chunk = passage.chunk
-    page = page_name(passage.document, chunk.page, chunk.heading).replace("page ", "p. ", 1)
+    page = short_page(page_name(passage.document, chunk.page, chunk.heading))
     page = f"{page} " if page else ""
     return passage.document, f"{page}#{passage.chunk.order + 1}"
 

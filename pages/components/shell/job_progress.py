@@ -55,7 +55,7 @@ def has_to_resume() -> bool:
 
 
 def _is_sent() -> bool:
-    return bool(st.session_state.get(QUESTION))
+    return bool((st.session_state.get(QUESTION) or "").strip())
 
 
 def running_jobs() -> None:

@@ -27,6 +27,11 @@ def plain(text: str) -> str:
     return _escape(" ".join(text.split()))
 
 
+def short_page(page: str) -> str:
+    """Return "p. 5" for "page 5"; the name of a sheet stays."""
+    return f"p. {page.removeprefix('page ')}" if page.startswith("page ") else page
+
+
 def lines(text: str) -> str:
     """``text`` with its line breaks and paragraphs, as markdown that shows exactly its words."""
     return marked(text, ())

@@ -23,15 +23,21 @@ _DAYS = (
     r"|sobald|wenn|nach|vor|bis|während|cuando|antes|después|hasta|durante"
 )
 _ANY_NUMBER = rf"(?:[\d零一二两三四五六七八九十百千半½¼¾]|\b(?:{_NUMBER_WORDS})\b)"
-_MONEY = (
-    r"[€$£¥₹元]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|euros?|dollars?|pounds?|cents?|pence|yen"
-    r"|francs?|franken)\b|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])|\b(?:free|no charge|included"
-    r"|half (?:the )?price|at no cost|kostenlos|kostenfrei|gratis|inklusive|inbegriffen|gratuite?"
-    r"|freien?)\b|免费|\b\d{1,7}[.,]\d\d\b(?![.,:]\d)"
-    r"|(?:price|cost|fee|fare|charge|rate|fine|deposit|rent|preis|gebühr|kosten|betrag|precio|tarifa"
-    r"|importe|prix|tarif)[^:·|\n]{0,40}: ?\d"
+_FREE = (
+    r"\b(?:free|no charge|included|half (?:the )?price|at no cost|kostenlos|kostenfrei|gratis"
+    r"|inklusive|inbegriffen|gratuite?|freien?)\b|免费"
 )
-"""Figures with a currency, with two decimals, or in a column of prices."""
+_MEASURE = (
+    r"(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
+    r"|tage?n?|wochen?|monate?n?|jahre?n?|minutos?|horas?|días?|semanas?|mes(?:es)?|años?|h|km|m|cm"
+    r"|mm|kg|g|l|ml|litres?|liters?|met(?:re|er)s?|people|persons?|personen|pages?|seats?)\b"
+)
+_MONEY = (
+    r"[€$£¥₹元%]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|euros?|dollars?|pounds?|cents?|pence|yen"
+    r"|francs?|franken)\b|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])"
+    rf"|(?<![\w.,])\d[\d.,]{{0,12}}+(?![ -]?{_MEASURE})|{_FREE}"
+)
+"""A figure with a currency, or one that does not measure something else."""
 _UNIT = (
     r"[%€$£¥元]|(?:per ?cent|prozent|por ciento|euros?|eur|usd|gbp|chf|dollars?|pounds?|cents?"
     r"|pence|francs?|franken|seconds?|minutes?|mins?|hours?|days?|nights?|weeks?|months?|years?|old"
@@ -73,7 +79,7 @@ _ANNOUNCED = re.compile(
 )
 """A number of few digits that a word makes a phone number: "ext. 42"."""
 WORD = re.compile(r"[^\W_]+")
-_DEFINES = re.compile(r"\b(?:means?|shall mean|bedeutet|bezeichnet|significa|désigne)\b")
+_DEFINES = re.compile(r"\b(?:means(?! of\b)|shall mean|bedeutet|bezeichnet|significa|désigne)\b")
 _NO_BREAK = str.maketrans("\u00a0\u202f\u2010\u2011", "  --")
 _COUNTED = re.compile(r"[1-9]\d?(?:[ .]\d{3})+|[1-9]\d* - [1-9]\d*")
 """A great number or a span: "1 250 000", "1000 - 2000"."""
@@ -128,10 +134,10 @@ class _Person(ValueKind):
         """Whether a text names somebody whom the question does not name."""
         if _DEFINES.search(text):
             return False  # "Mayor means the Head of Council" names nobody
-        return any(
-            self.taken.isdisjoint(WORD.findall(name.casefold()))
-            for name in self.value.findall(text)
+        rest = WORD.sub(
+            lambda match: ";" if match.group().casefold() in self.taken else match.group(), text
         )
+        return self.value.search(rest) is not None
 
 
 class _PhoneNumber(ValueKind):
@@ -154,27 +160,33 @@ _NO_NAME = (
     r"(?:The|An?|This|That|These|Those|Our|Your|My|Its|Their|Each|Every|All|Any|If|When|In|On|At|For"
     r"|From|To|By|With|No|Not|Who|What|Which|How|Where|See|Only|Both|Some|Other|New|And|Or|As|Is"
     r"|Are"
-    r"|Der|Die|Das|Ein|Eine|Im|In|Am|Zum|Zur|El|La|Los|Las|Un|Una|Le|Les|Une|Der|Dem|Den)"
+    r"|Der|Die|Das|Ein|Eine|Im|Am|Zum|Zur|El|La|Los|Las|Un|Una|Le|Les|Une|Dem|Den)"
 )
-_CAPITAL = r"[A-ZÀ-ÖØ-Þ][a-zß-ÿ’'-]{1,40}"
+_CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{1,40}"
 KINDS = (
     _Person(
         "a name",
         "who name called wer quién qui 谁",
         re.compile(
-            rf"\bwho(?:['’]s| is| are| was| were) (?:{_ROLES} )"
-            r"(?!ones?\b|persons?\b|people\b|contact\b|first\b|last\b|only\b|right\b)"
-            r"|\bwhat is the name of the (?:[\w-]{1,30} )?(?:director|manager|head|owner|president"
-            r"|mayor|author|leader|teacher|doctor|contact|person)\b"
-            r"|\bwer ist (?:der|die|ihre?|euer|eure|unsere?)\b"
-            r"|\bqui[eé]n(?:es)? (?:es|son) (?:el|la|los|las|su)\b"
-            r"|\bqui est (?:le|la|l['’]|votre)",
+            rf"\bwho(?:['’]s| is| are| was| were) (?:{_ROLES} ){{1,3}}(?:[\w'’-]{{1,30}} ){{0,3}}?"
+            r"(?:director|manager|mayor|captain|skipper|president|chair(?:man|woman|person)?|chief"
+            r"|principal|officer|head|teacher|trainer|coach|inspector|editor|leader|founder|doctor"
+            r"|vet|warden|ranger|mechanic|secretary|treasurer|dean|chef|nurse|clerk)\b"
+            r"|\bwhat is the name of the (?:[\w-]{1,30} )?(?:director|manager|head|president|mayor"
+            r"|leader|teacher|doctor)\b"
+            r"|\bwer ist (?:der|die|ihre?|euer|eure|unsere?) [\w-]{0,30}(?:leiter|leiterin|direktor"
+            r"|direktorin|chef|chefin|kapitän|trainer|trainerin|bürgermeister|bürgermeisterin"
+            r"|vorsitzende|arzt|ärztin)\b"
+            r"|\bqui[eé]n es (?:el|la|su) (?:director|directora|alcalde|alcaldesa|jefe|jefa"
+            r"|presidente|presidenta|entrenador|entrenadora|capitán)\b",
             re.IGNORECASE,
         ),
         re.compile(
-            r"\b(?:(?:Dr|Mr|Mrs|Ms|Prof|Herrn?|Frau|Sra?|Doña|Don|Mme)\.? [A-ZÀ-ÖØ-Þ][\w’'-]{1,40}"
-            rf"|(?!{_NO_NAME}\b){_CAPITAL}(?: [A-Z]\.)?(?: (?:van|von|de|del|la|da|di|el|al))?"
-            rf" {_CAPITAL})"
+            rf"(?!{_NO_NAME}\b){_CAPITAL}(?: [A-Z]\.)?(?: (?:van|von|de|del|la|da|di|el|al)){{0,2}}"
+            rf" {_CAPITAL}"
+            r"|\b(?:Dr|Mr|Mrs|Ms|Prof|Herrn?|Frau|Sra?|Doña|Don|Mme)\.? [A-ZÀ-ÖØ-Þ]"
+            r"|\b(?:[A-ZÀ-ÖØ-Þ]\. ?){1,3}[A-ZÀ-ÖØ-Þ][a-zß-ÿ]|[:·|\t–—,] ?[A-ZÀ-ÖØ-ÞА-ЯЁ]"
+            r"|[А-ЯЁ][а-яё]{1,40} [А-ЯЁ]|[\u3040-\u30ff\u4e00-\u9fff]"
         ),
     ),
     _PhoneNumber(
@@ -234,10 +246,11 @@ KINDS = (
         "cost costs price charge pay much kostet kosten preis cuesta cuestan vale precio coûte"
         " 多少钱",
         re.compile(
-            r"\A\W{0,3}(?:how much|what|which)\b.{0,120}?\bcosts?\b|\bhow much (?:is|are)\b"
+            r"\A\W{0,3}(?:how much|what|which)\b.{0,120}?\bcosts?\b"
             r"|\bwhat (?:is|are|'s) the (?:price|cost|charge)s?\b"
             r"|\b(?:what|how much) (?:do|does|will|would|must) (?:[\w'’-]{1,30} ){1,4}?"
-            r"(?:pay|charge)\b|\bwie ?viel kostet\b|\bwas (?:kosten?t?|bezahle?n?)\b"
+            r"(?:pay|charge)(?=\W{0,3}\Z| (?:for|per|if|when|me|us)\b)"
+            r"|\bwie ?viel kostet\b|\bwas (?:kosten?t?|bezahle?n?)\b"
             r"|\bcuánto (?:cuestan?|vale|pago)\b"
             r"|\bcuál es (?:el|la) (?:precio|costo|coste|tarifa|importe|cuota|multa)\b"
             r"|\bcombien coûtent?\b|\bquel est le (?:prix|tarif)\b|多少钱",
@@ -250,7 +263,8 @@ KINDS = (
         "",  # the fee of a table may be one of several: "the parking charge", "the lift charge"
         re.compile(
             r"\bwhat (?:is|are|'s) (?:the|an?|my) (?:[\w'’-]{1,30} ){0,3}?(?:prices?|costs?"
-            r"|charges?|fees?|fares?|fines?|deposit|rent|tariff|surcharge|penalty)\b"
+            r"|charges?|fees?|fares?|fines?|deposit|rent|tariff|surcharge)\b"
+            r"(?=\W{0,3}\Z| (?:for|in|at|per|to|on|when|if|after|with|an?|the|i|we|you)\b)"
             r"|\bwie hoch (?:ist|sind) (?:die|der)"
             r" [\w-]{0,30}(?:gebühr|miete|preis|kosten|strafe)",
             re.IGNORECASE,
@@ -266,27 +280,22 @@ KINDS = (
             r"|\b(?:ab|mit|bis zu) welchem alter\b|\bqué edad\b|\bquel âge\b|多大|几岁",
             re.IGNORECASE,
         ),
-        re.compile(
-            rf"{_ANY_NUMBER}.{{0,40}}?(?<![^\W\d_])(?:years?|months?|weeks?|aged?|old|birthday|jahre?n?|alter"
-            r"|monate?|años?|meses|edad|ans|âge|mois|岁|月|周)"
-            rf"|\b(?:aged?|over|under|alter|edad|âge)\b.{{0,30}}?{_ANY_NUMBER}",
-            re.IGNORECASE,
-        ),
+        re.compile(_ANY_NUMBER, re.IGNORECASE),
     ),
     ValueKind(
         "a day of the week",
         "day days week weekday wochentag tag día semana 星期",
         re.compile(
-            r"\b(?:what|which) (?:days?|weekdays?) (?:of the week)?(?! (?:of|before|after|in))"
-            r"|\ban welche[mn] (?:wochen)?tag(?:en)?\b|\bqué día(?:s)? de la semana\b"
-            r"|\bquels? jours? de la semaine\b|星期几|周几",
+            r"\b(?:what|which) (?:days? of the week|weekdays?)\b|\ban welche[mn] wochentag(?:en)?\b"
+            r"|\bqué días? de la semana\b|\bquels? jours? de la semaine\b|星期几|周几",
             re.IGNORECASE,
         ),
         re.compile(
             r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?s?\b|\bweekdays?\b"
-            r"|\bweekends?\b|\bdaily\b|\bevery day\b|\b(?:mon|diens|donners|frei|sams|sonn)tags?\b"
-            r"|\bmittwochs?\b|\btäglich\b|\b(?:lunes|martes|miércoles|jueves|viernes|sábados?"
-            r"|domingos?)\b|\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)\b|\d|星期|周",
+            r"|\bweekends?\b|\bdaily\b|\bdays?\b|\bholidays?\b"
+            r"|\b(?:mon|diens|donners|frei|sams|sonn|feier|werk)tags?\b|\bmittwochs?\b|\btäglich\b"
+            r"|\b(?:lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|días?|festivos?)\b"
+            r"|\b(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|jours?)\b|\d|星期|周|每天",
             re.IGNORECASE,
         ),
     ),
@@ -303,9 +312,8 @@ KINDS = (
             re.IGNORECASE,
         ),
         re.compile(
-            rf"{_ANY_NUMBER}.{{0,30}}?(?:(?<![^\W\d_])(?:{_UNIT})|[年月日周天分秒]|小时|\b(?:km|m|cm|mm|miles?|met(?:re|er)s?"
-            r"|feet|ft|inch(?:es)?|pages?)\b)"
-            r"|\b(?:until|permanently|unlimited|indefinitely|unbegrenzt|bis|hasta|long|lang|largo)\b",
+            rf"{_ANY_NUMBER}|\b(?:until|permanently|unlimited|indefinitely|unbegrenzt|bis|hasta)\b"
+            r"|\ban? (?:second|minute|hour|day|night|week|month|year)\b",
             re.IGNORECASE,
         ),
     ),
@@ -313,13 +321,18 @@ KINDS = (
         "a date or time",
         "date time day year month uhr hora fecha 时候",
         re.compile(
-            r"\b(?:when|(?:on |by |at |in |from |until )?(?:what|which) (?:date|day|time|year"
-            r"|month))\b"
+            r"(?:\A\W{0,3}(?:and |so )?|\b(?:since|until|from|by|know|tell me|say) )when\b"
+            r"|\b(?:what|which) (?:date|day|time|year|month)s?\b(?=\W{0,3}\Z| (?:is|are|was|were|do"
+            r"|does|did|can|may|should|must|will|has|have|the|an?|of|it|we|you|i|they|my|your|our)\b)"
             r"|\bwann\b|\bum wie ?viel uhr\b|\bcuándo\b|\ba qué hora\b|\bqué días?\b|\bquand\b"
             r"|什么时候|几点|哪天",
             re.IGNORECASE,
         ),
-        re.compile(rf"[\d日月年点]|\b(?:{_DAYS}|{_NUMBER_WORDS})\b", re.IGNORECASE),
+        re.compile(
+            rf"[\d日月年点]|\b(?:{_DAYS}|{_NUMBER_WORDS}|if|unless|for|must|have to|has to|wenn"
+            r"|falls|si)\b",
+            re.IGNORECASE,
+        ),
     ),
     ValueKind(
         "a number",
@@ -331,10 +344,10 @@ KINDS = (
             r"|\bcuánt[ao]s?\b|\bcombien\b|多少|几个",
             re.IGNORECASE,
         ),
-        re.compile(_ANY_NUMBER, re.IGNORECASE),
+        re.compile(rf"{_ANY_NUMBER}|{_FREE}", re.IGNORECASE),
     ),
 )
-"""The exact ones first: "what is the phone number" asks for no number of something."""
+"""The narrow ones first: "what is the phone number" asks for no number of something."""
 
 
 def asked_value(question: str) -> ValueKind | None:

@@ -10,7 +10,7 @@ from rag.answering.assessing.codes import nearest_code
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
 from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
-from rag.answering.assessing.key_terms import KeyTerm
+from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.assessing.model import AnswerModel, answer_model
 from rag.answering.comparing import Compared, Dated, Uncompared
 from rag.answering.reading import PassageReader
@@ -43,7 +43,20 @@ class Assessor:
     """How an answer without a model was found, where the question compares or has a date."""
 
     def assess(self, answer: Answer) -> Assessment | None:
-        """Assess a complete answer; None where the embedder fails."""
+        """Assess a complete answer; None where the embedder fails.
+
+        Under an answer without doubt only names, codes, figures and restrictions are missing: most
+        right answers say the rest in words of their own.
+        """
+        assessment = self._judge(answer)
+        if assessment is None or assessment.state != "answered" or not assessment.missing:
+            return assessment
+        terms = key_terms(answer.trace.searched, self.words)
+        telling = {term.text for term in terms if term.restricts}
+        missing = tuple(text for text in assessment.missing if text in telling)
+        return replace(assessment, missing=missing)
+
+    def _judge(self, answer: Answer) -> Assessment | None:
         if not answer.citations:
             return Assessment("doubtful", "The answer cites no passage.")
         compared = self.basis()
@@ -96,9 +109,7 @@ class Assessor:
             first = answer.citations[0]
             outdated = outdated_words(first, hits.values(), self.reader, self.words)
             reason = f"{reason} {outdated}".strip()
-        # Other words are missing from most right answers: they say the same in words of their own.
-        telling = tuple(term.text for term in evidence.missing if term.restricts)
-        return Assessment("answered", reason, probability, telling)
+        return Assessment("answered", reason, probability, missing)
 
 
 def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:

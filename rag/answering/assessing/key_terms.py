@@ -51,17 +51,19 @@ _MEASURING = """
 """
 """Words for the kind of thing that a question asks for, and for what it compares."""
 _FRAMING = """
-    told said asked given got gone went come comes came somebody someone anybody anyone nobody
+    told said asked got gone went come comes came somebody someone anybody anyone nobody
     everybody everyone everything anything nothing something none whatever else instead rather even
-    still really actually exactly just maybe perhaps wrong ok okay wonder wondering let lets like
-    allowed permitted possible able have make made want wanted tell find thanks hello hi right
-    longest shortest highest lowest largest biggest smallest most least
+    still really actually exactly just maybe perhaps wrong ok okay wonder wondering
+    allowed permitted possible able have make made wanted thanks hello hi
+    longest shortest highest lowest largest biggest smallest
     jemand jemanden jemandem niemand etwas nichts eigentlich überhaupt genau vielleicht erlaubt
     möglich gesagt bescheid brauche brauchen möchte wissen
     alguien nadie algo nada permitido posible puedo puede quiero saber
     quelqu personne rien permis possible veux savoir
 """
-"""Words by which people ask, which documents have no reason to repeat."""
+"""Words by which people ask, and documents do not have to repeat. No other forms of them:
+"permitted" is one, and "permit" is not."""
+_FRAMING_WORDS = frozenset(_FRAMING.split())
 REACH = 32
 """Characters before a term in which its preposition stands."""
 CARRYING = 0.25
@@ -146,9 +148,13 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     wanted = words.terms(question)
     indexed = words.indexed(wanted)
     asked = asked_value(question)
-    generic = words.terms(f"{_MEASURING} {_FRAMING} {asked.words if asked else ''}")
+    generic = words.terms(f"{_MEASURING} {asked.words if asked else ''}")
     entries = list(_tokens(question, wanted, words))
-    telling = [entry for entry in entries if not _are_in(entry[2], generic)] or entries
+    telling = [
+        entry
+        for entry in entries
+        if not _are_in(entry[2], generic) and entry[0].casefold() not in _FRAMING_WORDS
+    ] or entries
     rarity = words.rarities(wanted, [wanted])
     weights = [
         min(max(rarity[term] for term in reading) for reading in readings)

@@ -1,19 +1,24 @@
 """Numbers and dates of Excel as the number format of their cell shows them.
 
-Follows ECMA-376, part 1, 18.8.31. Formats of fractions, of powers of ten, and with text within the
-digits are shown without a format.
+Follows ECMA-376, part 1, 18.8.31. Numbers whose format has fractions, powers of ten, conditions, or
+text within the digits are shown without it.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
 import re
+from decimal import ROUND_HALF_UP, Decimal
 
 _PART = re.compile(
     r'"([^"]*)"|\\(.)|[_*].|\[\$([^\]-]{0,8})[^\]]{0,20}\]|\[[^\]]{0,40}\]|([^"\\_*\[])'
 )
 _DIGITS = re.compile(r"[#0?,.]+")
 _TOKEN = re.compile(r'"[^"]*+(?:"|\Z)|\\.|.', re.DOTALL)
+_CONDITION = re.compile(r"\[[<>=]")
+"""Before a section for some numbers only, such as ``[>=1000]0.0,"K"``."""
+_GREATEST = 1e15
 _LONGEST = 255
 _SIGNIFICANT = 10
 
@@ -21,18 +26,21 @@ _SIGNIFICANT = 10
 def formatted(value: float, code: str) -> str:
     """``formatted(0.0568, "0.0%")`` is ``"5.7%"``; numbers without a format are rounded to ten
     digits."""
+    if not math.isfinite(value) or abs(value) >= _GREATEST or _CONDITION.search(code):
+        return general(value)
     tokens = _TOKEN.findall(code[:_LONGEST])
     sections = "".join("\0" if token == ";" else token for token in tokens).split("\0")
-    negative = value < 0 and len(sections) > 2
+    negative = value < 0 and len(sections) > 1
     shown = _in_section(abs(value), sections[1] if negative else sections[0])
     if shown is None:
         return general(value)
-    return shown if negative or value >= 0 else f"-{shown}"
+    signed = negative and ("-" in sections[1] or "(" in sections[1])
+    return shown if signed or value >= 0 else f"-{shown}"
 
 
 def general(value: float) -> str:
     """A number without a format: whole numbers without a decimal point."""
-    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
+    if isinstance(value, int) or (value.is_integer() and abs(value) < _GREATEST):
         return str(int(value))
     text = f"{value:.{_SIGNIFICANT}g}"
     return str(value) if "e" in text else text
@@ -62,14 +70,17 @@ def _in_section(value: float, section: str) -> str | None:
         return None
     start, end = places[0].span()
     before, after = "".join(parts[:start]).lstrip(), "".join(parts[end:]).rstrip()
-    return before + _digits(value * 100 ** signs.count("%"), places[0].group()) + after
+    return (
+        before + _digits(Decimal(repr(value)) * 100 ** signs.count("%"), places[0].group()) + after
+    )
 
 
-def _digits(value: float, places: str) -> str:
+def _digits(value: Decimal, places: str) -> str:
     scaled = places.rstrip(",")
     value /= 1000 ** (len(places) - len(scaled))
     whole, _, fraction = scaled.partition(".")
-    text = f"{value:,.{len(fraction)}f}" if "," in whole else f"{value:.{len(fraction)}f}"
+    value = value.quantize(Decimal(1).scaleb(-len(fraction)), ROUND_HALF_UP)  # as Excel does
+    text = f"{value:,f}" if "," in whole else f"{value:f}"
     left, point, right = text.partition(".")
     optional = len(fraction) - len(fraction.rstrip("#?"))
     kept = len(fraction) - optional

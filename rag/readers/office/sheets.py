@@ -89,17 +89,17 @@ def _spans(path: Path, sheet: Any) -> dict[int, list[Span]]:
     """The merged cells by the number of their first row: the columns that follow the first."""
     from openpyxl.utils import column_index_from_string
 
-    spans = dict[int, list[Span]]()
+    spans = dict[int, dict[Span, None]]()
     with zipfile.ZipFile(path) as archive, archive.open(sheet._worksheet_path) as part:
         before = b""
         while block := part.read(_BLOCK):
             for left, row, right in _MERGED.findall(before + block):
                 first, last = (column_index_from_string(name.decode()) for name in (left, right))
                 span = first, min(last, first + _MOST_SPANNED)
-                if first < last and span not in spans.setdefault(int(row), []):
-                    spans[int(row)].append(span)
+                if first < last:
+                    spans.setdefault(int(row), {})[span] = None
             before = block[-_LONGEST_TAG:]
-    return spans
+    return {row: list(of_row) for row, of_row in spans.items()}
 
 
 def _shown(cell: Any) -> str:
