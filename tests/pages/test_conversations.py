@@ -99,7 +99,7 @@ def test_hidden_sources_stay_hidden(base: KnowledgeBase) -> None:
     assert len(visit("chat.py", talk="1").get("pills")) == 0
 
 
-def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_not_here(
+def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_private(
     opened: tuple[Workspace, KnowledgeBase],
 ) -> None:
     workspace, base = opened
@@ -109,7 +109,7 @@ def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_not_here(
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     app.query_params["talk"] = str(talk)
     app.run()
-    assert "is not in this knowledge base" in app.warning[0].value
+    assert app.warning[0].value.startswith("You have no conversation at this address.")
     assert "secret" not in texts(app)
     assert "talk" not in app.query_params
 

@@ -301,3 +301,10 @@ def test_an_overlong_sentence_is_cut_behind_a_clause() -> None:
     assert len(pieces) == 2
     assert all(piece.endswith(("account;", "account.")) for piece in pieces)
     assert " ".join(pieces) == text
+
+
+def test_a_heading_of_common_words_names_no_thing() -> None:
+    card = hit("Apply online. The new one arrives in 5 days.", 1, heading="Replacement card")
+    prices = hit("Lost your pass? A new one costs 12 €.", 2, document="prices.md")
+    text, _ = quotes("What is the fee for a replacement card?", [card, prices], MINILM)
+    assert text.startswith("“Lost your pass? A new one costs 12 €.” [1]")
