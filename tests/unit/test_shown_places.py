@@ -2,8 +2,11 @@
 
 import pytest
 
+from pages.components.inspector.hit_cards import card_title
 from pages.components.shell.text import short_page
+from rag import Place
 from rag.evaluation.intervals import whole_percent
+from tests.answers import hit
 
 
 @pytest.mark.parametrize(
@@ -20,3 +23,15 @@ def test_only_numbers_of_pages_are_shortened(page: str, shown: str) -> None:
 )
 def test_what_is_not_all_is_never_shown_as_all(share: float, shown: str) -> None:
     assert whole_percent(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("document", "place", "title"),
+    [
+        ("leave.pdf", Place(3, "2 Leave"), r"**1 · leave\.pdf · page 3**"),
+        ("plan.xlsx", Place(2, "Budget > 2026"), r"**1 · plan\.xlsx · sheet Budget**"),
+        ("notes.md", Place(None, "Notes"), r"**1 · notes\.md**"),
+    ],
+)
+def test_the_title_of_a_card_has_the_place(document: str, place: Place, title: str) -> None:
+    assert card_title(hit("Some words.", 1, document=document), place, kept=True) == title

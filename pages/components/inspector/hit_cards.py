@@ -113,7 +113,7 @@ def _card(candidate: Candidate, evidence: CardContext) -> None:
                 "radio_button_checked" if is_selected else "",
             )
             options = {"type": "tertiary", "help": "Open in its document"}
-            title = _title(hit, where, kept=in_prompt)
+            title = card_title(hit, where, kept=in_prompt)
             action_button(title, key, icon, open_passage, hit.chunk.id, **options)
             if hit.base in ("", evidence.labelled):
                 evidence.grade(hit.chunk)
@@ -130,9 +130,9 @@ def origin_badge(hit: Hit) -> str:
     return f":{colour}-badge[{icon} {plain(hit.base)}]"
 
 
-def _title(hit: Hit, place: Place, *, kept: bool) -> str:
+def card_title(hit: Hit, place: Place, *, kept: bool) -> str:
     where = page_name(hit.document, place.page, place.heading, " · ")
-    words = f"{hit.rank} · {plain(hit.document)}{plain(where)}"
+    words = f"{hit.rank} · {plain(hit.document + where)}"
     return f"**{words}**" if kept else f":gray[{words}]"
 
 

@@ -81,9 +81,9 @@ def _wanted(selected: Hit | None) -> int | None:
 
 def headline(standing: Standing, at: Place) -> str:
     """The passage and its fate, as markdown."""
-    page = plain(page_name(standing.document, at.page, at.heading, " · "))
+    page = plain(page_name(standing.document, at.page, at.heading, "· "))
     icon = ":material/block:" if standing.lost else ":material/check_circle:"
-    return f"**{plain(standing.document)}**{page}  \n{icon} {plain(standing.summary)}"
+    return f"**{plain(standing.document)}** {page}  \n{icon} {plain(standing.summary)}"
 
 
 def _steps(standing: Standing) -> None:

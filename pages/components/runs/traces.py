@@ -68,12 +68,12 @@ def ranking(passages: Sequence[RankedPassage], *, is_after: bool) -> None:
 def card(passage: RankedPassage, *, is_after: bool) -> str:
     """A passage of a ranking as markdown: rank, document, what moved, whether it is relevant."""
     chunk = passage.chunk
-    page = page_name(passage.document, chunk.page, chunk.heading, " · ") if chunk else ""
+    page = page_name(passage.document, chunk.page, chunk.heading, "· ") if chunk else ""
     gone = "a deleted document" if passage.foreign is None else "in no document"
     document = plain(passage.document) if passage.document else f":gray[{gone}]"
     mark = moved_to(passage) if is_after else moved_from(passage)
     grade = f" :green-badge[relevant {passage.grade}]" if passage.grade else ""
-    head = f"**{passage.rank}** · {document}{plain(page)} {mark}{grade}"
+    head = f"**{passage.rank}** · {document} {plain(page)} {mark}{grade}"
     text = chunk.text if chunk else passage.foreign
     return f"{head}  \n:small[:gray[{snippet(text, (), _LENGTH)}]]" if text else head
 

@@ -104,8 +104,8 @@ def _marks(text: str, span: SourceSpan) -> list[tuple[int, int]]:
 
 
 def _title(name: str, page: int | None, heading: str, now: int | None, count: int) -> None:
-    where = plain(page_name(name, page, heading, " · "))
-    st.markdown(f"**{plain(name)}**{where}")
+    where = plain(page_name(name, page, heading, "· "))
+    st.markdown(f"**{plain(name)}** {where}")
     number = f"passage {now + 1} of {count}" if now is not None else ""
     st.caption(" · ".join(part for part in (plain(heading), number) if part))
 
