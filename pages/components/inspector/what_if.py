@@ -83,7 +83,8 @@ def headline(standing: Standing, at: Place) -> str:
     """The passage and its fate, as markdown."""
     page = plain(page_name(standing.document, at.page, at.heading, "· "))
     icon = ":material/block:" if standing.lost else ":material/check_circle:"
-    return f"**{plain(standing.document)}** {page}  \n{icon} {plain(standing.summary)}"
+    where = f"**{plain(standing.document)}** {page}".strip()
+    return f"{where}  \n{icon} {plain(standing.summary)}"
 
 
 def _steps(standing: Standing) -> None:

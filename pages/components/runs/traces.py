@@ -73,7 +73,8 @@ def card(passage: RankedPassage, *, is_after: bool) -> str:
     document = plain(passage.document) if passage.document else f":gray[{gone}]"
     mark = moved_to(passage) if is_after else moved_from(passage)
     grade = f" :green-badge[relevant {passage.grade}]" if passage.grade else ""
-    head = f"**{passage.rank}** · {document} {plain(page)} {mark}{grade}"
+    where = f"{document} {plain(page)}".strip()
+    head = f"**{passage.rank}** · {where} {mark}{grade}"
     text = chunk.text if chunk else passage.foreign
     return f"{head}  \n:small[:gray[{snippet(text, (), _LENGTH)}]]" if text else head
 

@@ -105,7 +105,7 @@ def _marks(text: str, span: SourceSpan) -> list[tuple[int, int]]:
 
 def _title(name: str, page: int | None, heading: str, now: int | None, count: int) -> None:
     where = plain(page_name(name, page, heading, "· "))
-    st.markdown(f"**{plain(name)}** {where}")
+    st.markdown(f"**{plain(name)}** {where}".strip())
     number = f"passage {now + 1} of {count}" if now is not None else ""
     st.caption(" · ".join(part for part in (plain(heading), number) if part))
 
