@@ -120,6 +120,9 @@ def test_what_nobody_opens_goes_with_its_bytes(workspace: Workspace, home: Path,
     assert locked.file not in _originals(home)
     with pytest.raises(UnreadableDocument, match="not kept here"):
         base.locked_files.open(locked, "open sesame 71")
+    if way == "left out":
+        item = workspace.jobs.items(locked.job_id)[locked.position]
+        assert item.status == "cancelled"  # no page names it as missing any more
 
 
 def test_a_source_shows_no_password() -> None:

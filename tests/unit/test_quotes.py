@@ -308,3 +308,14 @@ def test_a_heading_of_common_words_names_no_thing() -> None:
     prices = hit("Lost your pass? A new one costs 12 €.", 2, document="prices.md")
     text, _ = quotes("What is the fee for a replacement card?", [card, prices], MINILM)
     assert text.startswith("“Lost your pass? A new one costs 12 €.” [1]")
+
+
+def test_under_an_answer_without_doubt_only_names_and_restrictions_are_missing() -> None:
+    question = "How long may an employee carry unused leave over to the following year?"
+    stream = answering.answer(
+        trace(hits(POLICY), question), AnswerRecipe(), embedder=MINILM, chat=None
+    )
+    assert "".join(stream)
+    assessment = stream.answer.assessment
+    assert assessment is not None
+    assert (assessment.state, assessment.missing) == ("answered", ())

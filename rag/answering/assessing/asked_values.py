@@ -78,7 +78,7 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 """A number of few digits that a word makes a phone number: "ext. 42"."""
-WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 _DEFINES = re.compile(r"\b(?:means(?! of\b)|shall mean|bedeutet|bezeichnet|significa|désigne)\b")
 _NO_BREAK = str.maketrans("\u00a0\u202f\u2010\u2011", "  --")
 _COUNTED = re.compile(r"[1-9]\d?(?:[ .]\d{3})+|[1-9]\d* - [1-9]\d*")
@@ -134,7 +134,7 @@ class _Person(ValueKind):
         """Whether a text names somebody whom the question does not name."""
         if _DEFINES.search(text):
             return False  # "Mayor means the Head of Council" names nobody
-        rest = WORD.sub(
+        rest = _WORD.sub(
             lambda match: ";" if match.group().casefold() in self.taken else match.group(), text
         )
         return self.value.search(rest) is not None
@@ -155,12 +155,11 @@ class _PhoneNumber(ValueKind):
         )
 
 
-_ROLES = r"""(?:the|your|our|my|its|their|an?|head|chief|vice|deputy|acting|current)"""
+_ROLES = r"(?:the|your|our|my|its|their|an?|head|chief|vice|deputy|acting|current)"
 _NO_NAME = (
     r"(?:The|An?|This|That|These|Those|Our|Your|My|Its|Their|Each|Every|All|Any|If|When|In|On|At|For"
     r"|From|To|By|With|No|Not|Who|What|Which|How|Where|See|Only|Both|Some|Other|New|And|Or|As|Is"
-    r"|Are"
-    r"|Der|Die|Das|Ein|Eine|Im|Am|Zum|Zur|El|La|Los|Las|Un|Una|Le|Les|Une|Dem|Den)"
+    r"|Are|Der|Die|Das|Ein|Eine|Im|Am|Zum|Zur|El|La|Los|Las|Un|Una|Le|Les|Une|Dem|Den)"
 )
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'-]{1,40}"
 KINDS = (
@@ -354,5 +353,5 @@ def asked_value(question: str) -> ValueKind | None:
     """The kind of value that a question asks for; None where it does not say."""
     kind = next((kind for kind in KINDS if kind.question.search(question)), None)
     if isinstance(kind, _Person):
-        return replace(kind, taken=frozenset(WORD.findall(question.casefold())))
+        return replace(kind, taken=frozenset(_WORD.findall(question.casefold())))
     return kind
