@@ -47,6 +47,8 @@ LONGEST_TITLE_WORDS = 10
 _CLAUSE = re.compile(r"[;:,](?=\s)|[；，：]")
 LONGEST_STATEMENT = 400
 """Characters. Tables that lost their lines would otherwise be one endless sentence."""
+SHORT_ITEM = 280
+"""Characters up to which an item of a list is one statement, however many sentences it has."""
 _LONGEST_END = 12
 """Characters of a line in which its last word is looked at."""
 SHORT_LINE = 0.75
@@ -197,7 +199,10 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
     marker = _ITEM.match(text) if segment.kind == "item" else None
     skip = marker.end() if marker else 0
     before = skip
-    for start, end in _limited(text, sentence_spans(text[skip:]), skip):
+    spans = sentence_spans(text[skip:])
+    if segment.kind == "item" and spans and spans[-1][1] <= SHORT_ITEM:
+        spans = [(spans[0][0], spans[-1][1])]  # what one item says belongs together
+    for start, end in _limited(text, spans, skip):
         # "It must be taken by March" means nothing without the sentence before.
         follows_question = _QUESTION.search(text, before, start)
         begin = before if _LEANS.match(text, start) or follows_question else start
