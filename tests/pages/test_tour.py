@@ -76,7 +76,10 @@ def test_a_tour_of_one_stop_has_no_way_to_others(base: KnowledgeBase, open_page:
     keys = {button.key for button in app.button}
     assert {"tour_back", "tour_next"}.isdisjoint(keys)
     assert "Until 30 June\\." in _said(app)
-    assert "ask questions in *notes*, and view its runs and its other tours" in _said(app)
+    app.button(key="tour_share").click().run()
+    told = "\n".join(element.value for element in app.markdown)
+    assert "People with the link see this tour and no other one." in told
+    assert "ask questions in *notes*" in told
 
 
 def test_the_next_stop_goes_to_the_tour_of_the_last_one(
@@ -160,8 +163,11 @@ def test_what_another_tab_added_while_somebody_types_is_kept(
 def test_a_link_leads_to_the_tour(base: KnowledgeBase, tour: int, open_page: OpenPage) -> None:
     app = open_page("tour.py", tour=str(tour))
     app.button(key="tour_share").click().run()
+    app.selectbox(key="tour_life").set_value("30 days")
+    app.button(key="tour_share_really").click().run()
     (link,) = base.links.list_all()
-    assert link.name == "For the board"
+    assert (link.name, link.tour_id) == ("For the board", tour)
+    assert (link.expires - link.created).days == 30
     (code,) = app.main.code
     assert code.value.endswith(f"/tour/{tour}")
 
