@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import KnowledgeBase, TourStop, TourValue, Workspace
+from rag import KnowledgeBase, TourStop, TourValue, Workspace, tour_html
 from tests.pages.conftest import QUESTIONS
 
 OpenPage = Callable[..., AppTest]
@@ -80,6 +80,15 @@ def test_a_tour_of_one_stop_has_no_way_to_others(base: KnowledgeBase, open_page:
     told = "\n".join(element.value for element in app.markdown)
     assert "People with the link see this tour and no other one." in told
     assert "ask questions in *notes*" in told
+
+
+def test_a_single_point_is_no_list(base: KnowledgeBase, open_page: OpenPage) -> None:
+    one = base.tours.create("One", [TourStop("answer", QUESTION, points=("Answered.",))])
+    two = base.tours.create("Two", [TourStop("answer", QUESTION, points=("Doubtful.", "Quotes."))])
+    assert "Answered\\." in _said(open_page("tour.py", tour=str(one))).split("\n")
+    assert "- Doubtful\\.\n- Quotes\\." in _said(open_page("tour.py", tour=str(two)))
+    assert "<p>Answered.</p>" in tour_html(base.tours.get(one), "notes")
+    assert "<li>Quotes.</li>" in tour_html(base.tours.get(two), "notes")
 
 
 def test_the_next_stop_goes_to_the_tour_of_the_last_one(
