@@ -196,6 +196,7 @@ def test_an_answer_is_kept_in_a_new_tour(base: KnowledgeBase, open_page: OpenPag
     (kept,) = base.tours.list_tours()
     assert kept.title == "Demo"
     links = {link.proto.label: link.proto for link in app.get("page_link")}
-    assert links["Open the tour Demo"].query_string == f"tour={kept.id}"
+    assert links["Open the tour"].query_string == f"tour={kept.id}"
+    assert links["Open the tour"].help == "Demo"
     assert [(stop.kind, stop.note) for stop in kept.stops] == [("answer", "See."), ("page", "")]
     assert kept.stops[0].title == QUESTION
