@@ -96,9 +96,14 @@ def main() -> None:
         with welcome.container():
             _welcome(base, empty=empty)
     if question and question.strip():
-        with new:
-            text = question.strip()
+        text, is_drawn = question.strip(), False
+        resumes = has_to_resume()
+        with new, guard(in_dialog=resumes):
             _answer(base, conversation_id, text, again or for_question(base, text, recipe), also)
+            is_drawn = True
+        if resumes and not is_drawn:  # an error, which the next run shows with the jobs
+            st.session_state.pop(follow_up.RETRY, None)
+            st.rerun()
 
 
 def _recipe(base: KnowledgeBase) -> tuple[Recipe, tuple[FurtherBase, ...]]:

@@ -15,7 +15,7 @@ from pages.components.shell.door import bound_address, let_in, role_note, who_is
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import later, notices
 from pages.components.shell.palette import DARK, palette
-from pages.components.shell.permission import guest
+from pages.components.shell.permission import guest, link_tour
 from pages.components.shell.render_queue import DRAWING
 from pages.components.shell.run_cache import run_cache
 from pages.components.shell.session import (
@@ -226,6 +226,9 @@ with run_cache():
                 runs = RUNS if base().runs.has_runs() else HIDDEN_RUNS
         LEADING_ON = [HOME, *NOT_SHARED]
         PAGES = [CHAT, TOURS if toured else HIDDEN_TOURS, runs]
+        if link_tour() is not None:
+            PAGES.remove(runs)
+            LEADING_ON.append(not_shared(RUNS))
     else:
         if not used:
             PAGES[PAGES.index(USAGE)] = UNUSED

@@ -196,10 +196,11 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         help=f"{counted(chosen.from_users, 'question')} came from chats. Such questions are "
         "not a random sample, because most of them failed.",
     )
-    keep(base, "metrics_answers", first=False)
+    keep(base, "answers", first=False)
     answers = st.checkbox(
         "Also score answers",
-        key="metrics_answers",
+        key="answers",
+        bind="query-params",
         help="Answers every question and scores the answers: " + _what_answers_cost(chosen, recipe),
     )
     evaluations = base.answer_evaluations if answers else base.evaluations

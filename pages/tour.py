@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.settings.members import make_link, show_once
+from pages.components.settings.members import LIVES, make_link, show_once
 from pages.components.shell.buttons import (
     action_button,
     confirm_button,
@@ -15,7 +15,7 @@ from pages.components.shell.buttons import (
     filled_button,
 )
 from pages.components.shell.guard import guard
-from pages.components.shell.permission import guest, refusal
+from pages.components.shell.permission import guest, link_tour, refusal
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import to_url
 from pages.components.shell.text import plain
@@ -26,6 +26,7 @@ TOUR = "tour"  # the URL's parameter: the id of the tour
 STOP = "stop"  # the URL's parameter: the number of the stop, from 1
 _DIGITS = 9  # of an id or a number
 _EDITED = "tour_edited"  # the tour that the form is about
+_LIFE = "tour_life"  # how long a new link is valid
 _LINK = "tour_link"  # the address that was just made, until the next run
 
 
@@ -37,21 +38,27 @@ def main() -> None:
         _overview(base)
         return
     st.title(plain(tour.title))
+    owns = not refusal(base, "tours.save")
+    if owns:
+        _share(base, tour)
     if tour.stops:
         _read(base, tour)
     else:
         st.markdown("This tour has no stops yet.")
-    if not refusal(base, "tours.save"):
+    if owns:
         _compose(base, tour)
 
 
 def _named(base: KnowledgeBase) -> Tour | None:
-    if TOUR not in st.query_params:
+    """Return the tour of the guest's link, or else of the address; None for all tours."""
+    shown = link_tour()
+    if shown is None and TOUR not in st.query_params:
         return None
     try:
-        return base.tours.get(_number(TOUR))
+        return base.tours.get(_number(TOUR) if shown is None else shown)
     except NotFound:
-        st.warning("The tour of this link was deleted.", icon=":material/tour:")
+        advice = " Ask the person who sent it for a new one." if guest() else ""
+        st.warning(f"The tour of this link was deleted.{advice}", icon=":material/tour:")
         return None
 
 
@@ -63,6 +70,8 @@ def _number(name: str) -> int:
 
 def _overview(base: KnowledgeBase) -> None:
     st.title("Tours")
+    if link_tour() is not None:  # its tour was deleted
+        return
     tours = base.tours.list_tours()
     st.markdown("A tour leads through an answer, its page, why it was found, and how good it is.")
     for tour in tours:
@@ -128,24 +137,11 @@ def _next_button(number: int, total: int) -> None:
 
 
 def _compose(base: KnowledgeBase, tour: Tour) -> None:
-    """Draw what its owner does with a tour: share, order, describe, delete."""
-    if address := st.session_state.pop(_LINK, ""):
-        show_once(address)
-    with st.expander("Edit and share this tour", icon=":material/edit:", key="tour_edit"):
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            days = st.selectbox("Link valid", list(_DAYS), index=1, key="tour_life", width=160)
-            action_button("Make a link", "tour_share", "add_link", _share, base, tour, _DAYS[days])
-            if st.button("Delete tour", key="tour_delete", icon=":material/delete:"):
-                _confirm(base, tour)
-        st.caption(
-            "The link opens more than this tour: people who have it can also ask questions in "
-            f"*{plain(base.name)}*, and view its runs and its other tours, until it expires or "
-            "somebody revokes it on *Settings*."
-        )
+    """Draw what else its owner does with a tour: order, describe, delete."""
+    with st.expander("Edit this tour", icon=":material/edit:", key="tour_edit"):
         _edit(base, _edited(tour))
-
-
-_DAYS = {"1 day": 1, "7 days": 7, "30 days": 30, "1 year": 365}
+        if st.button("Delete tour", key="tour_delete", icon=":material/delete:"):
+            _confirm(base, tour)
 
 
 def _edited(tour: Tour) -> Tour:
@@ -210,14 +206,34 @@ def _stop_fields(tour: Tour, index: int) -> tuple[int, str]:
     return int(place), note
 
 
-def _share(base: KnowledgeBase, tour: Tour, days: int) -> None:
-    st.session_state[_LINK] = make_link(base, tour.title, days, f"/tour/{tour.id}")
+def _share(base: KnowledgeBase, tour: Tour) -> None:
+    """Draw the button that makes a link to a tour, and the link that was just made."""
+    if st.button("Make a link", key="tour_share", icon=":material/add_link:"):
+        _link_dialog(base, tour)
+    if address := st.session_state.pop(_LINK, ""):
+        show_once(address)
+
+
+@st.dialog("Share this tour by a link", icon=":material/add_link:")
+def _link_dialog(base: KnowledgeBase, tour: Tour) -> None:
+    st.markdown(
+        "People with the link see this tour and no other one. They can also ask questions in "
+        f"*{plain(base.name)}*, until the link expires or somebody revokes it on *Settings*."
+    )
+    st.selectbox("Valid", list(LIVES), index=1, key=_LIFE)
+    confirm_button("Make a link", "tour_share_really", _make_link, base, tour)
+
+
+def _make_link(base: KnowledgeBase, tour: Tour) -> None:
+    days = LIVES[st.session_state[_LIFE]]
+    st.session_state[_LINK] = make_link(base, tour.title, days, tour.id)
 
 
 @st.dialog("Delete this tour?", icon=":material/delete:")
 def _confirm(base: KnowledgeBase, tour: Tour) -> None:
     st.markdown(
-        f"**{plain(tour.title)}** and its stops are deleted. Links to it then list the other tours."
+        f"**{plain(tour.title)}** and its stops are deleted. People with a link to it can then "
+        "only ask questions."
     )
     confirm_button("Delete", "tour_delete_really", _delete, base, tour)
 

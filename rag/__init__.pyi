@@ -4,6 +4,7 @@ from .access.audit import AUDIT_KINDS as AUDIT_KINDS
 from .access.audit import audit_actor as audit_actor
 from .access.audit import audit_csv as audit_csv
 from .access.links import Links as Links
+from .access.links import share_path as share_path
 from .access.members import Members as Members
 from .access.people import NOBODY_SIGNS_IN as NOBODY_SIGNS_IN
 from .access.people import Claims as Claims

@@ -8,14 +8,15 @@ from datetime import UTC, datetime, timedelta
 
 from rag.errors import InvalidInput, NotFound
 from rag.operation import ALL, operation
-from rag.storage import Database
-from rag.storage.access import links
+from rag.storage import Connection, Database
+from rag.storage.access import links, tours
 from rag.storage.access.links import LinkRow
 
 PREFIX = "share_"
 _LONGEST_NAME = 80
 _LONGEST_LIFE = 365  # days
 _SECRET_BYTES = 32
+_LARGEST_ID = 2**31 - 1  # what every database stores as an integer
 
 
 class Links:
@@ -26,8 +27,14 @@ class Links:
         self._base_id = base_id
 
     @operation("owner", audit="sharing", audited_arguments=ALL)
-    def create(self, name: str = "", days: int = 7, maker: str = "") -> tuple[str, LinkRow]:
-        """A new secret, and what is kept of it; nobody can read it again. Raises InvalidInput."""
+    def create(
+        self, name: str = "", days: int = 7, maker: str = "", tour_id: int | None = None
+    ) -> tuple[str, LinkRow]:
+        """Create a link; return its secret, which is stored nowhere, and its row.
+
+        With ``tour_id``, the link shows the chat and this tour alone. Raises InvalidInput, and
+        NotFound for an unknown tour.
+        """
         name = name.strip() or "link"
         if len(name) > _LONGEST_NAME or not name.isprintable():
             raise InvalidInput(f"The name of a link has up to {_LONGEST_NAME} characters.")
@@ -42,10 +49,22 @@ class Links:
             created=now,
             expires=now + timedelta(days=days),
             revoked=None,
+            tour_id=tour_id,
         )
         with self._database.write() as connection:
+            if tour_id is not None:
+                self._require_tour(connection, tour_id)
             links.create(connection, row, _digest(secret))
         return secret, row
+
+    def _require_tour(self, connection: Connection, tour_id: int) -> None:
+        """Keep a tour from being deleted until the transaction ends. Raises NotFound."""
+        known = 0 < tour_id <= _LARGEST_ID
+        if not known or tours.by_id(connection, self._base_id, tour_id, lock=True) is None:
+            raise NotFound(
+                f"There is no tour {tour_id} in this knowledge base.",
+                "The address of a tour has its number after `tour=`.",
+            )
 
     @operation("owner")
     def list_all(self) -> list[LinkRow]:
@@ -59,6 +78,11 @@ class Links:
         with self._database.write() as connection:
             if not links.revoke(connection, self._base_id, link_id):
                 raise NotFound(f"There is no link {link_id!r}.")
+
+
+def share_path(secret: str, tour_id: int | None = None) -> str:
+    """Return the path of a new link on the server, which leads to its tour if it has one."""
+    return f"/share/{secret}" + (f"/tour/{tour_id}" if tour_id is not None else "")
 
 
 def link_of(database: Database, secret: str) -> LinkRow | None:

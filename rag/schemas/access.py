@@ -22,10 +22,14 @@ class MemberData(Schema):
 
 
 class LinkData(Schema):
-    """A link, without its secret."""
+    """A link, without its secret.
+
+    ``tour`` is the only tour that it shows, 0 once that is deleted, or None for all tours.
+    """
 
     id: str
     name: str
+    tour: int | None = attribute("tour_id")
     created: Timestamp
     expires: Timestamp
     revoked: Timestamp | None

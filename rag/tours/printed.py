@@ -21,7 +21,12 @@ def tour_html(tour: Tour, base_name: str) -> str:
 
 def _stop(number: int, stop: TourStop) -> Markup:
     stop = stop.without_marks()
-    points = element("ul", *(element("li", point) for point in stop.points))
+    single = len(stop.points) == 1
+    points = (
+        element("p", *stop.points)
+        if single
+        else element("ul", *(element("li", point) for point in stop.points))
+    )
     first = stop.kind == "answer"  # its points are its state, which decides how to read the rest
     return element(
         "section",

@@ -12,7 +12,7 @@ from rag.errors import InvalidInput, NotFound
 from rag.input_rules import find_fault, mend
 from rag.operation import ALL, operation
 from rag.storage import Connection, Database
-from rag.storage.access import tours
+from rag.storage.access import links, tours
 from rag.storage.access.tours import TourRow
 from rag.tours.stops import LONGEST_TITLE, TourStop
 
@@ -34,21 +34,28 @@ class Tour:
 
 
 class Tours:
-    """The tours of one knowledge base."""
+    """The tours of one knowledge base.
+
+    ``only`` is the one tour that is there for the guests of its link, or None for all tours.
+    """
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database
         self._base_id = base_id
+        self.only: int | None = None
 
     @operation("guest")
     def list_tours(self) -> list[Tour]:
         """List all tours, the one changed last first."""
         with self._database.read() as connection:
-            return [_tour(row) for row in tours.list_tours(connection, self._base_id)]
+            rows = tours.list_tours(connection, self._base_id)
+        return [_tour(row) for row in rows if self.only in (None, row.id)]
 
     @operation("guest")
     def get(self, tour_id: int) -> Tour:
         """Return one tour. Raises NotFound."""
+        if self.only not in (None, tour_id):
+            _required(None)
         with self._database.read() as connection:
             row = tours.by_id(connection, self._base_id, tour_id)
         return _tour(_required(row))
@@ -94,10 +101,11 @@ class Tours:
 
     @operation("owner", audit="sharing", audited_arguments=ALL)
     def delete(self, tour_id: int) -> None:
-        """Delete a tour. Raises NotFound."""
+        """Delete a tour; links to it then show no tour. Raises NotFound."""
         with self._database.write() as connection:
             if not tours.delete(connection, self._base_id, tour_id):
                 _required(None)
+            links.forget_tour(connection, self._base_id, tour_id)
 
     def _save(
         self, connection: Connection, tour_id: int, title: str, stops: Sequence[TourStop]

@@ -146,6 +146,8 @@ class ScopedWorkspace:
         role = partial(self.role_in, this.id)
         use = partial(self._check_use, role, base.recipe)
         guarded = guarded_copy(base, Authorization(this.id, role, note, use))
+        if self.principal.link is not None:
+            guarded.tours.only = self.principal.link.tour_id
         guarded.permit_attribution = self._require_frugal
         guarded.systems.may_name_keys = self.principal.administrator
         guarded.permission_audits.may_name_keys = self.principal.administrator

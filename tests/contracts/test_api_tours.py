@@ -36,3 +36,21 @@ def test_tours_are_listed_read_and_deleted(home: Path) -> None:
     assert api.delete(f"{TOURS}/{tour_id}").status_code == 204
     problem(api.get(f"{TOURS}/{tour_id}"), 404)
     problem(api.delete(f"{TOURS}/{tour_id}"), 404)
+
+
+def test_a_link_is_made_for_one_tour(home: Path) -> None:
+    workspace, base = handbook(home)
+    api = client(workspace)
+    tour = base.tours.create("For the board")
+    links = f"{BASES}/handbook/links"
+    made = api.post(links, json={"name": "board", "tour": tour}).json()
+    path = made.pop("path")
+    assert made["tour"] == tour
+    assert path.endswith(f"/tour/{tour}")
+    link = workspace.access.link(path.split("/")[2])
+    assert link is not None
+    assert (link.id, link.tour_id) == (made["id"], tour)
+    assert api.post(links, json={}).json()["tour"] is None
+    problem(api.post(links, json={"tour": tour + 1}), 404)
+    assert api.delete(f"{TOURS}/{tour}").status_code == 204
+    assert [item["tour"] for item in api.get(links).json()["items"]] == [None, 0]

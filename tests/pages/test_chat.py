@@ -12,10 +12,11 @@ import streamlit as st
 from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
+from pages.components.chat import follow_up
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.conversations import LATEST
 from pages.components.shell import job_progress, session
-from rag import KnowledgeBase, SentenceCheck, SessionOwner, Upload
+from rag import InvalidInput, KnowledgeBase, SentenceCheck, SessionOwner, Upload
 from rag.jobs import Jobs
 from rag.topic import TopicModel
 from tests.handbook import FRAME, LEAVE, ask, marked, texts, visit
@@ -358,3 +359,30 @@ def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_ar
     assert polls == [None, None, 1.0, 1.0]  # the sidebar and the page: as it answers, and after it
     assert "carried over until 30 June of the next year" in texts(app)
     assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE]
+
+
+def test_jobs_are_polled_again_after_a_question_that_ended_in_an_error(
+    base: KnowledgeBase, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Jobs, "start", lambda _jobs: None)
+    at_work(base.documents.add_files([Upload("new.md", io.BytesIO(b"# New\n\nNew words."))]))
+    app = visit("chat.py")
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise InvalidInput("The model is gone.", "Choose another one.")
+
+    monkeypatch.setattr(follow_up, "history", refused)
+    polls: list[float | None] = []
+    fragment = st.fragment
+
+    def recorded(*draw: Callable[..., None], **options: Any) -> Any:
+        if draw:
+            polls.append(options["run_every"])
+        return fragment(*draw, **options)
+
+    monkeypatch.setattr(job_progress.st, "fragment", recorded)
+    app.chat_input[0].set_value(LEAVE).run()
+    assert polls == [None, None, 1.0, 1.0]
+    assert [error.value for error in app.error] == [
+        "**The model is gone\\.**  \nChoose another one\\."
+    ]

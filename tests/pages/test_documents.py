@@ -331,6 +331,24 @@ def test_files_in_another_language_come_with_an_embedder_that_supports_it(
     assert base.recipe().index.embedder == "multilingual-e5"
 
 
+def test_the_outcome_of_an_upload_names_languages_that_the_embedder_lacks(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.create("leer", Recipe())
+    files = {"pumpe.txt": GERMAN, "pump.txt": DOCUMENTS["pump.txt"]}
+    job = fill(base, files)
+    assert filled.jobs.run(job).status == "done"
+    app = open_page("upload.py", kb="leer")
+    app.session_state["documents_job"] = {base.id: job}
+    app.run()
+    assert not app.exception
+    assert _first(app, "markdown", "seems") == (
+        ":material/translate: 1 document seems to be in German, which minilm doesn't support: only "
+        "lexical search ranks such passages well. For dense search, build an index with "
+        "*multilingual\\-e5*."
+    )
+
+
 def test_the_first_files_are_previewed_with_cost_cut_and_embedder(
     filled: Workspace, open_page: OpenPage
 ) -> None:

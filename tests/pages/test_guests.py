@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
 from pages.components.shell import identity
+from rag import TourStop
 from tests.handbook import LEAVE, ask
 from tests.members import World, said
 from tests.pages.conftest import DOCUMENTS, questions_file
@@ -70,14 +71,7 @@ def test_a_guest_gets_runs_where_there_are_some(
     assert not base.runs.has_runs()
     secret, _ = base.links.create("runs")
     monkeypatch.setattr(identity, "share_secret", lambda: secret)
-    shown: list[list[str]] = []
-    navigation = st.navigation
-
-    def spy(pages: list[Page], **options: Any) -> Page:
-        shown.append([page.title for page in pages if page.visibility == "visible"])
-        return navigation(pages, **options)
-
-    monkeypatch.setattr(st, "navigation", spy)
+    shown = _navigations(monkeypatch)
     visit("stranger", "chat.py")
     assert shown[-1] == ["Chat"]
     base.evaluator.evaluate("checks", base.recipe())
@@ -94,6 +88,32 @@ def test_a_guest_gets_runs_where_there_are_some(
         text.startswith("**nDCG@10**: Are the best passages at the top?") for text in captions
     )
     assert "Use this recipe" not in labels
+
+
+def test_a_guest_of_a_tour_sees_it_alone(
+    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board, other = (
+        world.base.tours.create(title, [TourStop("answer", "Why?", "Because.")])
+        for title in ("For the board", "For others")
+    )
+    secret, row = world.base.links.create("board", tour_id=board)
+    monkeypatch.setattr(identity, "share_secret", lambda: secret)
+    shown = _navigations(monkeypatch)
+    for address in ({"tour": str(board)}, {"tour": str(other)}, {}):
+        app = visit("stranger", "tour.py", **address)
+        assert [title.value for title in app.title] == ["For the board"]
+        assert shown[-1] == ["Chat", "Tours"]
+    app = visit("stranger", "runs.py")
+    assert "The page Runs is not part of what your link shows." in said(app)
+    world.base.tours.delete(board)
+    app = visit("stranger", "tour.py", tour=str(board))
+    assert "The tour of this link was deleted. Ask the person who sent it" in said(app)
+    assert [title.value for title in app.title] == ["Tours"]
+    assert "For others" not in said(app)
+    assert shown[-1] == ["Chat"]
+    assert "30 June" in said(ask(visit("stranger", "chat.py"), LEAVE))
+    world.base.links.revoke(row.id)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +160,19 @@ def test_a_link_is_left_in_the_same_tab(
     assert "This link is not valid" in said(app)
     app.button(key="door_leave").click().run()
     assert _sent_to(app) == ["/share/leave"]
+
+
+def _navigations(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The titles of the visible pages, for each drawing of the navigation from now on."""
+    shown: list[list[str]] = []
+    navigation = st.navigation
+
+    def spy(pages: list[Page], **options: Any) -> Page:
+        shown.append([page.title for page in pages if page.visibility == "visible"])
+        return navigation(pages, **options)
+
+    monkeypatch.setattr(st, "navigation", spy)
+    return shown
 
 
 def _sent_to(app: AppTest) -> list[str]:

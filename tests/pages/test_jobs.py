@@ -56,12 +56,16 @@ def test_an_evaluation_names_the_job_of_its_base_that_it_waits_for(
     monkeypatch.setattr(Jobs, "start", lambda _jobs: None)
     base = labelled.base("notes")
     other = labelled.create("other")
-    fill(other, {"elsewhere.md": "Other words."})
+    elsewhere = fill(other, {"elsewhere.md": "Other words."})
     at_work(fill(base, {"long.md": "# Long\n\nMany words."}))
     base.evaluations.start("checks", base.recipe())
     app = open_page("metrics.py", kb="notes")
     waits = [each.value for each in app.caption if "begins after" in each.value]
     assert waits == 2 * ["begins after Reading long\\.md\\: 25\\%"]  # sidebar and page
+    at_work(elsewhere)  # another worker, which may end its job first
+    app = open_page("metrics.py", kb="notes")
+    assert not [each for each in app.caption if "begins after" in each.value]
+    assert "waiting for its turn" in [each.value for each in app.caption]
 
 
 def test_an_evaluation_that_failed_says_why_until_another_is_there(

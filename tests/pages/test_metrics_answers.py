@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pages.components.metrics.failures import _answer
 from pages.components.shell.text import plain
-from rag import Workspace
+from rag import QuestionResult, Workspace
 from tests.answer_runs import Chat, with_chat
 from tests.handbook import texts
 from tests.pages.conftest import OpenPage, finished
@@ -13,13 +14,13 @@ from tests.pages.conftest import OpenPage, finished
 
 def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("metrics.py")
-    app.checkbox(key="metrics_answers").check().run()
+    app.checkbox(key="answers").check().run()
     app.button(key="metrics_evaluate").click().run()
     assert not app.exception
-    assert "metrics_answers" not in [item.key for item in app.checkbox]  # while the job runs
+    assert "answers" not in [item.key for item in app.checkbox]  # while the job runs
     assert finished(labelled, "evaluate-answers").status == "done"
     app.run()
-    assert app.checkbox(key="metrics_answers").value is True
+    assert app.checkbox(key="answers").value is True
     run = labelled.base("notes").runs.list_all("checks")[0]
     shown = {card.label: card.value for card in app.metric}
     assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"
@@ -41,11 +42,16 @@ def test_answers_that_were_refused_wrongly_are_marked(
     app = open_page("metrics.py")
     assert "3 of 3 answerable questions got a refusal or a doubtful answer;" in texts(app)
     rows = app.dataframe[-1].value
+    answers = dict(zip(rows["Question"], rows["Answer"], strict=True))
+    assert answers.pop("Who won the world cup in 1954?") == "refused, rightly"
+    assert set(answers.values()) == {"doubted"}
     first = dict(zip(rows["Question"], rows["First relevant"], strict=True))
-    assert first.pop("Who won the world cup in 1954?") == "refused, rightly"
-    assert set(first.values()) == {"rank 1, cut by the threshold, but doubted"}
+    del first["Who won the world cup in 1954?"]
+    assert rows["First relevant"].isna().sum() == 1
+    assert set(first.values()) == {"rank 1, cut by the threshold"}
     failed = "3 of 4 questions failed: 3 found low or not at all (nDCG@5 below 0.5)."
     assert failed in texts(app)
+    assert "did not score answers" not in texts(app)
     assert run.metrics["correct_decision"] == 1 - 3 / 4
 
 
@@ -76,6 +82,22 @@ def test_a_run_without_answers_has_no_cards_for_them(
     assert "Groundedness" not in labels
 
 
+def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
+    def outcome(*, answerable: bool = True, **metrics: float) -> str | None:
+        return _answer(
+            QuestionResult("q", "Why?", (), answerable, metrics, (("a", 1.0, 0),), 1, 1, 1)
+        )
+
+    assert outcome() is None
+    assert outcome(judged_correctness=1.0, token_f1=0.2) == "right"
+    assert outcome(judged_correctness=0.5) == "partly right"
+    assert outcome(judged_correctness=0.0, false_doubt=1.0) == "doubted, wrong"
+    assert outcome(exact_match=1.0, token_f1=1.0) == "right"
+    assert outcome(exact_match=0.0, token_f1=0.4) == "token F1 0.40"
+    assert outcome(answerable=False) == "answered, wrongly"
+    assert outcome(answerable=False, correct_doubt=1.0) == "doubted, rightly"
+
+
 def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
@@ -100,8 +122,8 @@ def test_a_choice_that_is_kept_is_that_of_its_knowledge_base(
     _copy, job = labelled.duplicate("notes", "copy")
     labelled.jobs.run(job)
     app = open_page("metrics.py", kb="notes")
-    app.checkbox(key="metrics_answers").check().run()
+    app.checkbox(key="answers").check().run()
     app.sidebar.selectbox(key="kb").set_value("copy").run()
-    assert app.checkbox(key="metrics_answers").value is False
+    assert app.checkbox(key="answers").value is False
     app.sidebar.selectbox(key="kb").set_value("notes").run()
-    assert app.checkbox(key="metrics_answers").value is True
+    assert app.checkbox(key="answers").value is True

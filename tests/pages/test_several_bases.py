@@ -82,9 +82,7 @@ def test_only_passages_of_the_chosen_base_are_labelled(workspace: Workspace) -> 
     app = visit("inspector.py", q=LEAVE, also=["policies"])
     other = workspace.base("policies").search(LEAVE, RECIPE).hits[0].chunk.id
     own = workspace.base("handbook").search(LEAVE, RECIPE).hits[0].chunk.id
-    shown = {each.key for each in app.get("button_group")} | {
-        each.key for each in getattr(app, "segmented_control", [])
-    }
+    shown = {each.key for each in app.pills}
     assert f"inspector_grade_{own}" in shown
     assert f"inspector_grade_{other}" not in shown
     assert "Labels of this page are those of handbook" in texts(app)

@@ -329,3 +329,14 @@ def test_cells_of_a_markdown_table_show_code_as_code() -> None:
     assert drawn["rows"] == [
         ([[("gate", "code")], [("fails a ", ""), ("build", "strong")]], "quote")
     ]
+
+
+def test_items_of_nested_lists_stay_apart() -> None:
+    items = (
+        "- Unused leave may be carried over until 30 June of the next year, if",
+        "  - the employee was ill for more than six weeks of the calendar year,",
+        "    * or the business could not spare the employee in that whole time.",
+        "      1. The head of the department decides about that in each single case.",
+    )
+    text = "\n".join(items)
+    assert pieces(text, [(0, 0)], 0, len(text)) == [(text, "")]

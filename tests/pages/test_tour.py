@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import KnowledgeBase, TourStop, TourValue, Workspace
+from rag import KnowledgeBase, TourStop, TourValue, Workspace, tour_html
 from tests.pages.conftest import QUESTIONS
 
 OpenPage = Callable[..., AppTest]
@@ -76,7 +76,19 @@ def test_a_tour_of_one_stop_has_no_way_to_others(base: KnowledgeBase, open_page:
     keys = {button.key for button in app.button}
     assert {"tour_back", "tour_next"}.isdisjoint(keys)
     assert "Until 30 June\\." in _said(app)
-    assert "ask questions in *notes*, and view its runs and its other tours" in _said(app)
+    app.button(key="tour_share").click().run()
+    told = "\n".join(element.value for element in app.markdown)
+    assert "People with the link see this tour and no other one." in told
+    assert "ask questions in *notes*" in told
+
+
+def test_a_single_point_is_no_list(base: KnowledgeBase, open_page: OpenPage) -> None:
+    one = base.tours.create("One", [TourStop("answer", QUESTION, points=("Answered.",))])
+    two = base.tours.create("Two", [TourStop("answer", QUESTION, points=("Doubtful.", "Quotes."))])
+    assert "Answered\\." in _said(open_page("tour.py", tour=str(one))).split("\n")
+    assert "- Doubtful\\.\n- Quotes\\." in _said(open_page("tour.py", tour=str(two)))
+    assert "<p>Answered.</p>" in tour_html(base.tours.get(one), "notes")
+    assert "<li>Quotes.</li>" in tour_html(base.tours.get(two), "notes")
 
 
 def test_the_next_stop_goes_to_the_tour_of_the_last_one(
@@ -160,8 +172,11 @@ def test_what_another_tab_added_while_somebody_types_is_kept(
 def test_a_link_leads_to_the_tour(base: KnowledgeBase, tour: int, open_page: OpenPage) -> None:
     app = open_page("tour.py", tour=str(tour))
     app.button(key="tour_share").click().run()
+    app.selectbox(key="tour_life").set_value("30 days")
+    app.button(key="tour_share_really").click().run()
     (link,) = base.links.list_all()
-    assert link.name == "For the board"
+    assert (link.name, link.tour_id) == ("For the board", tour)
+    assert (link.expires - link.created).days == 30
     (code,) = app.main.code
     assert code.value.endswith(f"/tour/{tour}")
 
@@ -181,6 +196,7 @@ def test_an_answer_is_kept_in_a_new_tour(base: KnowledgeBase, open_page: OpenPag
     (kept,) = base.tours.list_tours()
     assert kept.title == "Demo"
     links = {link.proto.label: link.proto for link in app.get("page_link")}
-    assert links["Open the tour Demo"].query_string == f"tour={kept.id}"
+    assert links["Open the tour"].query_string == f"tour={kept.id}"
+    assert links["Open the tour"].help == "Demo"
     assert [(stop.kind, stop.note) for stop in kept.stops] == [("answer", "See."), ("page", "")]
     assert kept.stops[0].title == QUESTION

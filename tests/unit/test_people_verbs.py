@@ -75,6 +75,15 @@ def test_links_are_made_and_revoked(
     assert main(["link", "manuals", "create", "--days", "0"]) == 2
 
 
+def test_a_link_shows_one_tour(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    tour = workspace.base("manuals").tours.create("For the board")
+    made = told(capsys, "link", "manuals", "create", "board", "--tour", str(tour))
+    assert made["tour"] == tour
+    assert made["path"].startswith("/share/share_")
+    assert made["path"].endswith(f"/tour/{tour}")
+    assert main(["link", "manuals", "create", "board", "--tour", "99"]) == 2
+
+
 def test_the_log_is_listed_and_saved(
     workspace: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

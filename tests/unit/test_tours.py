@@ -12,6 +12,8 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     NotFound,
+    Principal,
+    ScopedWorkspace,
     TourQuote,
     TourStop,
     TourValue,
@@ -20,6 +22,7 @@ from rag import (
     comparison_stop,
     explanation_stop,
     run_stop,
+    share_path,
     tour_html,
 )
 from tests.runs import SET, VECTORS, WORDS, handbook
@@ -212,6 +215,43 @@ def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:
     assert "hand&lt;book&gt;" in page
     quoted = base.tours.add(tour_id, [_stop("Page")])
     assert "before <mark>text</mark> after" in tour_html(quoted, "b")
+
+
+def test_a_link_to_a_tour_shows_this_tour_alone(home: Path) -> None:
+    workspace, base = handbook(home)
+    board, others = (base.tours.create(title, [_stop()]) for title in ("Board", "Others"))
+    _, every = base.links.create("all")
+    secret, row = base.links.create("board", tour_id=board)
+    assert share_path(secret, row.tour_id) == f"/share/{secret}/tour/{board}"
+    link = workspace.access.link(secret)
+    assert link == row
+    guest = ScopedWorkspace(workspace, Principal(link=link)).base(base.name)
+    assert [tour.title for tour in guest.tours.list_tours()] == ["Board"]
+    assert guest.tours.get(board).title == "Board"
+    with pytest.raises(NotFound):
+        guest.tours.get(others)
+    guest = ScopedWorkspace(workspace, Principal(link=every)).base(base.name)
+    assert {tour.title for tour in guest.tours.list_tours()} == {"Board", "Others"}
+    with pytest.raises(NotFound, match="no tour 99"):
+        base.links.create("none", tour_id=99)
+    with pytest.raises(NotFound, match="no tour"):
+        base.links.create("large", tour_id=2**70)
+
+
+def test_a_link_to_a_deleted_tour_shows_no_other_one(home: Path) -> None:
+    workspace, base = handbook(home)
+    first, tour = base.tours.create("First"), base.tours.create("Board")
+    _, other = base.links.create("first", tour_id=first)
+    secret, row = base.links.create("board", tour_id=tour)
+    base.tours.delete(tour)
+    base.tours.create("Newer")  # SQLite gives it the id of the deleted one
+    link = workspace.access.link(secret)
+    assert link == replace(row, tour_id=0)
+    guest = ScopedWorkspace(workspace, Principal(link=link)).base(base.name)
+    assert guest.tours.list_tours() == []
+    with pytest.raises(NotFound):
+        guest.tours.get(tour)
+    assert base.links.list_all()[1] == other
 
 
 def _asked(base: KnowledgeBase) -> Turn:

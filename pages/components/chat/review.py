@@ -58,7 +58,7 @@ def _figures(figures: FeedbackFigures) -> None:
             ("Doubtful", figures.doubtful, "Answers that probably answer something else."),
             ("Unsupported", figures.unsupported, "Answers with an unsupported sentence."),
             ("Followed up", figures.followed, "Questions after which another one was asked."),
-            ("Citations", figures.opened, "Answers of which a citation was opened."),
+            ("Citations opened", figures.opened, "Answers of which a citation was opened."),
         ):
             note = f"{caption} {_share(count, figures.turns)}"
             st.metric(label, f"{count:,}", help=note, border=True)

@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from pages.components.documents.added_languages import language_note
 from pages.components.documents.existing_store import store_area
 from pages.components.documents.first_upload import decided
 from pages.components.documents.locked_files import locked_rows
@@ -209,6 +210,7 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
         for item in items:
             if item.reason and item.status in ("added", "replaced"):
                 st.markdown(f"- {plain(item.name)}: {plain(item.reason)}")
+        language_note(base, items)
         with st.container(horizontal=True, vertical_alignment="center"):
             if job.status == "done" and len(failed) < len(items):
                 st.page_link("chat.py", label="Ask these documents", icon=":material/forum:")

@@ -26,8 +26,9 @@ def builds_view(base: KnowledgeBase) -> None:
         "the one in use answers."
     )
     builds, active = base.documents.builds(), base.recipe().index
+    missing = {build.hash: base.documents.missing(build.recipe) for build in builds}
     event = st.dataframe(
-        [_row(base, build, active) for build in builds],
+        [_row(base, build, active, missing[build.hash]) for build in builds],
         key=f"documents_builds_{base.id}",
         hide_index=True,
         on_select="rerun",
@@ -41,18 +42,14 @@ def builds_view(base: KnowledgeBase) -> None:
         },
         alt="Indexes with chunking, embedding model, documents, passages and state.",
     )
-    complete = [build for build in builds if not base.documents.missing(build.recipe)]
+    complete = [build for build in builds if not missing[build.hash]]
     if note := token_note((build.recipe, build.passages) for build in complete):
         st.caption(note)
     picked = [builds[row] for row in picked_rows(event) if row < len(builds)]
     if picked:
-        _actions(base, picked[0], active)
+        _actions(base, picked[0], active, missing[picked[0].hash])
     _note_vectors(base, active)
-    ready = [
-        build
-        for build in builds
-        if build.hash != active.hash and not base.documents.missing(build.recipe)
-    ]
+    ready = [build for build in complete if build.hash != active.hash]
     worse = worse_index(base, active) if ready else None
     for build in sorted(ready, key=lambda build: build.created, reverse=True)[:_MOST_OFFERED]:
         if build.recipe == worse:
@@ -70,8 +67,9 @@ def builds_view(base: KnowledgeBase) -> None:
         migration_view(base, active)
 
 
-def _row(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> dict[str, object]:
-    missing = base.documents.missing(build.recipe)
+def _row(
+    base: KnowledgeBase, build: BuildRow, active: IndexRecipe, missing: int
+) -> dict[str, object]:
     state = f"{missing:,} missing" if missing else "ready"
     if missing and being_built(base, build.recipe):
         state = "being built"
@@ -104,9 +102,8 @@ def _note_vectors(base: KnowledgeBase, active: IndexRecipe) -> None:
             st.caption(choice.headline, help=choice.details)
 
 
-def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> None:
+def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe, missing: int) -> None:
     answers = build.hash == active.hash
-    missing = base.documents.missing(build.recipe)
     with st.container(horizontal=True):
         if missing:
             build_button(base, build.recipe, "documents_build_rest", "Build the rest")

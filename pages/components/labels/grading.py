@@ -74,7 +74,8 @@ class Grading:
         grade = self.labels.grades.get(chunk.key)
         key = f"inspector_grade_{chunk.id}"
         show(key, None if grade is None else str(grade))
-        st.segmented_control(
+        # Joined buttons have broken borders where they take two lines.
+        st.pills(
             "Grade",
             ALL_GRADES,
             format_func=grade_name,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.components.metrics.cards import DOUBTED_WRONGLY, Card, Ranges, card_grid
+from pages.components.metrics.cards import DOUBTED_WRONGLY, JUDGED, Card, Ranges, card_grid
 from pages.components.shell.text import plain
 from rag import METRIC_TITLES, Comparison, QuestionResult, Run, counted
 
@@ -27,6 +27,12 @@ ANSWER_CARDS = (
     ),
     Card("answer_relevance", "Answer relevance", "How near an answer is to its question."),
     Card("citation_precision", "Citation precision", "Share of the citations that are labelled."),
+    Card(
+        JUDGED,
+        "Right answers",
+        "How right a language model considers the answers, compared with the expected ones.",
+        percent=True,
+    ),
     Card("token_f1", "Token F1", "Words shared with the expected answer of a question."),
 )
 
@@ -41,6 +47,8 @@ def answer_cards(
     """Nothing where the run only measured retrieval."""
     if any(card.metric in run.metrics for card in ANSWER_CARDS):
         shown_cards = [_decisions_card(run), *ANSWER_CARDS[1:]]
+        if JUDGED not in run.metrics:  # only an evaluation with a judge has it
+            shown_cards = [card for card in shown_cards if card.metric != JUDGED]
         card_grid(shown_cards, run, before, ranges, changes)
         if doubted := sum(bool(row.metrics.get(DOUBTED_WRONGLY)) for row in results):
             answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)

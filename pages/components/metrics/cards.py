@@ -13,6 +13,7 @@ from pages.components.shell.wording import ago, capitalised
 from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, signed
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
+JUDGED = "judged_correctness"
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import DOUBTED, DOUBTED_WRONGLY, cutoffs
+from pages.components.metrics.cards import DOUBTED, DOUBTED_WRONGLY, JUDGED, cutoffs
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from rag import PASSING, KnowledgeBase, QuestionResult, Run, counted
@@ -26,7 +26,7 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
     st.caption(f"{counts} Click a question to open it in the inspector.".strip())
     worst, ks = worst_first(_filtered(results)), cutoffs(run)
     event = st.dataframe(
-        [_row(ks, result) for result in worst],
+        _rows(ks, worst),
         key=f"metrics_questions_{run.id}",
         height=_HEIGHT if len(worst) > _WHOLE else "content",
         hide_index=True,
@@ -34,7 +34,8 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
         selection_mode=("single-row", "single-cell"),
         column_config=_columns(run),
         placeholder="–",
-        alt="Questions with tags, first relevant rank, found passages and nDCG@10, worst first.",
+        alt="Questions with tags, first relevant rank, outcome of the answer, found passages and "
+        "nDCG@10, worst first.",
     )
     # Only a click opens: the table may have its selection still when the visitor comes back.
     clicked = st.session_state.pop(_CLICKED, False)
@@ -72,7 +73,18 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
     }
     failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
     head = f"{low + doubted:,} of {counted(len(results), 'question')} failed"
-    return f"{head}: {failed}." if failed else f"{head}."
+    counts = f"{head}: {failed}." if failed else f"{head}."
+    if any(one.answerable for one in results) and not _is_scored(results):
+        counts += (
+            " This run did not score answers: the tab *Failures* also counts passages that were "
+            "found and whose answer was doubted, if a run with *Also score answers* says so."
+        )
+    return counts
+
+
+def _is_scored(results: Sequence[QuestionResult]) -> bool:
+    """Whether a run answered its questions, besides searching them."""
+    return any(DOUBTED_WRONGLY in one.metrics for one in results)
 
 
 def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
@@ -110,11 +122,21 @@ def _tag(tag: str) -> str:
     return tag if _PLAIN.fullmatch(tag) else plain(tag)
 
 
+def _rows(ks: Sequence[int], results: Sequence[QuestionResult]) -> list[dict[str, object]]:
+    """Rows of the table, with outcomes of answers if there are any."""
+    rows = [_row(ks, result) for result in results]
+    if not any(row["Answer"] for row in rows):
+        for row in rows:
+            del row["Answer"]
+    return rows
+
+
 def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
     return {
         "Question": result.text,
         "Tags": list(result.tags),
         "First relevant": _first(result),
+        "Answer": _answer(result),
         "Found": f"{result.found} of {result.relevant}" if result.relevant else None,
         "nDCG@10": result.metrics.get(_SCORE) if result.answerable else None,
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
@@ -123,18 +145,33 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
     }
 
 
-def _first(result: QuestionResult) -> str:
+def _first(result: QuestionResult) -> str | None:
     if not result.answerable:
-        if result.ranking and result.metrics.get(DOUBTED):
-            return "doubted, rightly"
-        return "answered, wrongly" if result.ranking else "refused, rightly"
+        return None
     if result.first_relevant is None and result.cut_rank is not None:
-        first = f"rank {result.cut_rank:,}, cut by the threshold"
-    else:
-        first = str(result.first_relevant or "not found")
-    if not result.metrics.get(DOUBTED_WRONGLY):
-        return first
-    return f"{first}, doubted" if first == "not found" else f"{first}, but doubted"
+        return f"rank {result.cut_rank:,}, cut by the threshold"
+    return str(result.first_relevant or "not found")
+
+
+def _answer(result: QuestionResult) -> str | None:
+    """Describe the outcome of the answer; None where nothing was measured of it."""
+    if not result.answerable:
+        if not result.ranking:
+            return "refused, rightly"
+        return "doubted, rightly" if result.metrics.get(DOUBTED) else "answered, wrongly"
+    doubt = "doubted" if result.metrics.get(DOUBTED_WRONGLY) else ""
+    return ", ".join(filter(None, (doubt, _correctness(result)))) or None
+
+
+def _correctness(result: QuestionResult) -> str:
+    """Compare the answer with the expected one: by the judge's grade, or else by their words."""
+    grade = result.metrics.get(JUDGED)
+    if grade is not None:
+        return "wrong" if grade == 0 else "right" if grade == 1 else "partly right"
+    if result.metrics.get("exact_match"):
+        return "right"
+    overlap = result.metrics.get("token_f1")
+    return "" if overlap is None else f"token F1 {overlap:.2f}"
 
 
 def _columns(run: Run) -> dict[str, object]:
@@ -142,9 +179,14 @@ def _columns(run: Run) -> dict[str, object]:
         "Question": st.column_config.TextColumn(width="large"),
         "Tags": st.column_config.ListColumn(width="small"),
         "First relevant": st.column_config.TextColumn(
-            help="Rank of the first relevant passage, also if the threshold cut it. For questions "
-            "that the documents do not answer: whether they were refused, doubted or answered. "
-            "*But doubted*: the answer is refused or doubtful, although the documents have one."
+            help="Rank of the first relevant passage, also if the threshold cut it."
+        ),
+        "Answer": st.column_config.TextColumn(
+            help="For questions that the documents do not answer: whether they were refused, "
+            "doubted or answered. *Doubted* alone: the answer is refused or doubtful, although the "
+            "documents have one. *Right*, *partly right* and *wrong* are the grade of a model that "
+            "compared the answer with the expected one; without such a model, *right* are the "
+            "same words, and token F1 (0 to 1) is how far the words of both agree."
         ),
         "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
         "nDCG@10": st.column_config.ProgressColumn(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
@@ -10,10 +12,11 @@ from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.visitor import is_loopback
-from rag import ROLES, KnowledgeBase, LinkRow, Member
+from rag import ROLES, KnowledgeBase, LinkRow, Member, share_path
 
 _SHOWN = "links_shown"  # the link that was just made, until the next run
-_LIVES = {"1 day": 1, "7 days": 7, "30 days": 30, "1 year": 365}
+LIVES = {"1 day": 1, "7 days": 7, "30 days": 30, "1 year": 365}
+"""How long a link may be valid, in days."""
 
 
 def members_view() -> None:
@@ -84,28 +87,29 @@ def links_view() -> None:
         f"People with the link can ask questions in *{plain(base.name)}* and view its runs "
         "and reports, until the link expires or you revoke it."
     )
+    titles = {tour.id: tour.title for tour in base.tours.list_tours()}
     for row in (row for row in base.links.list_all() if row.valid):
-        _link(base, row)
+        _link(base, row, titles)
     if address := st.session_state.pop(_SHOWN, ""):
         show_once(address)
     with st.form("links_form"):
         key = draft_key("links", "links_name")
         name = st.text_input("Name", key=key, placeholder="Who is it for?", max_chars=80)
-        life = st.selectbox("Valid", list(_LIVES), index=1, key="links_life")
+        life = st.selectbox("Valid", list(LIVES), index=1, key="links_life")
         submitted = st.form_submit_button("Make a link", icon=":material/add_link:")
     if submitted:
         with guard():
-            address = make_link(base, name, _LIVES[life])
+            address = make_link(base, name, LIVES[life])
             draft_stored("links")
             st.session_state[_SHOWN] = address
             st.rerun()
 
 
-def make_link(base: KnowledgeBase, name: str, days: int, path: str = "") -> str:
-    """Create a link; return its address, which leads to ``path`` behind the secret."""
-    secret, _ = base.links.create(name, days, workspace().principal.person.id)
+def make_link(base: KnowledgeBase, name: str, days: int, tour_id: int | None = None) -> str:
+    """Create a link to the chat and the runs, or to the chat and a tour; return its address."""
+    secret, _ = base.links.create(name, days, workspace().principal.person.id, tour_id)
     server = (st.context.url or "").rpartition("/")[0]
-    return f"{server}/share/{secret}{path}"
+    return server + share_path(secret, tour_id)
 
 
 def show_once(address: str) -> None:
@@ -121,9 +125,14 @@ def show_once(address: str) -> None:
         )
 
 
-def _link(base: KnowledgeBase, row: LinkRow) -> None:
+def _link(base: KnowledgeBase, row: LinkRow, titles: Mapping[int, str]) -> None:
+    shows = ""
+    if row.tour_id is not None:
+        tour = f"the tour {titles[row.tour_id]}" if row.tour_id in titles else "a deleted tour"
+        shows = f", shows the chat and {tour}"
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"**{plain(row.name)}** :gray[until {row.expires:%Y-%m-%d}]", width="stretch")
+        label = f"**{plain(row.name)}** :gray[until {row.expires:%Y-%m-%d}{plain(shows)}]"
+        st.markdown(label, width="stretch")
         if st.button("Revoke", key=f"links_revoke_{row.id}", icon=":material/delete:"):
             _confirm(base, row)
 

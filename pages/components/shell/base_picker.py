@@ -14,19 +14,21 @@ from rag import BaseInfo, counted
 
 _CREATED = "frame_created"  # the base to choose at the next run; a drawn picker cannot be set
 # Streamlit leaves its sidebar open over a narrow page, whatever is chosen there, and does not run
-# again for another theme, whose colours charts and styles have from the server.
+# again for another theme, whose colours charts and styles have from the server. A run that is under
+# way ends first: it may be an answer, which another run would stop.
 _FRAME = """
 export default function ({ data, parentElement, setTriggerValue }) {
   const app = document.querySelector("[data-testid=stApp]");
   const scheme = () => getComputedStyle(app).colorScheme;
-  let drawn = scheme();
+  parentElement.drawn ??= scheme();
   parentElement.watcher?.disconnect();
   parentElement.watcher = new MutationObserver(() => {
-    if (scheme() === drawn) return;
-    drawn = scheme();
-    setTriggerValue("theme", drawn);
+    if (scheme() === parentElement.drawn || app.dataset.testScriptState === "running") return;
+    parentElement.drawn = scheme();
+    setTriggerValue("theme", parentElement.drawn);
   });
-  parentElement.watcher.observe(app, { attributeFilter: ["class"] });
+  const attributeFilter = ["class", "data-test-script-state"];
+  parentElement.watcher.observe(app, { attributeFilter });
   const before = document.body.dataset.place;
   document.body.dataset.place = data;
   if (before && before !== data && window.innerWidth < 768)

@@ -126,7 +126,7 @@ def follow(job_id: int, place: str) -> None:
     with guard():
         job = workspace().jobs.get(job_id)
         goes_on = job.active
-        card(job, place, ahead_of(job, active(job.base_id)))
+        card(job, place, ahead_of(job, active()))
     if not goes_on:
         st.rerun()
 
@@ -151,15 +151,15 @@ def progress(job: JobRow) -> float:
 
 
 def ahead_of(job: JobRow, jobs: Sequence[JobRow]) -> JobRow | None:
-    """Return the job of the same knowledge base that a queued one waits for, the one at work first.
+    """Return the job that a queued one waits for, None where that is not certain.
 
-    Jobs of a knowledge base are done one after the other: an evaluation measures all documents
-    that were added before it.
+    ``jobs`` are those of all knowledge bases. Where several are at work, any of their workers may
+    take the queued one up.
     """
-    if job.status != "queued":
+    at_work = [other for other in jobs if other.status == "running"]
+    if job.status != "queued" or len(at_work) != 1 or at_work[0].base_id != job.base_id:
         return None
-    earlier = [other for other in jobs if other.base_id == job.base_id and other.id < job.id]
-    return min(earlier, key=lambda other: (other.status != "running", other.id), default=None)
+    return at_work[0]
 
 
 def state(job: JobRow, before: JobRow | None = None) -> str:

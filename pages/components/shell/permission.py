@@ -38,5 +38,14 @@ def allowed(base: KnowledgeBase, path: str) -> bool:
 
 
 def guest() -> bool:
-    """Whether the visitor came by a link: only the chat and the runs are there then."""
+    """Whether the visitor came by a link: only the chat, the tours and the runs are there then."""
     return workspace().principal.link is not None
+
+
+def link_tour() -> int | None:
+    """Return the id of the only tour that the guest's link shows, beside the chat.
+
+    It is None for links that show all tours and the runs, and for visitors who are no guests.
+    """
+    link = workspace().principal.link
+    return None if link is None else link.tour_id

@@ -14,7 +14,7 @@ _REWRITTEN = re.compile(
 )
 _JOINER = "\u2060"  # invisible, without width, and keeps the neighbours on one line
 
-_CELL = "\u2002\u2502\u2002"  # shown between two cells of a table's row, which a tab parts
+CELL = "\u2002\u2502\u2002"  # shown between two cells of a table's row, which a tab parts
 
 # Dotted leaders and rows of hyphens, which lead the eye across a printed page and nowhere here.
 _LEADER = re.compile(r"(?:[.…·](?: ?[.…·]){5,}|[-–—](?: ?[-–—]){5,}) ?(\s)?")
@@ -86,4 +86,4 @@ def _styled(line: str, directive: str) -> str:
 
 def _escape(text: str) -> str:
     joined = _REWRITTEN.sub(lambda match: match.group() + _JOINER, text)
-    return _PUNCTUATION.sub(r"\\\1", joined).replace("\t", _CELL)
+    return _PUNCTUATION.sub(r"\\\1", joined).replace("\t", CELL)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from pages.components.shell.text import Span, marked
+from pages.components.shell.text import CELL, Span, marked
 
 LENGTH = 260
-_ROW_END = "\u2016"
+_ROW_END = "\x1e"  # holds the place of the line break behind a row
+_CELLS = re.compile(rf"(?:{CELL})+")
 
 
 def snippet(text: str, spans: Sequence[Span], length: int = LENGTH) -> str:
@@ -19,11 +21,15 @@ def snippet(text: str, spans: Sequence[Span], length: int = LENGTH) -> str:
         if low < end and high > start
     ]
     before, after = "… " if start else "", " …" if end < len(text) else ""
-    return before + marked(_flat(text[start:end]), inside) + after
+    shown = marked(_flat(text[start:end]), inside)
+    return before + _CELLS.sub(" · ", shown).replace(_ROW_END, "; ") + after
 
 
 def _flat(text: str) -> str:
-    """One line, each sign in its place; cells of a table stay apart, and its rows too."""
+    """One line, each sign in its place; cells of a table stay apart, and its rows too.
+
+    A row is shown as in quotes: with a dot between its cells.
+    """
     rows = ("\t" in line for line in text.split("\n"))
     ends = (_ROW_END if row else " " for row in rows)
     return "".join(

@@ -15,7 +15,7 @@ from rag import Document, fenced_code, styled_words
 MOST = 120_000  # characters sent to the browser; of longer documents a window around the passage
 _MARKUP = {"text/markdown", "text/html"}  # read as Markdown
 # Ends a full line, not a paragraph, nor an entry of a list.
-_WRAPPED = re.compile(r"(?<=[^\n]{55})\n(?=[^\n])(?!\d{1,3}[.)]\s|[-*•]\s)")
+_WRAPPED = re.compile(r"(?<=[^\n]{55})\n(?=[^\n])(?!\s*(?:\d{1,3}[.)]|[-*+•])\s)")
 
 
 def whole_text(document: Document, marks: Sequence[tuple[int, int]], height: int) -> None:

@@ -39,7 +39,8 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops) -> None:
         tour_id, title = added
         st.page_link(
             "tour.py",
-            label=f"Open the tour {plain(title)}",
+            label="Open the tour",
+            help=plain(title),  # a long title would be squeezed beside the buttons of a phone
             icon=":material/play_arrow:",
             query_params={"tour": str(tour_id)},
         )

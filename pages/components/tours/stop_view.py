@@ -60,5 +60,7 @@ def _flowing(text: str) -> str:
 
 
 def _points(stop: TourStop) -> None:
+    """Draw the points as a list, a single one as a paragraph."""
     if stop.points:
-        st.markdown("\n".join(f"- {plain(point)}" for point in stop.points))
+        mark = "- " if len(stop.points) > 1 else ""
+        st.markdown("\n".join(f"{mark}{plain(point)}" for point in stop.points))

@@ -7,13 +7,14 @@ from typing import Annotated, Literal
 from fastapi import Path, Request, Response
 from pydantic import ConfigDict, Field
 
-from rag import LinkData, Made, Member, MemberData, NotFound
-from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs, where
+from rag import LinkData, Made, Member, MemberData, NotFound, share_path
+from rag.api.resource import MOST_ID, Base, Body, Maker, Page, Part, Resource, Shared, needs, where
 
 MEMBER = {"email": "ann@example.org", "name": "Ann", "role": "editor"}
 LINK = {
     "id": "5f3a9c01",
     "name": "fair",
+    "tour": None,
     "created": "2026-01-02T03:04:05+00:00",
     "expires": "2026-01-09T03:04:05+00:00",
     "revoked": None,
@@ -61,6 +62,7 @@ class NewLink(Body):
 
     name: str = Field("", max_length=80)
     days: int = Field(7, ge=1, le=365)
+    tour: int | None = Field(None, ge=1, le=MOST_ID, description="the only tour to show")
 
 
 @members.get("/knowledge-bases/{kb}/members", **needs("read", 404, example=_MEMBERS))
@@ -119,8 +121,8 @@ def list_links(request: Request, base: Base, part: Part) -> Page[LinkData]:
 def create_link(workspace: Shared, base: Base, body: NewLink) -> NewLinkData:
     """Make a link. `path` has its secret, which is answered this once and kept nowhere: so there
     is no idempotency key."""
-    secret, row = base.links.create(body.name, body.days, workspace.principal.person.id)
-    return NewLinkData(**dict(LinkData.of(row)), path=f"/share/{secret}")
+    secret, row = base.links.create(body.name, body.days, workspace.principal.person.id, body.tour)
+    return NewLinkData(**dict(LinkData.of(row)), path=share_path(secret, row.tour_id))
 
 
 @links.delete("/knowledge-bases/{kb}/links/{link}", **needs("admin", 404, status_code=204))

@@ -50,6 +50,6 @@ def get_tour(base: Base, tour: RowId) -> TourData:
 
 @tours.delete("/knowledge-bases/{kb}/tours/{tour}", **needs("admin", 404, status_code=204))
 def delete_tour(base: Base, tour: RowId) -> Response:
-    """Delete a tour. Links to it then list the other tours."""
+    """Delete a tour. Links to it then show no tour."""
     base.tours.delete(tour)
     return Response(status_code=204)

@@ -18,6 +18,7 @@ from rag import (
     VerbData,
     audit_actor,
     audit_csv,
+    share_path,
 )
 from rag.cli import inputs
 from rag.cli.printing import Output
@@ -114,9 +115,10 @@ def link(args: argparse.Namespace) -> Output:
     """Make, list or revoke links that show one knowledge base to people who have them."""
     links = inputs.workspace(args).base(args.kb).links
     if args.action == "create":
-        secret, row = links.create(args.name or "", args.days)
-        text = f"/share/{secret}\n\nThis is shown once. {_link_line(row)}"
-        data = LinkData.of(row).extend(CreatedLinkData, path=f"/share/{secret}")
+        secret, row = links.create(args.name or "", args.days, tour_id=args.tour)
+        path = share_path(secret, row.tour_id)
+        text = f"{path}\n\nThis is shown once. {_link_line(row)}"
+        data = LinkData.of(row).extend(CreatedLinkData, path=path)
         return Output(data, text)
     if args.action == "revoke":
         links.revoke(

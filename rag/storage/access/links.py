@@ -6,10 +6,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Column, Connection, DateTime, String, Table, insert, select, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    DateTime,
+    Integer,
+    String,
+    Table,
+    insert,
+    select,
+    update,
+)
 
 from rag.storage.rows import in_utc, read
 from rag.storage.tables import base_id, metadata
+
+DELETED_TOUR = 0
+"""The tour of a link whose tour was deleted: SQLite gives ids of deleted rows to new ones."""
 
 share_link = Table(
     "share_link",
@@ -23,12 +36,18 @@ share_link = Table(
     Column("created", DateTime(timezone=True), nullable=False),
     Column("expires", DateTime(timezone=True), nullable=False),
     Column("revoked", DateTime(timezone=True)),
+    # The only tour that it shows; NULL shows all tours.
+    Column("tour_id", Integer),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class LinkRow:
-    """A link without its secret. Moments are UTC."""
+    """A link without its secret. Moments are UTC.
+
+    ``tour_id`` is the only tour that it shows, ``DELETED_TOUR`` once that is deleted, or None for
+    all tours.
+    """
 
     id: str
     base_id: int
@@ -37,6 +56,7 @@ class LinkRow:
     created: datetime
     expires: datetime
     revoked: datetime | None
+    tour_id: int | None = None
 
     @property
     def valid(self) -> bool:
@@ -78,6 +98,12 @@ def revoke(connection: Connection, base_id: int, link_id: str) -> bool:
         update(share_link).where(mine, share_link.c.revoked.is_(None)).values(revoked=now)
     )
     return True
+
+
+def forget_tour(connection: Connection, base_id: int, tour_id: int) -> None:
+    """Note on the links to a tour that it is deleted."""
+    named = (share_link.c.base_id == base_id) & (share_link.c.tour_id == tour_id)
+    connection.execute(update(share_link).where(named).values(tour_id=DELETED_TOUR))
 
 
 def _row(row: Any) -> LinkRow:

@@ -91,7 +91,12 @@ class Diagnosis:
         """The outcome in one sentence."""
         if not self.questions:
             return f"None of {self.asked:,} questions failed."
-        return f"{len(self.questions):,} of {self.asked:,} questions failed."
+        headline = f"{len(self.questions):,} of {self.asked:,} questions failed"
+        if doubted := self.causes.get("doubted"):
+            headline += (
+                f", {doubted:,} of them by a doubted answer of the last run that scored answers"
+            )
+        return f"{headline}."
 
 
 def diagnosed(
