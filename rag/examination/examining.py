@@ -33,7 +33,7 @@ from rag.documents.garbled import SURE, broken_characters
 from rag.examination.claims import Claim, Figure, claims_of, stems_of
 from rag.examination.contradictions import Contradiction, contradictions
 from rag.examination.findings import KIND_TITLES, Difference, DocumentFinding, FindingPlace
-from rag.types import Document
+from rag.types import Document, percent
 
 _ORDER = list(KIND_TITLES)
 
@@ -184,7 +184,7 @@ def _resemblance(
 
 def _percent(share: float) -> str:
     """Write a share; no more than 99% where something differs."""
-    return f"{share if share == 1.0 else min(share, 0.99):.0%}"
+    return percent(share if share == 1.0 else min(share, 0.99))
 
 
 def _tell(one: EditionDate, other: EditionDate) -> bool:
