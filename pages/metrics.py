@@ -55,6 +55,7 @@ from rag import (
     Run,
     UnjudgedShare,
     counted,
+    percent,
     precision_ceiling,
 )
 
@@ -309,7 +310,7 @@ def _open_judgements(unjudged: UnjudgedShare | None) -> None:
     if unjudged is not None and unjudged.unjudged:
         low, high = unjudged.ndcg
         st.caption(
-            f"{unjudged.share:.0%} of the passages in the first {unjudged.k} are not judged. "
+            f"{percent(unjudged.share)} of the passages in the first {unjudged.k} are not judged. "
             f"Their grades (up to {unjudged.highest}) and relevant passages that were not "
             f"retrieved can move nDCG@{unjudged.k} to any value between {low:.3f} and {high:.3f} "
             "on these questions."

@@ -16,7 +16,7 @@ from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base, bases, workspace
 from pages.components.shell.text import plain
-from rag import Settings, counted
+from rag import Settings, counted, percent
 
 
 def _storage(settings: Settings) -> None:
@@ -38,7 +38,9 @@ def _caches() -> None:
         for cache in workspace().caches():
             lookups = cache.hits + cache.misses
             rate = (
-                f"{cache.rate:.0%} of {lookups:,} from the cache" if lookups else ("no lookups yet")
+                f"{percent(cache.rate)} of {lookups:,} from the cache"
+                if lookups
+                else ("no lookups yet")
             )
             _tile(
                 cache.name,

@@ -399,7 +399,9 @@ from .types import StageName as StageName
 from .types import Table as Table
 from .types import Trace as Trace
 from .types import WordCorrection as WordCorrection
+from .types import half_up as half_up
 from .types import page_name as page_name
+from .types import percent as percent
 from .watch.report import WatchReport as WatchReport
 from .watch.watches import WatchLook as WatchLook
 from .workspace import SAMPLE as SAMPLE

@@ -42,8 +42,12 @@ _NO_TITLE = re.compile(
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://([^/?#]*)([^?#]*).*", re.DOTALL)
 _COPY = re.compile(r"(?:(?<!\s)\s++)?\(\d++\)$")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
-_APART = re.compile(r"[\s_.,;+%()\[\]]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|-(?=v\d+\.\d)")
+_PART = re.compile(
+    r"(?<![^\W_])v\d+(?:\.\d+)+(?![^\W_])|[^\s_.,;+%()\[\]]+",
+    re.IGNORECASE,
+)
+"""A version, such as ``v1.11``, or what stands between separators."""
 _DIGEST = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f-]{8,}", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _ENDS = ".,;:?!"
@@ -187,7 +191,7 @@ def name_words(name: str) -> list[str]:
         name = address[2].strip("/") or address[1]
     stem = _COPY.sub("", _SUFFIX.sub("", name.rsplit("/", 1)[-1]))
     words = list[str]()
-    for word in _APART.split(_CAMEL.sub(" ", stem)):
+    for word in _PART.findall(_CAMEL.sub(" ", stem)):
         whole = _is_code(word) or _DIGEST.fullmatch(word)
         words += [word] if whole else word.split("-")
     cleaned = [word for word in words if word and not _DIGEST.fullmatch(word)]

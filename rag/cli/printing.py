@@ -36,6 +36,7 @@ from rag import (
     metric_title,
     money,
     page_name,
+    percent,
     precision_ceiling,
 )
 from rag.cli.lost_labels import Lost, LostLabelData, lost_data, lost_lines
@@ -367,7 +368,7 @@ def _doubts(
         low, high = open_hits.ndcg
         yield (
             f"ndcg@{open_hits.k}: unjudged {low:.4f} to {high:.4f} "
-            f"({open_hits.share:.0%} of the first {open_hits.k} hits are not judged)"
+            f"({percent(open_hits.share)} of the first {open_hits.k} hits are not judged)"
         )
     if ceiling is not None and "precision@5" in run.metrics:
         yield f"precision@5: {run.metrics['precision@5']:.4f} of at most {ceiling:.4f}"

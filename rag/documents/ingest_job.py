@@ -42,7 +42,7 @@ from rag.storage import Connection, documents, files
 from rag.storage import jobs as rows
 from rag.storage.jobs import ItemStatus, JobItem, JobRow
 from rag.storage.shared.claims import Claims
-from rag.types import Document
+from rag.types import Document, percent
 
 log = logging.getLogger(__name__)
 
@@ -348,7 +348,7 @@ class _ItemReader:
             elif pdf and step == "reading":
                 self._say(f"{item.name}: {step} {done:,} of {total:,} pages")
             else:
-                self._say(f"{item.name}: {step} {done / total:.0%}")
+                self._say(f"{item.name}: {step} {percent(done / total)}")
 
         return on_progress
 

@@ -11,7 +11,7 @@ import numpy as np
 from rag.evaluation.inference.clusters import CONSIDERABLE, Clusters
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.significance import LEVEL, Paired, holm, holm_levels, paired_tests
-from rag.types import Floats
+from rag.types import Floats, percent
 
 Verdict = Literal["better", "worse", "undecided", "incomparable"]
 Figures = Mapping[str, float]
@@ -48,7 +48,8 @@ class OpenHits:
         """The unjudged hits and their possible effect, in plain English."""
         mine, theirs = self.shares
         return (
-            f"{mine:.0%} of the first {self.k} hits of this run and {theirs:.0%} of the baseline's "
+            f"{percent(mine)} of the first {self.k} hits of this run and {percent(theirs)} of the "
+            "baseline's "
             "are not judged. If the surplus is as relevant as the other run's hits, the difference "
             f"is {signed(self.difference)} (95% interval {signed(self.interval.low)} to "
             f"{signed(self.interval.high)})."
@@ -350,7 +351,8 @@ def _assumption(result: Comparison) -> str:
         return ""
     mine, theirs = hits.shares
     return (
-        f"Not judged: {mine:.0%} of the first {hits.k} hits of this run and {theirs:.0%} of the "
+        f"Not judged: {percent(mine)} of the first {hits.k} hits of this run and "
+        f"{percent(theirs)} of the "
         "baseline's. The verdict assumes that they favour neither run."
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from rag.evaluation.inference.bounded_means import lower_bounds
 from rag.evaluation.inference.clusters import Clusters
-from rag.types import Floats
+from rag.types import Floats, half_up, percent
 
 _LEVEL = 0.95
 _FEWEST = 8
@@ -101,10 +101,10 @@ def _normal_quantile() -> float:
 
 def whole_percent(share: float) -> str:
     """A share in whole percent, in which 0% and 100% mean none and all: ``99.6%`` is not all."""
-    percent = f"{share:.0%}"
-    if percent not in ("0%", "100%") or share in (0, 1):
-        return percent
-    return f"{min(max(share, 0.001), 0.999):.1%}"
+    rounded = percent(share)
+    if rounded not in ("0%", "100%") or share in (0, 1):
+        return rounded
+    return percent(min(max(share, 0.001), 0.999), 1)
 
 
 def as_percent(level: float) -> str:
@@ -114,4 +114,4 @@ def as_percent(level: float) -> str:
 
 def signed(number: float, digits: int = 3) -> str:
     """``+0.031`` or ``−0.031``, with a real minus sign; what rounds to nothing is ``+0.000``."""
-    return f"{number:+z.{digits}f}".replace("-", "−")
+    return f"{half_up(number, digits):+f}".replace("-", "−")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.recipe import Refuse
-from rag.types import Floats, Mask
+from rag.types import Floats, Mask, percent
 
 FEWEST_FOR_REFUSAL = 20
 """Answerable questions that it takes to choose a limit."""
@@ -27,7 +27,9 @@ class RefusedShares:
         """In plain English."""
         named = {"answerable": self.answerable, "unanswerable": self.unanswerable}
         parts = [
-            f"{share:.0%} of {name} questions" for name, share in named.items() if share is not None
+            f"{percent(share)} of {name} questions"
+            for name, share in named.items()
+            if share is not None
         ]
         return f"refuses {' and '.join(parts)}"
 

@@ -30,7 +30,7 @@ from rag.evaluation.inference.clusters import Clusters
 from rag.evaluation.intervals import Interval
 from rag.evaluation.significance import LEVEL, RESAMPLES, SKEWED, sign_patterns
 from rag.evaluation.splits import folds, selection_headline
-from rag.types import Floats, Order
+from rag.types import Floats, Order, percent
 
 FEWEST = 2
 """Questions, to choose by some and measure on others."""
@@ -80,7 +80,7 @@ class Selection:
             f"On the {self.questions:,} questions, the best of {self.tried:,} different recipes "
             f"leads by {self.lead:.3f}. To estimate its gain on unseen questions, the best recipe "
             f"was chosen on four fifths of the questions and measured on the rest, {REPEATS} times "
-            f"over. {self.agreement:.0%} of these choices were this recipe."
+            f"over. {percent(self.agreement)} of these choices were this recipe."
         )
 
     @property

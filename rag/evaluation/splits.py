@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import CROWNING_P, Comparison, Groups, compare, metric_name
 from rag.evaluation.intervals import signed
-from rag.types import Floats
+from rag.types import Floats, percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,4 +236,4 @@ def _change(shrinkage: float) -> str:
         return ", the same"
     if shrinkage < -1.0:  # of next to nothing: a percentage would say nothing
         return ", more than twice as large"
-    return f" ({abs(shrinkage):.0%} {'smaller' if shrinkage > 0 else 'larger'})"
+    return f" ({percent(abs(shrinkage))} {'smaller' if shrinkage > 0 else 'larger'})"

@@ -11,7 +11,7 @@ from math import prod
 from rag.examination.findings import DocumentFinding, FindingPlace
 from rag.storage.conversations.feedback import ChatQuestion
 from rag.storage.documents import DocumentRow
-from rag.types import Chunk
+from rag.types import Chunk, percent
 
 DEPTH = 10
 """First results of a question that are looked at."""
@@ -103,8 +103,9 @@ def hubs(run: RunReach, names: Mapping[str, str]) -> Iterator[DocumentFinding]:
         yield DocumentFinding(
             "hub",
             f"A passage of {where} is among the first {DEPTH} results of {count:,} of "
-            f"{questions:,} questions ({share:.0%}) that it is not labelled for. By chance, that "
-            f"would be {expected:.1%}.",
+            f"{questions:,} questions ({percent(share)}) that it is not labelled for. By chance, "
+            "that "
+            f"would be {percent(expected, 1)}.",
             (FindingPlace(chunk.document_id, where, chunk.start, chunk.end, chunk.page, text),),
             round(1 - expected / share, 2),
         )

@@ -12,7 +12,13 @@ from typing import Literal
 
 import numpy as np
 
-from rag.answering.assessing.editions import EditionDate, are_editions, edition_date, today
+from rag.answering.assessing.editions import (
+    EditionDate,
+    are_editions,
+    are_of_other_periods,
+    edition_date,
+    today,
+)
 from rag.answering.assessing.resemblance import (
     ALIKE,
     RUN,
@@ -22,11 +28,12 @@ from rag.answering.assessing.resemblance import (
     subject_of,
     word_runs,
 )
+from rag.chunking.contexts import title_of
 from rag.documents.garbled import SURE, broken_characters
 from rag.examination.claims import Claim, Figure, claims_of, stems_of
 from rag.examination.contradictions import Contradiction, contradictions
 from rag.examination.findings import KIND_TITLES, Difference, DocumentFinding, FindingPlace
-from rag.types import Document
+from rag.types import Document, percent
 
 _ORDER = list(KIND_TITLES)
 
@@ -177,7 +184,7 @@ def _resemblance(
 
 def _percent(share: float) -> str:
     """Write a share; no more than 99% where something differs."""
-    return f"{share if share == 1.0 else min(share, 0.99):.0%}"
+    return percent(share if share == 1.0 else min(share, 0.99))
 
 
 def _tell(one: EditionDate, other: EditionDate) -> bool:
@@ -226,13 +233,21 @@ class Resemblance:
 
 
 def resemblances(documents: Sequence[Document]) -> Iterator[Resemblance]:
-    """Yield editions and copies. Sister documents, whose names have other codes, are neither."""
+    """Yield editions and copies. Sister documents, whose names have other codes, are neither.
+
+    Reports on different periods, by their names or titles, share much and replace nothing.
+    """
     words = cache(lambda position: stems_of(documents[position].text))
     codes = [subject_of(document.name) for document in documents]
     near, sizes = _sharing(_runs(document.text) for document in documents)
     near_plain, plain_sizes = _sharing(word_runs(document.text) for document in documents)
+    titles = [title_of(document) for document in documents]
     for one, other in combinations(range(len(documents)), 2):
-        if are_editions(documents[one].name, documents[other].name):
+        names = documents[one].name, documents[other].name
+        of_other_periods = are_of_other_periods(*names) or are_of_other_periods(
+            titles[one], titles[other]
+        )
+        if not of_other_periods and are_editions(*names):
             either = len(words(one) | words(other))
             share = len(words(one) & words(other)) / either if either else 0.0
             if share >= EDITION:
@@ -244,8 +259,10 @@ def resemblances(documents: Sequence[Document]) -> Iterator[Resemblance]:
         same = near[one, other] / fewest if fewest else 0.0
         equal = near[one, other] == sizes[one] == sizes[other]
         alike = overlap(near_plain[one, other], plain_sizes[one], plain_sizes[other])
-        names = documents[one].name, documents[other].name
-        if alike >= ALIKE and not equal and may_be_editions(*names):
+        if of_other_periods:
+            if equal:
+                yield Resemblance("copy", one, other, same, copied=same)
+        elif alike >= ALIKE and not equal and may_be_editions(*names):
             yield Resemblance("edition", one, other, alike, copied=same)
         elif same >= COPY:
             yield Resemblance("copy", one, other, same, copied=same)

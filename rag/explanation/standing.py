@@ -12,7 +12,7 @@ from rag.retrieval.candidate_generation import FullRankings, true_rank
 from rag.retrieval.candidates import MATCHED_WORDS
 from rag.retrieval.fusion import BY_WORDS
 from rag.retrieval.hits import MATCHED
-from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
+from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace, percent
 
 StepOutcome = Literal["found", "not found", "kept", "lost"]
 
@@ -232,7 +232,7 @@ def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
         if "exact" in hit.parts:
             return f"{words}; it passes because it has a rare code of the question"
         if MATCHED in hit.parts:
-            share = f"{MATCHED_WORDS:.0%} of the weight of the question's words"
+            share = f"{percent(MATCHED_WORDS)} of the weight of the question's words"
             return f"{words}; it passes because it has at least {share}"
         return words
     return f"one of {stage.given:,}"

@@ -17,7 +17,7 @@ from rag.retrieval.candidates import Candidates, SearchQuery, best_by_words, joi
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.fusion import fused_scores, ranking
 from rag.retrieval.timeline import Timeline
-from rag.types import Keys, Scores, Vectors
+from rag.types import Keys, Scores, Vectors, percent
 
 TERMS_SHARE = 0.5
 """Share of the added words in the BM25 query: what Anserini and Pyserini take for RM3."""
@@ -46,7 +46,7 @@ def search_with_feedback(
 def _added(search_query: SearchQuery, recipe: SearchRecipe, corpus: Corpus) -> str:
     parts = [f"first {recipe.feedback} assumed relevant"]
     if search_query.near is not None:
-        parts.append(f"{recipe.feedback_weight:.0%} of the vector")
+        parts.append(f"{percent(recipe.feedback_weight)} of the vector")
     if words := added_words(search_query, corpus):
         parts.append("words " + ", ".join(words))
     return "; ".join(parts)

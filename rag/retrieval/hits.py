@@ -14,7 +14,7 @@ from rag.retrieval.fusion import BY_WORDS, ranking
 from rag.retrieval.selection import Selection
 from rag.retrieval.timeline import Timeline
 from rag.topic import Topic
-from rag.types import Dropped, Hit, Keys, Order, page_name
+from rag.types import Dropped, Hit, Keys, Order, page_name, percent
 
 MATCHED = "matched_words"
 """The part of a hit whose words count for more than its cosine."""
@@ -130,7 +130,7 @@ def pass_cuts(
         coded = sum("exact" in hit.parts and BY_WORDS not in hit.parts for hit in lifted)
         matched = len(lifted) - late - coded
         note += f"; {coded} below it with a rare code of the question" * bool(coded)
-        share = f"at least {MATCHED_WORDS:.0%} of the weight of the question's words"
+        share = f"at least {percent(MATCHED_WORDS)} of the weight of the question's words"
         note += f"; {matched} below it with {share}" * bool(matched)
         note += f"; {late} whose vectors are not stored yet" * bool(late)
     figures = {} if waived is None else {"waived": waived}

@@ -15,7 +15,7 @@ from rag.lexical import (
     word_shares,
 )
 from rag.protocols import VectorView
-from rag.types import Keys, Vectors
+from rag.types import Keys, Vectors, percent
 
 PROBED = 10
 """Passages that are looked at: the nearest, and those that hold most of the question's words."""
@@ -63,7 +63,8 @@ class TopicEvidence:
         """The evidence in one clause."""
         return (
             f"nearest cosine {self.cosine:.2f}, {self.lead:.2f} ahead of the tenth; the passage "
-            f"that fits best has cosine {self.joint_cosine:.2f} and {self.joint_share:.0%} of the "
+            f"that fits best has cosine {self.joint_cosine:.2f} and {percent(self.joint_share)} "
+            "of the "
             "weight of the question's words"
         )
 

@@ -24,7 +24,7 @@ from rag.runs.quality.spending import money
 from rag.search.snapshot import take_snapshot
 from rag.services import Services
 from rag.storage import bases, builds, passages, runs
-from rag.types import Cost, ProgressCallback
+from rag.types import Cost, ProgressCallback, percent
 
 SAMPLE = 100
 """Vectors that a check embeds again."""
@@ -100,11 +100,11 @@ class MigrationPlan:
         if not check.foreign:
             return (
                 f"All {check.sampled:,} sampled vectors are of {embedder} "
-                f"(at most {high:.1%} of the index are not)."
+                f"(at most {percent(high, 1)} of the index are not)."
             )
         return (
             f"{len(check.foreign):,} of {check.sampled:,} sampled vectors are not of {embedder}: "
-            f"{low:.1%} to {high:.1%} of the index. Build the index again."
+            f"{percent(low, 1)} to {percent(high, 1)} of the index. Build the index again."
         )
 
     def advised(self, verdict: str) -> MigrationPlan:

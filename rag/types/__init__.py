@@ -50,6 +50,7 @@ from rag.types.documents import (
     with_context,
 )
 from rag.types.labels import LOST, MISLEADING, Evidence, Question
+from rag.types.percents import half_up, percent
 from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace, WordCorrection
 
 __all__ = [
@@ -100,7 +101,9 @@ __all__ = [
     "Vectors",
     "WordCorrection",
     "chunk_key",
+    "half_up",
     "name_stem",
     "page_name",
+    "percent",
     "with_context",
 ]

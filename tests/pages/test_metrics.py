@@ -237,8 +237,7 @@ def test_columns_of_an_imported_table_are_picked_below_its_first_rows() -> None:
         {"Frage": "What may a hotel cost?", "Document": "travel.txt"}
     ]
     assert [each.value for each in app.selectbox] == [
-        "(none)",
-        "(none)",
+        *["(none)"] * 3,
         "Document",
         *["(none)"] * 4,
     ]
@@ -252,15 +251,15 @@ def _picking_a_likely_column() -> None:
     from pages.components.labels.question_sets import column_pickers
     from rag import QuestionTable
 
-    rows = (("What may a hotel cost?", "$120"),)
-    columns = "question", "reference"
+    rows = (("What may a hotel cost?", "$120", "yes"),)
+    columns = "question", "reference", "has_answer"
     st.json(column_pickers(QuestionTable(columns, rows, {"question": "question"})))
 
 
 def test_a_column_that_is_probably_a_field_is_picked_for_it() -> None:
     app = AppTest.from_function(_picking_a_likely_column).run()
-    assert [each.value for each in app.selectbox][:2] == ["question", "reference"]
-    assert json.loads(app.json[0].value) == {"answer": "reference"}
+    assert [each.value for each in app.selectbox][:3] == ["question", "reference", "has_answer"]
+    assert json.loads(app.json[0].value) == {"answer": "reference", "answerable": "has_answer"}
 
 
 def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> None:

@@ -103,6 +103,8 @@ def test_a_context_is_about_fifty_tokens_and_labels_come_before_running_heads() 
         ("https://example.org/guides/cold-storage.html?x=1#top", "cold storage"),
         ("https://example.org/", "example"),
         ("Résumé.v2.pdf", "Résumé v2"),
+        ("rules_v1.9_2025.pdf", "rules v1.9 2025"),
+        ("rules-v1.11-2026.pdf", "rules v1.11 2026"),
     ],
 )
 def test_the_words_of_a_name(name: str, words: str) -> None:

@@ -40,6 +40,13 @@ from rag.answering.vocabulary import Vocabulary
         ("会议室管理规定2023.md", "会议室管理规定2024.md"),
         ("policy v1.markdown", "policy v2.markdown"),
         ("https://example.com/leave-2024", "https://example.com/leave-2026"),
+        ("Fee schedule 2024-25.pdf", "Fee schedule 2025-26.pdf"),
+        ("competition_rules_v1.9_2025.pdf", "competition_rules_v1.11_2026.pdf"),
+        ("Reporting guidelines 2023.md", "Reporting guidelines 2024.md"),
+        ("report-policy-2023.md", "report-policy-2024.md"),
+        ("annual-report-2023-draft.pdf", "annual-report-2023-approved.pdf"),
+        ("Jahresbericht 2023 Entwurf.pdf", "Jahresbericht 2023.pdf"),
+        ("minutes 2024-03-01 v1.md", "minutes 2024-03-01 v2.md"),
     ],
 )
 def test_editions_differ_in_year_version_or_status(one: str, other: str) -> None:
@@ -61,6 +68,19 @@ def test_editions_differ_in_year_version_or_status(one: str, other: str) -> None
         ("jahresprotokoll-2023.md", "jahresprotokoll-2024.md"),
         ("2024年会议纪要.pdf", "2025年会议纪要.pdf"),
         ("https://docs.example.com/api#errors", "https://docs.example.com/guide"),
+        ("Annual report 2023.pdf", "Annual report 2024.pdf"),
+        ("Federation_annual_report_2023_approved.pdf", "Federation_annual_report_2024_final.pdf"),
+        ("Minutes 2024-2025.pdf", "Minutes 2025-2026.pdf"),
+        ("Minutes of the board 2024.md", "Minutes of the board 2025.md"),
+        ("report-q1-2024.pdf", "report-q1-2025.pdf"),
+        ("Financial statement 2023.pdf", "Financial statement 2024.pdf"),
+        ("2024_Budget.xlsx", "2025_Budget.xlsx"),
+        ("Newsletter March 2024.md", "Newsletter March 2025.md"),
+        ("Jahresbericht_2023.pdf", "Jahresbericht_2024.pdf"),
+        ("Haushaltsplan 2024.pdf", "Haushaltsplan 2025.pdf"),
+        ("Informe anual 2023.pdf", "Informe anual 2024.pdf"),
+        ("Memoria de actividades 2023.pdf", "Memoria de actividades 2024.pdf"),
+        ("Presupuesto 2023.xlsx", "Presupuesto 2024.xlsx"),
     ],
 )
 def test_other_documents_are_no_editions(one: str, other: str) -> None:
@@ -77,6 +97,7 @@ def test_the_newest_edition_comes_last() -> None:
     assert edition_date("Policy v10.pdf").is_newer_than(edition_date("Policy v9.pdf"))
     assert [day_of(name) for name in names] == ["2026-01", "2024", "2025-12-31"]
     assert family("Leave_Policy-2026.pdf") == "leave policy"
+    assert edition_date("rules_v1.11_2026.pdf").version == (1, 11)
 
 
 def test_the_date_that_a_text_states_tells_which_edition_is_newer() -> None:

@@ -260,6 +260,36 @@ def test_sisters_series_and_exact_copies_are_no_editions_by_their_texts(name: st
     assert "editions" not in _kinds(findings)
 
 
+REPORT = "# {title}\n\n" + "\n\n".join(
+    f"The committee of the {_letters(n)} met {{count}} times and heard the {_letters(n * 7)}."
+    for n in range(40)
+)
+
+
+@pytest.mark.parametrize(
+    ("names", "titles", "kinds"),
+    [
+        (("Annual report 2023.md", "Annual report 2024.md"), ("Federation", "Federation"), set()),
+        (("scan-2023.md", "scan-2024.md"), ("Annual report 2023", "Annual report 2024"), set()),
+        (("Jahresbericht 2023.md", "Jahresbericht 2024.md"), ("Verband", "Verband"), set()),
+        (("rules-2023.md", "rules-2024.md"), ("Rules", "Rules"), {"editions"}),
+        (
+            ("Annual report 2023 draft.md", "Annual report 2023.md"),
+            ("Federation", "Federation"),
+            {"editions"},
+        ),
+    ],
+)
+def test_reports_on_other_periods_are_neither_editions_nor_copies(
+    names: tuple[str, str], titles: tuple[str, str], kinds: set[str]
+) -> None:
+    documents = [
+        read_text(REPORT.format(title=title, count=count), name)
+        for name, title, count in zip(names, titles, (5, 7), strict=True)
+    ]
+    assert _kinds(examine(documents)) == kinds
+
+
 def test_many_contradictions_of_two_documents_are_one_finding() -> None:
     words = ["Gyms", "Pools", "Taxis", "Hotels", "Trains"]
     line = "{} for customers are reimbursed up to {} EUR per stay of the person."

@@ -105,6 +105,16 @@ def test_an_undecided_gain_is_used_or_labelled() -> None:
     assert (fix.gain or 0.0) > (label.gain or 0.0) > 0
 
 
+def test_what_lost_where_it_was_measured_is_not_offered() -> None:
+    loss = _fix(WORDS, *([0.5, -0.6] * 10))
+    assert loss.comparison.verdict == "undecided"
+    assert value_of_labels(loss.comparison, 10) > 0.001
+    rebuild = Rebuild(({"index.chunk_size": 200},), ("cut",), 4, 0, -0.083, 90.0)
+    (step,) = _steps(loss, rebuild=rebuild)
+    assert (step.kind, step.title) == ("nothing", "Nothing that was tried helps")
+    assert "loses 0.050 on the held-out ones" in step.reason
+
+
 def test_nothing_decides_what_is_equal() -> None:
     fix = _fix(OFF, *([0.001, -0.001] * 10))
     (step,) = _steps(fix)

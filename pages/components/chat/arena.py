@@ -23,6 +23,7 @@ from rag import (
     TouchstoneError,
     Trace,
     counted,
+    percent,
     searches,
     unsearched,
 )
@@ -176,7 +177,7 @@ def _verdict(row: ArenaSummary, first: str, second: str) -> str:
     if rate < 0.5:
         first, second = second, first
         rate, low, high = 1 - rate, 1 - high, 1 - low
-    share = f"{rate:.0%} (95% interval {low:.0%} to {high:.0%})"
+    share = f"{percent(rate)} (95% interval {percent(low)} to {percent(high)})"
     if row.decided:
         return (
             f":green-badge[:material/check: decided] **{first}** is preferred to {second}: {share}"

@@ -12,7 +12,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import allowed, offered
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import ago, clipped
-from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted
+from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
 
 _SHOWN = 20
 _LONGEST = 600  # characters of an answer in the queue
@@ -41,7 +41,7 @@ def review(base: KnowledgeBase) -> None:
 
 def _share(count: int, of: int) -> str:
     """A count as a share, in words; "" of nothing."""
-    return f"{count / of:.0%} of all." if of else ""
+    return f"{percent(count / of)} of all." if of else ""
 
 
 def _figures(figures: FeedbackFigures) -> None:

@@ -35,6 +35,7 @@ from rag import (
     Trace,
     counted,
     page_name,
+    percent,
 )
 
 COLOURS = ("Document", "Label", "Cosine")
@@ -98,7 +99,10 @@ def passage_map(
     st.caption(f"{summary} {note(current_map)}".strip())
     if current_map.outdated:
         redraw_map(
-            base, recipe.index, method, f"{current_map.changed:.0%} of the passages changed since."
+            base,
+            recipe.index,
+            method,
+            f"{percent(current_map.changed)} of the passages changed since.",
         )
     _follow(keys, select)
 

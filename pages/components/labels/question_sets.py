@@ -155,7 +155,7 @@ def _likely_columns(table: QuestionTable) -> dict[str, str]:
     return likely
 
 
-_PICKED = ("question", "answer", "document", "quote", "page", "grade", "tags")
+_PICKED = ("question", "answer", "answerable", "document", "quote", "page", "grade", "tags")
 
 
 def ignored_columns(table: QuestionTable | None, picked: dict[str, str]) -> list[str]:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
-from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, signed
+from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, percent, signed
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
 JUDGED = "judged_correctness"
@@ -73,7 +73,8 @@ def refusals_card(run: Run) -> Card:
         card,
         metric=DOUBTED,
         help="Share of the questions that the documents do not answer whose answer is refused or "
-        f"doubtful. The search refuses {run.metrics.get(REFUSED, 0.0):.0%}; the rest lacks key "
+        f"doubtful. The search refuses {percent(run.metrics.get(REFUSED, 0.0))}; the rest lacks "
+        "key "
         "words of the question. A higher threshold refuses more, and so does a higher limit of "
         "*Off-topic questions*.",
     )
@@ -136,16 +137,20 @@ def _ranges(card: Card, ranges: Ranges) -> Iterator[str]:
     ceiling = ranges.ceilings.get(card.metric, 1.0)
     if ceiling < 1.0:
         yield f"of at most {ceiling:.2f}"
-    form = ".0%" if card.percent else ".2f"
     for name, intervals in (("sampling", ranges.sampling), ("unjudged", ranges.unjudged)):
         if interval := intervals.get(card.metric):
             # Questions like these cannot have a higher mean.
-            yield f"{name}: {interval.low:{form}} to {min(interval.high, ceiling):{form}}"
+            low, high = interval.low, min(interval.high, ceiling)
+            yield f"{name}: {_rounded(low, card)} to {_rounded(high, card)}"
+
+
+def _rounded(value: float, card: Card) -> str:
+    return percent(value) if card.percent else f"{value:.2f}"
 
 
 def shown(value: float, card: Card) -> str:
     """A figure as its card has it."""
-    return f"{value:.0%}" if card.percent else f"{value:.3f}"
+    return percent(value) if card.percent else f"{value:.3f}"
 
 
 def _change(change: float | None, card: Card) -> str | None:

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.components.metrics.cards import cutoffs
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
-from rag import METRIC_TITLES, QuestionResult, Run
+from rag import METRIC_TITLES, QuestionResult, Run, percent
 
 _LINES = {"ndcg": ("solid", "circle"), "recall": ("dash", "square"), "mrr": ("dot", "diamond")}
 _LINES |= {"precision": ("dashdot", "triangle-up")}
@@ -35,13 +35,12 @@ def depth_takeaway(run: Run) -> str:
     five, ten = run.metrics.get("recall@5"), run.metrics.get("recall@10")
     if five is None or ten is None:
         return "Metrics by the number of results."
-    if f"{five:.0%}" == f"{ten:.0%}":
-        return (
-            f"The first 5 results have {five:.0%} of the relevant passages, and so do the first 10."
-        )
+    if percent(five) == percent(ten):
+        return f"The first 5 results have {percent(five)} of the relevant passages, and so do the "
+        "first 10."
     return (
-        f"The first 5 results have {five:.0%} of the relevant passages, the first 10 have "
-        f"{ten:.0%}."
+        f"The first 5 results have {percent(five)} of the relevant passages, the first 10 have "
+        f"{percent(ten)}."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.shell.wording import capitalised
-from rag import Cost, OperationFigures, cost_text, counted, money
+from rag import Cost, OperationFigures, cost_text, counted, money, percent
 
 
 def cards(figures: OperationFigures) -> None:
@@ -65,4 +65,4 @@ def seconds(value: float | None) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0%}"
+    return "–" if value is None else percent(value)

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.components.operations.cards import seconds
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
-from rag import OperationPeriod, counted
+from rag import OperationPeriod, counted, percent
 
 _HEIGHT = 260
 
@@ -174,7 +174,7 @@ def refusals(periods: Sequence[OperationPeriod]) -> str:
         return "Nothing was refused"
     worst = max(periods, key=lambda period: period.figures.refused)
     return (
-        f"{refused / total:.0%} were refused; most, {worst.figures.refused:,}, "
+        f"{percent(refused / total)} were refused; most, {worst.figures.refused:,}, "
         f"{_when(worst, periods)}"
     )
 

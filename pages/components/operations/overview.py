@@ -21,6 +21,7 @@ from rag import (
     money,
     operation_figures,
     operation_periods,
+    percent,
     slowest_turns,
     total_seconds,
     unsupported_sentences,
@@ -120,7 +121,7 @@ def _metrics_line(turn: TurnRow) -> str:
         parts.append(counted(wrong, "unsupported sentence"))
     share = metrics.get("budget_share")
     if share is not None:
-        parts.append(f"{share:.0%} of the budget")
+        parts.append(f"{percent(share)} of the budget")
     if metrics.get("from_cache"):
         parts.append("search known before")
     if metrics.get("completion_tokens"):

@@ -18,7 +18,7 @@ from pages.components.shell.palette import Palette, palette
 from pages.components.shell.session import cache_data
 from pages.components.shell.tables import pick_rows, picked_rows
 from pages.components.shell.wording import clipped
-from rag import KnowledgeBase, QuestionParity, RunComparison, RunParity, counted
+from rag import KnowledgeBase, QuestionParity, RunComparison, RunParity, counted, percent
 
 _LONGEST = 70
 _CELL = 24  # pixels
@@ -65,7 +65,7 @@ def takeaway(parity: RunParity) -> str:
         sentence = f"Both runs returned the same {counted(parity.k, 'passage')} on {_all(total)}."
     else:
         sentence = (
-            f"The runs share {parity.overlap:.0%} of the first {parity.k} passages, and "
+            f"The runs share {percent(parity.overlap)} of the first {parity.k} passages, and "
             f"rank {parity.equal:,} of {counted(total, 'question')} alike."
         )
     if not parity.left_out:

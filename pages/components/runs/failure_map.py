@@ -28,6 +28,7 @@ from rag import (
     QuestionDifference,
     RunComparison,
     counted,
+    percent,
     signed,
 )
 
@@ -69,7 +70,9 @@ def failure_map(
         f"hardly any passage near it. {note(passages)}"
     )
     if passages.outdated:
-        redraw_map(base, index, method, f"{passages.changed:.0%} of the passages changed since.")
+        redraw_map(
+            base, index, method, f"{percent(passages.changed)} of the passages changed since."
+        )
 
 
 @cache_data(8)

@@ -26,6 +26,7 @@ from rag import (
     StoredSystem,
     SystemTrial,
     counted,
+    percent,
     system_of,
 )
 
@@ -160,7 +161,7 @@ def _standing(
     title = "the saved recipe" if own.recipe == saved else "the latest run of a recipe"
     st.markdown(
         f"{line} {parity.equal:,} of {counted(len(parity.questions), 'question')} have the same "
-        f"first {_PARITY_K} passages as {title}; overlap {parity.overlap:.0%}."
+        f"first {_PARITY_K} passages as {title}; overlap {percent(parity.overlap)}."
     )
     return own
 

@@ -11,7 +11,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import allowed, offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago
-from rag import KnowledgeBase, Run, TrafficSystem, counted
+from rag import KnowledgeBase, Run, TrafficSystem, counted, percent
 
 _DONE = ":material/check:"
 _SHOWN = 20  # questions of a service
@@ -90,8 +90,8 @@ def _evidence(run: Run) -> str:
     first, last, useful = (hops[n] for n in ("first_evidence", "last_evidence", "first_useful"))
     helped = "" if useful is None else f"; the first useful hop is number {useful:.1f} on average"
     return (
-        f" Of the evidence, {first or 0:.0%} came back after the first hop and "
-        f"{last or 0:.0%} after the last{helped}."
+        f" Of the evidence, {percent(first or 0)} came back after the first hop and "
+        f"{percent(last or 0)} after the last{helped}."
     )
 
 

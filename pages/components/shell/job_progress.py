@@ -16,7 +16,7 @@ from pages.components.shell.run_cache import cached_per_run
 from pages.components.shell.session import QUESTION, base, bases, look_up, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import duration
-from rag import BaseInfo, JobItem, JobRow, counted
+from rag import BaseInfo, JobItem, JobRow, counted, percent
 
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 15.0  # that the worker of a server that was just started may take
@@ -167,12 +167,12 @@ def state(job: JobRow, before: JobRow | None = None) -> str:
     if job.cancel:
         return "stopping"
     if job.status == "queued":  # one that gave way to another has come some way
-        so_far = f"{progress(job):.0%}, " * bool(job.done)
+        so_far = f"{percent(progress(job))}, " * bool(job.done)
         if before is None:
             return f"{so_far}waiting for its turn"
         return f"{so_far}begins after {before.title}: {state(before)}"
     remaining = time_left(job)
-    now = f"{progress(job):.0%}" if job.total else "starting"
+    now = percent(progress(job)) if job.total else "starting"
     return f"{now}, {remaining}" if remaining else now
 
 

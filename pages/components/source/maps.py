@@ -10,7 +10,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
-from rag import IndexRecipe, KnowledgeBase, PassageMap
+from rag import IndexRecipe, KnowledgeBase, PassageMap, percent
 
 METHODS = {"pca": "PCA", "umap": "UMAP"}
 
@@ -61,6 +61,7 @@ def note(drawn_map: PassageMap) -> str:
             "question is drawn among its five nearest passages."
         )
     return (
-        f"{drawn_map.explained:.0%} of the variance is shown: what is near here may be far apart "
+        f"{percent(drawn_map.explained)} of the variance is shown: what is near here may be far "
+        "apart "
         "in the other dimensions."
     )

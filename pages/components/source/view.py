@@ -20,6 +20,7 @@ from rag import (
     TouchstoneError,
     counted,
     page_name,
+    percent,
     place_of,
 )
 
@@ -174,7 +175,7 @@ def printed_page(
         description = _page_description(document, number, drawn)
         st.image(drawn.png, width="stretch", output_format="PNG", alt=description)
     if drawn.found < _MOST_MATCHED and any(drawn.boxes):
-        st.caption(f"{drawn.found:.0%} of the passage was found on the page.")
+        st.caption(f"{percent(drawn.found)} of the passage was found on the page.")
     return drawn.pages
 
 

@@ -20,6 +20,7 @@ from rag import (
     QuestionFigures,
     Recipe,
     as_percent,
+    half_up,
     signed,
 )
 
@@ -120,7 +121,7 @@ def _spread(change: Comparison, card: Card) -> str:
     half = (change.interval.high - change.interval.low) / 2
     if half >= TELLS_NOTHING:
         return "too few questions to tell"
-    return f"±{half * 100:.0f}" if card.percent else f"±{half:.3f}"
+    return f"±{half_up(half * 100)}" if card.percent else f"±{half:.3f}"
 
 
 def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
@@ -136,4 +137,6 @@ def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
 def _ends(interval: Interval, card: Card, of_change: bool = False) -> str:
     scale, digits = (100, 0) if card.percent else (1, 3)
     ends = [end * scale for end in interval]
-    return " to ".join(signed(end, digits) if of_change else f"{end:.{digits}f}" for end in ends)
+    return " to ".join(
+        signed(end, digits) if of_change else f"{half_up(end, digits)}" for end in ends
+    )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pages.components.metrics.cards import UNCHANGED
-from rag import Comparison, signed
+from rag import Comparison, percent, signed
 
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
@@ -31,8 +31,9 @@ def threshold_takeaway(
     aim = min(_WANTED_REFUSALS, max(refused))
     at = next(place for place, share in enumerate(refused) if share >= aim)
     sentence = (
-        f"At {x[at]:.2f}, {refused[at]:.0%} of the questions without an answer are refused by the "
-        f"search, and {answered[at]:.0%} of the answerable ones are answered"
+        f"At {x[at]:.2f}, {percent(refused[at])} of the questions without an answer are refused "
+        "by the "
+        f"search, and {percent(answered[at])} of the answerable ones are answered"
     )
     return f"{sentence}{_now(now)}."
 
@@ -59,20 +60,19 @@ def depth_takeaway(
 ) -> str:
     """Summarize the recall and the token cost of more passages."""
     if now > len(x):
-        return (
-            f"The first {len(x)} passages contain {lines['Recall'][-1]:.0%} of the relevant ones."
-        )
+        return f"The first {len(x)} passages contain {percent(lines['Recall'][-1])} of the "
+        "relevant ones."
     more = min(2 * now, len(x))
     recalls, tokens = lines["Recall"], lines["tokens"]
     sentence = (
-        f"The first {now} contain {recalls[now - 1]:.0%} of the relevant passages in "
+        f"The first {now} contain {percent(recalls[now - 1])} of the relevant passages in "
         f"{tokens[now - 1]:,.0f} tokens"
     )
     if more == now:
         return f"{sentence}."
     over = " That is over the context budget." if tokens[more - 1] > budget else ""
     return (
-        f"{sentence}; {more} would contain {recalls[more - 1]:.0%} in "
+        f"{sentence}; {more} would contain {percent(recalls[more - 1])} in "
         f"{tokens[more - 1]:,.0f}.{over}"
     )
 
@@ -109,7 +109,7 @@ def front_takeaway(
     if best is None or best[0] > now[0] * 0.98:
         return "No recipe here is as good as the present one and cheaper."
     return (
-        f"{_as_good(change)} for {1 - best[0] / now[0]:.0%} less context: {what} "
+        f"{_as_good(change)} for {percent(1 - best[0] / now[0])} less context: {what} "
         f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, nDCG@10 {best[1]:.3f} "
         f"instead of {now[1]:.3f})."
     )
@@ -133,6 +133,7 @@ def time_takeaway(
     if best is None or best[0] > now[0] * 0.9:
         return "No recipe here is as good as the present one and clearly faster."
     return (
-        f"{_as_good(change)} in {1 - best[0] / now[0]:.0%} less time: {what} ({best[0]:.0f} ms "
+        f"{_as_good(change)} in {percent(1 - best[0] / now[0])} less time: {what} ({best[0]:.0f} "
+        "ms "
         f"instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f})."
     )

@@ -21,6 +21,7 @@ from rag import (
     InvalidInput,
     ThresholdPromise,
     counted,
+    percent,
 )
 
 
@@ -173,7 +174,9 @@ def _takeaway(fitted: FittedCalibration) -> str:
     sentence = f"{inside} of {len(fitted.bins)} points agree with the diagonal"
     if not scores.useful:
         return f"{sentence}. No better than always saying the base rate: do not rely on it."
-    return f"{sentence}. Its errors (Brier) are {better:.0%} smaller than those of the base rate."
+    return (
+        f"{sentence}. Its errors (Brier) are {percent(better)} smaller than those of the base rate."
+    )
 
 
 def _diagram(fitted: FittedCalibration) -> Figure:

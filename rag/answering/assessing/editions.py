@@ -9,7 +9,13 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from rag.answering.assessing.units import unit_at
-from rag.answering.assessing.validity import applies_from, date_in, dates_in, valid_from
+from rag.answering.assessing.validity import (
+    MONTH_NUMBERS,
+    applies_from,
+    date_in,
+    dates_in,
+    valid_from,
+)
 from rag.answering.vocabulary import Terms
 from rag.types import name_stem
 
@@ -21,7 +27,13 @@ _VERSION = re.compile(
     re.IGNORECASE,
 )
 """At the end of a name alone: "V8" within it may be the product."""
-_STATUS = re.compile(r"(?:^|[-_ .(])(?:old|new|draft|final|current|archived?)(?=$|[-_ .)])", re.I)
+_SPAN = re.compile(r"(?<!\d)(?:19|20)\d\d[-_./](?:1[3-9]|[2-9]\d)(?!\d)")
+"""A season or a business year: "2024-25"."""
+_STATUS = re.compile(
+    r"(?:^|[-_ .(])(?:old|new|draft|final|current|archived?|approved|entwurf|endfassung|genehmigt"
+    r"|borrador|aprobad[oa])(?=$|[-_ .)])",
+    re.IGNORECASE,
+)
 _RELEASE = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)(?!\w|\.\d)", re.IGNORECASE)
 """A version within a name or question: "longhorn-1.7-manual"."""
 _TODAY = re.compile(
@@ -31,17 +43,34 @@ _TODAY = re.compile(
 )
 LAST = "~"
 """Sorts behind every day of a month or year."""
-_OCCASIONS = (
-    r"(?:minutes|meetings?(?:[\W_]notes)?|agendas?|newsletters?|[^\W\d_]{0,20}protokolle?|sitzung(?:en)?"
-    r"|actas?|procès[\W_]verba(?:l|ux)|протоколы?|повестка)"
+_REPORTS = (
+    r"(?:minutes|meetings?(?:[\W_]notes)?|agendas?|newsletters?|reports?|statements?|budgets?"
+    r"|accounts|balance[\W_]sheets?|[^\W\d_]{0,20}protokolle?|sitzung(?:en)?"
+    r"|[^\W\d_]{0,20}berichte?|[^\W\d_]{0,20}abschl(?:uss|üsse)|[^\W\d_]{0,20}bilanz(?:en)?"
+    r"|haushalts?(?:pl[aä]ne?)?|rundbriefe?|rundschreiben|procès[\W_]verba(?:l|ux)|протоколы?"
+    r"|повестка|отч[её]ты?)"
 )
-_SERIES = re.compile(
-    rf"\A{_OCCASIONS}(?=[\W_]?\d{{4}})|(?<![^\W\d_]){_OCCASIONS}(?=[\W\d_]*\Z)"
-    r"|(?:会议)?(?:纪要|记录)(?=[\W\d_]*\Z)",
+_REPORTS_BEFORE_ADJECTIVES = (
+    r"(?:actas?|informes?|memorias?|presupuestos?|bolet[ií]n(?:es)?|rapports?|bilans?|budgets?"
+    r"|comptes?[\W_]rendus?|comptes)"
+)
+_PERIOD = (
+    r"(?:[\W\d_]|q[1-4]|h[12]|fy|season|saison|temporada|"
+    + "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
+    + r")"
+)
+_OF_PERIOD = re.compile(
+    rf"\A{_REPORTS}(?=[\W_]?\d{{4}})|(?<![^\W\d_]){_REPORTS}(?={_PERIOD}*+\Z)"
+    r"|\A(?:minutes|reports?|statements?|accounts|protokoll|bericht)[\W_]"
+    r"(?:of|on|der|des|über|zur|zum)[\W_]"
+    rf"|(?<![^\W\d_]){_REPORTS_BEFORE_ADJECTIVES}(?:[\W_]+[^\W\d_]+)?(?={_PERIOD}*+\Z)"
+    rf"|\A{_REPORTS_BEFORE_ADJECTIVES}[\W_](?:de|del|du|des|sobre|sur)[\W_]"
+    r"|(?:会议)?(?:纪要|记录|报告)(?=[\W\d_]*\Z)",
     re.IGNORECASE,
 )
-"""In names of documents of which each is on an occasion of its own."""
+"""In names of documents that report on an occasion or a period: each stays true of its own."""
 _SEPARATOR = re.compile(r"[\W_]+")
+_JOINTS = " -_."
 _NUMBER_OF_NAME = re.compile(r"\d+")
 _EDITION_WORDS = re.compile(
     r"\b(?:old|new|draft|final|current|archived?|copy|v|ver|version|rev|revision|ed|edition)\b"
@@ -66,14 +95,22 @@ _COUNT = re.compile(
 def family(name: str) -> str:
     """The name of a document without year, version and status: the same for all its editions.
 
-    "" for minutes and the like, of which none supersedes another.
+    Minutes, reports and the like keep their date: none supersedes that of another period.
     """
     stem = name_stem(name)
-    if _SERIES.search(stem):
-        return ""
-    for pattern in (_DAY, _VERSION, _STATUS):
-        stem = pattern.sub(" ", stem)
+    patterns = (_VERSION, _STATUS) if is_report(name) else (_SPAN, _DAY, _VERSION, _STATUS)
+    for pattern in patterns:
+        stem = pattern.sub(" ", stem).rstrip(_JOINTS)
     return " ".join(_SEPARATOR.sub(" ", stem).casefold().split())
+
+
+@lru_cache(maxsize=4096)
+def is_report(name: str) -> bool:
+    """Whether a document's name is of minutes, a report or the like, on an occasion or period."""
+    stem = name_stem(name)
+    for pattern in (_VERSION, _STATUS):
+        stem = pattern.sub(" ", stem).rstrip(_JOINTS)
+    return bool(_OF_PERIOD.search(stem))
 
 
 @lru_cache(maxsize=4096)
@@ -83,6 +120,11 @@ def words_of(name: str) -> frozenset[str]:
     _, start, end = date_in(words)
     rest = _EDITION_WORDS.sub(" ", _NUMBER_OF_NAME.sub(" ", f"{words[:start]} {words[end:]}"))
     return frozenset(rest.split())
+
+
+def are_of_other_periods(one: str, other: str) -> bool:
+    """Whether two names or titles are of reports on different occasions or periods."""
+    return is_report(one) and is_report(other) and family(one) != family(other)
 
 
 def are_editions(one: str, other: str) -> bool:
@@ -152,7 +194,7 @@ def edition_date(name: str, text: str = "") -> EditionDate:
     2022". It does not where the text says more of the same date, or begins with the day from which
     it applies.
     """
-    match = _VERSION.search(name_stem(name))
+    match = _VERSION.search(_DAY.sub(" ", name_stem(name)).rstrip(_JOINTS))
     number = (match.group(1) or match.group(2)) if match else ""
     version = tuple(map(int, number.split("."))) if number else ()
     named, stated = day_of(name), valid_from(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rag.answering.assessing.editions import edition_date, family, words_of
+from rag.answering.assessing.editions import edition_date, family, is_report, words_of
 from rag.types import name_stem
 
 ALIKE = 0.6
@@ -44,8 +44,10 @@ def word_runs(text: str) -> frozenset[int]:
 def may_be_editions(one: str, other: str) -> bool:
     """Whether nothing in two names of documents says that they are on different things.
 
-    Sister products have other codes in their names, and minutes are a series.
+    Sister products have other codes in their names, and each report is on a period of its own.
     """
+    if (is_report(one) or is_report(other)) and family(one) != family(other):
+        return False
     return bool(family(one) and family(other)) and subject_of(one) == subject_of(other)
 
 

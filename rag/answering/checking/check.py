@@ -17,7 +17,7 @@ from rag.answering.stream import Finish
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.lexical.languages import language
 from rag.protocols import Embedder
-from rag.types import Answer, AnswerStatus, Citation, SentenceCheck, Usage
+from rag.types import Answer, AnswerStatus, Citation, SentenceCheck, Usage, percent
 
 ENOUGH = 0.65
 """The least weighted share of a sentence's words that its passages hold where they support it."""
@@ -119,7 +119,7 @@ class SentenceChecker:
         if share < ENOUGH:
             cosine = self._cosine(claim, evidence) if share >= SOME else None
             if cosine is None or cosine < CLOSE:
-                reasons.append(f"the passage has few of its words ({share:.0%})")
+                reasons.append(f"the passage has few of its words ({percent(share)})")
         return SentenceCheck(
             claim.start,
             claim.end,

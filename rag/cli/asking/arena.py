@@ -13,6 +13,7 @@ from rag import (
     LocalTime,
     Side,
     VerbData,
+    percent,
 )
 from rag.cli import inputs, targets
 from rag.cli.printing import Output, snippet
@@ -159,7 +160,7 @@ def _line_of(row: ArenaSummaryData) -> str:
     low, high = row.interval
     verdict = "decided" if row.decided else "not decided"
     return (
-        f"{row.first} against {row.second}: {row.rate:.0%} (95% interval {low:.0%} to "
-        f"{high:.0%}), {verdict}; {row.wins:,} to {row.losses:,}, {row.ties:,} tied, "
+        f"{row.first} against {row.second}: {percent(row.rate)} (95% interval {percent(low)} to "
+        f"{percent(high)}), {verdict}; {row.wins:,} to {row.losses:,}, {row.ties:,} tied, "
         f"{row.both_bad:,} both bad"
     )

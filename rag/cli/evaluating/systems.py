@@ -22,6 +22,7 @@ from rag import (
     ask_callable,
     callable_source,
     counted,
+    percent,
     read_returned,
     retriever,
 )
@@ -124,8 +125,9 @@ def _hops(hops: HopSummary) -> str:
     useful = "" if hops.first_useful is None else f", first useful hop {hops.first_useful:.1f}"
     return (
         f"{counted(hops.questions, 'question')} with several retrievals, {hops.hops:.1f} on "
-        f"average: {hops.first_evidence:.0%} of the evidence after the first, "
-        f"{hops.last_evidence:.0%} after the last{useful}, {hops.redundant} without anything new"
+        f"average: {percent(hops.first_evidence)} of the evidence after the first, "
+        f"{percent(hops.last_evidence)} after the last{useful}, {hops.redundant} without anything "
+        "new"
     )
 
 

@@ -24,6 +24,7 @@ from rag import (
     VerbData,
     attribute,
     counted,
+    percent,
 )
 from rag.cli.printing import Output
 
@@ -314,7 +315,7 @@ def _build_lines(rows: Sequence[BuildFigures], cutoffs: Sequence[int]) -> list[s
 def _cells(row: BuildFigures, fields: Sequence[str], names: Sequence[str]) -> list[str]:
     values = [row.changes[name] for name in fields]
     cells = [value if isinstance(value, str) else json.dumps(value) for value in values]
-    shares = [f"{row.metrics[name]:.1%}" for name in names[:-1]]
+    shares = [percent(row.metrics[name], 1) for name in names[:-1]]
     ndcg = f"{row.metrics[names[-1]]:.4f}"
     return [*cells, f"{row.passages:,}", f"{row.mean_tokens:.1f}", *shares, ndcg]
 

@@ -36,7 +36,7 @@ from rag.storage import Connection, bases, builds, documents, vectors
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow
 from rag.stores.existing import ExistingStore, StoreRow, document_row
-from rag.types import Document
+from rag.types import Document, percent
 
 _GROUP = 256  # documents stored in one transaction
 _SAMPLE = 100
@@ -179,7 +179,7 @@ def _checked(
         notes.append(
             f"{len(check.foreign):,} of {check.sampled:,} sampled vectors are not what {embedder} "
             f"makes of their texts (cosine below {SAME_MODEL:g}, lowest "
-            f"{check.foreign[0].cosine:.2f}; {low:.1%} to {high:.1%} of all)"
+            f"{check.foreign[0].cosine:.2f}; {percent(low, 1)} to {percent(high, 1)} of all)"
         )
     if reading.without:
         notes.append(f"{reading.without:,} rows without text or vector left out")

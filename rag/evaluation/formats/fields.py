@@ -24,6 +24,7 @@ _LIKELY = {
     "answer": "expectedanswer groundtruth reference gold",
     "tags": "topic category labels tag",
     "page": "pages pagenumber",
+    "answerable": "isanswerable hasanswer beantwortbar",
 }
 _MEANT = {word: field for field, words in _LIKELY.items() for word in words.split()}
 

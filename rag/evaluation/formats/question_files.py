@@ -204,7 +204,8 @@ def _answerable(place: str, row: Mapping[str, Any]) -> bool:
         return truth(row.get("answerable", True))
     except ValueError as error:
         raise InvalidFile(
-            f"{place}: answerable: {error}.", "Write true or false, or leave it out."
+            f"{place}: answerable: {error}.",
+            "Write true or false, yes or no, 1 or 0, or leave the field out.",
         ) from error
 
 

@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 
 from rag.evaluation.comparison import CROWNING_P, metric_name
-from rag.types import Floats
+from rag.types import Floats, percent
 
 POWER = 0.8
 TYPICAL_DEVIATION = 0.25
@@ -60,7 +60,8 @@ class Plan:
         runs = "runs" if self.pairs > 1 else "two runs"
         assumed = f"the {runs} of this set so far" if self.pairs else "recipes usually do"
         return (
-            f"The test detects such a difference in {POWER:.0%} of the cases. This assumes that "
+            f"The test detects such a difference in {percent(POWER)} of the cases. This assumes "
+            "that "
             f"recipes differ from question to question as much as {assumed}."
         )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.types import Floats
+from rag.types import Floats, percent
 
 EQUIVALENT = 0.01
 """Half the usual width of the region: means closer than this are the same in practice."""
@@ -87,4 +87,4 @@ def _share(probability: float) -> str:
         return "under 1%"
     if probability >= 0.995:
         return "over 99%"
-    return f"{100 * probability:.0f}%"
+    return percent(probability)

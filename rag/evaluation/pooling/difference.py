@@ -12,6 +12,7 @@ from rag.evaluation.metrics import Ranked, evaluate, parse_metric
 from rag.evaluation.pooling.bounds import BOUNDED, OpenPair, difference_bounds
 from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
+from rag.types import percent
 
 
 def condensed_ndcg(ids: Sequence[str], grades: Mapping[str, int], k: int) -> float:
@@ -89,8 +90,8 @@ class PooledDifference:
         k = parse_metric(self.metric).k
         mine, theirs = self.open_shares
         parts = [
-            f"Unjudged, and counted as not relevant: {mine:.0%} of the first {k} hits of "
-            f"this run and {theirs:.0%} of the other's.",
+            f"Unjudged, and counted as not relevant: {percent(mine)} of the first {k} hits of "
+            f"this run and {percent(theirs)} of the other's.",
             self._bounded(),
         ]
         by_judged = {f"condensed nDCG@{k}": self.condensed, "bpref": self.bpref}

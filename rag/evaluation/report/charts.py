@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rag.evaluation.intervals import Interval, signed
 from rag.evaluation.report.markup import Markup, element, join
+from rag.types import percent
 
 WIDTH = 480
 _LEFT, _RIGHT, _TOP = 44, 84, 14
@@ -110,7 +111,7 @@ def interval_strip(value: float, interval: Interval, before: float | None = None
     """A figure from 0 to 1 as a dot on its interval, with a mark where the baseline stood."""
 
     def at(share: float) -> str:
-        return f"{min(max(share, 0.0), 1.0):.1%}"
+        return f"{percent(min(max(share, 0.0), 1.0), 1)}"
 
     width = at(interval.high - interval.low)
     return element(

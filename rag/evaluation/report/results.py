@@ -10,6 +10,7 @@ from rag.evaluation.report.markup import Markup, columns, element, heading, join
 from rag.evaluation.report.metric_titles import METRIC_TITLES, metric_title
 from rag.evaluation.report.words import counted, headline, recipe_sentences
 from rag.results import Run
+from rag.types import percent
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
 _SAYS = {
@@ -77,16 +78,16 @@ def _card(report: RunReport, metric: str) -> Markup:
     value, (low, high) = report.run.metrics[metric], report.interval(metric)
     interval = Interval(low, min(high, highest_mean(metric, report.results)))
     before = report.baseline.run.metrics.get(metric) if report.baseline else None
-    percent = metric.startswith("correct_")
+    in_percent = metric.startswith("correct_")
     return element(
         "div",
         element("div", metric_title(metric), class_="label"),
-        element("div", f"{value:.0%}" if percent else f"{value:.3f}", class_="figure"),
+        element("div", percent(value) if in_percent else f"{value:.3f}", class_="figure"),
         charts.interval_strip(value, interval, before),
         element(
             "div",
             "sampling ",
-            element("span", _range(interval, percent), class_="whole"),
+            element("span", _range(interval, in_percent), class_="whole"),
             class_="small",
         ),
         _unjudged(metric, report),
@@ -111,9 +112,9 @@ def _unjudged(metric: str, report: RunReport) -> Markup | None:
     )
 
 
-def _range(interval: Interval, percent: bool) -> str:
+def _range(interval: Interval, in_percent: bool) -> str:
     low, high = interval
-    return f"{low:.0%}–{high:.0%}" if percent else f"{low:.3f}–{high:.3f}"
+    return f"{percent(low)}–{percent(high)}" if in_percent else f"{low:.3f}–{high:.3f}"
 
 
 def _change(metric: str, value: float, before: float | None, report: RunReport) -> Markup | None:
@@ -125,8 +126,8 @@ def _change(metric: str, value: float, before: float | None, report: RunReport) 
     change = value - before
     if abs(change) < _NO_CHANGE:
         return element("div", "same as baseline", class_="small")
-    percent = metric.endswith("refusal")
-    amount = f"{signed(change * 100, 0)} points" if percent else signed(change)
+    in_percent = metric.endswith("refusal")
+    amount = f"{signed(change * 100, 0)} points" if in_percent else signed(change)
     colours = {"better": "small up", "worse": "small down"}
     name = colours.get(compared.verdict, "small") if compared else "small"
     return element("div", f"{amount} vs. baseline", class_=name)
@@ -209,7 +210,7 @@ def pictures(report: RunReport) -> Markup:
 def _depth(report: RunReport) -> str:
     metrics = report.run.metrics
     cutoffs = [k for k in (5, 10, *report.cutoffs) if f"recall@{k}" in metrics][:2]
-    recalls = " and ".join(f"{metrics[f'recall@{k}']:.0%} in the first {k}" for k in cutoffs)
+    recalls = " and ".join(f"{percent(metrics[f'recall@{k}'])} in the first {k}" for k in cutoffs)
     return f"Recall: {recalls}. The shaded area is the 95% interval of nDCG."
 
 
@@ -269,7 +270,7 @@ def figures(report: RunReport) -> Markup:
         if name in metrics
     ]
     more = "; ".join(
-        f"{metric_title(name)} {metrics[name]:.0%} "
+        f"{metric_title(name)} {percent(metrics[name])} "
         f"(95% interval {_range(report.interval(name), True)})"
         for name in refusals
     )

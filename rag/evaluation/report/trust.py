@@ -8,6 +8,7 @@ from rag.evaluation.report import charts
 from rag.evaluation.report.content import CalibrationNote, RunReport
 from rag.evaluation.report.markup import Markup, element, heading, join, section, table
 from rag.evaluation.report.words import counted
+from rag.types import percent
 
 
 def trust(report: RunReport) -> Markup | None:
@@ -28,7 +29,7 @@ def _unjudged(report: RunReport) -> Markup | None:
         return element("p", sentence)
     sentence = (
         f"Of {share.hits:,} {units} among the first {share.k}, {share.unjudged:,} "
-        f"({share.share:.0%}) are not judged and count as not relevant. Their grades (up "
+        f"({percent(share.share)}) are not judged and count as not relevant. Their grades (up "
         f"to {share.highest}) and relevant {units} that were not retrieved can move "
         f"nDCG@{share.k} to any value between {_range(share.ndcg)}, and "
         f"precision@{share.k} between {_range(share.precision)}, on these questions."
@@ -65,9 +66,9 @@ def _row(reliability: ReliabilityBin) -> Markup:
     strip = charts.interval_strip(observed, interval, reliability.predicted)
     return element(
         "tr",
-        element("td", f"{reliability.predicted:.0%}"),
-        element("td", f"{reliability.observed:.0%}", class_="number"),
-        element("td", f"{reliability.interval.low:.0%}–{reliability.interval.high:.0%}"),
+        element("td", percent(reliability.predicted)),
+        element("td", percent(reliability.observed), class_="number"),
+        element("td", f"{percent(reliability.interval.low)}–{percent(reliability.interval.high)}"),
         element("td", strip),
         element("td", f"{reliability.count:,}", class_="number"),
     )
@@ -81,8 +82,8 @@ def _in_words(calibration: CalibrationNote) -> str:
     )
     better = 1 - scores.brier / scores.base_brier if scores.base_brier else 0.0
     use = (
-        f"Its errors (Brier score) are {better:.0%} smaller than those of always "
-        f"predicting the base rate of {scores.base_rate:.0%}."
+        f"Its errors (Brier score) are {percent(better)} smaller than those of always "
+        f"predicting the base rate of {percent(scores.base_rate)}."
         if scores.useful
         else "It is no better than always predicting the base rate, so do not rely on it."
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from rag.evaluation.report.content import RunReport
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.types import percent
 
 _CUTS: Mapping[str, str] = {
     "fixed": "after a fixed length",
@@ -30,7 +31,7 @@ def headline(report: RunReport) -> str:
     near = min(10, max(report.cutoffs, default=10))
     first, within = report.first_within(1), report.first_within(near)
     counts = [
-        str(count) if questions < 20 else f"{count / questions:.0%}" for count in (first, within)
+        str(count) if questions < 20 else percent(count / questions) for count in (first, within)
     ]
     return (
         f"A right {unit} comes first for {counts[0]} of {counted(questions, 'question')}, "
@@ -93,7 +94,7 @@ def _searching(recipe: SearchRecipe) -> str:
         how = "their scores are merged"
     return (
         f"Passages are found by dense search (vectors) and lexical search (BM25); {how} "
-        f"with {recipe.dense_weight:.0%} of the weight on dense."
+        f"with {percent(recipe.dense_weight)} of the weight on dense."
     )
 
 

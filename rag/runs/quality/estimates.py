@@ -24,6 +24,7 @@ from rag.storage import Connection, Database, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.labels import SAMPLED
 from rag.storage.quality import judgements as rows
+from rag.types import percent
 
 _ALL = 1_000_000
 CUTOFF = 10
@@ -82,12 +83,13 @@ class OpenHits:
         if self.relevant is not None:
             mean, (low, high) = self.relevant.mean, self.relevant.interval
             narrower = (
-                f", {self.relevant.narrower:.0%} narrower than people alone give"
+                f", {percent(self.relevant.narrower)} narrower than people alone give"
                 if self.relevant.power
                 else ""
             )
             parts.append(
-                f"Relevant among them: {mean:.1%}, 95% interval {low:.1%} to {high:.1%}{narrower}."
+                f"Relevant among them: {percent(mean, 1)}, 95% interval {percent(low, 1)} to "
+                f"{percent(high, 1)}{narrower}."
             )
         if self.more_precision is not None:
             more, (low, high) = self.more_precision

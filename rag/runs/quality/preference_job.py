@@ -24,7 +24,7 @@ from rag.storage import Connection, passages, runs
 from rag.storage.quality import answers as answer_rows
 from rag.storage.quality import preferences as rows
 from rag.storage.quality.preferences import StoredPreference
-from rag.types import Cost, Usage
+from rag.types import Cost, Usage, percent
 
 JOB = "prefer"
 SHOWN = 3
@@ -76,8 +76,9 @@ class Preferences:
         if self.design_effect > CONSIDERABLE:
             alike = f"; they form {self.groups:,} groups, and each group counts once"
         sentence = (
-            f"{head}: win rate {self.rate:.0%} ({as_percent(self.confidence)} interval {low:.0%} "
-            f"to {high:.0%}), "
+            f"{head}: win rate {percent(self.rate)} ({as_percent(self.confidence)} interval "
+            f"{percent(low)} "
+            f"to {percent(high)}), "
             f"{counted(self.questions, 'question')}, {self.wins:,} better, {self.losses:,} worse, "
             f"{self.ties:,} tied{alike}."
         )

@@ -15,7 +15,7 @@ from rag.lexical.languages import language_name, likeliest
 from rag.retrieval.filters import describe_filters
 from rag.tuning.diagnosis.case import Case
 from rag.tuning.diagnosis.finding import Finding
-from rag.types import page_name
+from rag.types import page_name, percent
 
 Check = Callable[[Case], Finding | None]
 
@@ -77,7 +77,8 @@ def cut_apart(case: Case) -> Finding | None:
         return None
     message = (
         f"The label is split over {len(parts)} passages, with at most "
-        f"{most / (end - start):.0%} in one. In one passage its cosine is {together:.3f} instead "
+        f"{percent(most / (end - start))} in one. In one passage its cosine is {together:.3f} "
+        "instead "
         f"of {apart:.3f}, with {signed(more, 0)} words of the question."
     )
     figures = {"together": together, "apart": apart, "words": float(more)}

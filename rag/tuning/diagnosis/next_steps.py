@@ -83,11 +83,12 @@ class Basis:
 def next_steps(basis: Basis) -> list[NextStep]:
     """Return the steps, the greatest expected gain per minute first.
 
-    Those of an unknown gain stand after those that gain anything to speak of.
+    Those of an unknown gain stand after those that gain anything to speak of. A change that lost
+    where it was measured is neither offered nor a reason to label.
     """
     trials = basis.trials
     steps = [_fix(basis, fix) for fix in trials.fixes if _gains(fix.comparison)]
-    if basis.rebuild is not None:
+    if basis.rebuild is not None and (basis.rebuild.gain is None or basis.rebuild.gain > 0):
         steps.append(_rebuild(basis, basis.rebuild))
     if basis.learnable:
         steps.append(_learn(basis.learnable))
@@ -97,7 +98,9 @@ def next_steps(basis: Basis) -> list[NextStep]:
         if fix.comparison.verdict == "undecided"
     ]
     open_values = [
-        (value, fix) for value, fix in values if value >= LEAST_VALUE or _gains(fix.comparison)
+        (value, fix)
+        for value, fix in values
+        if _gains(fix.comparison) or (value >= LEAST_VALUE and fix.comparison.difference >= 0)
     ]
     if open_values:
         value, fix = max(open_values, key=lambda pair: pair[0])

@@ -1,0 +1,32 @@
+"""Shares in percent: halves are rounded up on pages, in reports and on the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rag import half_up, percent, signed, whole_percent
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "shown"),
+    [
+        (5 / 8, 0, "63%"),
+        (7 / 8, 0, "88%"),
+        (1 / 8, 0, "13%"),
+        (0.575, 0, "58%"),
+        (float(np.mean([0.1, 0.2, 0.3, 0.1])), 1, "17.5%"),
+        (np.float64(0.0625), 1, "6.3%"),
+        (1.0, 0, "100%"),
+        (0.0, 0, "0%"),
+        (-0.001, 0, "0%"),
+    ],
+)
+def test_halves_of_percents_are_rounded_up(share: float, digits: int, shown: str) -> None:
+    assert percent(share, digits) == shown
+
+
+def test_whole_percents_and_points_are_rounded_alike() -> None:
+    assert whole_percent(5 / 8) == "63%"
+    assert [signed(100 * change, 0) for change in (0.125, -0.125, -0.001)] == ["+13", "−13", "+0"]
+    assert str(half_up(2.5)) == "3"
