@@ -47,8 +47,9 @@ LONGEST_TITLE_WORDS = 10
 _CLAUSE = re.compile(r"[;:,](?=\s)|[；，：]")
 LONGEST_STATEMENT = 400
 """Characters. Tables that lost their lines would otherwise be one endless sentence."""
-SHORT_ITEM = 280
-"""Characters up to which an item of a list is one statement, however many sentences it has."""
+SHORT_ADDITION = 40
+"""Characters up to which a sentence belongs to the one before, in parentheses or within an item of
+a list: "Penalty: 2 seconds."."""
 _LONGEST_END = 12
 """Characters of a line in which its last word is looked at."""
 SHORT_LINE = 0.75
@@ -199,9 +200,7 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
     marker = _ITEM.match(text) if segment.kind == "item" else None
     skip = marker.end() if marker else 0
     before = skip
-    spans = sentence_spans(text[skip:])
-    if segment.kind == "item" and spans and spans[-1][1] <= SHORT_ITEM:
-        spans = [(spans[0][0], spans[-1][1])]  # what one item says belongs together
+    spans = _with_additions(text[skip:], segment.kind)
     for start, end in _limited(text, spans, skip):
         # "It must be taken by March" means nothing without the sentence before.
         follows_question = _QUESTION.search(text, before, start)
@@ -213,6 +212,17 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
         if quote and not quote.endswith(":"):
             yield Statement(sentence, quote, segment.start + begin, segment.kind)
         before = start
+
+
+def _with_additions(text: str, kind: str) -> list[tuple[int, int]]:
+    """Spans of sentences, those that only add something to the one before joined to it."""
+    joined = list[tuple[int, int]]()
+    for start, end in sentence_spans(text):
+        adds = end - start <= SHORT_ADDITION and (kind == "item" or text[start] == "(")
+        if joined and adds and not _QUESTION.search(text, *joined[-1]):
+            start = joined.pop()[0]
+        joined.append((start, end))
+    return joined
 
 
 def _limited(text: str, spans: list[tuple[int, int]], offset: int) -> Iterator[tuple[int, int]]:
