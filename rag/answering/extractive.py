@@ -18,6 +18,7 @@ from rag.answering.assessing.editions import (
     on_one_matter,
 )
 from rag.answering.assessing.key_terms import key_terms
+from rag.answering.assessing.numbered_names import NumberedName, numbered_names
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader, document_words
@@ -48,6 +49,8 @@ CHECKED_BONUS = 0.1
 """For a sentence with the rare words of the question."""
 CODE_BONUS = 0.15
 """For a sentence that has the codes of the question itself or above it, by their share."""
+OTHER_NUMBER = 0.4
+"""Subtracted from a sentence about band 2, where the question is about band 3."""
 DEFINITION = 0.15
 """Subtracted from the definition of a word, unless the question asks for one."""
 LENGTH_WEIGHT = 0.04
@@ -143,6 +146,8 @@ class _Candidate:
     """Share of the codes of the question that stand in it or above it."""
     prior: float = 0.0
     """Its score without the cosine."""
+    of_another_number: bool = False
+    """Whether it is about band 2 where the question is about band 3."""
     in_force: _Candidate | None = None
     """A statement of the edition in force that has other figures on the same matter."""
 
@@ -207,7 +212,7 @@ def _candidates(
     there = frozenset[str]().union(
         *(_codes(statement.text) for _, _, statement, _ in entries), *map(_codes, contexts.values())
     )
-    codes = _at_hand(_codes(question), there)
+    codes, names = _at_hand(_codes(question), there), numbered_names(question, words)
     return codes, [
         _Candidate(
             *(n, hit, statement, terms),
@@ -219,6 +224,7 @@ def _candidates(
             checked=support.is_checked(terms, above[n]),
             named_elsewhere=support.own_share(naming - terms - above[n]),
             coded=_coded(codes, f"{statement.text} {contexts[n]}"),
+            of_another_number=_is_of_another_number(names, statement, contexts[n]),
         )
         for n, hit, statement, terms in entries
     ]
@@ -280,6 +286,18 @@ def _at_hand(codes: Set[str], there: Set[str]) -> set[str]:
 
 def _coded(codes: set[str], text: str) -> float:
     return len(codes & _codes(text)) / len(codes) if codes else 0.0
+
+
+def _is_of_another_number(
+    names: Sequence[NumberedName], statement: Statement, context: str
+) -> bool:
+    """Whether a statement names, or else stands under, another thing of the kind that is named."""
+    for text in (statement.text, f"{context} {statement.caption}"):
+        if any(name.is_in(text) for name in names):
+            return False
+        if any(name.has_another(text) for name in names):
+            return True
+    return False
 
 
 def _codes(text: str) -> set[str]:
@@ -414,6 +432,7 @@ def _prior(candidate: _Candidate, best: float, asks_figure: bool, asked: ValueKi
         + LENGTH_WEIGHT * math.log(max(len(candidate.statement.text), 1))
         - (SUPERSEDED if candidate.in_force else 0.0)
         - OTHER_NAME * candidate.named_elsewhere
+        - (OTHER_NUMBER if candidate.of_another_number else 0.0)
     )
 
 

@@ -130,6 +130,17 @@ def test_sentences(text: str, sentences: list[str]) -> None:
             "CV-1\nLid open\nClose the lid of it; clean the\nlatch\nCV-2\nToo hot\nWait",
             ["CV-1 · Lid open · Close the lid of it; clean the latch", "CV-2 · Too hot · Wait"],
         ),
+        (
+            "- The lid is open. Penalty: 2 seconds. It is closed by the judge, who waits for it.",
+            [
+                "The lid is open. Penalty: 2 seconds.",
+                "The lid is open. Penalty: 2 seconds. It is closed by the judge, who waits for it.",
+            ],
+        ),
+        (
+            "Data is kept. (Since 3.3: 14 days.) Next.",
+            ["Data is kept. (Since 3.3: 14 days.)", "Next."],
+        ),
         ("---\n===", []),
         ("", []),
     ],

@@ -1,0 +1,76 @@
+"""Names that consist of a word and a number or letter, such as "band 3" and "zone B"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rag.answering.assessing.asked_values import MEASURED
+from rag.answering.assessing.validity import MONTH_NUMBERS
+from rag.answering.vocabulary import Vocabulary
+
+_LABEL = r"\d{1,3}|[IVX]{2,4}|[A-H]|[VX]"
+_NAME = re.compile(
+    rf"(?<![^\W\d_])(?P<word>[^\W\d_]{{3,20}})\s(?P<label>{_LABEL})(?![\w.,:/%°'’-]*\w)"
+)
+_BEFORE = re.compile(
+    r"(?:\b(?:the|an?|in|of|for|at|to|on|from|is|are|does|do|into|with|and|or|which|im|in|der|die|das"
+    r"|für|von|en|del?|la|el|para)\s|\A)\Z",
+    re.IGNORECASE,
+)
+_NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedName:
+    """A thing that a question names by a word and a label."""
+
+    word: str
+    label: str
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has the name; the row "Band: 3" has it, too."""
+        return self.label.casefold() in self._labels(text)
+
+    def has_another(self, text: str) -> bool:
+        """Whether a text names others of the kind only."""
+        labels = self._labels(text)
+        return bool(labels) and self.label.casefold() not in labels
+
+    def _labels(self, text: str) -> set[str]:
+        found = re.finditer(
+            rf"\b{re.escape(self.word)}s?\W{{1,3}}(?P<label>{_LABEL})\b",
+            text,
+            re.IGNORECASE,
+        )
+        return {match["label"].casefold() for match in found}
+
+
+def numbered_names(question: str, words: Vocabulary) -> tuple[NumberedName, ...]:
+    """The numbered names in a question.
+
+    A figure with a unit ("within 14 days"), a date, and a count before a noun ("cancel 3 orders")
+    are none.
+    """
+    return tuple(_numbered_names(question, words))
+
+
+def _numbered_names(question: str, words: Vocabulary) -> Iterator[NumberedName]:
+    asked = words.terms(question)  # without function words
+    for match in _NAME.finditer(question):
+        word = match["word"].casefold()
+        following = _NEXT_WORD.match(question, match.end())
+        counts = following is not None and bool(words.terms(following[1]) & asked)
+        if (
+            words.terms(word) & asked
+            and word not in MONTH_NUMBERS
+            and not MEASURED.fullmatch(question, match.start("label"), _unit_end(question, match))
+            and (not counts or _BEFORE.search(question[: match.start()]))
+        ):
+            yield NumberedName(word, match["label"])
+
+
+def _unit_end(question: str, match: re.Match[str]) -> int:
+    following = _NEXT_WORD.match(question, match.end())
+    return following.end() if following else match.end()
