@@ -30,8 +30,8 @@ from rag.protocols import Embedder
 from rag.types import Citation, Hit
 
 QUOTES = 3
-EMBEDDED_CHARACTERS = 1600
-"""Only so much text is embedded for one answer (about 350 tokens), the likeliest sentences first:
+EMBEDDED_CHARACTERS = 1000
+"""Only so much text is embedded for one answer (about 220 tokens), the likeliest sentences first:
 it keeps an answer well under a blink."""
 COSINE_WEIGHT, WORDS_WEIGHT, PASSAGE_WEIGHT, SCORE_WEIGHT = 0.5, 0.3, 0.3, 0.1
 FIRST_BONUS = 0.05
