@@ -385,6 +385,13 @@ def test_what_restricts_a_question_is_in_the_passage(
         ("What do I pay for a caravan?", "a price", "Caravan · 38", "A caravan up to 6 m."),
         ("What is the discount fee?", "a price", "It is 15 % or Rs 500.", "It holds for 2 days."),
         ("How much is parking?", "a number", "Parking is free.", "Parking is allowed."),
+        (
+            "What is the minimum number of judges?",
+            "a number",
+            "At least three judges are there.",
+            "The number of judges is decided by the delegate.",
+        ),
+        ("What temperature does it need?", "a number", "Keep it at 21 °C.", "Keep it warm."),
         ("How long is the tour?", "a duration", "About an hour.", "The tour is popular."),
         ("Wer ist die Leiterin?", "a name", "Leiterin: Anna Groß", "Die Leiterin hat Dienst."),
     ],
