@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.asked_values import ValueKind, asked_value
-from rag.answering.assessing.codes import nearest_code
+from rag.answering.assessing.codes import codes_at_hand, codes_in
 from rag.answering.assessing.editions import (
     are_editions,
     day_of,
@@ -19,6 +19,7 @@ from rag.answering.assessing.editions import (
 )
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.numbered_names import NumberedName, numbered_names
+from rag.answering.assessing.validity import dates_in
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader, document_words
@@ -57,6 +58,8 @@ LENGTH_WEIGHT = 0.04
 """For each factor e of its length: a sentence of three words says little."""
 SUPERSEDED = 0.2
 """Subtracted where the edition in force says the same with other figures."""
+DATE_BONUS = 0.3
+"""For a sentence with a day of the question, however each writes it."""
 OTHER_DATE = 0.2
 """Subtracted where the name of the document has another date or version than the question, and that
 of another one has this one."""
@@ -114,7 +117,6 @@ _DIGITS = {
 }
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d[\d.,]*")
-_CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 _ENDS = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
 _ASKS = re.compile(r"[?？][\"'”’»)*]*\Z")
 """The end of a question, as a list of questions and answers has them: it answers nothing."""
@@ -210,9 +212,10 @@ def _candidates(
         *(term.terms for term in key_terms(question, words) if term.kind in ("name", "code"))
     )
     there = frozenset[str]().union(
-        *(_codes(statement.text) for _, _, statement, _ in entries), *map(_codes, contexts.values())
+        *(codes_in(statement.text) for _, _, statement, _ in entries),
+        *map(codes_in, contexts.values()),
     )
-    codes, names = _at_hand(_codes(question), there), numbered_names(question, words)
+    codes, names = codes_at_hand(codes_in(question), there), numbered_names(question, words)
     return codes, [
         _Candidate(
             *(n, hit, statement, terms),
@@ -241,7 +244,7 @@ def _row_names(statement: Statement) -> Iterator[str]:
     if statement.name:
         yield statement.name
         cells = statement.text.split(BETWEEN)
-        if len(cells) > 2 and _codes(statement.name):
+        if len(cells) > 2 and codes_in(statement.name):
             yield cells[1].partition(": ")[2] or cells[1]
 
 
@@ -253,7 +256,7 @@ def _telling(
     question_terms: Terms, codes: set[str], candidates: list[_Candidate]
 ) -> list[_Candidate]:
     """Return the candidates that are whole statements of their own; all where there are none."""
-    there = codes & {code for one in candidates for code in _codes(one.statement.name)}
+    there = codes & {code for one in candidates for code in codes_in(one.statement.name)}
     new = [
         one
         for one in candidates
@@ -271,21 +274,13 @@ def _is_of_another(candidate: _Candidate, codes: set[str], there: set[str]) -> b
     """
     statement = candidate.statement
     if statement.kind == "row":
-        named = _codes(statement.name)
-        return bool(there and named) and there.isdisjoint(_codes(statement.text))
-    return bool(codes) and statement.kind == "entry" and codes.isdisjoint(_codes(statement.text))
-
-
-def _at_hand(codes: Set[str], there: Set[str]) -> set[str]:
-    """Codes of a question; for one that no passage has the code there that is most like it.
-
-    The reader sees at once whether it was just mistyped.
-    """
-    return {code if code in there else nearest_code(code, there) or code for code in codes}
+        named = codes_in(statement.name)
+        return bool(there and named) and there.isdisjoint(codes_in(statement.text))
+    return bool(codes) and statement.kind == "entry" and codes.isdisjoint(codes_in(statement.text))
 
 
 def _coded(codes: set[str], text: str) -> float:
-    return len(codes & _codes(text)) / len(codes) if codes else 0.0
+    return len(codes & codes_in(text)) / len(codes) if codes else 0.0
 
 
 def _is_of_another_number(
@@ -298,10 +293,6 @@ def _is_of_another_number(
         if any(name.has_another(text) for name in names):
             return True
     return False
-
-
-def _codes(text: str) -> set[str]:
-    return set(_CODE.findall(text.upper()))
 
 
 def _is_cut(candidate: _Candidate) -> bool:
@@ -403,17 +394,24 @@ def _with_priors(
     asks_figure, asked = bool(_ASKS_FIGURE.search(question)), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
+    days = _days(question)
     # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
     defines = not asks_figure and _ASKS_DEFINITION.search(question) is not None
     return [
         replace(
             one,
             prior=_prior(one, best, asks_figure, asked)
+            + (DATE_BONUS if days & _days(one.statement.text if days else "") else 0.0)
             - (OTHER_DATE if one.hit.document in others else 0.0)
             - (DEFINITION if not defines and _DEFINITION.match(one.statement.text) else 0.0),
         )
         for one in candidates
     ]
+
+
+def _days(text: str) -> set[str]:
+    """The days that a text names, however it writes them."""
+    return {day for day, _, _ in dates_in(text) if day.count("-") == 2}
 
 
 def _prior(candidate: _Candidate, best: float, asks_figure: bool, asked: ValueKind | None) -> float:
@@ -478,9 +476,9 @@ def _distinct(ranked: Iterator[tuple[float, _Candidate]]) -> list[_Candidate]:
 
 
 def _same(one: _Candidate, other: _Candidate) -> bool:
-    """Whether two say the same; rows with other figures, as of another year, do not."""
+    """Whether two say the same; those with other figures, as of another year, do not."""
     inside = one.statement.quote in other.statement.quote
-    if not inside and "row" in (one.statement.kind, other.statement.kind):
+    if not inside:
         figures = (set(_NUMBER.findall(candidate.statement.text)) for candidate in (one, other))
         if next(figures) != next(figures):
             return False

@@ -96,3 +96,43 @@ def test_hyphens_in_a_file_name_stand_for_spaces() -> None:
     assert reader.context(passage) == "pump 1.7 best practices"
     address = hit("Reserve four cores.", document="https://example.com/pump-guide")
     assert reader.context(address) == "https://example.com/pump guide"
+
+
+CONTRACTS = """# Contracts
+
+| City | Desks | End |
+|---|---|---|
+| London | 7 | 2027-06-30 |
+| Amsterdam | 5 | 2027-09-30 |
+| Portland | 4 | 2027-04-30 |
+"""
+EDITION = """# Benefits
+
+In force from 1 May {year}.
+
+You get {days} days of vacation every year, and the end of a contract changes nothing about them.
+"""
+
+
+def test_a_day_is_found_however_it_is_written_and_editions_that_are_not_quoted_go_unsaid(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "contracts.md": CONTRACTS,
+        "benefits-2023.md": EDITION.format(year=2023, days=18),
+        "benefits-2026.md": EDITION.format(year=2026, days=20),
+    }
+    answer = ask(tmp_path, files, "In which city does the contract end on 30 September 2027?")
+    assert "Amsterdam" in answer.citations[0].quote
+    assert answer.assessment is not None
+    assert answer.state == "answered"
+    assert "edition in force" not in answer.assessment.reason
+
+
+def test_documents_that_say_the_same_with_other_figures_are_both_quoted(tmp_path: Path) -> None:
+    files = {
+        "severance.md": "# Leaving\n\nSeverance pay has a maximum of 4 months of pay.\n",
+        "plans.md": "# Plans\n\nSeverance pay has a maximum of 6 months of pay.\n",
+    }
+    answer = ask(tmp_path, files, "What is the maximum of severance pay?")
+    assert {"4 months" in one.quote for one in answer.citations} == {True, False}

@@ -341,9 +341,9 @@ KINDS = (
             r"|often|soon|late)\b|\bwie ?(?:viele?|weit|alt|hoch|groß|schnell|schwer|tief|breit"
             r"|warm|oft)\b"
             r"|\bcuánt[ao]s?\b|\bcombien\b|多少|几个"
-            r"|\b(?:what|which) (?:is|are|'s) (?:the|an?|my|its) (?:[\w'’-]{1,30} ){0,3}?(?:number|size"
-            r"|weight|height|width|length|depth|speed|temperature|capacity|voltage|pressure|maximum"
-            r"|minimum|limit|quota|allowance)"
+            r"|\b(?:what|which) (?:is|are|'s) (?:the|an?|my|its) (?:[\w'’-]{1,30} ){0,3}?(?:number"
+            r"|size|weight|height|width|length|depth|speed|temperature|capacity|voltage|pressure"
+            r"|maximum|minimum|limit|quota|allowance)"
             r"(?=\W{0,3}\Z| (?:for|in|at|per|on|when|if|after|with|of|an?|the|i|we|you)\b)"
             r"|\bwhat (?:size|weight|height|speed|temperature|voltage|pressure)\b(?! of)",
             re.IGNORECASE,

@@ -66,6 +66,8 @@ class Assessor:
         if assessment is None or compared is None:
             return assessment
         if isinstance(compared, Dated):
+            if all(citation.hit.document != compared.document for citation in answer.citations):
+                return assessment
             return replace(assessment, reason=f"{assessment.reason} {compared.reason}".strip())
         if assessment.state == "doubtful":
             only = isinstance(compared, Uncompared) and set(assessment.missing) <= set(

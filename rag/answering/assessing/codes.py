@@ -1,12 +1,27 @@
-"""Codes that are written alike: CV-115 for CV-155."""
+"""Codes in texts, such as CV-115, and those that are written alike: CV-115 for CV-155."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Set
 from difflib import SequenceMatcher
 
+_CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 ALIKE = 0.6
 """The least likeness (Ratcliff and Obershelp) of a code that is named as the nearest."""
+
+
+def codes_in(text: str) -> set[str]:
+    """The codes of a text, in capitals."""
+    return set(_CODE.findall(text.upper()))
+
+
+def codes_at_hand(codes: Set[str], there: Set[str]) -> set[str]:
+    """Codes of a question; for one that no passage has the code there that is most like it.
+
+    The reader sees at once whether it was just mistyped.
+    """
+    return {code if code in there else nearest_code(code, there) or code for code in codes}
 
 
 def nearest_code(code: str, codes: Collection[str]) -> str:

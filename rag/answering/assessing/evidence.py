@@ -14,7 +14,7 @@ from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_valu
 from rag.answering.assessing.editions import is_of_moment
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, key_terms, words_in
 from rag.answering.assessing.qualifiers import contradicted
-from rag.answering.assessing.validity import date_in
+from rag.answering.assessing.validity import date_in, dates_in
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
@@ -107,7 +107,7 @@ class EvidenceReader:
         cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
         entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
-        wanted = _by_code(self._wanted(trace.searched, first.document), entry)
+        wanted = _by_code(self._wanted(trace.searched, first.document, quotes[0].text), entry)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         around = self.reader.context(first)
         spoken = self._words(*quotes, above=f"{around} {shown}")
@@ -160,9 +160,9 @@ class EvidenceReader:
             over,
         )
 
-    def _wanted(self, question: str, document: str) -> Sequence[KeyTerm]:
-        """The key terms of a question that the text of a document has to have."""
-        return _without_date(key_terms(question, self.words), question, document)
+    def _wanted(self, question: str, document: str, quote: str) -> Sequence[KeyTerm]:
+        """The key terms of a question that a quote from a document has to have."""
+        return _without_date(key_terms(question, self.words), question, document, quote)
 
     def _unqualified(
         self,
@@ -445,14 +445,18 @@ def _by_code(wanted: Sequence[KeyTerm], entry: Terms) -> tuple[KeyTerm, ...]:
     )
 
 
-def _without_date(wanted: Sequence[KeyTerm], question: str, document: str) -> tuple[KeyTerm, ...]:
-    """The key terms without the date of a question, where the name of a document has that date.
+def _without_date(
+    wanted: Sequence[KeyTerm], question: str, document: str, quote: str
+) -> tuple[KeyTerm, ...]:
+    """The key terms without the date of a question, where a quote or its document has that date.
 
-    The minutes of a meeting are named by its day; what was said there is still to be shown.
+    The minutes of a meeting are named by its day; what was said there is still to be shown. A quote
+    may write the date in another form.
     """
     day, start, end = date_in(question)
     rest = [term for term in wanted if not start <= term.start < end]
-    if not rest or not is_of_moment(document, day):
+    quoted = day.count("-") == 2 and any(day == other for other, *_ in dates_in(quote))
+    if not rest or not (quoted or is_of_moment(document, day)):
         return tuple(wanted)
     total = sum(term.weight for term in rest) or 1.0
     return tuple(replace(term, share=term.weight / total) for term in rest)

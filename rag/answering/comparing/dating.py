@@ -24,6 +24,8 @@ class Dated:
 
     hits: tuple[Hit, ...]
     reason: str
+    document: str
+    """The edition that is in force."""
 
 
 def dated(question: str, hits: Sequence[Hit], reader: PassageReader) -> Dated | None:
@@ -42,7 +44,7 @@ def dated(question: str, hits: Sequence[Hit], reader: PassageReader) -> Dated | 
     if not left_out:
         return None
     used = next(hit.document for hit in kept if family(hit.document) == family(left_out[0]))
-    return Dated(kept, edition_words(used, left_out, moment))
+    return Dated(kept, edition_words(used, left_out, moment), used)
 
 
 def edition_words(used: str, left_out: Sequence[str], moment: str = "") -> str:
