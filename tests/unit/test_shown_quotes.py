@@ -136,3 +136,17 @@ def test_documents_that_say_the_same_with_other_figures_are_both_quoted(tmp_path
     }
     answer = ask(tmp_path, files, "What is the maximum of severance pay?")
     assert {"4 months" in one.quote for one in answer.citations} == {True, False}
+    assert answer.assessment is not None
+    assert answer.state == "conflicting"
+    assert {edition.document for edition in answer.assessment.editions} == set(files)
+    assert not any(edition.in_force for edition in answer.assessment.editions)
+
+
+def test_sentences_on_sister_products_are_no_conflict_where_one_is_named(tmp_path: Path) -> None:
+    sentence = "The pump has a maximum flow of {} litres in a minute.\n"
+    files = {
+        "pump-p200.md": f"# Pump P200\n\n{sentence.format(4)}",
+        "pump-p300.md": f"# Pump P300\n\n{sentence.format(6)}",
+    }
+    answer = ask(tmp_path, files, "What is the maximum flow of the pump P200?")
+    assert (answer.state, "4 litres" in answer.citations[0].quote) == ("answered", True)

@@ -1,4 +1,4 @@
-"""Sources that disagree: editions of one document that give different figures for the same."""
+"""Sources that disagree: documents that give different figures for the same."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ SAME = 0.6
 def disagreeing(
     citations: Sequence[Citation], reader: PassageReader, words: Vocabulary, question: str
 ) -> tuple[Edition, ...]:
-    """The first citation and those of other editions that contradict it, the newest first.
+    """The first citation and those of other documents that contradict it, the newest first.
 
     Empty where no quote of another edition gives other figures for the matter of the question: it
     has the rare words of it that the first one has, and neither edition has the quote of the other
-    one, too. The newest is in force, if the names of the documents or the dates that they state
-    tell which one that is. Editions that apply only after the reader's day come last.
+    one, too. A document that is no edition contradicts with a sentence that is nearly the same,
+    where both have all key terms of the question themselves. The newest edition is in force, if the
+    names of the documents or the dates that they state tell which one that is. Editions that apply
+    only after the reader's day come last.
     """
     first = citations[0]
     rare = [term for term in key_terms(question, words) if term.indexed]
@@ -49,7 +51,10 @@ def disagreeing(
         for citation in citations[1:]
         if differ(quote.text, reader.quoted(citation).text)
         and on_one_matter(terms_of(quote, words), terms_of(reader.quoted(citation), words))
-        and reader.are_editions(first.hit, citation.hit)
+        and (
+            reader.are_editions(first.hit, citation.hit)
+            or _says_otherwise(citation, first, reader, words, question)
+        )
         and not _is_repeated(citation, first, reader)
         and not _is_repeated(first, citation, reader)
         and set(named) <= set(_borne_out(rare, citation, reader, words))
@@ -69,9 +74,29 @@ def disagreeing(
             citation.n,
             citation.hit.document,
             dates[citation.n].day,
-            in_force=citation is ordered[0] and newest.prevails_over(next_newest, reader.day),
+            in_force=citation is ordered[0]
+            and newest.prevails_over(next_newest, reader.day)
+            and reader.are_editions(citation.hit, ordered[1].hit),
         )
         for citation in ordered
+    )
+
+
+def _says_otherwise(
+    one: Citation, other: Citation, reader: PassageReader, words: Vocabulary, question: str
+) -> bool:
+    """Whether sentences of two documents are nearly the same and have all words of a question.
+
+    What stands above them does not count: sister products have the same sentences.
+    """
+    if one.hit.document == other.hit.document:
+        return False
+    quotes = [reader.quoted(citation) for citation in (one, other)]
+    terms = [terms_of(quote, words) for quote in quotes]
+    return (
+        all(quote.kind != "row" for quote in quotes)
+        and likeness(*terms) >= SAME
+        and all(term.borne_out(own) == 1 for term in key_terms(question, words) for own in terms)
     )
 
 
