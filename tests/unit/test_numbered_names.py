@@ -38,6 +38,7 @@ def test_a_row_with_the_word_as_its_column_has_the_name() -> None:
     assert name.has_another("Bands 1, or band 2")
     assert not name.has_another("Band 2 and band 3")
     assert not name.has_another("No band")
+    assert not NumberedName("zone", "B").has_another("In this zone a guard is on duty")
 
 
 def test_a_sentence_on_another_number_comes_behind() -> None:

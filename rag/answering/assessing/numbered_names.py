@@ -14,6 +14,7 @@ _LABEL = r"\d{1,3}|[IVX]{2,4}|[A-H]|[VX]"
 _NAME = re.compile(
     rf"(?<![^\W\d_])(?P<word>[^\W\d_]{{3,20}})\s(?P<label>{_LABEL})(?![\w.,:/%°'’-]*\w)"
 )
+_PAIR = re.compile(rf"(?<![^\W\d_])(?P<word>[^\W\d_]{{3,21}})\W{{1,3}}(?P<label>{_LABEL})\b")
 _BEFORE = re.compile(
     r"(?:\b(?:the|an?|in|of|for|at|to|on|from|is|are|does|do|into|with|and|or|which|im|in|der|die|das"
     r"|für|von|en|del?|la|el|para)\s|\A)\Z",
@@ -39,12 +40,9 @@ class NumberedName:
         return bool(labels) and self.label.casefold() not in labels
 
     def _labels(self, text: str) -> set[str]:
-        found = re.finditer(
-            rf"\b{re.escape(self.word)}s?\W{{1,3}}(?P<label>{_LABEL})\b",
-            text,
-            re.IGNORECASE,
-        )
-        return {match["label"].casefold() for match in found}
+        forms = (self.word, f"{self.word}s")
+        pairs = _PAIR.finditer(text)
+        return {pair["label"].casefold() for pair in pairs if pair["word"].casefold() in forms}
 
 
 def numbered_names(question: str, words: Vocabulary) -> tuple[NumberedName, ...]:
