@@ -139,6 +139,13 @@ class Comparison:
         return "" if stays else self.open_hits.sentence
 
     @property
+    def level(self) -> str:
+        """The level of ``interval`` with its reason: ``98%, because a verdict needs p ≤ 0.02``."""
+        together = f" over {self.compared:,} {self.others} together" if self.compared > 1 else ""
+        needed = f"a verdict needs p ≤ {self.alpha:.2g}{together}"
+        return f"{as_percent(self.confidence)}, because {needed}"
+
+    @property
     def headline(self) -> str:
         """The verdict in one sentence."""
         return _headline(self)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from rag.evaluation.report.words import counted, setting
 from rag.recipe import Recipe
+from rag.recipe.captions import phrase
 from rag.results import EDITS, PROMPTS, Run
 from rag.retrieval.filters import OF_DOCUMENTS
 
@@ -121,7 +122,7 @@ def source_chips(before: Run, run: Run) -> tuple[str, ...]:
 def recipe_chips(before: Recipe, recipe: Recipe) -> tuple[str, ...]:
     """Return the retrieval changes of ``recipe``, one per field: ``"dense weight 0.6 → 0.8"``."""
     return tuple(
-        f"{name.partition('.')[2].replace('_', ' ')} {setting(old)} → {setting(new)}"
+        f"{phrase(name)} {setting(old)} → {setting(new)}"
         for name, (old, new) in before.differences(recipe).items()
         if not name.startswith("answer.")
     )

@@ -65,7 +65,7 @@ class NextStepData(Schema):
     ``changes`` has the change of a fix, or those that a rebuild tries.
     """
 
-    kind: Literal["fix", "rebuild", "learn", "label", "nothing"]
+    kind: Literal["fix", "rebuild", "advice", "learn", "label", "nothing"]
     title: str
     reason: str
     gain: float | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.components.metrics.failures import _answer
+from pages.components.metrics.failures import _answer, _counts
 from pages.components.shell.text import plain
 from rag import QuestionResult, Workspace
 from tests.answer_runs import Chat, with_chat
@@ -94,8 +94,30 @@ def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
     assert outcome(judged_correctness=0.0, false_doubt=1.0) == "doubted, wrong"
     assert outcome(exact_match=1.0, token_f1=1.0) == "right"
     assert outcome(exact_match=0.0, token_f1=0.4) == "token F1 0.40"
-    assert outcome(answerable=False) == "answered, wrongly"
+    assert outcome(answerable=False) == "not refused"  # nothing was answered
+    assert outcome(answerable=False, correct_doubt=0.0) == "answered, wrongly"
     assert outcome(answerable=False, correct_doubt=1.0) == "doubted, rightly"
+
+
+def test_failures_are_counted_by_what_they_fail_by() -> None:
+    def result(*, answerable: bool = True, **metrics: float) -> QuestionResult:
+        named = {name.replace("_at_", "@"): value for name, value in metrics.items()}
+        return QuestionResult("q", "Why?", (), answerable, named, (("a", 1.0, 0),), 1, 1, 1)
+
+    results = [
+        result(ndcg_at_5=0.2),
+        result(ndcg_at_5=0.8, nugget_recall_at_5=0.5),
+        result(ndcg_at_5=0.8, nugget_recall_at_5=1.0, false_doubt=1.0),
+        result(ndcg_at_5=0.8, false_doubt=0.0),
+        result(answerable=False),
+        result(answerable=False, correct_doubt=0.0),
+        result(answerable=False, correct_doubt=1.0),
+    ]
+    assert _counts(results, 5) == (
+        "5 of 7 questions failed: 1 found low or not at all (nDCG@5 below 0.5), 1 with parts of "
+        "the answer missing in the first 5, 1 answered wrongly, 1 not refused by the search, 1 "
+        "found, but doubted."
+    )
 
 
 def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(

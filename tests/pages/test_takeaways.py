@@ -27,7 +27,8 @@ def _comparison(difference: float, p: float, low: float) -> Comparison:
 
 def test_a_peak_within_noise_says_so() -> None:
     assert peak_takeaway("weight", 0.45, 0.6, _comparison(0.012, 0.3, -0.01)) == (
-        "nDCG@10 peaks at weight 0.45: +0.012; within noise of the present 0.60."
+        "nDCG@10 peaks at weight 0.45: +0.012 on the questions it was picked on; within noise of "
+        "the present 0.60."
     )
     decided = peak_takeaway("weight", 0.45, 0.6, _comparison(0.05, 0.001, 0.02))
     assert "more than noise against the present 0.60, on the questions it was picked on" in decided
@@ -62,7 +63,7 @@ def test_the_map_is_read_at_its_best() -> None:
     noise, sure = _comparison(0.1, 0.3, -0.01), _comparison(0.1, 0.001, 0.02)
     assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.2, noise) == (
         "The highest place is weight 1.00 and threshold 0.20: +0.100 against the present one, "
-        "within noise."
+        "within noise, on the questions it was picked on."
     )
     said = heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.2, sure)
     assert said.endswith("more than noise, on the questions it was picked on.")
@@ -73,7 +74,7 @@ def test_the_map_is_read_at_its_best() -> None:
 def test_less_time_is_worth_a_sentence() -> None:
     assert time_takeaway((40, 0.6), (20, 0.6), "lexical, 10 candidates") == (
         "As good in 50% less time: lexical, 10 candidates (20 ms instead of 40, nDCG@10 0.600 "
-        "instead of 0.600)."
+        "instead of 0.600, on the questions it was picked on)."
     )
     assert "No recipe here" in time_takeaway((40, 0.6), (39, 0.6), "")
     # Means alone do not make it as good: here 0.03 of nDCG may be lost.

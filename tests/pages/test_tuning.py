@@ -65,6 +65,8 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     before = float(_evaluated(labelled, saved)["nDCG@10"])
     assert app.metric[0].delta == f"−{before:.3f}"
     assert app.metric[0].proto.direction == MetricProto.DOWN
+    assert "95% interval of the value: " in app.metric[0].help
+    assert "%, because a verdict needs p ≤ 0.02 over 5 comparisons together)." in app.metric[0].help
     assert app.metric[4].value == "100%"
     assert "cosine ≥ 1.00: answers 0%, the search refuses 100%" in _said(app, "cosine ≥")
 
@@ -248,7 +250,7 @@ def test_the_front_has_what_no_other_beats() -> None:
     ]
     assert front_takeaway((400, 0.6), (200, 0.6), "top-1, no threshold") == (
         "As good for 50% less context: top-1, no threshold (200 tokens instead of 400, nDCG@10 "
-        "0.600 instead of 0.600)."
+        "0.600 instead of 0.600, on the questions it was picked on)."
     )
     assert front_takeaway((200, 0.6), (200, 0.6), "") == (
         "No recipe here is as good as the present one and cheaper."

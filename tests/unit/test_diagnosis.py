@@ -447,7 +447,8 @@ def test_an_index_is_not_changed_where_its_calibration_is_lost(base: KnowledgeBa
         "No change of the index is proposed: probabilities of relevance need a calibration, which "
         "belongs to one index. To try changes of the index, set search.relevance to cosine."
     )
-    (step,) = diagnosis.next_steps
+    advice, step = diagnosis.next_steps
+    assert (advice.kind, advice.title) == ("advice", "1 of 1 failed question: cut apart")
     assert (step.title, step.reason) == ("Nothing to try", diagnosis.note)
 
 

@@ -1,6 +1,7 @@
 """Verdicts on two runs: honest about noise, about what was left out, and in their words."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -274,3 +275,10 @@ def test_the_level_of_a_comparison_is_the_one_that_holm_decides_at(
 
 def test_a_level_is_told_as_exactly_as_it_is() -> None:
     assert [as_percent(level) for level in (0.95, 0.98, 1 - 0.02 / 3)] == ["95%", "98%", "99.33%"]
+
+
+def test_a_level_has_its_reason() -> None:
+    alone = compare("ndcg@10", {"a": 0.5, "b": 0.6}, {"a": 0.4, "b": 0.4})
+    assert alone.level == "98%, because a verdict needs p ≤ 0.02"
+    three = replace(alone, confidence=1 - 0.02 / 3, compared=3)
+    assert three.level == "99.33%, because a verdict needs p ≤ 0.02 over 3 comparisons together"

@@ -12,6 +12,7 @@ from rag import Recipe, Workspace
 from rag.evaluation.comparison import Comparison, compare
 from rag.storage.access import audit
 from rag.storage.access.audit import AuditEntry
+from rag.tuning.diagnosis.causes import Cause
 from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, index_changes_for
 from rag.tuning.diagnosis.labelling import TYPICAL_SECONDS, LabellingPace, labelling_pace, pace_of
 from rag.tuning.diagnosis.next_steps import (
@@ -60,8 +61,8 @@ def test_steps_are_ranked_by_gain_per_minute() -> None:
     assert steps[0].gain_per_minute == pytest.approx(60 * 0.38 / APPLY_SECONDS)
     assert steps[0].reason == ("20 held-out questions better, 0 worse, 0 the same.")
     assert steps[2].reason == (
-        "Chunk size 100 → 200. Of 4 failed questions, 3 would have the passage in the top-k if it "
-        "alone were indexed so."
+        "Passage size 100 → 200. Of 4 failed questions, 3 would have the passage in the top-k if "
+        "it alone were indexed so."
     )
 
 
@@ -203,3 +204,28 @@ def test_an_index_is_changed_where_passages_are_cut_apart() -> None:
     bare = RECIPE.with_fields({"index.context": "none"})
     assert index_changes_for("table_row", bare) == [{"index.context": "table"}]
     assert index_changes_for("threshold", RECIPE) == []
+
+
+def test_the_largest_group_of_failures_comes_first() -> None:
+    ranked = _fix(WORDS, *([0.4] * 20))
+    trials = Trials("ndcg@10", (ranked,), tried=3)
+    basis = Basis(RECIPE, 40, 80, trials, None, LabellingPace())
+    counts: dict[Cause, int] = {"answered": 5, "threshold": 2}
+    advice, fix = next_steps(replace(basis, causes=counts))
+    assert (advice.kind, advice.gain, fix.kind) == ("advice", None, "fix")
+    assert advice.title == "5 of 7 failed questions: answered, though no document does"
+    assert advice.reason == "Raise the threshold, or the limit of off-topic questions."
+    # A change against the group that was measured takes the place of the advice.
+    refusal = replace(_fix({"search.threshold": 0.6}, *([0.1] * 20)), causes=("answered",))
+    measured = replace(trials, fixes=(ranked, refusal))
+    steps = next_steps(replace(basis, trials=measured, causes=counts))
+    assert [step.title for step in steps[:2]] == ["threshold 0.5 → 0.6", "mode hybrid → lexical"]
+    # As many failures: the gain decides.
+    equal: dict[Cause, int] = {"answered": 2, "threshold": 2}
+    assert [step.kind for step in next_steps(replace(basis, causes=equal))] == ["fix"]
+    # Advice that was tried without gain is none.
+    failed = replace(trials, without_gain=("top_k", "misspelt"))
+    spelling = replace(basis, trials=failed, causes={"misspelt": 5, "threshold": 2})
+    assert [step.kind for step in next_steps(spelling)] == ["fix"]
+    (advice, _) = next_steps(replace(spelling, causes={"top_k": 5, "threshold": 2}))
+    assert advice.reason == "Add a reranker."

@@ -289,10 +289,10 @@ def test_chips_are_short_and_leave_answers_out() -> None:
         }
     )
     assert recipe_chips(QUICK, changed) == (
-        "top k 5 → 9",
+        "top-k 5 → 9",
         "threshold off → 0.3",
         "dense weight 0.6 → 0.8",
-        "fuzzy off → on",
+        "forgive misspellings off → on",
     )
 
 

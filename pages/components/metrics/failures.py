@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
@@ -55,24 +56,16 @@ def _depth(run: Run) -> int | None:
 
 def _counts(results: Sequence[QuestionResult], k: int) -> str:
     """Describe how many questions failed, and by what."""
-    low = sum(
-        one.metrics.get(f"ndcg@{k}", 0.0) < PASSING if one.answerable else not score(one)
-        for one in results
-    )
-    doubted = sum(
-        one.answerable
-        and one.metrics.get(f"ndcg@{k}", 0.0) >= PASSING
-        and bool(one.metrics.get(DOUBTED_WRONGLY))
-        for one in results
-    )
-    unanswered = sum(not one.answerable and not score(one) for one in results)
+    causes = Counter(filter(None, (_failure(one, k) for one in results)))
     parts = {
-        f"found low or not at all (nDCG@{k} below {PASSING})": low - unanswered,
-        "answered wrongly": unanswered,
-        "found, but doubted": doubted,
+        f"found low or not at all (nDCG@{k} below {PASSING})": causes["low"],
+        f"with parts of the answer missing in the first {k}": causes["parts"],
+        "answered wrongly": causes["answered"],
+        "not refused by the search": causes["not refused"],
+        "found, but doubted": causes["doubted"],
     }
     failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
-    head = f"{low + doubted:,} of {counted(len(results), 'question')} failed"
+    head = f"{causes.total():,} of {counted(len(results), 'question')} failed"
     counts = f"{head}: {failed}." if failed else f"{head}."
     if any(one.answerable for one in results) and not _is_scored(results):
         counts += (
@@ -80,6 +73,19 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
             "found and whose answer was doubted, if a run with *Also score answers* says so."
         )
     return counts
+
+
+def _failure(result: QuestionResult, k: int) -> str | None:
+    """Name what a question fails by, as under *Failures*; None if it passes."""
+    if not result.answerable:
+        if score(result):
+            return None
+        return "answered" if DOUBTED in result.metrics else "not refused"
+    if result.metrics.get(f"ndcg@{k}", 0.0) < PASSING:
+        return "low"
+    if result.metrics.get(f"nugget_recall@{k}", 1.0) < 1:
+        return "parts"
+    return "doubted" if result.metrics.get(DOUBTED_WRONGLY) else None
 
 
 def _is_scored(results: Sequence[QuestionResult]) -> bool:
@@ -158,7 +164,10 @@ def _answer(result: QuestionResult) -> str | None:
     if not result.answerable:
         if not result.ranking:
             return "refused, rightly"
-        return "doubted, rightly" if result.metrics.get(DOUBTED) else "answered, wrongly"
+        doubted = result.metrics.get(DOUBTED)
+        if doubted is None:
+            return "not refused"
+        return "doubted, rightly" if doubted else "answered, wrongly"
     doubt = "doubted" if result.metrics.get(DOUBTED_WRONGLY) else ""
     return ", ".join(filter(None, (doubt, _correctness(result)))) or None
 

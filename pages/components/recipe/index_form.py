@@ -6,13 +6,18 @@ import streamlit as st
 
 from pages.components.shell.session import workspace
 from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name
-from rag import IndexRecipe
+from rag import CAPTIONS, IndexRecipe
 
 _SCHEMA = IndexRecipe.model_json_schema()["properties"]
 CHUNKERS: list[str] = _SCHEMA["chunker"]["enum"]
 VECTOR_INDEXES: list[str] = _SCHEMA["vector_index"]["enum"]
-CHUNKER, SIZE, OVERLAP = "Chunker", "Passage size", "Overlap"
-CONTEXT, EMBEDDER, VECTOR_INDEX = "Context", "Embedding model", "Vector index"
+CHUNKER, SIZE, OVERLAP, CONTEXT, EMBEDDER, VECTOR_INDEX, _PERCENTILE = (
+    CAPTIONS[f"index.{name}"]
+    for name in (
+        *("chunker", "chunk_size", "chunk_overlap", "context", "embedder", "vector_index"),
+        "breakpoint_percentile",
+    )
+)
 _FIELDS = ("chunker", "size", "overlap", "context", "embedder", "vector_index")
 _SMALLEST = {"tokens": 16, "characters": 50}
 _LARGEST = {"tokens": 1024, "characters": 6000}
@@ -43,7 +48,7 @@ def index_form(present: IndexRecipe, form: str) -> IndexRecipe:
     if chunker == "semantic":
         state.setdefault(names["percentile"], min(max(percentile, 50.0), 99.0))
         percentile = st.slider(
-            "Percentile", 50.0, 99.0, key=names["percentile"], help=_PERCENTILE_HELP
+            _PERCENTILE, 50.0, 99.0, key=names["percentile"], help=_PERCENTILE_HELP
         )
     size = st.slider(
         f"{SIZE} ({unit})",

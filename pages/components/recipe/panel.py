@@ -37,6 +37,7 @@ from pages.components.shell.session import show, to_url, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, relevance, unlimited
 from rag import (
+    CAPTIONS,
     BuildRow,
     IndexRecipe,
     InvalidInput,
@@ -124,14 +125,12 @@ class _Panel(Widgets):
         """
         self.choice(
             "mode",
-            "Mode",
             help=("Dense searches by meaning (vectors), lexical by words (BM25), hybrid by both."),
         )
         search, calibrator = self.recipe.search, self.base.tuning.calibrator
         if search.relevance == "probability" or calibrator.fitted(self.recipe.index) is not None:
             self.choice(
                 "by",
-                "Threshold compares",
                 help=(
                     "The cosine, or the probability of relevance that labels taught for this index."
                 ),
@@ -139,7 +138,6 @@ class _Panel(Widgets):
         if search.mode == "hybrid":
             self.slider(
                 "w",
-                "Dense weight",
                 step=0.05,
                 help="The share of dense scores in the ranking. The rest is lexical.",
             )
@@ -147,15 +145,12 @@ class _Panel(Widgets):
         self._threshold()
         slot = st.empty()
         most = MOST_SHOWN if max(search.top_k, self.saved.search.top_k) <= MOST_SHOWN else 1000
-        self.slider(
-            "k", "Top-k", max_value=most, help=("The maximum number of passages to return.")
-        )
+        self.slider("k", max_value=most, help=("The maximum number of passages to return."))
         return slot
 
     def _refuse(self) -> None:
         self.pick(
             "refuse",
-            "Off-topic questions",
             [AUTO, OFF],
             sentence_case,
             lambda text: text.lower() if text in (AUTO, OFF) else read_value(text),
@@ -168,7 +163,7 @@ class _Panel(Widgets):
         self.place(
             THRESHOLD,
             st.slider,
-            "Threshold",
+            CAPTIONS["search.threshold"],
             self._level(self.recipe),
             # A level that follows from the rest of the recipe is not written into the address.
             self._level(self.saved if how == SET else self.recipe),
@@ -195,7 +190,6 @@ class _Panel(Widgets):
             self.draw(
                 "codes",
                 st.toggle,
-                "Exact codes pass",
                 help="A passage with a rare code from the question passes every threshold, "
                 "because the cosine does not recognize codes. A code is a word with "
                 "digits, such as a part number, in at most 1% of the passages.",
@@ -221,13 +215,11 @@ class _Panel(Widgets):
         """Draw the rarely used fields: depth, fusion, BM25, and the context budget."""
         self.number(
             "candidates",
-            "Candidates",
             step=10,
             help="Passages taken from each retriever before they are ranked together.",
         )
         self.number(
             "context",
-            "Context budget, tokens",
             step=500,
             help="The maximum number of tokens for passages in the prompt.",
         )
@@ -235,7 +227,6 @@ class _Panel(Widgets):
         if search.mode == "hybrid":
             self.pick(
                 "fusion",
-                "Fusion",
                 [sentence_case(word) for word in FIELDS["search.fusion"]["enum"]],
                 sentence_case,
                 word_of,
@@ -244,14 +235,11 @@ class _Panel(Widgets):
                 "engines stretch each list alone, so an export to that engine ranks the same.",
             )
             if search.fusion in ("rrf", "qdrant_rrf"):
-                self.number("rrf", "Constant of reciprocal ranks")
+                self.number("rrf")
             if search.fusion == "saturation":
-                self.number(
-                    "pivot", "Pivot of BM25", step=1.0, help="The BM25 score that counts half."
-                )
+                self.number("pivot", step=1.0, help="The BM25 score that counts half.")
             self.choice(
                 "languages",
-                "Other languages",
                 help="A question in a language of your documents that the embedding model does "
                 "not know: ranked alike, or by words (a third of the dense weight, no threshold "
                 "on the cosine).",
@@ -259,25 +247,22 @@ class _Panel(Widgets):
         if search.mode != "dense":
             self.slider(
                 "k1",
-                "BM25 k1",
                 step=0.1,
                 help=("How quickly the weight of repeated words levels off."),
             )
             self.slider(
                 "b",
-                "BM25 b",
                 step=0.05,
                 help=("How much the length of a passage lowers its score."),
             )
-            self.draw("fuzzy", st.toggle, "Forgive misspellings")
-            self.draw("prefix", st.toggle, "Match beginnings of words")
+            self.draw("fuzzy", st.toggle)
+            self.draw("prefix", st.toggle)
         tools = [tool.name for tool in workspace().tools.list_all()]
         names = list(dict.fromkeys([*tools, *search.tools, *self.saved.search.tools]))
         if names:
             self.draw(
                 "tools",
                 st.multiselect,
-                "HTTP tools",
                 options=names,
                 help="Services that get every question. Set them up on Settings.",
                 placeholder="none",
@@ -288,7 +273,6 @@ class _Panel(Widgets):
         statuses = workspace().statuses()
         self.pick(
             "provider",
-            "Provider",
             [status.name for status in statuses if status.ready and status.chat_model],
             help="*extractive* quotes the passages and needs no language model.",
         )
@@ -297,25 +281,23 @@ class _Panel(Widgets):
         self.draw(
             "model",
             st.text_input,
-            "Model",
             lambda name: name or "",
             lambda text: text or None,
             placeholder="the provider's default",
         )
         self.pick(
             "draws_on",
-            "Draws on",
             [sentence_case(mode) for mode in _DRAWS_ON],
             sentence_case,
             str.lower,
             help=" ".join(_DRAWS_ON.values()),
         )
         if self.recipe.answer.mode == "auto":
-            self.number("tool_calls", "Maximum number of tool calls")
+            self.number("tool_calls")
             self._may_call()
-        self.slider("temperature", "Temperature", step=0.1)
-        self.number("length", "Maximum answer length, tokens", step=100)
-        self.number("memory", "Past interactions as examples", step=1)
+        self.slider("temperature", step=0.1)
+        self.number("length", step=100)
+        self.number("memory", step=1)
 
     def _may_call(self) -> None:
         """Draw the tools that the model may call.
@@ -327,7 +309,6 @@ class _Panel(Widgets):
         self.draw(
             "may_call",
             st.multiselect,
-            "Tools it may call",
             lambda names: tool_names if names is None else list(names),
             tuple,
             options=list(dict.fromkeys([*tool_names, *(chosen or ()), *(saved_tools or ())])),

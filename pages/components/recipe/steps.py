@@ -44,7 +44,6 @@ class _Steps(Widgets):
         search = self.recipe.search
         self.pick(
             "spelling",
-            "Mistyped words",
             list(_SPELLING),
             lambda value: str(value).lower(),
             lambda value: value if value == "question" else value == "true",
@@ -55,44 +54,36 @@ class _Steps(Widgets):
         self.draw(
             "abbreviations",
             st.toggle,
-            "Abbreviations",
             help="Searched with their long forms, and these with their abbreviations, as your "
             "documents define them: “Regional Harbour Authority (RHA)”.",
         )
         self.number(
             "feedback",
-            "Feedback from the first passages",
             help=(
                 "The number of first passages whose content is added to the search. 0 turns "
                 "this off."
             ),
         )
         if search.feedback and search.mode != "lexical":
-            self.slider(
-                "feedback_weight", "Their share in the vector", step=0.05, help="Of the question's."
-            )
+            self.slider("feedback_weight", step=0.05, help="Of the question's.")
         if search.feedback and search.mode != "dense":
             self.number(
                 "feedback_terms",
-                "Words added to BM25",
                 help="The most typical words of these passages.",
             )
         self.draw(
             "rewrite",
             st.toggle,
-            "Make follow-ups complete",
             help="In a chat, the language model completes a follow-up question.",
         )
         self.number(
             "expansions",
-            "Further wordings",
             help="The language model rephrases the question. All wordings are searched.",
         )
         if search.mode != "lexical":
             self.draw(
                 "hyde",
                 st.toggle,
-                "Search with an imagined answer",
                 help=(
                     "The language model writes a hypothetical answer (HyDE). Passages near "
                     "it are retrieved."
@@ -105,7 +96,6 @@ class _Steps(Widgets):
         """Draw the fields of reranking, near-duplicate removal and diversity."""
         self.pick(
             "rerank",
-            "Rerank with",
             _RERANKERS,
             _or_off,
             lambda name: None if name in (OFF, None) else name,
@@ -119,11 +109,11 @@ class _Steps(Widgets):
                 self._needs_a_model()
             depth, batch = st.columns(2)
             with depth:
-                self.number("depth", "Read the first")
+                self.number("depth")
             with batch:
-                self.number("batch", "At once")
-        self.pick("copies", "Leave out copies from cosine", _COPIES, _or_off, _optional)
-        self.pick("mmr", "Diversity: share of the score", _DIVERSITY, _or_off, _optional)
+                self.number("batch")
+        self.pick("copies", _COPIES, _or_off, _optional)
+        self.pick("mmr", _DIVERSITY, _or_off, _optional)
 
     def _needs_a_model(self) -> None:
         if self.recipe.answer.provider == "extractive":
@@ -134,31 +124,29 @@ class _Steps(Widgets):
 
     def filter(self) -> None:
         """Documents and places in them."""
-        self._text("in_documents", "Documents", "handbook.pdf, law/*")
-        self._text("in_types", "Types", "pdf, md")
-        self._text("in_tags", "Tags", "contract")
-        self._text("in_pages", "Pages", "3-9, 12")
-        self._text("in_heading", "Heading", "Termination")
+        self._text("in_documents", "handbook.pdf, law/*")
+        self._text("in_types", "pdf, md")
+        self._text("in_tags", "contract")
+        self._text("in_pages", "3-9, 12")
+        self._text("in_heading", "Termination")
         after, before = st.columns(2)
         with after:
-            self._text("in_after", "From", "2024-01-31")
+            self._text("in_after", "2024-01-31")
         with before:
-            self._text("in_before", "Until", "2024-12-31")
+            self._text("in_before", "2024-12-31")
 
     def context(self) -> None:
         """Draw the context size and the order of the passages."""
-        self.choice("show", "Show", help="The hit itself, or what is around it.")
+        self.choice("show", help="The hit itself, or what is around it.")
         if self.recipe.search.context == "neighbours":
-            self.slider("around", "Neighbours")
-        self.draw("join", st.toggle, "Join hits that touch")
-        self.choice("order", "Order", help="Best first, or as the documents have them.")
+            self.slider("around")
+        self.draw("join", st.toggle)
+        self.choice("order", help="Best first, or as the documents have them.")
 
-    def _text(self, key: str, label: str, example: str) -> None:
+    def _text(self, key: str, example: str) -> None:
         listed = FIELDS[PARAMETERS[key]]["type"] == "array"
         show, read = (", ".join, names) if listed else (str, str.strip)
-        self.draw(
-            key, st.text_input, label, show, lambda text: read(text or ""), placeholder=example
-        )
+        self.draw(key, st.text_input, show, lambda text: read(text or ""), placeholder=example)
 
 
 def _or_off(value: float | str | None) -> str:

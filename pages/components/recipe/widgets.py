@@ -12,7 +12,7 @@ from streamlit.errors import StreamlitAPIException
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.working_recipe import FIELDS, PARAMETERS, change, fresh
-from rag import InvalidRecipe, KnowledgeBase
+from rag import CAPTIONS, InvalidRecipe, KnowledgeBase
 
 _REFUSED = "recipe_refused"
 _SPELLINGS = {
@@ -38,14 +38,13 @@ class Widgets:
         self.recipe, self.saved = working_recipe.working(base), working_recipe.saved(base)
         self._displayed, self._saved = self.recipe.fields(), self.saved.fields()
 
-    def choice(self, key: str, label: str, help: str) -> None:
+    def choice(self, key: str, help: str) -> None:
         """One of the few words that the field may be; it holds them in small letters."""
         options = [sentence_case(word) for word in FIELDS[PARAMETERS[key]]["enum"]]
         _respell(key, options)
         self.draw(
             key,
             st.segmented_control,
-            label,
             sentence_case,
             word_of,
             options=options,
@@ -55,22 +54,21 @@ class Widgets:
         )
 
     def number(
-        self, key: str, label: str, widget: Callable[..., Any] = st.number_input, **options: Any
+        self, key: str, widget: Callable[..., Any] = st.number_input, **options: Any
     ) -> None:
         """A number within the bounds of the field, unless ``options`` have others."""
         schema = FIELDS[PARAMETERS[key]]
         kind = int if schema["type"] == "integer" else float
         bounds = {"min_value": kind(schema["minimum"]), "max_value": kind(schema["maximum"])}
-        self.draw(key, widget, label, **bounds | options)
+        self.draw(key, widget, **bounds | options)
 
-    def slider(self, key: str, label: str, **options: Any) -> None:
+    def slider(self, key: str, **options: Any) -> None:
         """The same as a slider."""
-        self.number(key, label, st.slider, **options)
+        self.number(key, st.slider, **options)
 
     def pick(
         self,
         key: str,
-        label: str,
         usual: Sequence[str],
         show: Callable[[Any], str] = str,
         read: Callable[[str], Any] = str,
@@ -81,13 +79,12 @@ class Widgets:
         field = PARAMETERS[key]
         present = (show(values[field]) for values in (self._saved, self._displayed))
         listed = list(dict.fromkeys([*usual, *present]))
-        self.draw(key, st.selectbox, label, show, read, options=listed, **options)
+        self.draw(key, st.selectbox, show, read, options=listed, **options)
 
     def draw(
         self,
         key: str,
         widget: Callable[..., Any],
-        label: str,
         show: Callable[[Any], Any] = _rounded,
         read: Callable[[Any], Any] = _rounded,
         **options: Any,
@@ -96,7 +93,13 @@ class Widgets:
         field = PARAMETERS[key]
         displayed, saved = show(self._displayed[field]), show(self._saved[field])
         self.place(
-            key, widget, label, displayed, saved, lambda value: {field: read(value)}, **options
+            key,
+            widget,
+            CAPTIONS[field],
+            displayed,
+            saved,
+            lambda value: {field: read(value)},
+            **options,
         )
 
     def place(

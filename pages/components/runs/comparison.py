@@ -166,8 +166,9 @@ def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
             "Difference": st.column_config.NumberColumn(format="%+.3f"),
             "Interval": st.column_config.TextColumn(
                 help="Of the difference, at the level of the test: it leaves 0 out exactly where "
-                "the test decides. The table of runs has 95% intervals of single means. The test "
-                "is stricter, so that few verdicts are wrong."
+                "the test decides. The level grows with the number of runs that are compared. The "
+                "table of runs has 95% intervals of single means. The test is stricter, so that "
+                "few verdicts are wrong."
             ),
             "p": st.column_config.NumberColumn(
                 format="%.4f",
@@ -278,10 +279,10 @@ def _verdict(
             st.caption(f":material/warning: {plain(caveat)}")
         with st.expander("How it was tested", icon=":material/science:"):
             st.markdown(plain(f"{figures.evidence} {compared.attempt.sentence}".strip()))
-            if (level := as_percent(figures.confidence)) != "95%" and figures.differences:
+            if as_percent(figures.confidence) != "95%" and figures.differences:
                 st.caption(
-                    f"The {level} interval is that of the test, which is strict, so that few "
-                    "verdicts are wrong. Single means have 95% intervals, as in the table."
+                    f"The interval of the difference is that of the test: {figures.level}, so that "
+                    "few verdicts are wrong. Single means have 95% intervals, as in the table."
                 )
             _matters(compared)
 

@@ -110,7 +110,7 @@ def _next_steps(
     """The list; its buttons are for the ``recipe`` that was diagnosed, None if that changed."""
     st.header("What should I do next?", divider="gray")
     st.caption(
-        "By expected gain per minute of work.",
+        "The largest group of failures first, then by expected gain per minute of work.",
         help="A change of the recipe was chosen on the tuning questions, and its gain is net: what "
         "all held-out questions gain, less what they lose. To use one takes seconds. The time of a "
         "build follows from the throughput that was measured here. A label takes "

@@ -29,6 +29,7 @@ from rag import (
     Run,
     counted,
     metric_title,
+    phrase,
     signed,
 )
 
@@ -134,7 +135,7 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
     if step.fix is not None:
         comparison = step.fix.comparison
         gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
-        fields = ", ".join(name.partition(".")[2].replace("_", " ") for name in step.fix.changes)
+        fields = ", ".join(map(phrase, step.fix.changes))
         verb = "gains" if comparison.verdict == "better" else "may gain"
         text = f"Changing {plain(fields)} {verb} {gain} on *{plain(set_name)}*."
         return text, "Show the fix", "*Apply* it below."

@@ -19,7 +19,6 @@ from rag import (
     Interval,
     QuestionFigures,
     Recipe,
-    as_percent,
     half_up,
     signed,
 )
@@ -125,13 +124,12 @@ def _spread(change: Comparison, card: Card) -> str:
 
 
 def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
-    help_text = f"{card.help} 95% interval: {_ends(interval, card)}"
+    help_text = f"{card.help} 95% interval of the value: {_ends(interval, card)}."
     if change is None:
-        return f"{help_text}."
-    level = as_percent(change.confidence)
+        return help_text
     doubt = f" Undecided: {plain(change.doubt)}" if change.doubt else ""
     ends = _ends(change.interval, card, of_change=True)
-    return f"{help_text}; {level} interval of the change: {ends}.{doubt}"
+    return f"{help_text} Interval of the change: {ends} ({change.level}).{doubt}"
 
 
 def _ends(interval: Interval, card: Card, of_change: bool = False) -> str:

@@ -26,6 +26,7 @@ from rag import (
     TouchstoneError,
     counted,
     metric_title,
+    phrase,
 )
 
 # A threshold only takes away, so no ranking metric gains from one: it is chosen further down.
@@ -160,7 +161,7 @@ def _report(bench: Bench, best: SearchResult) -> None:
 
 def _differences(changed: Mapping[str, tuple[Any, Any]]) -> str:
     parts = [
-        f"{plain(name.partition('.')[2])} {plain(_written([a]))} → {plain(_written([b]))}"
+        f"{plain(phrase(name))} {plain(_written([a]))} → {plain(_written([b]))}"
         for name, (a, b) in changed.items()
     ]
     return ", ".join(parts)

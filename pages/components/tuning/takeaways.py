@@ -11,6 +11,7 @@ from rag import Comparison, percent, signed
 
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
+_PICKED = "on the questions it was picked on"
 ANSWERED, REFUSED = "Questions answered", "Refused by the search"
 
 
@@ -49,10 +50,10 @@ def peak_takeaway(name: str, at: float, now: float, best: Comparison | None) -> 
     sentence = f"nDCG@10 peaks at {name} {at:.2f}: {signed(best.difference)}"
     if best.verdict == "better":
         return (
-            f"{sentence}, more than noise against the present {now:.2f}, on the questions it was "
-            "picked on. Search all checks it on others."
+            f"{sentence}, more than noise against the present {now:.2f}, {_PICKED}. Search all "
+            "checks it on others."
         )
-    return f"{sentence}; within noise of the present {now:.2f}."
+    return f"{sentence} {_PICKED}; within noise of the present {now:.2f}."
 
 
 def depth_takeaway(
@@ -91,12 +92,8 @@ def heat_takeaway(
     at = f"weight {weights[row]:.2f} and threshold {thresholds[column]:.2f}"
     if gain < UNCHANGED:
         return "No place on the map is better than the present one."
-    sure = (
-        "more than noise, on the questions it was picked on"
-        if best.verdict == "better"
-        else "within noise"
-    )
-    return f"The highest place is {at}: {signed(gain)} against the present one, {sure}."
+    sure = "more than noise" if best.verdict == "better" else "within noise"
+    return f"The highest place is {at}: {signed(gain)} against the present one, {sure}, {_PICKED}."
 
 
 def front_takeaway(
@@ -111,7 +108,7 @@ def front_takeaway(
     return (
         f"{_as_good(change)} for {percent(1 - best[0] / now[0])} less context: {what} "
         f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, nDCG@10 {best[1]:.3f} "
-        f"instead of {now[1]:.3f})."
+        f"instead of {now[1]:.3f}, {_PICKED})."
     )
 
 
@@ -135,5 +132,5 @@ def time_takeaway(
     return (
         f"{_as_good(change)} in {percent(1 - best[0] / now[0])} less time: {what} ({best[0]:.0f} "
         "ms "
-        f"instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f})."
+        f"instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f}, {_PICKED})."
     )

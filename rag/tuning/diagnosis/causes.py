@@ -106,3 +106,10 @@ def advice(cause: Cause, recipe: Recipe, *, without_gain: bool = False) -> str:
     if off or not row.untried:
         return f"Tried without gain: {whole[:1].lower()}{whole[1:]}"
     return f"What was tried gains nothing. Not tried: {row.untried[:1].lower()}{row.untried[1:]}"
+
+
+def untried_advice(cause: Cause, recipe: Recipe, *, without_gain: bool = False) -> str:
+    """Return what is left to do against a cause; "" where changes cover it, and none gains."""
+    if not without_gain:
+        return advice(cause, recipe)
+    return "" if cause == "answered" and recipe.search.refuse == "off" else CAUSES[cause].untried

@@ -66,12 +66,12 @@ class Diagnosis:
 
     @property
     def next_steps(self) -> list[NextStep]:
-        """The steps to take next, by expected gain per minute; empty where no question failed."""
+        """The steps to take next, the best first; empty where no question failed."""
         if not self.questions:
             return []
         parts = self.asked, self.labels, self.trials, self.rebuild, self.pace
         note = calibration_note(self.causes, self.recipe)
-        return next_steps(Basis(self.recipe, *parts, note, self.learnable))
+        return next_steps(Basis(self.recipe, *parts, note, self.learnable, self.causes))
 
     @property
     def note(self) -> str:

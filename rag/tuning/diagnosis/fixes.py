@@ -14,6 +14,7 @@ from rag.evaluation.comparison import Comparison, Figures, compare_table
 from rag.evaluation.report.words import setting
 from rag.evaluation.splits import Split
 from rag.recipe import Recipe
+from rag.recipe.captions import phrase
 from rag.search.threshold import threshold_rule
 from rag.services import Services
 from rag.tuning.diagnosis.causes import Cause
@@ -97,7 +98,7 @@ def described_changes(recipe: Recipe, changes: Changes) -> str:
     """Describe changes as ``threshold 0.5 → off``."""
     changed = recipe.differences(recipe.with_fields(changes))
     return ", ".join(
-        f"{name.partition('.')[2].replace('_', ' ')} {setting(before)} → {setting(after)}"
+        f"{phrase(name)} {setting(before)} → {setting(after)}"
         for name, (before, after) in changed.items()
     )
 

@@ -1,4 +1,7 @@
-"""The answer to "What should I do next?": one list, by expected gain per minute of work.
+"""The answer to "What should I do next?": one list, the largest group of failures first.
+
+Steps against it lead, as the metric of ranking tells little about answers that lack a source or
+are doubted. The others follow by expected gain per minute of work.
 
 A fix is expected to gain what it gained on the held-out questions, net. More labels gain by what
 they decide: the expected value of a sample, the mean of what the better of two choices gains once
@@ -10,7 +13,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rag.evaluation.comparison import Comparison, metric_name
@@ -18,11 +22,12 @@ from rag.evaluation.intervals import signed
 from rag.evaluation.report.words import counted
 from rag.recipe import Recipe
 from rag.runs.quality.spending import money
+from rag.tuning.diagnosis.causes import CAUSES, Cause, untried_advice
 from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, described_changes
 from rag.tuning.diagnosis.labelling import LabellingPace
 from rag.tuning.diagnosis.rebuilds import Rebuild
 
-StepKind = Literal["fix", "rebuild", "learn", "label", "nothing"]
+StepKind = Literal["fix", "rebuild", "advice", "learn", "label", "nothing"]
 
 APPLY_SECONDS = 15.0
 """Seconds to read about a change of the recipe and to click."""
@@ -44,6 +49,7 @@ class NextStep:
     ``gain`` is what it is expected to gain in the metric of the diagnosis, over all questions, and
     ``seconds`` the work; None where nothing is known about it. ``changes`` are those of a fix, or
     those that a rebuild tries. ``fix`` was tried, also by a step that says to do nothing.
+    ``causes`` are those that it acts against.
     """
 
     kind: StepKind
@@ -53,6 +59,7 @@ class NextStep:
     seconds: float | None
     changes: tuple[Changes, ...] = ()
     fix: Fix | None = None
+    causes: tuple[Cause, ...] = ()
 
     @property
     def gain_per_minute(self) -> float | None:
@@ -67,7 +74,7 @@ class Basis:
     """The input of the steps. ``asked`` counts questions, ``labels`` those of all questions.
 
     ``note`` says why changes were not proposed. From ``learnable`` questions a fusion could be
-    learned, which was not tried.
+    learned, which was not tried. ``causes`` counts the failed questions of each.
     """
 
     recipe: Recipe
@@ -78,13 +85,21 @@ class Basis:
     pace: LabellingPace
     note: str = ""
     learnable: int = 0
+    causes: Mapping[Cause, int] = field(default_factory=dict)
+
+    @property
+    def largest(self) -> frozenset[Cause]:
+        """The causes of most failed questions: several if they have as many."""
+        most = max(self.causes.values(), default=0)
+        return frozenset(cause for cause, count in self.causes.items() if count == most)
 
 
 def next_steps(basis: Basis) -> list[NextStep]:
-    """Return the steps, the greatest expected gain per minute first.
+    """Return the steps: those against the largest group, then by expected gain per minute.
 
-    Those of an unknown gain stand after those that gain anything to speak of. A change that lost
-    where it was measured is neither offered nor a reason to label.
+    Where no step acts against that group, advice does. Those of an unknown gain stand after those
+    that gain anything to speak of. A change that lost where it was measured is neither offered nor
+    a reason to label.
     """
     trials = basis.trials
     steps = [_fix(basis, fix) for fix in trials.fixes if _gains(fix.comparison)]
@@ -107,13 +122,34 @@ def next_steps(basis: Basis) -> list[NextStep]:
         steps.append(_label(basis, fix, value))
     elif trials.note:
         steps.append(_label_to_try(basis))
-    steps.sort(key=_order)
+    steps.sort(key=lambda step: (not _leads(basis, step), *_order(step)))
+    advice = [] if any(_leads(basis, step) for step in steps) else _advice(basis)
     equal = [
         _nothing(basis, fix)
         for value, fix in values
         if value < LEAST_VALUE and not _gains(fix.comparison)
     ]
-    return [*steps, *equal] or [_nothing_helps(basis)]
+    return [*advice, *([*steps, *equal] or [_nothing_helps(basis)])]
+
+
+def _leads(basis: Basis, step: NextStep) -> bool:
+    """Whether a step acts against the largest group of failures, by as much as can be shown."""
+    small = step.gain is not None and step.gain < LEAST_VALUE
+    return not small and not basis.largest.isdisjoint(step.causes)
+
+
+def _advice(basis: Basis) -> list[NextStep]:
+    """Advice against the largest group of failures; empty where nothing is left to do."""
+    for cause in sorted(basis.largest, key=list(CAUSES).index):
+        without_gain = cause in basis.trials.without_gain
+        if reason := untried_advice(cause, basis.recipe, without_gain=without_gain):
+            failed = sum(basis.causes.values())
+            title = (
+                f"{basis.causes[cause]:,} of {counted(failed, 'failed question')}: "
+                f"{CAUSES[cause].title.lower()}"
+            )
+            return [NextStep("advice", title, reason, None, None, causes=(cause,))]
+    return []
 
 
 def _order(step: NextStep) -> tuple[int, float]:
@@ -135,7 +171,16 @@ def _fix(basis: Basis, fix: Fix) -> NextStep:
         f"{comparison.tied:,} the same."
     )
     title = described_changes(basis.recipe, fix.changes)
-    return NextStep("fix", title, reason, comparison.difference, APPLY_SECONDS, (fix.changes,), fix)
+    return NextStep(
+        "fix",
+        title,
+        reason,
+        comparison.difference,
+        APPLY_SECONDS,
+        (fix.changes,),
+        fix,
+        fix.causes,
+    )
 
 
 def _rebuild(basis: Basis, rebuild: Rebuild) -> NextStep:
@@ -151,7 +196,15 @@ def _rebuild(basis: Basis, rebuild: Rebuild) -> NextStep:
         price = rebuild.price
         reason += f", for about {money(price.amount, price.currency)}." if price else "."
     title = f"Build and try {counted(len(rebuild.changes), 'variant')} of the index"
-    return NextStep("rebuild", title, reason, rebuild.gain, rebuild.seconds, rebuild.changes)
+    return NextStep(
+        "rebuild",
+        title,
+        reason,
+        rebuild.gain,
+        rebuild.seconds,
+        rebuild.changes,
+        causes=rebuild.causes,
+    )
 
 
 def _learn(questions: int) -> NextStep:
@@ -174,7 +227,8 @@ def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
             f" So far: {difference} ± {now:.3f} {metric}, which is within noise. With them: about "
             f"± {then:.3f}."
         )
-    return NextStep("label", _LABEL, reason, value, _labelling(basis))
+    seconds = _labelling(basis)
+    return NextStep("label", _LABEL, reason, value, seconds, causes=fix.causes)
 
 
 def _label_to_try(basis: Basis) -> NextStep:
