@@ -36,7 +36,7 @@ _TOP = 500  # characters at the top of a text without pages
 # Titles that programs write into files whose author gave none.
 _NO_TITLE = re.compile(
     r"(?:(?:untitled|no title|title|document|presentation|slide|sheet|book|page|scan|doc|draft)"
-    r"[\s_-]*\d*|(?:microsoft )?(?:word|excel|powerpoint)\b.*|[^\s]*\.[a-z]{2,5}|[\W\d_]*)",
+    r"[\s_-]*\d*|\W*(?:anonymous|unknown)\W*|(?:microsoft )?(?:word|excel|powerpoint)\b.*|[^\s]*\.[a-z]{2,5}|[\W\d_]*)",
     re.IGNORECASE,
 )
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
@@ -119,7 +119,11 @@ def _rest_of_name(name: str, title: str) -> list[str]:
     """
     title_words = "".join(_words(title))
     words = [word for word in name_words(name) if not _is_short_number(word)]
-    news = [at for at, word in enumerate(words) if "".join(_words(word)) not in title_words]
+    news = [
+        at
+        for at, word in enumerate(words)
+        if "".join(_words(word)) not in title_words and not _GOES_ON.fullmatch(f" {word}")
+    ]
     return words[news[0] : news[-1] + 1] if news else []
 
 

@@ -49,6 +49,12 @@ def test_the_cost_of_refusing_is_told() -> None:
     )
 
 
+def test_fewer_passages_than_are_shown_are_told_in_a_whole_sentence() -> None:
+    assert depth_takeaway((1, 2), {"Recall": [0.4, 0.6], "tokens": [100.0, 200.0]}, 5, 350) == (
+        "The first 2 passages contain 60% of the relevant ones."
+    )
+
+
 def test_more_depth_is_weighed_against_the_budget() -> None:
     lines = {"Recall": [0.4, 0.6, 0.7, 0.8], "tokens": [100.0, 200.0, 300.0, 400.0]}
     said = depth_takeaway((1, 2, 3, 4), lines, 2, 350)

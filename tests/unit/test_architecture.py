@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from fnmatch import fnmatchcase
+from itertools import pairwise
 
 import pytest
 
@@ -216,6 +217,19 @@ def test_nothing_is_too_long() -> None:
     ]
     names = [(str(path.relative_to(ROOT)), path.read_text()) for path in checked]
     assert [problem for name, text in names for problem in length_breaches(name, text)] == []
+
+
+def test_no_string_stands_behind_the_return_that_it_was_part_of() -> None:
+    pairs = (
+        (module, after.lineno)
+        for module, path in MODULES.items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        for body in (getattr(node, "body", None), getattr(node, "orelse", None))
+        if isinstance(body, list)
+        for before, after in pairwise(body)
+        if isinstance(before, ast.Return | ast.Raise) and isinstance(after, ast.Expr)
+    )
+    assert list(pairs) == []
 
 
 def test_names_say_what_a_module_holds() -> None:

@@ -116,6 +116,7 @@ def test_the_words_of_a_name(name: str, words: str) -> None:
     [
         ("Leave policy", "Anything", "Leave policy"),
         ("Microsoft Word - draft.doc", "MINUTES\nDate: 3 May", "MINUTES"),
+        ("(anonymous)", "A line that goes on,\nand on.", ""),
         ("untitled", "A line that goes on,\nand on.", ""),
         (
             "",
@@ -161,6 +162,7 @@ def test_passages_know_what_is_indexed_with_them() -> None:
         ),
         ("4640-00_Tree_By-Law.pdf", "Town of Whitby", "Town of Whitby · 4640 Tree By Law"),
         ("Fees_2.pdf", "Fees and charges", "Fees and charges"),
+        ("benefits-and-perks-2023.md", "Benefits & Perks", "Benefits & Perks · 2023"),
     ],
 )
 def test_a_name_keeps_the_words_between_those_that_the_title_lacks(

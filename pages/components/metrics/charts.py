@@ -36,8 +36,10 @@ def depth_takeaway(run: Run) -> str:
     if five is None or ten is None:
         return "Metrics by the number of results."
     if percent(five) == percent(ten):
-        return f"The first 5 results have {percent(five)} of the relevant passages, and so do the "
-        "first 10."
+        return (
+            f"The first 5 results have {percent(five)} of the relevant passages, and so do the "
+            "first 10."
+        )
     return (
         f"The first 5 results have {percent(five)} of the relevant passages, the first 10 have "
         f"{percent(ten)}."

@@ -61,8 +61,10 @@ def depth_takeaway(
 ) -> str:
     """Summarize the recall and the token cost of more passages."""
     if now > len(x):
-        return f"The first {len(x)} passages contain {percent(lines['Recall'][-1])} of the "
-        "relevant ones."
+        return (
+            f"The first {len(x)} passages contain {percent(lines['Recall'][-1])} of the "
+            "relevant ones."
+        )
     more = min(2 * now, len(x))
     recalls, tokens = lines["Recall"], lines["tokens"]
     sentence = (
