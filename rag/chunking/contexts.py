@@ -36,7 +36,8 @@ _TOP = 500  # characters at the top of a text without pages
 # Titles that programs write into files whose author gave none.
 _NO_TITLE = re.compile(
     r"(?:(?:untitled|no title|title|document|presentation|slide|sheet|book|page|scan|doc|draft)"
-    r"[\s_-]*\d*|\W*(?:anonymous|unknown)\W*|(?:microsoft )?(?:word|excel|powerpoint)\b.*|[^\s]*\.[a-z]{2,5}|[\W\d_]*)",
+    r"[\s_-]*\d*|\W*(?:anonymous|unknown)\W*|(?:microsoft )?(?:word|excel|powerpoint)\b.*"
+    r"|[^\s]*\.[a-z]{2,5}|[\W\d_]*)",
     re.IGNORECASE,
 )
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
