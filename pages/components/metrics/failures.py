@@ -177,7 +177,7 @@ def _correctness(result: QuestionResult) -> str:
 def _columns(run: Run) -> dict[str, object]:
     return {
         "Question": st.column_config.TextColumn(width="large"),
-        "Tags": st.column_config.ListColumn(width="small"),
+        "Tags": st.column_config.ListColumn(width=110),
         "First relevant": st.column_config.TextColumn(
             help="Rank of the first relevant passage, also if the threshold cut it."
         ),
