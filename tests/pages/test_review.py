@@ -94,3 +94,12 @@ def test_a_thumb_of_another_browser_is_seen_with_its_question(
     assert not [each for each in app.button if each.key == "review_open_1"]
     app.button(key="review_dismiss_1").click().run()
     assert "Nothing waits for a review" in app.info[0].value
+
+
+def test_the_nearest_documents_of_a_refusal_are_a_list(base: KnowledgeBase) -> None:
+    ask(visit("chat.py", threshold="0.9"), "Who won?")
+    [turn] = base.conversations.turns(1)
+    assert "\n\n- " in turn.answer
+    card = next(each.value for each in visit("usage.py").markdown if "nearest" in each.value)
+    assert "\n\n- " in card
+    assert "\\- " not in card

@@ -245,3 +245,15 @@ def test_the_log_is_shown_to_owners(visit: Callable[..., AppTest], world: World)
     (table,) = visit("ann", "settings.py", settings="Audit log").dataframe
     assert "evaluations.start" in list(table.value["What"])
     assert "No entry matches" in said(visit("viewer", "settings.py", settings="Audit log"))
+
+
+def test_an_address_without_a_name_is_shown_once(
+    visit: Callable[..., AppTest], world: World
+) -> None:
+    world.base.members.add("new@example.org", "viewer")
+    app = visit("ann", "settings.py", kb="handbook")
+    drawn = [each.value.replace("\u2060", "") for each in app.markdown]
+    assert [text.replace("\\", "") for text in drawn if "new" in text] == [
+        "**new@example.org**",  # a member
+        "**new@example.org**",  # a person
+    ]

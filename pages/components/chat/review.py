@@ -10,7 +10,7 @@ from pages.components.chat.collect_dialog import collect_button
 from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import allowed, offered
-from pages.components.shell.text import lines, plain
+from pages.components.shell.text import lines, listed, plain
 from pages.components.shell.wording import ago, clipped
 from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
 
@@ -112,7 +112,8 @@ def _card(base: KnowledgeBase, item: Feedback) -> None:
         st.markdown(" ".join([*why, when]))
         st.markdown(f"**{plain(turn.complete)}**")
         if turn.answer:
-            st.markdown(lines(clipped(turn.answer, _LONGEST)))
+            answer = clipped(turn.answer, _LONGEST)
+            st.markdown(listed(answer) if turn.status == "refused" else lines(answer))
         sentence_notes(turn)
         if comments := feedback.sentence(turn):
             st.markdown(comments)

@@ -186,16 +186,17 @@ def _correctness(result: QuestionResult) -> str:
 def _columns(run: Run) -> dict[str, object]:
     return {
         "Question": st.column_config.TextColumn(width="large"),
-        "Tags": st.column_config.ListColumn(width="small"),
+        "Tags": st.column_config.ListColumn(width=110),
         "First relevant": st.column_config.TextColumn(
             help="Rank of the first relevant passage, also if the threshold cut it."
         ),
         "Answer": st.column_config.TextColumn(
+            width=150,  # or it is as narrow as its first rows, which may be empty
             help="For questions that the documents do not answer: whether they were refused, "
             "doubted or answered. *Doubted* alone: the answer is refused or doubtful, although the "
             "documents have one. *Right*, *partly right* and *wrong* are the grade of a model that "
             "compared the answer with the expected one; without such a model, *right* are the "
-            "same words, and token F1 (0 to 1) is how far the words of both agree."
+            "same words, and token F1 (0 to 1) is how far the words of both agree.",
         ),
         "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
         "nDCG@10": st.column_config.ProgressColumn(

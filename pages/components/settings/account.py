@@ -10,14 +10,19 @@ from pages.components.shell.text import plain
 from rag import Person
 
 
+def person_label(person: Person, *more: str) -> str:
+    """A person's name and address as markdown; an address stands for the name until a sign-in."""
+    known = person.display_name != person.email
+    address = f":gray[{plain(person.email)}]" if known else ""
+    return " ".join(filter(None, (f"**{plain(person.display_name)}**", address, *more)))
+
+
 def account_view() -> None:
     """Draw the account of the signed-in person, with a button to delete that person's data."""
     person = workspace().principal.person
-    role = ", administrator" if person.administrator else ""
+    role = "administrator" if person.administrator else ""
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(
-            f"**{plain(person.display_name)}** :gray[{plain(person.email)}{role}]", width="stretch"
-        )
+        st.markdown(person_label(person, f":gray[{role}]" * bool(role)), width="stretch")
         if st.button("Delete my data", key="account_delete", icon=":material/delete_forever:"):
             _confirm(person)
 
@@ -29,9 +34,7 @@ def people_view() -> None:
         if person.id == mine:
             continue
         with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(
-                f"**{plain(person.display_name)}** :gray[{plain(person.email)}]", width="stretch"
-            )
+            st.markdown(person_label(person), width="stretch")
             key = f"people_delete_{person.id}"
             if st.button("Delete", key=key, icon=":material/delete:"):
                 _confirm(person)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from pages.components.settings.account import person_label
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
@@ -33,8 +34,7 @@ def members_view() -> None:
 def _row(base: KnowledgeBase, member: Member, owns: bool) -> None:
     person, mine = member.person, member.person.id == workspace().principal.person.id
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-        label = f"**{plain(person.display_name)}** :gray[{plain(person.email)}]"
-        st.markdown(label + " :gray[(you)]" * mine, width="stretch")
+        st.markdown(person_label(person, ":gray[(you)]" * mine), width="stretch")
         if owns:
             st.selectbox(
                 f"Role of {person.email}",

@@ -12,6 +12,7 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _REWRITTEN = re.compile(
     r":(?=[\w+/-]+:)|(?<=http)(?=s?://)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@\w)|(?<=[<~>-])(?=[->=])"
 )
+_ITEM = re.compile(r"^\\- ", re.MULTILINE)  # as it is escaped
 _JOINER = "\u2060"  # invisible, without width, and keeps the neighbours on one line
 
 CELL = "\u2002\u2502\u2002"  # shown between two cells of a table's row, which a tab parts
@@ -35,6 +36,11 @@ def short_page(page: str) -> str:
 def lines(text: str) -> str:
     """``text`` with its line breaks and paragraphs, as markdown that shows exactly its words."""
     return marked(text, ())
+
+
+def listed(text: str) -> str:
+    """``lines(text)``, but with lines that begin with a hyphen as items of a list."""
+    return _ITEM.sub("- ", lines(text))
 
 
 def marked(text: str, spans: Iterable[Span], directive: str = "orange-background") -> str:
