@@ -257,3 +257,19 @@ def test_an_address_without_a_name_is_shown_once(
         "**new@example.org**",  # a member
         "**new@example.org**",  # a person
     ]
+
+
+def test_a_member_is_removed_only_after_the_question(
+    visit: Callable[..., AppTest], world: World
+) -> None:
+    members = world.base.members
+    person = members.add("new@example.org", "viewer")
+
+    def emails() -> set[str]:
+        return {member.person.email for member in members.list_all()}
+
+    app = visit("ann", "settings.py", kb="handbook")
+    app.button(key=f"members_remove_{person.id}").click().run()
+    assert "new@example.org" in emails()
+    app.button(key="members_remove_really").click().run()
+    assert "new@example.org" not in emails()

@@ -53,7 +53,15 @@ def _row(base: KnowledgeBase, member: Member, owns: bool) -> None:
             action_button("Leave", key, "logout", workspace().leave, base.name)
         elif owns:
             key = f"members_remove_{person.id}"
-            action_button("Remove", key, "person_remove", base.members.remove, person.email)
+            if st.button("Remove", key=key, icon=":material/person_remove:"):
+                _confirm_removal(base, member)
+
+
+@st.dialog("Remove this member?", icon=":material/person_remove:")
+def _confirm_removal(base: KnowledgeBase, member: Member) -> None:
+    email = member.person.email
+    st.markdown(f"{plain(email)} can't open **{plain(base.name)}** any more. What they did stays.")
+    confirm_button("Remove", "members_remove_really", base.members.remove, email)
 
 
 @guard(in_dialog=True)
