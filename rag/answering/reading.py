@@ -103,10 +103,14 @@ class PassageReader:
             return one.document != other.document
         key = frozenset((_source(one), _source(other)))
         if key not in self._editions:
-            self._editions[key] = may_supersede(one.document, other.document) and are_alike(
-                self._word_runs(one), self._word_runs(other)
+            self._editions[key] = may_supersede(one.document, other.document) and self.are_alike(
+                one, other
             )
         return self._editions[key]
+
+    def are_alike(self, one: Hit, other: Hit) -> bool:
+        """Whether the documents of two passages have most of their words in common."""
+        return are_alike(self._word_runs(one), self._word_runs(other))
 
     def _word_runs(self, hit: Hit) -> frozenset[int]:
         key = _source(hit)

@@ -11,7 +11,7 @@ from tests.browser.conftest import Serve, Shoot
 from tests.browser.waiting import at_rest
 from tests.workspaces import workspace_at
 
-QUESTIONS = 1500  # so many take longer than the clicks of this journey
+QUESTIONS = 3000  # so many take longer than the clicks of this journey
 LONGEST = 240_000  # milliseconds that they may take on a busy machine
 
 

@@ -462,8 +462,7 @@ def test_questions_are_made_and_wait_for_a_decision(
     table = next(shown.value for shown in app.dataframe if "Leak" in shown.value)
     assert list(table["Question"]) == [item.text for item in waiting]
     assert list(table["Words that answer"]) == [item.labels[0].quote for item in waiting]
-    leaks = [item.leak or 0.0 for item in waiting]
-    assert min(leaks) >= 0.5
+    assert min(item.leak or 0.0 for item in waiting) >= 0.5
     assert app.button(key="questions_accept_all").label == (
         f"Accept all {len(waiting)} for a smoke test"
     )

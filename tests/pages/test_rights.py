@@ -263,13 +263,13 @@ def test_a_member_is_removed_only_after_the_question(
     visit: Callable[..., AppTest], world: World
 ) -> None:
     members = world.base.members
-    person = members.add("new@example.org", "viewer")
+    person = members.add("leaving@example.org", "viewer")
 
     def emails() -> set[str]:
         return {member.person.email for member in members.list_all()}
 
     app = visit("ann", "settings.py", kb="handbook")
     app.button(key=f"members_remove_{person.id}").click().run()
-    assert "new@example.org" in emails()
+    assert "leaving@example.org" in emails()
     app.button(key="members_remove_really").click().run()
-    assert "new@example.org" not in emails()
+    assert "leaving@example.org" not in emails()

@@ -87,9 +87,10 @@ def _says_otherwise(
 ) -> bool:
     """Whether sentences of two documents are nearly the same and have all words of a question.
 
-    What stands above them does not count: sister products have the same sentences.
+    What stands above them does not count: sister products have the same sentences. Documents that
+    are mostly the same, such as contracts of two persons, are on different things.
     """
-    if one.hit.document == other.hit.document:
+    if one.hit.document == other.hit.document or reader.are_alike(one.hit, other.hit):
         return False
     quotes = [reader.quoted(citation) for citation in (one, other)]
     terms = [terms_of(quote, words) for quote in quotes]
