@@ -215,14 +215,17 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
 
 
 def _with_additions(text: str, kind: str) -> list[tuple[int, int]]:
-    """Spans of sentences, those that only add something to the one before joined to it."""
-    joined = list[tuple[int, int]]()
+    """Spans of sentences, one that only adds something to the one before joined to it."""
+    spans = list[tuple[int, int]]()
+    is_whole = False
     for start, end in sentence_spans(text):
         adds = end - start <= SHORT_ADDITION and (kind == "item" or text[start] == "(")
-        if joined and adds and not _QUESTION.search(text, *joined[-1]):
-            start = joined.pop()[0]
-        joined.append((start, end))
-    return joined
+        joins = bool(spans) and adds and not is_whole and not _QUESTION.search(text, *spans[-1])
+        if joins:
+            start = spans.pop()[0]
+        spans.append((start, end))
+        is_whole = joins
+    return spans
 
 
 def _limited(text: str, spans: list[tuple[int, int]], offset: int) -> Iterator[tuple[int, int]]:

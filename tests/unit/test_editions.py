@@ -44,6 +44,9 @@ from rag.answering.vocabulary import Vocabulary
         ("competition_rules_v1.9_2025.pdf", "competition_rules_v1.11_2026.pdf"),
         ("Reporting guidelines 2023.md", "Reporting guidelines 2024.md"),
         ("report-policy-2023.md", "report-policy-2024.md"),
+        ("privacy-statement-2024.md", "privacy-statement-2026.md"),
+        ("statement-of-work-2024.md", "statement-of-work-2026.md"),
+        ("how-to-file-expense-reports-2024.md", "how-to-file-expense-reports-2026.md"),
         ("annual-report-2023-draft.pdf", "annual-report-2023-approved.pdf"),
         ("Jahresbericht 2023 Entwurf.pdf", "Jahresbericht 2023.pdf"),
         ("minutes 2024-03-01 v1.md", "minutes 2024-03-01 v2.md"),
@@ -81,6 +84,8 @@ def test_editions_differ_in_year_version_or_status(one: str, other: str) -> None
         ("Informe anual 2023.pdf", "Informe anual 2024.pdf"),
         ("Memoria de actividades 2023.pdf", "Memoria de actividades 2024.pdf"),
         ("Presupuesto 2023.xlsx", "Presupuesto 2024.xlsx"),
+        ("ordinance-2023-45.pdf", "ordinance-2023-46.pdf"),
+        ("financial-statements-2024.pdf", "financial-statements-2025.pdf"),
     ],
 )
 def test_other_documents_are_no_editions(one: str, other: str) -> None:

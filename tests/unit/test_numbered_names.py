@@ -35,9 +35,13 @@ def test_numbered_names(question: str, names: list[tuple[str, str]]) -> None:
 def test_a_row_with_the_word_as_its_column_has_the_name() -> None:
     name = NumberedName("band", "3")
     assert name.is_in("Band: 3 · Pay: 40")
-    assert name.has_another("Bands 1, or band 2")
+    assert name.has_another("Band 1 is low. So is band 2.")
     assert not name.has_another("Band 2 and band 3")
     assert not name.has_another("No band")
+    for text in ("Bands 2 and 4", "Bands 1 to 4", "Bands 1-4", "Band 1, 2 and 3"):
+        assert not name.has_another(text), text
+    assert NumberedName("level", "II").is_in("Level 2")
+    assert not NumberedName("zone", "B").has_another("You leave the zone. A guard waits")
     assert not NumberedName("zone", "B").has_another("In this zone a guard is on duty")
 
 

@@ -138,6 +138,10 @@ def test_sentences(text: str, sentences: list[str]) -> None:
             ],
         ),
         (
+            "- Stop it. Open it. Clean it. Close it.",
+            ["Stop it. Open it.", "Clean it. Close it."],
+        ),
+        (
             "Data is kept. (Since 3.3: 14 days.) Next.",
             ["Data is kept. (Since 3.3: 14 days.)", "Next."],
         ),

@@ -140,6 +140,7 @@ def test_documents_that_say_the_same_with_other_figures_are_both_quoted(tmp_path
     assert answer.state == "conflicting"
     assert {edition.document for edition in answer.assessment.editions} == set(files)
     assert not any(edition.in_force for edition in answer.assessment.editions)
+    assert answer.assessment.reason.endswith("They may be about different things.")
 
 
 def test_sentences_on_sister_products_are_no_conflict_where_one_is_named(tmp_path: Path) -> None:

@@ -22,9 +22,11 @@ def language_note(base: KnowledgeBase, items: Sequence[JobItem]) -> None:
         return
     languages = ", ".join(sorted({gap.language for gap in gaps}))
     way = "build an index with" if gaps[0].installed else _INSTALL
-    documents = counted(len(gaps), "document seems", "documents seem")
+    documents = counted(len(gaps), "document", "documents")
+    seem = "seems" if len(gaps) == 1 else "seem"
+    among = f" of the first {_MOST_READ}" if len(names) > _MOST_READ else ""
     st.markdown(
-        f":material/translate: {documents} to be in {languages}, which "
+        f":material/translate: {documents}{among} {seem} to be in {languages}, which "
         f"{plain(embedder)} doesn't support: only lexical search ranks such passages well. For "
         f"dense search, {way} *{plain(gaps[0].embedder)}*."
     )

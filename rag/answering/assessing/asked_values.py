@@ -342,10 +342,10 @@ KINDS = (
             r"|warm|oft)\b"
             r"|\bcuánt[ao]s?\b|\bcombien\b|多少|几个"
             r"|\b(?:what|which) (?:is|are|'s) (?:the|an?|my|its) (?:[\w'’-]{1,30} ){0,3}?(?:number"
-            r"|size|weight|height|width|length|depth|speed|temperature|capacity|voltage|pressure"
+            r"|weight|height|width|length|depth|speed|temperature|voltage|pressure"
             r"|maximum|minimum|limit|quota|allowance)"
             r"(?=\W{0,3}\Z| (?:for|in|at|per|on|when|if|after|with|of|an?|the|i|we|you)\b)"
-            r"|\bwhat (?:size|weight|height|speed|temperature|voltage|pressure)\b(?! of)",
+            r"|\bwhat (?:weight|height|speed|temperature|voltage|pressure)\b(?! of)",
             re.IGNORECASE,
         ),
         re.compile(rf"{_ANY_NUMBER}|{_FREE}", re.IGNORECASE),

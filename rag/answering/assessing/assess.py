@@ -103,13 +103,19 @@ class Assessor:
         if editions and any(not term.indexed and term.restricts for term in evidence.missing):
             return Assessment("doubtful", _doubt(evidence, _shown(answer)), probability, missing)
         if editions:
-            reason = conflict_words(editions, self.reader.day)
+            first, *others = (
+                citation.hit
+                for citation in answer.citations
+                if citation.n in {edition.n for edition in editions}
+            )
+            apart = not all(self.reader.are_editions(first, other) for other in others)
+            reason = conflict_words(editions, self.reader.day, apart=apart)
             return Assessment("conflicting", reason, probability, missing, editions)
         reason = _borne_out(evidence)
         if not moment_of(question):
             hits = {hit.chunk.key: hit for hit in (*answer.trace.hits, *answer.trace.candidates)}
-            first = answer.citations[0]
-            outdated = outdated_words(first, hits.values(), self.reader, self.words)
+            quoted = answer.citations[0]
+            outdated = outdated_words(quoted, hits.values(), self.reader, self.words)
             reason = f"{reason} {outdated}".strip()
         return Assessment("answered", reason, probability, missing)
 

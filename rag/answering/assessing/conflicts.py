@@ -189,13 +189,17 @@ def _borne_out(
     return [term for term in wanted if term.borne_out(terms) == 1 or any(map(term.is_like, spoken))]
 
 
-def conflict_words(editions: Sequence[Edition], day: str) -> str:
-    """The disagreement in a sentence, and which edition is in force on a day."""
+def conflict_words(editions: Sequence[Edition], day: str, *, apart: bool = False) -> str:
+    """The disagreement in a sentence, and which edition is in force on a day.
+
+    ``apart`` says that the documents are no editions of each other.
+    """
     names = " and ".join(_dated(edition, day) for edition in editions)
     force = next((edition.document for edition in editions if edition.in_force), "")
     later = any(_is_later(edition, day) for edition in editions)
     newest = f" {force} is {'in force today' if later else 'the newest'}." if force else ""
-    return f"{names} give different figures.{newest}"
+    things = " They may be about different things." if apart else ""
+    return f"{names} give different figures.{newest}{things}"
 
 
 def _is_later(edition: Edition, day: str) -> bool:

@@ -27,8 +27,12 @@ _VERSION = re.compile(
     re.IGNORECASE,
 )
 """At the end of a name alone: "V8" within it may be the product."""
-_SPAN = re.compile(r"(?<!\d)(?:19|20)\d\d[-_./](?:1[3-9]|[2-9]\d)(?!\d)")
-"""A season or a business year: "2024-25"."""
+_SPAN = re.compile(
+    r"(?<!\d)(?:"
+    + "|".join(f"(?:19|20){year:02}[-_./]{(year + 1) % 100:02}" for year in range(100))
+    + r")(?!\d)"
+)
+"""A season or a business year: "2024-25"; the 45th law of a year is none."""
 _STATUS = re.compile(
     r"(?:^|[-_ .(])(?:old|new|draft|final|current|archived?|approved|entwurf|endfassung|genehmigt"
     r"|borrador|aprobad[oa])(?=$|[-_ .)])",
@@ -44,7 +48,8 @@ _TODAY = re.compile(
 LAST = "~"
 """Sorts behind every day of a month or year."""
 _REPORTS = (
-    r"(?:minutes|meetings?(?:[\W_]notes)?|agendas?|newsletters?|reports?|statements?|budgets?"
+    r"(?:minutes|meetings?(?:[\W_]notes)?|agendas?|newsletters?|reports?|budgets?"
+    r"|(?:financial|income|bank|annual|yearly|monthly|quarterly|account|cash[\W_]flow)[\W_]statements?"
     r"|accounts|balance[\W_]sheets?|[^\W\d_]{0,20}protokolle?|sitzung(?:en)?"
     r"|[^\W\d_]{0,20}berichte?|[^\W\d_]{0,20}abschl(?:uss|üsse)|[^\W\d_]{0,20}bilanz(?:en)?"
     r"|haushalts?(?:pl[aä]ne?)?|rundbriefe?|rundschreiben|procès[\W_]verba(?:l|ux)|протоколы?"
@@ -61,7 +66,7 @@ _PERIOD = (
 )
 _OF_PERIOD = re.compile(
     rf"\A{_REPORTS}(?=[\W_]?\d{{4}})|(?<![^\W\d_]){_REPORTS}(?={_PERIOD}*+\Z)"
-    r"|\A(?:minutes|reports?|statements?|accounts|protokoll|bericht)[\W_]"
+    r"|\A(?:minutes|reports?|accounts|protokoll|bericht)[\W_]"
     r"(?:of|on|der|des|über|zur|zum)[\W_]"
     rf"|(?<![^\W\d_]){_REPORTS_BEFORE_ADJECTIVES}(?:[\W_]+[^\W\d_]+)?(?={_PERIOD}*+\Z)"
     rf"|\A{_REPORTS_BEFORE_ADJECTIVES}[\W_](?:de|del|du|des|sobre|sur)[\W_]"
@@ -69,6 +74,10 @@ _OF_PERIOD = re.compile(
     re.IGNORECASE,
 )
 """In names of documents that report on an occasion or a period: each stays true of its own."""
+_INSTRUCTS = re.compile(
+    r"(?<![^\W\d_])(?:how[\W_]to|wie[\W_]man|cómo|comment)(?![^\W\d_])", re.IGNORECASE
+)
+"""In names of documents on reports, such as "how-to-file-expense-reports"."""
 _SEPARATOR = re.compile(r"[\W_]+")
 _JOINTS = " -_."
 _NUMBER_OF_NAME = re.compile(r"\d+")
@@ -110,7 +119,7 @@ def is_report(name: str) -> bool:
     stem = name_stem(name)
     for pattern in (_VERSION, _STATUS):
         stem = pattern.sub(" ", stem).rstrip(_JOINTS)
-    return bool(_OF_PERIOD.search(stem))
+    return bool(_OF_PERIOD.search(stem)) and not _INSTRUCTS.search(stem)
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,11 @@ _LABEL = r"\d{1,3}|[IVX]{2,4}|[A-H]|[VX]"
 _NAME = re.compile(
     rf"(?<![^\W\d_])(?P<word>[^\W\d_]{{3,20}})\s(?P<label>{_LABEL})(?![\w.,:/%°'’-]*\w)"
 )
-_PAIR = re.compile(rf"(?<![^\W\d_])(?P<word>[^\W\d_]{{3,21}})\W{{1,3}}(?P<label>{_LABEL})\b")
+_PAIR = re.compile(
+    rf"(?<![^\W\d_])(?P<word>[^\W\d_]{{3,21}})[^\w.!?;]{{1,3}}(?P<label>{_LABEL})\b"
+    rf"(?P<more>\s?[-–,/]|\s(?:and|or|to|und|oder|bis|y|o|a|et|ou|à)\s(?:{_LABEL})\b)?"
+)
+_ROMAN = {"II": "2", "III": "3", "IV": "4", "V": "5", "VI": "6", "VII": "7", "VIII": "8", "X": "10"}
 _BEFORE = re.compile(
     r"(?:\b(?:the|an?|in|of|for|at|to|on|from|is|are|does|do|into|with|and|or|which|im|in|der|die|das"
     r"|für|von|en|del?|la|el|para)\s|\A)\Z",
@@ -32,17 +36,23 @@ class NumberedName:
 
     def is_in(self, text: str) -> bool:
         """Whether a text has the name; the row "Band: 3" has it, too."""
-        return self.label.casefold() in self._labels(text)
+        labels, _ = self._labels(text)
+        return _arabic(self.label) in labels
 
     def has_another(self, text: str) -> bool:
-        """Whether a text names others of the kind only."""
-        labels = self._labels(text)
-        return bool(labels) and self.label.casefold() not in labels
+        """Whether a text names others of the kind only; "bands 1 to 4" may include the one."""
+        labels, includes_more = self._labels(text)
+        return bool(labels) and not includes_more and _arabic(self.label) not in labels
 
-    def _labels(self, text: str) -> set[str]:
+    def _labels(self, text: str) -> tuple[set[str], bool]:
+        """The labels behind the word, and whether a list or a range has more of them."""
         forms = (self.word, f"{self.word}s")
-        pairs = _PAIR.finditer(text)
-        return {pair["label"].casefold() for pair in pairs if pair["word"].casefold() in forms}
+        pairs = [pair for pair in _PAIR.finditer(text) if pair["word"].casefold() in forms]
+        return {_arabic(pair["label"]) for pair in pairs}, any(pair["more"] for pair in pairs)
+
+
+def _arabic(label: str) -> str:
+    return _ROMAN.get(label.upper(), label.casefold())
 
 
 def numbered_names(question: str, words: Vocabulary) -> tuple[NumberedName, ...]:
