@@ -41,6 +41,7 @@ def test_a_row_with_the_word_as_its_column_has_the_name() -> None:
     for text in ("Bands 2 and 4", "Bands 1 to 4", "Bands 1-4", "Band 1, 2 and 3"):
         assert not name.has_another(text), text
     assert NumberedName("level", "II").is_in("Level 2")
+    assert NumberedName("level", "9").is_in("Level IX")
     assert not NumberedName("zone", "B").has_another("You leave the zone. A guard waits")
     assert not NumberedName("zone", "B").has_another("In this zone a guard is on duty")
 
@@ -53,3 +54,10 @@ def test_a_sentence_on_another_number_comes_behind() -> None:
     ]
     _, citations = quotes(question, hits, HashingEmbedder())
     assert citations[0].quote == "In band 3, a late start costs 40 seconds."
+
+
+def test_a_sentence_with_the_day_in_another_form_comes_first() -> None:
+    question = "Which contract ends on 30 September 2027?"
+    hits = [hit("The contract in London ends on 30 June 2027."), hit("Amsterdam ends 2027-09-30.")]
+    _, citations = quotes(question, hits, HashingEmbedder())
+    assert citations[0].quote == "Amsterdam ends 2027-09-30."

@@ -18,7 +18,17 @@ _PAIR = re.compile(
     rf"(?<![^\W\d_])(?P<word>[^\W\d_]{{3,21}})[^\w.!?;]{{1,3}}(?P<label>{_LABEL})\b"
     rf"(?P<more>\s?[-–,/]|\s(?:and|or|to|und|oder|bis|y|o|a|et|ou|à)\s(?:{_LABEL})\b)?"
 )
-_ROMAN = {"II": "2", "III": "3", "IV": "4", "V": "5", "VI": "6", "VII": "7", "VIII": "8", "X": "10"}
+_ROMAN = {
+    "II": "2",
+    "III": "3",
+    "IV": "4",
+    "V": "5",
+    "VI": "6",
+    "VII": "7",
+    "VIII": "8",
+    "IX": "9",
+    "X": "10",
+}
 _BEFORE = re.compile(
     r"(?:\b(?:the|an?|in|of|for|at|to|on|from|is|are|does|do|into|with|and|or|which|im|in|der|die|das"
     r"|für|von|en|del?|la|el|para)\s|\A)\Z",
