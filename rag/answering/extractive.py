@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.asked_values import ValueKind, asked_value
+from rag.answering.assessing.bounds import bound_pattern
 from rag.answering.assessing.codes import codes_at_hand, codes_in
 from rag.answering.assessing.editions import (
     are_editions,
@@ -17,7 +18,7 @@ from rag.answering.assessing.editions import (
     of_other_dates,
     on_one_matter,
 )
-from rag.answering.assessing.key_terms import key_terms
+from rag.answering.assessing.key_terms import SPELLED, key_terms
 from rag.answering.assessing.numbered_names import NumberedName, numbered_names
 from rag.answering.assessing.validity import dates_in
 from rag.answering.markup import unmarked
@@ -58,6 +59,8 @@ LENGTH_WEIGHT = 0.04
 """For each factor e of its length: a sentence of three words says little."""
 SUPERSEDED = 0.2
 """Subtracted where the edition in force says the same with other figures."""
+BOUND_BONUS = 0.25
+"""For a sentence that sets a limit, "at most 45 mg", when the question asks for one."""
 DATE_BONUS = 0.3
 """For a sentence with a day of the question, however each writes it."""
 OTHER_DATE = 0.2
@@ -101,20 +104,6 @@ _FIGURE = re.compile(
     re.IGNORECASE,
 )
 
-_DIGITS = {
-    "one": "1",
-    "two": "2",
-    "three": "3",
-    "four": "4",
-    "five": "5",
-    "six": "6",
-    "seven": "7",
-    "eight": "8",
-    "nine": "9",
-    "ten": "10",
-    "eleven": "11",
-    "twelve": "12",
-}
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d[\d.,]*")
 _ENDS = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
@@ -235,7 +224,7 @@ def _candidates(
 
 def _with_digits(question: str) -> str:
     """A question with the figures that it spells out as digits too, as tables write them."""
-    spelt = (_DIGITS.get(word, "") for word in _WORD.findall(question.casefold()))
+    spelt = (SPELLED.get(word, "") for word in _WORD.findall(question.casefold()))
     return f"{question} {' '.join(filter(None, spelt))}"
 
 
@@ -350,7 +339,7 @@ def _is_repeated(one: _Candidate, other: _Candidate, reader: PassageReader) -> b
 def _with_others(
     chosen: list[_Candidate], candidates: list[_Candidate], question: str, reader: PassageReader
 ) -> list[_Candidate]:
-    """The chosen statements; behind the first what another edition says in its place."""
+    """The chosen statements; in place of all but the first what another edition says there."""
     best = chosen[0]
     superseded = (one for one in candidates if one.in_force is not None)
     others = [one for one in superseded if _supersedes(best, one, reader)]
@@ -359,7 +348,7 @@ def _with_others(
     if not others or any(one in chosen for one in others):
         return chosen
     counterpart = max(others, key=lambda one: likeness(one.words, best.words))
-    return [best, counterpart, *chosen[1 : QUOTES - 1]]
+    return [best, counterpart]
 
 
 def _counterparts(
@@ -394,7 +383,7 @@ def _with_priors(
     asks_figure, asked = bool(_ASKS_FIGURE.search(question)), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
-    days = _days(question)
+    days, bound = _days(question), bound_pattern(question)
     # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
     defines = not asks_figure and _ASKS_DEFINITION.search(question) is not None
     return [
@@ -402,6 +391,7 @@ def _with_priors(
             one,
             prior=_prior(one, best, asks_figure, asked)
             + (DATE_BONUS if days & _days(one.statement.text if days else "") else 0.0)
+            + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
             - (OTHER_DATE if one.hit.document in others else 0.0)
             - (DEFINITION if not defines and _DEFINITION.match(one.statement.text) else 0.0),
         )

@@ -66,12 +66,23 @@ def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
         "insurance.md": "# Dental insurance\n\nThe company pays 75 percent of the premium.\n\n"
         "# Leave\n\nEverybody has 28 days of annual leave per year."
     }
+    harbour = {
+        "Harbour rules.md": "# Berths\n\nA berth costs 40 euros per week.",
+        "Campsite rules.md": "# Pitches\n\nA pitch costs 20 euros per week.",
+    }
     above = ask(tmp_path / "one", files, "Which share of the dental premium does the company pay?")
     quoted = ask(tmp_path / "two", files, "How many days of annual leave does everybody have?")
+    named = ask(tmp_path / "three", harbour, "What does a berth in the harbour cost per week?")
     assert above.assessment is not None
     assert quoted.assessment is not None
+    assert named.assessment is not None
+    assert named.assessment.reason == (
+        "All key words of the question are in the quote or the name of its document."
+    )
     assert above.citations[0].quote == "The company pays 75 percent of the premium."
-    assert above.assessment.reason == "All key words of the question are in the quote or above it."
+    assert above.assessment.reason == (
+        "All key words of the question are in the quote or the heading “Dental insurance”."
+    )
     assert quoted.assessment.reason == "All key words of the question are in the quote."
 
 

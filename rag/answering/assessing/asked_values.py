@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from rag.answering.rows import BETWEEN
+
 _NUMBER_WORDS = (
     r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty"
     r"|fifty|sixty|ninety|hundred|thousand|half|quarter|third|once|twice|no|none|daily|weekly"
@@ -30,14 +32,26 @@ _FREE = (
 _MEASURE = (
     r"(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
     r"|tage?n?|wochen?|monate?n?|jahre?n?|minutos?|horas?|días?|semanas?|mes(?:es)?|años?|h|km|m|cm"
-    r"|mm|kg|g|l|ml|litres?|liters?|met(?:re|er)s?|people|persons?|personen|pages?|seats?)\b"
+    r"|mm|kg|mg|µg|g|l|ml|[kmgt]i?b|litres?|liters?|met(?:re|er)s?|people|persons?|personen|pages?"
+    r"|seats?)\b"
 )
-_MONEY = (
+_MONEY = re.compile(
     r"[€$£¥₹元%]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|euros?|dollars?|pounds?|cents?|pence|yen"
-    r"|francs?|franken)\b|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])"
-    rf"|(?<![\w.,])\d[\d.,]{{0,12}}+(?![ -]?{_MEASURE})|{_FREE}"
+    rf"|francs?|franken)\b|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])|{_FREE}",
+    re.IGNORECASE,
 )
-"""A figure with a currency, or one that does not measure something else."""
+_BARE_FIGURE = re.compile(rf"(?<![\w.,])\d[\d.,]{{0,12}}+(?![ -]?{_MEASURE})", re.IGNORECASE)
+"""One that does not measure anything but money, as far as one can see."""
+_PAYING = re.compile(
+    r"\b(?:costs?|pric(?:es?|ed|ing)|fees?|charge[sd]?|fares?|fines?|rents?|deposits?|rates?"
+    r"|tariffs?|salar(?:y|ies)|wages?|pay(?:s|able|ment|ments)?|paid|budgets?|allowances?|refunds?"
+    r"|preise?n?|kosten|kostet|gebühr(?:en)?|miete|zahlt|zahlen|bezahl\w{1,4}|gehalt|lohn"
+    r"|preci?os?|cost[eo]s?|cuestan?|cuotas?|multas?|tarifas?|sueldo|prix|coûte?n?t?s?|tarifs?"
+    r"|loyer|amendes?)\b|[价费]",
+    re.IGNORECASE,
+)
+_SHORT = 60
+"""Characters of a line in which a bare figure may be a price: "Adults: 12"."""
 _UNIT = (
     r"[%€$£¥元]|(?:per ?cent|prozent|por ciento|euros?|eur|usd|gbp|chf|dollars?|pounds?|cents?"
     r"|pence|francs?|franken|seconds?|minutes?|mins?|hours?|days?|nights?|weeks?|months?|years?|old"
@@ -140,6 +154,17 @@ class _Person(ValueKind):
         return self.value.search(rest) is not None
 
 
+class _Price(ValueKind):
+    """An amount of money; in running text a bare figure is one beside a word such as "fee"."""
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has an amount of money."""
+        if self.value.search(text):
+            return True
+        may_be_bare = len(text) <= _SHORT or BETWEEN in text or _PAYING.search(text)
+        return bool(may_be_bare) and _BARE_FIGURE.search(text) is not None
+
+
 class _PhoneNumber(ValueKind):
     """A kind whose values have no single form."""
 
@@ -236,28 +261,30 @@ KINDS = (
         ),
         re.compile(
             r"[%％]|\bper ?cent\b|\bprozent\b|\bpor ciento\b|\bpour cent\b|\b(?:half|third|quarter"
-            r"|all|none|tenth|fifth)s?\b|百分之",
+            r"|all|none|fourth|fifth|sixth|eighth|tenth)s?\b|百分之",
             re.IGNORECASE,
         ),
     ),
-    ValueKind(
+    _Price(
         "a price",
-        "cost costs price charge pay much kostet kosten preis cuesta cuestan vale precio coûte"
+        "cost costs price charge pay paid earn much kostet kosten preis cuesta cuestan vale precio coûte"
         " 多少钱",
         re.compile(
             r"\A\W{0,3}(?:how much|what|which)\b.{0,120}?\bcosts?\b"
             r"|\bwhat (?:is|are|'s) the (?:price|cost|charge)s?\b"
             r"|\b(?:what|how much) (?:do|does|will|would|must) (?:[\w'’-]{1,30} ){1,4}?"
             r"(?:pay|charge)(?=\W{0,3}\Z| (?:for|per|if|when|me|us)\b)"
+            r"|\bhow much (?:is|are|was|were|do|does|did|will|can|may) (?:[\w'’-]{1,30} ){1,6}?"
+            r"(?:paid|earn)\b"
             r"|\bwie ?viel kostet\b|\bwas (?:kosten?t?|bezahle?n?)\b"
             r"|\bcuánto (?:cuestan?|vale|pago)\b"
             r"|\bcuál es (?:el|la) (?:precio|costo|coste|tarifa|importe|cuota|multa)\b"
             r"|\bcombien coûtent?\b|\bquel est le (?:prix|tarif)\b|多少钱",
             re.IGNORECASE,
         ),
-        re.compile(_MONEY, re.IGNORECASE),
+        _MONEY,
     ),
-    ValueKind(
+    _Price(
         "a price",
         "",  # the fee of a table may be one of several: "the parking charge", "the lift charge"
         re.compile(
@@ -268,7 +295,7 @@ KINDS = (
             r" [\w-]{0,30}(?:gebühr|miete|preis|kosten|strafe)",
             re.IGNORECASE,
         ),
-        re.compile(_MONEY, re.IGNORECASE),
+        _MONEY,
     ),
     ValueKind(
         "an age",
@@ -300,9 +327,9 @@ KINDS = (
     ),
     ValueKind(
         "a duration",
-        "long take takes last lasts lange dauert dauern dura tiempo temps 多久",
+        "long quickly soon take takes last lasts lange dauert dauern dura tiempo temps 多久",
         re.compile(
-            r"\bhow (?:long|many (?:seconds|minutes|hours|days|weeks|months|years))\b"
+            r"\bhow (?:long|quickly|soon|many (?:seconds|minutes|hours|days|weeks|months|years))\b"
             r"(?: does it take\b)?|\bwie ?(?:lange?|viele (?:minuten|stunden|tage|wochen"
             r"|monate|jahre))"
             r"\b|\bcuánto (?:tiempo|dura)\b|\bcuánt[ao]s (?:minutos|horas|días|semanas|meses"
@@ -311,7 +338,8 @@ KINDS = (
             re.IGNORECASE,
         ),
         re.compile(
-            rf"{_ANY_NUMBER}|\b(?:until|permanently|unlimited|indefinitely|unbegrenzt|bis|hasta)\b"
+            rf"{_ANY_NUMBER}|\b(?:until|permanently|unlimited|indefinitely|immediately|at once|asap"
+            r"|as soon as|within|unbegrenzt|sofort|unverzüglich|bis|hasta)\b"
             r"|\ban? (?:second|minute|hour|day|night|week|month|year)\b",
             re.IGNORECASE,
         ),

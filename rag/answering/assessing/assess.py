@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from rag.answering.assessing.bounds import bound_pattern
 from rag.answering.assessing.codes import nearest_code
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
 from rag.answering.assessing.editions import moment_of
@@ -76,6 +77,9 @@ class Assessor:
             return replace(assessment, reason=compared.reason) if only else assessment
         if isinstance(compared, Compared):
             return replace(assessment, state="answered", reason=compared.reason, editions=())
+        bound = bound_pattern(answer.trace.searched)
+        if bound and bound.search(self.reader.quoted(answer.citations[0]).text):
+            return assessment
         if not assessment.missing and self._says(answer, compared.words):
             return assessment
         return replace(assessment, state="doubtful", reason=compared.reason, editions=())
@@ -155,8 +159,9 @@ def _borne_out(evidence: QuoteEvidence) -> str:
     """The reason for an answer without doubt; words that hardly count are not worth a sentence."""
     if evidence.missing:
         return ""
-    place = "the quote or above it" if evidence.above else "the quote"
-    return f"All key words of the question are in {place}."
+    *places, last = "the quote", *evidence.above
+    listed = f"{', '.join(places)} or {last}" if places else last
+    return f"All key words of the question are in {listed}."
 
 
 def _quotations(answer: Answer) -> str:

@@ -1,4 +1,4 @@
-"""Codes in texts, such as CV-115, and those that are written alike: CV-115 for CV-155."""
+"""Codes in texts, such as CV-115, those that are written alike, and identifiers of software."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from collections.abc import Collection, Set
 from difflib import SequenceMatcher
 
 _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
+_IDENTIFIER = re.compile(
+    r"(?<![\w-])--?[a-z][\w-]{2,60}"  # options: -max-clients, --quota
+    r"|\b(?:[a-z\d]+_)+[a-z\d]+\b|\b(?:[A-Z\d]+_)+[A-Z\d]+\b"  # max_clients, MAX_CLIENTS
+    r"|\b[a-z]{2,30}(?:[A-Z][a-z\d]+){1,8}[A-Z]{0,4}\b"  # maxClients
+)
 ALIKE = 0.6
 """The least likeness (Ratcliff and Obershelp) of a code that is named as the nearest."""
 
@@ -14,6 +19,11 @@ ALIKE = 0.6
 def codes_in(text: str) -> set[str]:
     """The codes of a text, in capitals."""
     return set(_CODE.findall(text.upper()))
+
+
+def identifiers(text: str) -> list[str]:
+    """The options and settings of software that a text names, as it writes them."""
+    return _IDENTIFIER.findall(text)
 
 
 def codes_at_hand(codes: Set[str], there: Set[str]) -> set[str]:

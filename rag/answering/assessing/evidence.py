@@ -12,6 +12,7 @@ import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
 from rag.answering.assessing.editions import is_of_moment
+from rag.answering.assessing.codes import identifiers
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, key_terms, words_in
 from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.assessing.validity import date_in, dates_in
@@ -69,7 +70,8 @@ class QuoteEvidence:
     the question names together ("from A to C") where the quoted row has only some of them, and
     other rows have the rest, or no passage has it. ``gap`` names what the first quote lacks so that
     it cannot be the answer: a value of the exact kind that is asked for, or a figure that names a
-    thing. ``above`` says that a key term stands only over the quotes, in a heading or a name.
+    thing. ``above`` are the places over the first quote with key terms that no quote has: its
+    heading, or the name of its document.
     """
 
     figures: Mapping[str, float]
@@ -77,7 +79,7 @@ class QuoteEvidence:
     codes: float | None = None
     apart: tuple[KeyTerm, ...] = ()
     gap: str = ""
-    above: bool = False
+    above: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class EvidenceReader:
         own_terms = self.words.terms(shown).union(*(terms_of(one, self.words) for one in quotes))
         own_terms = _with_forms(own_terms, forms)
         own_words = self._words(*quotes, above=shown)
-        over = any(term not in absent for term in _lacking(wanted, own_terms, own_words))
+        over = [term for term in _lacking(wanted, own_terms, own_words) if term not in absent]
         asked = asked_value(trace.searched)
         if asked and asked.exact and not _names_another(quotes[0], trace.searched):
             around = f"{around} {first.chunk.text}"  # what a number belongs to stands over it
@@ -155,10 +157,29 @@ class EvidenceReader:
             or self._parted(first, quotes[0], trace.searched, wanted, gaps)
             or self._beside_unknown(quotes[0], trace.searched, wanted, gaps),
             _gap(asked, quotes, trace.searched, gaps)
+            or self._unknown_identifier(trace.searched, citations)
             or contradicted(trace.searched, wanted, quotes[0].text, shown)
             or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0]),
-            over,
+            tuple(self._places(first, over)),
         )
+
+    def _places(self, hit: Hit, terms: Sequence[KeyTerm]) -> Iterator[str]:
+        """The heading of a passage and the name of its document, where they have a key term."""
+        heading, name = hit.chunk.heading, document_words(hit.document)
+        places = {f"the heading “{heading}”": heading, "the name of its document": name}
+        for place, words in places.items():
+            place_terms, spoken = self.words.terms(words), words_in(words)
+            if any(term.borne_out(place_terms) or any(map(term.is_like, spoken)) for term in terms):
+                yield place
+
+    def _unknown_identifier(self, question: str, citations: Sequence[Citation]) -> str:
+        """An option or a setting of the question that no cited passage has as it is written.
+
+        Its words alone, "max" and "clients" of "-max-clients", stand in many passages.
+        """
+        around = (f"{one.hit.chunk.text} {self.reader.context(one.hit)}" for one in citations)
+        there = " ".join(around).replace("\\", "").casefold()
+        return next((name for name in identifiers(question) if name.casefold() not in there), "")
 
     def _wanted(self, question: str, document: str, quote: str) -> Sequence[KeyTerm]:
         """The key terms of a question that a quote from a document has to have."""

@@ -13,6 +13,19 @@ from rag.lexical.languages import language, likeliest
 
 Kind = Literal["code", "figure", "name", "word"]
 
+SPELLED = {
+    word: str(number)
+    for words in (
+        "one two three four five six seven eight nine ten eleven twelve",
+        "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+    )
+    for number, word in enumerate(words.split(), start=1)
+    if word not in ("ein", "uno", "once")  # an article, and "once a year"
+}
+"""Digits by the words for them."""
+_IN_WORDS = {digits: word for word, digits in reversed(SPELLED.items()) if digits != "1"}
+"""English words by digits; "one" is mostly no figure."""
 _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
@@ -146,7 +159,6 @@ class KeyTerm:
 def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     """The key terms of a question, in order; function words are none."""
     wanted = words.terms(question)
-    indexed = words.indexed(wanted)
     asked = asked_value(question)
     generic = words.terms(f"{_MEASURING} {asked.words if asked else ''}")
     entries = list(_tokens(question, wanted, words))
@@ -155,7 +167,8 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
         for entry in entries
         if not _are_in(entry[2], generic) and entry[0].casefold() not in _FRAMING_WORDS
     ] or entries
-    rarity = words.rarities(wanted, [wanted])
+    known = wanted.union(*(reading for _, _, readings, _ in telling for reading in readings))
+    indexed, rarity = words.indexed(known), words.rarities(known, [known])
     weights = [
         min(max(rarity[term] for term in reading) for reading in readings)
         for _, _, readings, _ in telling
@@ -207,6 +220,9 @@ def _tokens(
         kind = _kind(text, not _LETTER.search(question[: match.start()]) or no_names)
         if kind == "code" and any(whole in terms for terms in readings):
             readings = (frozenset({whole}),)
+        other = SPELLED.get(whole) or _IN_WORDS.get(whole)
+        if readings and other:
+            readings = (*readings, *filter(None, (words.terms(other),)))
         if readings and readings not in taken:
             taken.add(readings)
             yield text, kind, readings, match.start()
