@@ -22,10 +22,11 @@ from rag.answering.assessing.key_terms import SPELLED, key_terms
 from rag.answering.assessing.numbered_names import NumberedName, numbered_names
 from rag.answering.assessing.validity import dates_in
 from rag.answering.markup import unmarked
+from rag.answering.question_forms import asks_definition, asks_figure, asks_what_to_do
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.rows import BETWEEN
-from rag.answering.sentences import Statement
+from rag.answering.sentences import Statement, continued
 from rag.answering.support import Support, terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.protocols import Embedder
@@ -59,7 +60,7 @@ LENGTH_WEIGHT = 0.04
 """For each factor e of its length: a sentence of three words says little."""
 SUPERSEDED = 0.2
 """Subtracted where the edition in force says the same with other figures."""
-BOUND_BONUS = 0.25
+BOUND_BONUS = 0.3
 """For a sentence that sets a limit, "at most 45 mg", when the question asks for one."""
 DATE_BONUS = 0.3
 """For a sentence with a day of the question, however each writes it."""
@@ -76,21 +77,6 @@ SAME = 0.6
 CUT_WORDS = 8
 """A sentence of so many words without an end was cut off by its passage."""
 
-_ASKS_FIGURE = re.compile(
-    r"\b(?:how (?:long|many|much|often|far|old|high|large|big|soon|late)|when|which year"
-    r"|what (?:(?:is|are) the (?:[\w-]{1,30} ){0,3})?(?:price|cost|fee|fine|charge|limit|maximum"
-    r"|minimum|deadline|amount|number|share|date|weight|height|length|width|speed|size|age)s?"
-    r"|wie (?:lange?|viele?|oft|weit|alt|hoch|groß|schnell|schwer|spät)|wann|cuánt[ao]s?|cuándo"
-    r"|cu[aá]l es (?:el|la) (?:peso|altura|largo|ancho|precio|costo|coste|importe|monto|plazo"
-    r"|límite|máxim[ao]|mínim[ao]|velocidad|tamaño|edad|fecha|número)|combien|quand)\b",
-    re.IGNORECASE,
-)
-_ASKS_DEFINITION = re.compile(
-    r"\b(?:mean(?:s|ing|t)?|defin\w{1,8}|bedeutet?n?|bedeutung|hei(?:ß|ss)t|signific\w{1,4}"
-    r"|signifie|(?:what|which) (?:is|are)|(?:who|what|which) (?:counts|qualifies)|was (?:ist|sind)"
-    r"|qu[eé] (?:es|son)|qu['’]est-ce)|是什么|什么是|定义",
-    re.IGNORECASE,
-)
 _DEFINITION = re.compile(
     r"\W{0,3}(?:\d[\d.]{0,6}\W{1,3})?[\"'“‘«„][^\"'“”‘’«»„]{1,80}[\"'”’»“](?: [\w-]{1,20}){0,3}"
     r" (?:means?|includes?|bedeutet|bezeichnet|ist|significa|signifie|désigne)\b",
@@ -168,6 +154,9 @@ def quotes(
     candidates = _likeliest(telling)
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
     chosen = _with_others(chosen, telling, question, reader)
+    if asks_what_to_do(question):
+        best = continued(chosen[0].hit.chunk.text, chosen[0].statement)
+        chosen = [replace(chosen[0], statement=best), *chosen[1:]]
     numbers: dict[int, int] = {}
     for one in chosen:
         numbers.setdefault(one.n, len(numbers) + 1)
@@ -380,16 +369,16 @@ def _counterparts(
 def _with_priors(
     candidates: list[_Candidate], hits: Sequence[Hit], question: str
 ) -> list[_Candidate]:
-    asks_figure, asked = bool(_ASKS_FIGURE.search(question)), asked_value(question)
+    wants_figure, asked = asks_figure(question), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
     days, bound = _days(question), bound_pattern(question)
     # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
-    defines = not asks_figure and _ASKS_DEFINITION.search(question) is not None
+    defines = not wants_figure and asks_definition(question)
     return [
         replace(
             one,
-            prior=_prior(one, best, asks_figure, asked)
+            prior=_prior(one, best, wants_figure, asked)
             + (DATE_BONUS if days & _days(one.statement.text if days else "") else 0.0)
             + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
             - (OTHER_DATE if one.hit.document in others else 0.0)
@@ -404,9 +393,11 @@ def _days(text: str) -> set[str]:
     return {day for day, _, _ in dates_in(text) if day.count("-") == 2}
 
 
-def _prior(candidate: _Candidate, best: float, asks_figure: bool, asked: ValueKind | None) -> float:
+def _prior(
+    candidate: _Candidate, best: float, wants_figure: bool, asked: ValueKind | None
+) -> float:
     text, hit = _ITEM.sub("", candidate.statement.text), candidate.hit
-    has_figure = asks_figure and _FIGURE.search(text) is not None
+    has_figure = wants_figure and _FIGURE.search(text) is not None
     return (
         WORDS_WEIGHT * candidate.shared
         + PASSAGE_WEIGHT * hit.relevance

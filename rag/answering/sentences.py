@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
 from rag.answering.rows import named_cells
@@ -23,9 +23,12 @@ _ABBREVIATION = re.compile(
 _LONGEST_ABBREVIATION = len("approx.")
 _LEANS = re.compile(
     r"(?:it|this|these|that|those|they|he|she|such|however|but|otherwise|therefore|thus|then"
-    r"|in this case|in that case|after that|the latter)\b",
+    r"|in this case|in that case|after that|the latter|doing (?:so|this|that|it)"
+    r"|(?:to [a-z]{2,15}|[a-z]{2,15}ing) (?:this|that|it))\b",
     re.IGNORECASE,
 )
+_LABEL = re.compile(r"[^\n:.!?]{1,60}:(?=\s|\*)\**")
+"""What the sentences of an item are about: "timeout: Seconds to wait. The default is 30."."""
 _QUESTION = re.compile(r"[?？][\"'”’»)*_]*+\s*+\Z")
 _RECORD = re.compile(r"\s*[\w ./-]{1,40}: [^;]*; [\w ./-]{1,40}: .*")
 _NUMBERED = re.compile(r"(?<![\d.])\d++(?:\.\d++)*+\.?\s+")
@@ -35,6 +38,14 @@ _CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
 """A line that is only the code of something: the first cell of a row whose lines were lost."""
 _TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?:[^\n]*\n){1,60}?---[ \t]*(?:\n|\Z)")
+"""Fields of a Markdown file before its text, as site generators read them."""
+_FIELD = re.compile(
+    r"(?!(?:title|layout|tags|categor\w+|slug|permalink|aliases|keywords|draft|weight|id|lang|toc"
+    r"|image|cover|sidebar\w*)\s*:)[A-Za-z][\w -]{0,40}:\s*\S",
+    re.IGNORECASE,
+)
+"""One that says something: not the title, and not how to show the page."""
 _UNFINISHED = re.compile(
     r"(?<![^\W])(?:the|an?|of|to|and|or|for|at|with|from|der|die|das|dem|den|des|eine?[mnrs]?"
     r"|und|oder|für|von|zu[mr]?|mit|im|am|auf|bei|nach|le|la|les|une?|et|ou|du|de|el|los|las|y|o)\s*\Z"
@@ -50,6 +61,9 @@ LONGEST_STATEMENT = 400
 SHORT_ADDITION = 40
 """Characters up to which a sentence belongs to the one before, in parentheses or within an item of
 a list: "Penalty: 2 seconds."."""
+_NEXT_LINE = re.compile(r"\s*\S[^\n]*")
+_PARAGRAPH = 2
+"""Line breaks between paragraphs."""
 _LONGEST_END = 12
 """Characters of a line in which its last word is looked at."""
 SHORT_LINE = 0.75
@@ -83,13 +97,44 @@ class _TextSegment:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Lead:
+    """The item of a list over items of its own: "3. Remediation:" with "– Critical: 3 days"."""
+
+    words: str
+    indent: int
+    mark: str
+
+    @classmethod
+    def of(cls, item: str) -> _Lead:
+        """Read an item."""
+        marker = _ITEM.match(item)
+        end = marker.end() if marker else 0
+        words = item[end:]
+        return cls(_plain(words[_last_sentence(words) :]), *_indent_and_mark(item))
+
+    def is_over(self, item: str) -> bool:
+        """Whether another item stands under it: indented, or behind another mark."""
+        indent, mark = _indent_and_mark(item)
+        return indent > self.indent or (indent == self.indent and mark != self.mark)
+
+
+def _indent_and_mark(item: str) -> tuple[int, str]:
+    """Return how far an item is indented, and its mark, "0" and "a" for any number and letter."""
+    bare = item.lstrip(" \t")
+    first = bare.lstrip("(")[:1]
+    mark = "0" if first.isdigit() else "a" if first.isalpha() else first
+    return len(item) - len(bare), mark
+
+
 def statements(passage: str) -> list[Statement]:
     """The statements of a passage in order. Headings are none: they announce, they do not say."""
     collected: list[Statement] = []
     lead, columns = "", list[str]()
+    above = list[_Lead]()
     for segment in _entries(passage):
         text = passage[segment.start : segment.end]
-        if segment.kind == "record":
+        if segment.kind in ("record", "field"):
             collected.append(Statement(_flat(text), text, segment.start, "record"))
         elif segment.kind == "entry":
             collected.append(Statement(" · ".join(_cell_lines(text)), text, segment.start, "entry"))
@@ -101,10 +146,37 @@ def statements(passage: str) -> list[Statement]:
                 collected.append(_row(text, segment.start, cells, columns))
         else:
             columns = []
-            collected += _sentences(text, segment, lead)
+            if segment.kind == "item":
+                above = [one for one in above if one.is_over(text)]
+            leads = " ".join(filter(None, (lead, *(one.words for one in above))))
+            collected += _sentences(text, segment, leads)
         if segment.kind in ("prose", "heading"):
+            above = []
             lead = _plain(text[_last_sentence(text) :]) if text.endswith(":") else ""
+        elif segment.kind == "item" and text.endswith(":"):
+            above.append(_Lead.of(text))
     return collected
+
+
+def continued(passage: str, statement: Statement) -> Statement:
+    """The statement with the next sentence of its passage, if that one leans on it.
+
+    "To configure this, use the option:" also takes the line that it announces.
+    """
+    end = statement.start + len(statement.quote)
+    rest = passage[max(end, 0) : end + LONGEST_STATEMENT]
+    start = len(rest) - len(rest.lstrip())
+    if end < 0 or rest.count("\n", 0, start) > _PARAGRAPH or not _LEANS.match(rest, start):
+        return statement
+    spans = sentence_spans(rest[start:].partition("\n\n")[0])
+    stop = start + spans[0][1]
+    if rest[start:stop].endswith(":") and (line := _NEXT_LINE.match(rest, stop)):
+        stop = line.end()
+    if stop == len(rest) and end + stop < len(passage):
+        return statement
+    added = _plain(rest[start:stop])
+    quote = passage[statement.start : end + stop]
+    return replace(statement, text=f"{statement.text} {added}", quote=quote)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -164,8 +236,12 @@ def _touches(passage: str, end: int, following: _TextSegment) -> bool:
 def _segments(passage: str) -> Iterator[_TextSegment]:
     kind, start, end, offset, ends = "", 0, 0, 0, False
     width = max((len(line) for line in passage.splitlines()), default=0)
+    fields = _FRONT_MATTER.match(passage)
     for line in passage.splitlines(keepends=True):
-        line_kind = _kind(line)
+        if fields and offset < fields.end():
+            line_kind = "field" if _FIELD.match(line) else ""
+        else:
+            line_kind = _kind(line)
         goes_on = line_kind == "prose" and kind in ("prose", "item")
         goes_on = goes_on and not (ends and _BEGINS.match(line))
         if kind and not goes_on:
@@ -200,6 +276,7 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
     marker = _ITEM.match(text) if segment.kind == "item" else None
     skip = marker.end() if marker else 0
     before = skip
+    label = _LABEL.match(text, skip) if segment.kind == "item" else None
     spans = _with_additions(text[skip:], segment.kind)
     for start, end in _limited(text, spans, skip):
         # "It must be taken by March" means nothing without the sentence before.
@@ -207,6 +284,8 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
         begin = before if _LEANS.match(text, start) or follows_question else start
         quote = text[begin:end]
         sentence = _plain(quote)
+        if label and begin > skip:
+            sentence = f"{_plain(label.group())} {sentence}"
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
         if quote and not quote.endswith(":"):

@@ -54,7 +54,8 @@ def read_html(source: Source) -> Content:
     tree = html.document_fromstring(_without_declaration(markup), parser=parser)
     source.tick(0, 1)
     title = " ".join((tree.findtext(".//title") or "").split())
-    text = normalise(_main_text(markup)).replace("\u00ad", "").strip()
+    _join_definitions(tree)
+    text = normalise(_main_text(tree)).replace("\u00ad", "").strip()
     source.tick(1, 1)
     metadata = {"title": title, "date": _published(tree), "encoding": encoding}
     if len(text) < _SHORT:
@@ -78,11 +79,30 @@ def _published(tree: Any) -> str:
     return stated_day(published) or ""
 
 
-def _main_text(markup: str) -> str:
+def _join_definitions(tree: Any) -> None:
+    """Make lists of definitions plain lists: a term without what it means says nothing."""
+    for listed in tree.iter("dl"):
+        terms = list[str]()
+        for node in list(listed):
+            if node.tag == "dt":
+                terms.append(" ".join(node.text_content().split()))
+                listed.remove(node)
+            elif node.tag == "dd" and terms:
+                first = node[0] if len(node) and node[0].tag == "p" and not node.text else node
+                first.text = f"{', '.join(terms)}: {(first.text or '').lstrip()}"
+                terms.clear()
+        outer = listed.getparent()
+        alone = outer is not None and outer.tag == "li" and len(outer) == 1
+        listed.tag = "div" if alone else "ul"
+        for node in listed.iterchildren("dd"):
+            node.tag = "div" if alone else "li"
+
+
+def _main_text(tree: Any) -> str:
     import trafilatura
 
     try:
-        main = trafilatura.extract(markup, output_format="markdown", include_comments=False)
+        main = trafilatura.extract(tree, output_format="markdown", include_comments=False)
     except MemoryError:
         raise
     except Exception:  # all of the page's text is better than none

@@ -267,8 +267,8 @@ KINDS = (
     ),
     _Price(
         "a price",
-        "cost costs price charge pay paid earn much kostet kosten preis cuesta cuestan vale precio coûte"
-        " 多少钱",
+        "cost costs price charge pay paid earn much kostet kosten preis cuesta cuestan vale precio"
+        " coûte 多少钱",
         re.compile(
             r"\A\W{0,3}(?:how much|what|which)\b.{0,120}?\bcosts?\b"
             r"|\bwhat (?:is|are|'s) the (?:price|cost|charge)s?\b"

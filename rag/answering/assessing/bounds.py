@@ -25,7 +25,8 @@ _ASKED = (
         rf"\b(?:least|minimum|fewest) {_ALLOWS}"
         rf"|\b(?:what|which) (?:is|are|was) the (?:lowest|smallest|shortest|min(?:imum)?)"
         rf" {_QUANTITY}"
-        rf"|\bhow (?:few|little)\b|\b(?:how (?:much|many|long|far|early|often) .{{0,60}} at least)\b",
+        r"|\bhow (?:few|little)\b"
+        r"|\b(?:how (?:much|many|long|far|early|often) .{0,60} at least)\b",
         re.IGNORECASE,
     ),
 )

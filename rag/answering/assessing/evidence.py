@@ -11,8 +11,8 @@ from statistics import fmean
 import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
-from rag.answering.assessing.editions import is_of_moment
 from rag.answering.assessing.codes import identifiers
+from rag.answering.assessing.editions import is_of_moment
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, key_terms, words_in
 from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.assessing.validity import date_in, dates_in
