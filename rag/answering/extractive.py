@@ -8,10 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.asked_values import ValueKind, asked_value
-from rag.answering.assessing.bounds import bound_pattern
 from rag.answering.assessing.codes import codes_at_hand, codes_in
 from rag.answering.assessing.editions import (
-    are_editions,
     day_of,
     differ,
     likeness,
@@ -20,9 +18,14 @@ from rag.answering.assessing.editions import (
 )
 from rag.answering.assessing.key_terms import SPELLED, key_terms
 from rag.answering.assessing.numbered_names import NumberedName, numbered_names
+from rag.answering.assessing.question_forms import (
+    asks_definition,
+    asks_figure,
+    asks_what_to_do,
+    bound_pattern,
+)
 from rag.answering.assessing.validity import dates_in
 from rag.answering.markup import unmarked
-from rag.answering.question_forms import asks_definition, asks_figure, asks_what_to_do
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.rows import BETWEEN
@@ -352,7 +355,7 @@ def _counterparts(
     alike: dict[int, list[_Candidate]] = {}
     for one in candidates:
         if (
-            are_editions(best.hit.document, one.hit.document)
+            reader.are_named_editions(best.hit, one.hit)
             and reader.heading(one.hit, one.statement).casefold() == heading
         ):
             alike.setdefault(one.n, []).append(one)

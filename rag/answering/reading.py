@@ -10,10 +10,16 @@ from rag.answering.assessing.editions import (
     EditionDate,
     are_editions,
     edition_date,
+    names_day,
     repeats,
     today,
 )
-from rag.answering.assessing.resemblance import are_alike, may_supersede, word_runs
+from rag.answering.assessing.resemblance import (
+    are_alike,
+    are_different,
+    may_supersede,
+    word_runs,
+)
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
@@ -100,13 +106,27 @@ class PassageReader:
         Texts tell only where nothing in the names says that they are on different things.
         """
         if one.document == other.document or are_editions(one.document, other.document):
-            return one.document != other.document
+            return self.are_named_editions(one, other)
         key = frozenset((_source(one), _source(other)))
         if key not in self._editions:
             self._editions[key] = may_supersede(one.document, other.document) and self.are_alike(
                 one, other
             )
         return self._editions[key]
+
+    def are_named_editions(self, one: Hit, other: Hit) -> bool:
+        """Whether two passages are of editions of one document by its names.
+
+        Documents that are each named by a day, and differ in almost all they say, are none: the
+        minutes of two meetings may be called "council-2024-01-17" and "council-2024-07-24".
+        """
+        if one.document == other.document or not are_editions(one.document, other.document):
+            return False
+        return not (
+            names_day(one.document)
+            and names_day(other.document)
+            and are_different(self._word_runs(one), self._word_runs(other))
+        )
 
     def are_alike(self, one: Hit, other: Hit) -> bool:
         """Whether the documents of two passages have most of their words in common."""

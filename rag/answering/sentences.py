@@ -61,6 +61,9 @@ LONGEST_STATEMENT = 400
 SHORT_ADDITION = 40
 """Characters up to which a sentence belongs to the one before, in parentheses or within an item of
 a list: "Penalty: 2 seconds."."""
+_LONG_ADDRESS = re.compile(r"https?://\S{100,}")
+_FEWEST_WORDS = 4
+"""Beside a long address, for it to be a sentence."""
 _NEXT_LINE = re.compile(r"\s*\S[^\n]*")
 _PARAGRAPH = 2
 """Line breaks between paragraphs."""
@@ -288,9 +291,15 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
             sentence = f"{_plain(label.group())} {sentence}"
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
-        if quote and not quote.endswith(":"):
+        if quote and not quote.endswith(":") and not _is_address(sentence):
             yield Statement(sentence, quote, segment.start + begin, segment.kind)
         before = start
+
+
+def _is_address(sentence: str) -> bool:
+    """Whether a sentence is little else than a long address."""
+    rest = _LONG_ADDRESS.sub("", sentence)
+    return len(rest) < len(sentence) and len(rest.split()) < _FEWEST_WORDS
 
 
 def _with_additions(text: str, kind: str) -> list[tuple[int, int]]:

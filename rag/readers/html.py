@@ -30,7 +30,7 @@ _MOST_SPANNED = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class TableRows:
     """Rows of a table, its caption first, of which ``heads`` are its header if tags tell."""
 
     rows: list[Row]
@@ -140,12 +140,12 @@ def _empty_page() -> UnreadableDocument:
     )
 
 
-def _blocks(root: Any) -> list[tuple[int, str | _Rows]]:
+def _blocks(root: Any) -> list[tuple[int, str | TableRows]]:
     """Visible text by block element, with the heading level (0 for none), and rows of tables.
 
     Not recursive.
     """
-    blocks: list[tuple[int, str | _Rows]] = []
+    blocks: list[tuple[int, str | TableRows]] = []
     words: list[str] = []
 
     def flush(level: int = 0) -> None:
@@ -166,7 +166,7 @@ def _blocks(root: Any) -> list[tuple[int, str | _Rows]]:
         stack.append((node, True))
         if tag in _BLOCKS:
             flush()
-        rows = _rows(node) if tag == "table" else None
+        rows = table_rows(node) if tag == "table" else None
         if rows is not None:
             blocks.append((0, rows))
         elif tag and tag not in _SILENT:
@@ -176,7 +176,7 @@ def _blocks(root: Any) -> list[tuple[int, str | _Rows]]:
     return blocks
 
 
-def _rows(table: Any) -> _Rows | None:
+def table_rows(table: Any) -> TableRows | None:
     """Rows of cells, the caption first; None for a table that only places things on the page."""
     if any(other is not table for other in table.iter("table")):
         return None
@@ -188,7 +188,7 @@ def _rows(table: Any) -> _Rows | None:
     filled = [cells for cells in lines if any(map(_words, cells))]
     titles: list[Row] = [[words] for words in map(_words, table.iter("caption")) if words]
     heads = sum(1 for _ in itertools.takewhile(_is_head, filled))
-    return _Rows(titles + rows, len(titles) + heads if 0 < heads < len(filled) else None)
+    return TableRows(titles + rows, len(titles) + heads if 0 < heads < len(filled) else None)
 
 
 def _is_head(cells: list[Any]) -> bool:

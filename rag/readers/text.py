@@ -15,6 +15,7 @@ from rag.readers.characters import (
 )
 from rag.readers.content import Content, Source
 from rag.readers.markdown import looks_like_markdown
+from rag.readers.markdown_html import with_pipe_tables
 from rag.readers.markdown_tables import markdown_content
 
 
@@ -27,14 +28,14 @@ def read_plain(source: Source) -> Content:
 def read_markdown(source: Source) -> Content:
     """The Markdown source, with the places of its headings; tables are rows of cells."""
     text, encoding = load(source)
-    return markdown_content(text, encoding=encoding)
+    return markdown_content(with_pipe_tables(text), encoding=encoding)
 
 
 def read_pasted(source: Source) -> Content:
     """Text that came without a file, and as ``media_type`` in the metadata what it looks like."""
     text = normalise(str(source.about["text"]))
     if looks_like_markdown(text):
-        return markdown_content(text, media_type="text/markdown")
+        return markdown_content(with_pipe_tables(text), media_type="text/markdown")
     return Content(text, metadata={"media_type": "text/plain"})
 
 

@@ -70,3 +70,17 @@ def test_a_page_built_by_scripts_is_empty(tmp_path: Path) -> None:
     with pytest.raises(UnreadableDocument, match="no visible text") as caught:
         read(put(tmp_path, html("<div id=root></div><script>go()</script>")), "x.html")
     assert caught.value.reason == "empty"
+
+
+def test_terms_stand_with_their_definitions(tmp_path: Path) -> None:
+    options = (
+        "<dl><dt>-token</dt><dd><p>A secret that clients send.</p></dd>"
+        "<dt>-pool</dt><dt>-pools</dt><dd>Addresses of pools.</dd></dl>"
+        "<ul><li><dl><dt>low</dt><dd><p>Run with less time.</p></dd></dl></li></ul>"
+    )
+    document = read(
+        put(tmp_path, html(f"<main><h1>Relay</h1><p>{PROSE}</p>{options}</main>")), "x.html"
+    )
+    assert "\n-token: A secret that clients send.\n" in document.text
+    assert "\n-pool, -pools: Addresses of pools.\n" in document.text
+    assert "\nlow: Run with less time." in document.text

@@ -1,10 +1,12 @@
 """Headings of Markdown."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.readers import read_text
+from rag.readers import read, read_text
 from rag.readers.markdown import headings, looks_like_markdown, plain_title
 
 
@@ -79,3 +81,21 @@ def test_pasted_text_becomes_a_document() -> None:
     assert read_text("plain", "").name == "Pasted text"
     assert read_text("plain", "x").media_type == "text/plain"
     assert read_text("plain", "x").id != document.id
+
+
+def test_html_tables_of_markdown_are_tables(tmp_path: Path) -> None:
+    table = (
+        "<table>\n<tr><th>Source</th><th>Kept</th></tr>\n<tr>\n <td>Zoom | calls\n </td>\n"
+        " <td><ul><li>30 days</li></ul></td></tr>\n</table>"
+    )
+    layout = "<table><tr><td>A picture</td></tr></table>"
+    fenced = f"```html\n{table}\n```"
+    path = tmp_path / "a.md"
+    path.write_text(f"# Data\n\n{table}\n\n{layout}\n\n{fenced}\n", encoding="utf-8")
+    document = read(path, "a.md")
+    (one,) = document.tables
+    assert document.text[one.start : one.end] == "Source\tKept\nZoom | calls\t30 days"
+    assert one.labels == ("Source", "Kept")
+    assert layout in document.text
+    assert fenced in document.text
+    assert document.heading_at(one.start) == "Data"

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rag.answering.assessing.bounds import bound_pattern
 from rag.answering.assessing.codes import nearest_code
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
 from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.assessing.model import AnswerModel, answer_model
+from rag.answering.assessing.question_forms import bound_pattern
 from rag.answering.comparing import Compared, Dated, Uncompared
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
@@ -159,7 +159,7 @@ def _borne_out(evidence: QuoteEvidence) -> str:
     """The reason for an answer without doubt; words that hardly count are not worth a sentence."""
     if evidence.missing:
         return ""
-    *places, last = "the quote", *evidence.above
+    *places, last = "the quotes" if evidence.several else "the quote", *evidence.above
     listed = f"{', '.join(places)} or {last}" if places else last
     return f"All key words of the question are in {listed}."
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from rag.answering.assessing.editions import (
     EditionDate,
-    are_editions,
     day_of,
     differ,
     likeness,
@@ -122,7 +121,7 @@ def outdated_words(
     heading, name = reader.heading(citation.hit, quote), citation.hit.document
     passages: dict[str, list[Hit]] = {}
     for hit in hits:
-        if are_editions(hit.document, name):
+        if reader.are_named_editions(hit, citation.hit):
             passages.setdefault(hit.document, []).append(hit)
     for document, own_hits in passages.items():
         first = own_hits[0]

@@ -113,6 +113,12 @@ def family(name: str) -> str:
     return " ".join(_SEPARATOR.sub(" ", stem).casefold().split())
 
 
+def names_day(name: str) -> bool:
+    """Whether the name of a document has a whole day: "council-2024-01-17"."""
+    day = _DAY.search(name_stem(name))
+    return day is not None and len(day[1]) == len("2024-01-17")
+
+
 @lru_cache(maxsize=4096)
 def is_report(name: str) -> bool:
     """Whether a document's name is of minutes, a report or the like, on an occasion or period."""

@@ -71,7 +71,8 @@ class QuoteEvidence:
     other rows have the rest, or no passage has it. ``gap`` names what the first quote lacks so that
     it cannot be the answer: a value of the exact kind that is asked for, or a figure that names a
     thing. ``above`` are the places over the first quote with key terms that no quote has: its
-    heading, or the name of its document.
+    heading, or the name of its document. ``several`` says that the first quote alone lacks a key
+    term that another one has.
     """
 
     figures: Mapping[str, float]
@@ -80,6 +81,7 @@ class QuoteEvidence:
     apart: tuple[KeyTerm, ...] = ()
     gap: str = ""
     above: tuple[str, ...] = ()
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,7 @@ class EvidenceReader:
             or contradicted(trace.searched, wanted, quotes[0].text, shown)
             or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0]),
             tuple(self._places(first, over)),
+            any(term not in absent for term in gaps),
         )
 
     def _places(self, hit: Hit, terms: Sequence[KeyTerm]) -> Iterator[str]:

@@ -9,6 +9,8 @@ from rag.types import name_stem
 
 ALIKE = 0.6
 """Of the longer text, the least share of its runs of words that another edition has, too."""
+DIFFERENT = 0.1
+"""Texts that share less than this are on different occasions, whatever their names say."""
 FEWEST_RUNS = 50
 """A text of fewer runs does not tell."""
 RUN = 6
@@ -70,3 +72,9 @@ def may_supersede(one: str, other: str) -> bool:
 def are_alike(one: frozenset[int], other: frozenset[int]) -> bool:
     """Whether two texts have most of their runs of words in common."""
     return overlap(len(one & other), len(one), len(other)) >= ALIKE
+
+
+def are_different(one: frozenset[int], other: frozenset[int]) -> bool:
+    """Whether two texts, both long enough to tell, have hardly any runs of words in common."""
+    tell = min(len(one), len(other)) >= FEWEST_RUNS
+    return tell and overlap(len(one & other), len(one), len(other)) < DIFFERENT

@@ -1,0 +1,75 @@
+"""Tables that a Markdown file has as HTML, written as Markdown writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rag.readers.characters import LINE
+from rag.readers.html import table_rows
+from rag.readers.markdown import FENCE
+from rag.types import Span
+
+_OPENING = re.compile(r"^[ \t]*<table\b", re.IGNORECASE | re.MULTILINE)
+_CLOSING = re.compile(r"</table\s*>", re.IGNORECASE)
+
+
+def with_pipe_tables(text: str) -> str:
+    """The text of a Markdown file with its HTML tables as pipe tables, where they have data.
+
+    Tables within fenced code, and those that only place things on the page, stay as they are.
+    """
+    parts, done = list[str](), 0
+    for start, end in _html_tables(text):
+        table = _pipe_table(text[start:end])
+        if table:
+            parts += [text[done:start], "\n", table, "\n"]
+            done = end
+    return "".join([*parts, text[done:]])
+
+
+def _html_tables(text: str) -> Iterator[Span]:
+    opening = _OPENING.search(text)
+    code = _fenced(text) if opening else []
+    while opening:
+        closing = _CLOSING.search(text, opening.end())
+        if closing is None:
+            return
+        if not any(start <= opening.start() < end for start, end in code):
+            yield opening.start(), closing.end()
+        opening = _OPENING.search(text, closing.end())
+
+
+def _fenced(text: str) -> list[Span]:
+    spans, fence, start = list[Span](), "", 0
+    for line in LINE.finditer(text):
+        match = FENCE.match(line.group())
+        if fence and line.group().strip().startswith(fence):
+            spans.append((start, line.end()))
+            fence = ""
+        elif match and not fence:
+            fence, start = match.group(1), line.start()
+    return [*spans, (start, len(text))] if fence else spans
+
+
+def _pipe_table(markup: str) -> str:
+    """A table as Markdown; "" where it has no rows of data."""
+    from lxml import html
+
+    tables = list(html.fragment_fromstring(markup, create_parent="div").iter("table"))
+    table = table_rows(tables[0]) if len(tables) == 1 else None
+    if table is None:
+        return ""
+    rows = [[cell or "" for cell in row] for row in table.rows if any(row)]
+    width = max(map(len, rows), default=0)
+    heads = table.heads or 0
+    lines = [_line(row, width) for row in rows]
+    head = lines[heads - 1] if heads else _line([], width)
+    return "\n".join(
+        [*lines[: max(heads - 1, 0)], head, _line(["---"] * width, width), *lines[heads:]]
+    )
+
+
+def _line(cells: Sequence[str], width: int) -> str:
+    padded = [*cells, *[""] * (width - len(cells))]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in padded)} |"
