@@ -13,18 +13,19 @@ from pages.components.shell.wording import ago, capitalised
 from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, percent, signed
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
-JUDGED = "judged_correctness"
+JUDGED, EXPECTED = "judged_correctness", "answer_containment"
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A figure of ``Run.metrics`` as a card."""
+    """A figure of ``Run.metrics`` as a card; ``count`` is shown in its place."""
 
     metric: str
     label: str
     help: str
     percent: bool = False
+    count: str = ""
 
 
 CARDS = (
@@ -150,6 +151,8 @@ def _rounded(value: float, card: Card) -> str:
 
 def shown(value: float, card: Card) -> str:
     """A figure as its card has it."""
+    if card.count:
+        return card.count
     return percent(value) if card.percent else f"{value:.3f}"
 
 

@@ -68,9 +68,9 @@ def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             "Finds the first cause of each failed question, and tries changes of the recipe on "
             "questions that did not choose them.",
             help="A question fails if nDCG at top-k is below 0.5, or if the passage is found and "
-            "its answer was refused or doubtful in the last evaluation with *Also score answers*. "
-            "A question that the documents don't answer fails if its answer is neither refused nor "
-            "doubtful. *Correct decisions* counts the same answers.",
+            "its answer was refused or doubtful, or lacks the expected answer, in the last "
+            "evaluation with *Also score answers*. A question that the documents don't answer "
+            "fails if its answer is neither refused nor doubtful.",
         )
 
 
