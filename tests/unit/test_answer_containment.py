@@ -40,6 +40,22 @@ CONTAINED = (
     ("The red one or blue one", "The blue one", "Is it the red one or the blue one?"),
     ("ลาพักร้อนได้ 6 วัน", "6 วัน", ""),
     ("연차는 15일입니다", "15일", ""),
+    ("Days have to be taken by 30 June.", "Until 30 June", ""),
+    ("Days have to be taken by 2026-06-30.", "Until June 30th", ""),
+    ("Days lapse on the 30th of June.", "30 June", ""),
+    ("Bis zum 30. Juni zu nehmen.", "30 June", ""),
+    ("期限是6月30日", "6月30日", ""),
+    ("of which 5 may be carried over", "5 may be carried over", ""),
+    (
+        "A full day of 24 hours · Europe: 48 EUR",
+        "A full day of 24 hours in Europe is paid with 48 EUR.",
+        "What is the daily allowance for a full day of travel in Europe?",
+    ),
+    (
+        "Flask: 2 l · Highest speed: 220 rpm",
+        "A 2 l flask may be shaken at up to 220 rpm.",
+        "Highest shaking speed for a two litre flask",
+    ),
 )
 LACKING = (
     ("The maximum is 6 months of pay.", "4 months", "What is the maximum severance pay?"),
@@ -55,6 +71,10 @@ LACKING = (
     ("half of it is paid", "50%", ""),
     ("The red one", "The blue one", "Is it the red one or the blue one?"),
     ("", "4 months", ""),
+    ("Five days may go on, on written application by 30 November.", "Until 30 June", ""),
+    ("期限是11月30日", "6月30日", ""),
+    ("of which 5 may be carried over", "5 May", ""),
+    ("of which 6 may be carried over", "5 may be carried over", ""),
 )
 
 
@@ -75,6 +95,13 @@ def test_another_figure_date_code_or_name_is_not_what_is_expected(
 @pytest.mark.parametrize("expected", ["Yes", "No.", "Ja", "いいえ", "", "…"])
 def test_a_verdict_alone_cannot_be_looked_for(expected: str) -> None:
     assert contains_answer("Five days may be carried over.", expected) is None
+
+
+def test_a_verdict_is_left_out_at_the_beginning_alone() -> None:
+    assert contains_answer("A fee is due.", "No fee is charged to members") is False
+    assert contains_answer("Members pay no fee.", "No, members pay no fee") is True
+    assert contains_answer("You may carry it over.", "Yes it is") is None
+    assert contains_answer("You may carry it over.", "No, you may not.") is None
 
 
 def test_words_and_figures_of_the_question_count_only_where_nothing_else_is_expected() -> None:

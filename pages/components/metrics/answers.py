@@ -32,11 +32,10 @@ ANSWER_CARDS = (
         EXPECTED,
         METRIC_TITLES[EXPECTED],
         "Answers that contain the expected one: all its figures, dates and codes, written in any "
-        "way, and more than half of its words by their stems. Figures and words that the question "
-        "has too don't count if there are others. A refused or doubtful answer contains nothing. "
-        "Words are compared, not meaning: the same in other words is not found, which a model that "
-        "judges answers would see. Known as answer containment (*has answer*), with token recall "
-        "for the words.",
+        "way, and half of its words by their stems (more than half without figures). What the "
+        "question says already does not count. A refused or doubtful answer contains nothing. "
+        "Words are compared, not meaning: to accept other words, let a model judge the answers. "
+        "Known as answer containment or *has answer*, with token recall for the words.",
         percent=True,
     ),
     Card(

@@ -212,7 +212,7 @@ def _columns(run: Run) -> dict[str, object]:
         _EXPECTED: st.column_config.TextColumn(
             width=110,
             help="Whether the answer contains the expected one: all its figures, dates and codes, "
-            "and most of its words. A refused or doubtful answer does not.",
+            "and half of its words. A refused or doubtful answer does not.",
         ),
         "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
         "nDCG@10": st.column_config.ProgressColumn(
