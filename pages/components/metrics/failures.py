@@ -141,9 +141,9 @@ def _tag(tag: str) -> str:
 
 
 def _rows(ks: Sequence[int], results: Sequence[QuestionResult]) -> list[dict[str, object]]:
-    """Rows of the table, with outcomes of answers if there are any."""
+    """Rows of the table, with tags and outcomes of answers if there are any."""
     rows = [_row(ks, result) for result in results]
-    for name in ("Answer", _EXPECTED):
+    for name in ("Tags", "Answer", _EXPECTED):
         if not any(row[name] for row in rows):
             for row in rows:
                 del row[name]
