@@ -220,15 +220,16 @@ with run_cache():
     with guard():
         used, toured = is_used(), has_tours()
     if guest():
-        runs = HIDDEN_RUNS
-        with guard():
-            if known_bases():
-                runs = RUNS if base().runs.has_runs() else HIDDEN_RUNS
         LEADING_ON = [HOME, *NOT_SHARED]
-        PAGES = [CHAT, TOURS if toured else HIDDEN_TOURS, runs]
+        PAGES = [CHAT, TOURS if toured else HIDDEN_TOURS]
         if link_tour() is not None:
-            PAGES.remove(runs)
             LEADING_ON.append(not_shared(RUNS))
+        else:
+            runs = HIDDEN_RUNS
+            with guard():
+                if known_bases():
+                    runs = RUNS if base().runs.has_runs() else HIDDEN_RUNS
+            PAGES.append(runs)
     else:
         if not used:
             PAGES[PAGES.index(USAGE)] = UNUSED

@@ -142,7 +142,9 @@ def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         text = f"{question_count(chosen)}. Changed {ago(chosen.changed)}."
         planned = _plan(base, chosen)
         if planned.questions:
-            st.caption(f"{text} {planned.headline}", help=planned.method or None)
+            st.caption(
+                f"{text} {planned.headline} {planned.basis}".strip(), help=planned.method or None
+            )
         else:
             st.caption(text)
     with action.container(border=False), guard():

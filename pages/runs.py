@@ -135,11 +135,10 @@ def _below(
         if not has_baseline or chosen[0].is_baseline:
             st.caption("Tick another run to compare the two.")
             return
-    elif not guest():
-        with st.container(horizontal=True):
-            delete_button(base, chosen)
     with guard():
         comparison(base, chosen, leaderboard, metric)
+    if len(chosen) > 1 and not guest():
+        delete_button(base, chosen)
 
 
 st.title("Runs")

@@ -72,6 +72,7 @@ from .errors import UnreadableDocument as UnreadableDocument
 from .errors import validation_words as validation_words
 from .evaluation.anchoring import find_quote as find_quote
 from .evaluation.anchoring import nearest_words as nearest_words
+from .evaluation.answers.measures import lacks_expected as lacks_expected
 from .evaluation.calibration import NotEnoughLabels as NotEnoughLabels
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.formats.question_tables import QuestionTable as QuestionTable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
+from math import isfinite
 
 _EXACT = 9
 """Decimals beyond which a sum of fractions is inexact."""
@@ -17,7 +18,12 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def half_up(number: float, digits: int = 0) -> Decimal:
-    """Round to decimal digits, halves away from zero. What rounds to nothing has no sign."""
+    """Round to decimal digits, halves away from zero. What rounds to nothing has no sign.
+
+    Infinity and NaN stay what they are.
+    """
+    if not isfinite(number):
+        return Decimal(float(number))
     exact = Decimal(repr(round(float(number), _EXACT)))
     rounded = exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return rounded or abs(rounded)

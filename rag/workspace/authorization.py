@@ -7,7 +7,7 @@ page or a stream can outlive a role.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -56,12 +56,16 @@ class Authorization:
         note: Note,
         use: Use,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        hidden_parts: Collection[str] = (),
     ) -> None:
+        """``hidden_parts`` of the knowledge base are not for the principal, whatever the role."""
         self._base_id = base_id
         self._role = role
         self._note = note
         self._use = use
         self._clock = clock
+        self._hidden_parts = hidden_parts
         self._known_role: tuple[float, str | None] = clock(), role()
 
     def call(
@@ -74,6 +78,8 @@ class Authorization:
     ) -> Any:
         """Call an operation if it is allowed, and record it. Raises NotAllowed, NotFound."""
         self._require(operation.role)
+        if path.partition(".")[0] in self._hidden_parts:
+            raise NotAllowed("Your link shows the chat and one tour, no runs.", ASK)
         # Editors can save a recipe, so they choose its models anyway.
         if operation.models != "none" and not reaches(operation.role, "editor"):
             for argument in (*args, *kwargs.values()):

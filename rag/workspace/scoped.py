@@ -35,6 +35,22 @@ from rag.workspace.authorization import ASK, WHOLE_BASE, Authorization, Role, re
 from rag.workspace.principal import Principal
 from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
 
+_OF_RUNS = frozenset(
+    [
+        "runs",
+        "run_figures",
+        "rankings",
+        "reports",
+        "pooling",
+        "parity",
+        "estimates",
+        "judgements",
+        "preferences",
+        "evaluations",
+        "answer_evaluations",
+    ]
+)
+"""Parts that read runs, which a link to one tour does not show."""
 _SEARCHES = ("search", "ask")  # the audited kinds of operations that search
 _SAVES = (
     "save_recipe",
@@ -145,9 +161,12 @@ class ScopedWorkspace:
 
         role = partial(self.role_in, this.id)
         use = partial(self._check_use, role, base.recipe)
-        guarded = guarded_copy(base, Authorization(this.id, role, note, use))
-        if self.principal.link is not None:
-            guarded.tours.only = self.principal.link.tour_id
+        link = self.principal.link
+        hidden = _OF_RUNS if link is not None and link.tour_id is not None else ()
+        guard = Authorization(this.id, role, note, use, hidden_parts=hidden)
+        guarded = guarded_copy(base, guard)
+        if link is not None:
+            guarded.tours.only = link.tour_id
         guarded.permit_attribution = self._require_frugal
         guarded.systems.may_name_keys = self.principal.administrator
         guarded.permission_audits.may_name_keys = self.principal.administrator

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
 from pages.components.runs import next_step
-from rag import Workspace
+from rag import NextStep, Workspace
 from tests.pages.conftest import fill, finished
 
 OpenPage = Callable[..., AppTest]
@@ -62,6 +62,19 @@ def _diagnosed(workspace: Workspace, open_page: OpenPage) -> AppTest:
     app.button(key="metrics_diagnose").click().run()
     assert finished(workspace, "diagnose").status == "done"
     return app.run()
+
+
+def test_an_order_by_gain_is_mentioned_only_where_a_step_can_gain(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = "The largest group of failures first, then by expected gain per minute of work."
+    app = _diagnosed(labelled, open_page)
+    assert order in [one.value for one in app.caption]
+    nothing = NextStep("nothing", "Nothing that was tried helps", "No change gains.", 0.0, 0.0)
+    monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [nothing])
+    app.run()
+    assert "**Nothing that was tried helps**" in [one.value for one in app.markdown]
+    assert order not in [one.value for one in app.caption]
 
 
 def test_what_next_names_a_confirmed_fix(

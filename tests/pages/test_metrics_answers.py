@@ -23,9 +23,11 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert app.checkbox(key="answers").value is True
     run = labelled.base("notes").runs.list_all("checks")[0]
     shown = {card.label: card.value for card in app.metric}
-    assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"
+    assert "Groundedness" not in shown  # quotes are what their sources say
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
     assert plain(run.environment["answers"]) in texts(app)
+    alone = f"by the search alone: {run.metrics['correct_refusal']:.0%}"
+    assert alone in [one.value for one in app.caption]
     assert shown["Correct decisions"] == f"{run.metrics['correct_decision']:.0%}"
 
 
@@ -93,7 +95,7 @@ def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
     assert outcome(judged_correctness=0.5) == "partly right"
     assert outcome(judged_correctness=0.0, false_doubt=1.0) == "doubted, wrong"
     assert outcome(exact_match=1.0, token_f1=1.0) == "right"
-    assert outcome(exact_match=0.0, token_f1=0.4) == "token F1 0.40"
+    assert outcome(exact_match=0.0, token_f1=0.4) is None
     assert outcome(answerable=False) == "not refused"  # nothing was answered
     assert outcome(answerable=False, correct_doubt=0.0) == "answered, wrongly"
     assert outcome(answerable=False, correct_doubt=1.0) == "doubted, rightly"
@@ -109,15 +111,37 @@ def test_failures_are_counted_by_what_they_fail_by() -> None:
         result(ndcg_at_5=0.8, nugget_recall_at_5=0.5),
         result(ndcg_at_5=0.8, nugget_recall_at_5=1.0, false_doubt=1.0),
         result(ndcg_at_5=0.8, false_doubt=0.0),
+        result(ndcg_at_5=0.8, false_doubt=0.0, answer_containment=0.0),
+        result(ndcg_at_5=0.8, false_doubt=0.0, answer_containment=1.0),
         result(answerable=False),
         result(answerable=False, correct_doubt=0.0),
         result(answerable=False, correct_doubt=1.0),
     ]
     assert _counts(results, 5) == (
-        "5 of 7 questions failed: 1 found low or not at all (nDCG@5 below 0.5), 1 with parts of "
+        "6 of 9 questions failed: 1 found low or not at all (nDCG@5 below 0.5), 1 with parts of "
         "the answer missing in the first 5, 1 answered wrongly, 1 not refused by the search, 1 "
-        "found, but doubted."
+        "found, but doubted, 1 answered, not as expected."
     )
+
+
+def test_answers_without_the_expected_one_are_counted_and_listed_first(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    base.question_edits.edit_question("checks", "q2", answer="Because the bearing is dry")
+    base.question_edits.edit_question("checks", "q3", answer="At most 139 euros")
+    first, second = (item.text for item in base.questions.usable("checks") if item.answer)
+    job = base.answer_evaluations.start("checks", base.recipe())
+    assert labelled.jobs.run(job).status == "done"
+    app = open_page("metrics.py")
+    assert not app.exception
+    shown = {card.label: card.value for card in app.metric}
+    assert shown["Expected answer found"] == "1 of 2"
+    assert "1 question got an answer without the expected one." in texts(app)
+    rows = app.dataframe[-1].value
+    outcomes = dict(zip(rows["Question"], rows["Expected answer"], strict=True))
+    assert (outcomes[first], outcomes[second]) == ("found", "not found")
+    assert rows["Question"][0] == second
 
 
 def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(

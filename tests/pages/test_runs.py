@@ -182,6 +182,10 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(
     assert f"**{plain(figures.headline)}** {plain(f'Keep {named}.')}" in said
     assert plain(figures.evidence) in said
     assert f"worse on {figures.lost}, the same on {figures.tied}" in said
+    assert app.button(key=f"runs_use_{bad}").label == plain(
+        f"Use {base.recipe_names.of(base.runs.get(bad).recipe)}"
+    )
+    assert app.main.button[-1].key == "runs_delete"
     assert "threshold 1\\.0** against **As shipped" in said
     table = app.dataframe[1].value
     assert list(table["Question"]) == [row.text for row in found.regressions]

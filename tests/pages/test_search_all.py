@@ -41,6 +41,27 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(
     assert not best.duplicated().any()
     assert best.loc[best["fusion"] == "weighted", "rrf_k"].isna().all()
     assert not any(button.key == "tuning_save" for button in app.button)
+    assert "Nothing better" in _said(app, "Nothing better")
+
+
+def test_badge_verdict_and_button_of_search_all_say_one_thing(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
+    app = open_page("tuning.py", cut="Off")
+    app.button(key="tuning_search").click().run()
+    assert finished(labelled, "search-all").status == "done"
+    app.run()
+    found = base.tuning.searches.result("checks")
+    assert found is not None
+    comparison = found.selection.comparison
+    assert (comparison.verdict, comparison.doubt) == ("undecided", "")
+    assert found.selection.headline.startswith("No reason to change: the best recipe found gains")
+    assert _said(app, "Nothing better")
+    assert not any("Not decided" in one.value for one in app.markdown)
+    assert _said(app, "The best recipe found: ")
+    assert app.button(key="tuning_apply").label == "Try it anyway"
 
 
 def test_search_all_on_a_split_reports_on_held_out_questions(

@@ -68,6 +68,7 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     assert "95% interval of the value: " in app.metric[0].help
     assert "%, because a verdict needs p ≤ 0.02 over 5 comparisons together)." in app.metric[0].help
     assert app.metric[4].value == "100%"
+    assert _said(app, "*Refused by the search* leaves out doubtful answers")
     assert "cosine ≥ 1.00: answers 0%, the search refuses 100%" in _said(app, "cosine ≥")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from rag.evaluation.answers.measures import (
     exact_match,
+    lacks_expected,
     measured,
     normalised,
     plain_answer,
@@ -15,7 +17,7 @@ from rag.evaluation.answers.measures import (
     token_f1,
 )
 from rag.providers.hashing import HashingEmbedder
-from rag.types import Answer, Citation, Evidence, Question, SentenceCheck
+from rag.types import Answer, Assessment, Citation, Evidence, Question, SentenceCheck
 from tests.answers import hits, trace
 
 WORDS = (
@@ -69,6 +71,7 @@ def test_measures_of_an_answer() -> None:
     assert found["groundedness"] == 0.5
     assert (found["citation_precision"], found["citation_recall"]) == (0.5, 0.5)
     assert found["token_f1"] == pytest.approx(2 * 2 / (3 + 2))
+    assert found["answer_containment"] == 1.0
     assert found["refusal_correctness"] == 1.0
     assert 0.0 < found["answer_relevance"] < 1.0
 
@@ -86,3 +89,26 @@ def test_a_refused_answer_has_nothing_but_being_refused() -> None:
 def test_without_an_expected_answer_or_labels_only_the_rest_is_measured() -> None:
     found = measured(_question(answer="", evidence=()), _answer(), HashingEmbedder())
     assert set(found) == {"groundedness", "answer_relevance", "refusal_correctness"}
+
+
+def test_only_an_answer_without_doubt_contains_the_expected_one() -> None:
+    def containment(answer: Answer, expected: str = "8 days") -> float | None:
+        found = measured(_question(answer=expected), answer, HashingEmbedder())
+        return found.get("answer_containment")
+
+    assert containment(_answer()) == 1.0
+    assert containment(_answer(), "7 days") == 0.0
+    assert containment(_answer(), "Yes.") is None
+    assert containment(replace(_answer(), assessment=Assessment("conflicting"))) == 1.0
+    assert containment(replace(_answer(), assessment=Assessment("doubtful"))) == 0.0
+    assert containment(_answer("refused")) == 0.0
+
+
+def test_an_answer_lacks_the_expected_one_unless_a_judge_calls_it_right() -> None:
+    lacking = {"answer_containment": 0.0, "false_doubt": 0.0, "refusal_correctness": 1.0}
+    assert lacks_expected(lacking)
+    assert lacks_expected(lacking | {"judged_correctness": 0.5})
+    assert not lacks_expected(lacking | {"judged_correctness": 1.0})
+    assert not lacks_expected(lacking | {"false_doubt": 1.0})
+    assert not lacks_expected(lacking | {"answer_containment": 1.0})
+    assert not lacks_expected({})

@@ -227,6 +227,33 @@ def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(
     )
 
 
+def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(
+    workspace: Workspace,
+) -> None:
+    base = workspace.create("pay", WORDS)
+    text = "Severance pay is at most 6 months of salary."
+    add(workspace, base, {"severance.md": text})
+    line = _line("pay", "How much severance pay is there at most?", "severance.md", text)
+    other = {**line, "id": "right", "answer": "6 months"}
+    lines = [{**line, "answer": "Four months"}, other]
+    base.exchange.import_file("pay", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    assert _causes(base.diagnoses.diagnose("pay", WORDS)) == {}
+    job = base.answer_evaluations.start("pay", WORDS)
+    assert workspace.jobs.run(job).status == "done"
+    (run,) = base.runs.list_all()
+    assert (run.metrics["answer_containment"], run.metrics["correct_decision"]) == (0.5, 1.0)
+    assert "first token" not in run.environment["answers"]
+    diagnosis = base.diagnoses.diagnose("pay", WORDS)
+    assert _causes(diagnosis) == {"pay": "unexpected"}
+    assert diagnosis.headline == (
+        "1 of 2 questions failed, 1 of them by an unexpected answer of the last run that scored "
+        "answers."
+    )
+    assert diagnosis.questions[0].finding.evidence == (
+        "Expected: “Four months”. Answered: “Severance pay is at most 6 months of salary.”."
+    )
+
+
 def test_both_forms_of_an_abbreviation_are_a_fix_where_the_label_has_the_other(
     workspace: Workspace,
 ) -> None:

@@ -42,6 +42,11 @@ def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
         "The test detects such a difference in 80% of the cases. This assumes that recipes differ "
         "from question to question as much as the runs of this set so far."
     )
+    assert found.basis == "The spread between questions is measured on the latest runs."
+    two = plan(40, [first, second]).basis
+    assert two == "The spread between questions is measured on two runs."
+    assumed = "The spread between questions is assumed until two runs measure it."
+    assert (plan(40).basis, plan(6).basis) == (assumed, "")
     assert "0.11 recall@5 or more" in plan(40, [first, second], "recall@5").headline
     assert plan(40) == Plan(40, smallest_difference(40, 0.25), 0.25, 0)
 

@@ -20,6 +20,9 @@ from rag import half_up, percent, signed, whole_percent
         (1.0, 0, "100%"),
         (0.0, 0, "0%"),
         (-0.001, 0, "0%"),
+        (float("inf"), 0, "Infinity%"),
+        (float("-inf"), 1, "-Infinity%"),
+        (np.float64("nan"), 0, "NaN%"),
     ],
 )
 def test_halves_of_percents_are_rounded_up(share: float, digits: int, shown: str) -> None:

@@ -97,7 +97,7 @@ def test_the_fewest_questions_are_enough_where_all_is_relevant_and_one_less_is_n
     assert enough.headline == "Threshold 0.500 promises a precision of at least 0.90."
     assert enough.method.startswith(
         "The promise is for other questions like these, 9 times in 10. The threshold was chosen on "
-        "57 questions: precision above it 1.00 (57 of 57), keeps 100%"
+        "57 questions: it passes 57 candidates, 100% of them relevant (57 of 57), keeps 100%"
     )
     assert (few.point, few.missing, enough.missing) == (None, 2, None)
     assert few.headline == "Too few labels to promise 0.90. Label about 2 more questions."

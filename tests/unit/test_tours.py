@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from rag import (
     Assessment,
     InvalidInput,
     KnowledgeBase,
+    NotAllowed,
     NotFound,
     Principal,
     ScopedWorkspace,
@@ -230,7 +232,14 @@ def test_a_link_to_a_tour_shows_this_tour_alone(home: Path) -> None:
     assert guest.tours.get(board).title == "Board"
     with pytest.raises(NotFound):
         guest.tours.get(others)
+    assert guest.search("How many days?", guest.recipe()).hits
+    for read in (guest.runs.list_all, guest.runs.has_runs, partial(guest.runs.get, "some")):
+        with pytest.raises(NotAllowed, match="one tour, no runs"):
+            read()
+    with pytest.raises(NotAllowed, match="one tour, no runs"):
+        guest.run_figures.intervals("some")
     guest = ScopedWorkspace(workspace, Principal(link=every)).base(base.name)
+    assert guest.runs.list_all() == []
     assert {tour.title for tour in guest.tours.list_tours()} == {"Board", "Others"}
     with pytest.raises(NotFound, match="no tour 99"):
         base.links.create("none", tour_id=99)

@@ -7,9 +7,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.components.metrics.cards import DOUBTED_WRONGLY, JUDGED, Card, Ranges, card_grid
+from pages.components.metrics.cards import (
+    DOUBTED_WRONGLY,
+    EXPECTED,
+    JUDGED,
+    Card,
+    Ranges,
+    card_grid,
+)
 from pages.components.shell.text import plain
-from rag import METRIC_TITLES, Comparison, QuestionResult, Run, counted
+from rag import METRIC_TITLES, Comparison, QuestionResult, Run, counted, lacks_expected
 
 DECISIONS, BY_STATUS = "correct_decision", "refusal_correctness"
 ANSWER_CARDS = (
@@ -17,7 +24,18 @@ ANSWER_CARDS = (
         DECISIONS,
         "Correct decisions",
         "Share of the questions that were answered without doubt where the documents hold the "
-        "answer, and refused or doubted where they do not.",
+        "answer, and refused or doubted where they do not. It counts whether a question is "
+        "answered, not what the answer says.",
+        percent=True,
+    ),
+    Card(
+        EXPECTED,
+        METRIC_TITLES[EXPECTED],
+        "Answers that contain the expected one: all its figures, dates and codes, written in any "
+        "way, and half of its words by their stems (more than half without figures). What the "
+        "question says already does not count. A refused or doubtful answer contains nothing. "
+        "Words are compared, not meaning: to accept other words, let a model judge the answers. "
+        "Known as answer containment or *has answer*, with token recall for the words.",
         percent=True,
     ),
     Card(
@@ -46,10 +64,22 @@ def answer_cards(
 ) -> None:
     """Nothing where the run only measured retrieval."""
     if any(card.metric in run.metrics for card in ANSWER_CARDS):
-        shown_cards = [_decisions_card(run), *ANSWER_CARDS[1:]]
-        if JUDGED not in run.metrics:  # only an evaluation with a judge has it
-            shown_cards = [card for card in shown_cards if card.metric != JUDGED]
-        card_grid(shown_cards, run, before, ranges, changes)
+        shown_cards = [_decisions_card(run), _expected_card(results), *ANSWER_CARDS[2:]]
+        left_out = _left_out(run)
+        card_grid(
+            [card for card in shown_cards if card.metric not in left_out],
+            run,
+            before,
+            ranges,
+            changes,
+        )
+        if lacking := sum(lacks_expected(row.metrics) for row in results):
+            st.caption(
+                f":material/rule: {counted(lacking, 'question')} got an answer without the "
+                "expected one. *Correct decisions* counts whether a question is answered, so it "
+                f"counts {'this one' if lacking == 1 else 'these'} as correct; *Failures* counts "
+                f"{'it' if lacking == 1 else 'them'} as failed."
+            )
         if doubted := sum(bool(row.metrics.get(DOUBTED_WRONGLY)) for row in results):
             answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
             st.caption(
@@ -60,6 +90,21 @@ def answer_cards(
             st.caption(f":material/payments: Answers: {plain(answer_cost)}.")
         if run.prompts:
             st.caption(f":material/edit_note: Prompts: {plain(run.prompts)}")
+
+
+def _left_out(run: Run) -> set[str]:
+    """The metrics without a card: those that a run cannot have, or that say nothing about it."""
+    names = {name for name in (JUDGED, EXPECTED) if name not in run.metrics}
+    if run.recipe and run.recipe.answer.provider == "extractive":
+        # Quotes are what their sources say, and have many more words than the expected answers.
+        names |= {"groundedness", "token_f1"}
+    return names
+
+
+def _expected_card(results: Sequence[QuestionResult]) -> Card:
+    """The card of expected answers, as a count."""
+    found = [row.metrics[EXPECTED] for row in results if EXPECTED in row.metrics]
+    return replace(ANSWER_CARDS[1], count=f"{sum(found):,.0f} of {len(found):,}")
 
 
 def _decisions_card(run: Run) -> Card:

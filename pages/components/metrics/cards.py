@@ -13,18 +13,23 @@ from pages.components.shell.wording import ago, capitalised
 from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, percent, signed
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
-JUDGED = "judged_correctness"
+JUDGED, EXPECTED = "judged_correctness", "answer_containment"
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A figure of ``Run.metrics`` as a card."""
+    """A figure of ``Run.metrics`` as a card.
+
+    ``count`` is shown in its place, and ``note`` below it.
+    """
 
     metric: str
     label: str
     help: str
     percent: bool = False
+    count: str = ""
+    note: str = ""
 
 
 CARDS = (
@@ -72,9 +77,9 @@ def refusals_card(run: Run) -> Card:
     return replace(
         card,
         metric=DOUBTED,
+        note=f"by the search alone: {percent(run.metrics.get(REFUSED, 0.0))}",
         help="Share of the questions that the documents do not answer whose answer is refused or "
-        f"doubtful. The search refuses {percent(run.metrics.get(REFUSED, 0.0))}; the rest lacks "
-        "key "
+        "doubtful. The search alone returns nothing for some of them; the other answers lack key "
         "words of the question. A higher threshold refuses more, and so does a higher limit of "
         "*Off-topic questions*.",
     )
@@ -97,6 +102,8 @@ def card_grid(
             with st.container(border=True, height="stretch", gap="small"):
                 earlier = before.metrics if before else {}
                 _card(card, run.metrics, earlier, changes.get(card.metric))
+                if card.note:
+                    st.caption(card.note)
                 lines = _ranges(card, ranges) if card.metric in run.metrics else _absence(card, run)
                 for line in lines:
                     st.caption(line)
@@ -150,6 +157,8 @@ def _rounded(value: float, card: Card) -> str:
 
 def shown(value: float, card: Card) -> str:
     """A figure as its card has it."""
+    if card.count:
+        return card.count
     return percent(value) if card.percent else f"{value:.3f}"
 
 

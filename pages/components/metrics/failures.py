@@ -8,14 +8,22 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import DOUBTED, DOUBTED_WRONGLY, JUDGED, cutoffs
+from pages.components.metrics.cards import (
+    DOUBTED,
+    DOUBTED_WRONGLY,
+    EXPECTED,
+    JUDGED,
+    cutoffs,
+)
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
-from rag import PASSING, KnowledgeBase, QuestionResult, Run, counted
+from rag import PASSING, KnowledgeBase, QuestionResult, Run, counted, lacks_expected
 
 _HEIGHT, _WHOLE = 460, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
 _SCORE = "ndcg@10"
+_EXPECTED = "Expected answer"
+_OUTCOMES = {0.0: "not found", 1.0: "found"}
 _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
 
 
@@ -35,8 +43,8 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
         selection_mode=("single-row", "single-cell"),
         column_config=_columns(run),
         placeholder="–",
-        alt="Questions with tags, first relevant rank, outcome of the answer, found passages and "
-        "nDCG@10, worst first.",
+        alt="Questions with tags, first relevant rank, outcome of the answer, whether it contains "
+        "the expected one, found passages and nDCG@10, worst first.",
     )
     # Only a click opens: the table may have its selection still when the visitor comes back.
     clicked = st.session_state.pop(_CLICKED, False)
@@ -63,6 +71,7 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
         "answered wrongly": causes["answered"],
         "not refused by the search": causes["not refused"],
         "found, but doubted": causes["doubted"],
+        "answered, not as expected": causes["unexpected"],
     }
     failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
     head = f"{causes.total():,} of {counted(len(results), 'question')} failed"
@@ -85,7 +94,9 @@ def _failure(result: QuestionResult, k: int) -> str | None:
         return "low"
     if result.metrics.get(f"nugget_recall@{k}", 1.0) < 1:
         return "parts"
-    return "doubted" if result.metrics.get(DOUBTED_WRONGLY) else None
+    if result.metrics.get(DOUBTED_WRONGLY):
+        return "doubted"
+    return "unexpected" if lacks_expected(result.metrics) else None
 
 
 def _is_scored(results: Sequence[QuestionResult]) -> bool:
@@ -96,11 +107,12 @@ def _is_scored(results: Sequence[QuestionResult]) -> bool:
 def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
     """By nDCG@10; of equal ones, those whose first relevant passage stands lower come first.
 
-    What was found and doubted stands behind what was not found.
+    What was found and doubted, or not answered as expected, stands behind what was not found.
     """
 
     def place(one: QuestionResult) -> tuple[bool, float, int]:
-        fails = score(one) < PASSING or bool(one.metrics.get(DOUBTED_WRONGLY))
+        by_answer = bool(one.metrics.get(DOUBTED_WRONGLY)) or lacks_expected(one.metrics)
+        fails = score(one) < PASSING or by_answer
         return not fails, score(one), -(one.first_relevant or 10_000)
 
     return sorted(results, key=place)
@@ -129,11 +141,12 @@ def _tag(tag: str) -> str:
 
 
 def _rows(ks: Sequence[int], results: Sequence[QuestionResult]) -> list[dict[str, object]]:
-    """Rows of the table, with outcomes of answers if there are any."""
+    """Rows of the table, with tags and outcomes of answers if there are any."""
     rows = [_row(ks, result) for result in results]
-    if not any(row["Answer"] for row in rows):
-        for row in rows:
-            del row["Answer"]
+    for name in ("Tags", "Answer", _EXPECTED):
+        if not any(row[name] for row in rows):
+            for row in rows:
+                del row[name]
     return rows
 
 
@@ -143,6 +156,7 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
         "Tags": list(result.tags),
         "First relevant": _first(result),
         "Answer": _answer(result),
+        _EXPECTED: _OUTCOMES.get(result.metrics.get(EXPECTED, -1.0)),
         "Found": f"{result.found} of {result.relevant}" if result.relevant else None,
         "nDCG@10": result.metrics.get(_SCORE) if result.answerable else None,
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
@@ -173,14 +187,11 @@ def _answer(result: QuestionResult) -> str | None:
 
 
 def _correctness(result: QuestionResult) -> str:
-    """Compare the answer with the expected one: by the judge's grade, or else by their words."""
+    """Compare the answer with the expected one: by the judge's grade, or if they are equal."""
     grade = result.metrics.get(JUDGED)
     if grade is not None:
         return "wrong" if grade == 0 else "right" if grade == 1 else "partly right"
-    if result.metrics.get("exact_match"):
-        return "right"
-    overlap = result.metrics.get("token_f1")
-    return "" if overlap is None else f"token F1 {overlap:.2f}"
+    return "right" if result.metrics.get("exact_match") else ""
 
 
 def _columns(run: Run) -> dict[str, object]:
@@ -196,7 +207,12 @@ def _columns(run: Run) -> dict[str, object]:
             "doubted or answered. *Doubted* alone: the answer is refused or doubtful, although the "
             "documents have one. *Right*, *partly right* and *wrong* are the grade of a model that "
             "compared the answer with the expected one; without such a model, *right* are the "
-            "same words, and token F1 (0 to 1) is how far the words of both agree.",
+            "same words.",
+        ),
+        _EXPECTED: st.column_config.TextColumn(
+            width=110,
+            help="Whether the answer contains the expected one: all its figures, dates and codes, "
+            "and half of its words. A refused or doubtful answer does not.",
         ),
         "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
         "nDCG@10": st.column_config.ProgressColumn(

@@ -20,6 +20,7 @@ from pages.components.shell.buttons import (
 from pages.components.shell.permission import guest, offered
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
+from pages.components.shell.wording import clipped
 from pages.components.tours.add_dialog import tour_button
 from rag import (
     KnowledgeBase,
@@ -32,11 +33,13 @@ from rag import (
     run_stop,
 )
 
+_LONGEST = 60  # characters of a recipe's name on a button
+
 
 def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
     """A row of buttons for one run."""
     with st.container(horizontal=True, gap="small"):
-        use_button(base, row.run, primary=True)
+        use_button(base, row.run)
         if not guest():
             _pin_button(base, row)
             options = offered(base, "runs.describe", key="runs_note", icon=":material/edit_note:")
@@ -54,21 +57,21 @@ def _stops(base: KnowledgeBase, row: LeaderboardRow) -> list[TourStop]:
     return [run_stop(row.run, run_name(row), intervals, results)]
 
 
-def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
+def use_button(base: KnowledgeBase, run: Run, *, one_of_two: bool = False) -> None:
     """Make the run's recipe the one that every page works with.
 
-    A system has none, and the answers of guests follow the saved one.
+    A system has none, and the answers of guests follow the saved one. ``one_of_two`` is for a
+    comparison, where the button says whose recipe it is.
     """
     if run.recipe is None or guest():
         return
-    name = plain(base.recipe_names.of(run.recipe))
-    explained = f"All pages use {name} until you reset it in the sidebar."
+    name = base.recipe_names.of(run.recipe)
+    explained = f"All pages use {plain(name)} until you reset it in the sidebar."
     costs = workspace().costs(base, run.recipe)
-    options = {"type": "primary" if primary else "secondary"}
+    options = {"type": "secondary" if one_of_two else "primary"}
     options |= {"disabled": bool(costs), "help": costs or explained}
-    action_button(
-        "Use this recipe", f"runs_use_{run.id}", "check", _use, base, run.recipe, **options
-    )
+    label = f"Use {plain(clipped(name, _LONGEST))}" if one_of_two else "Use this recipe"
+    action_button(label, f"runs_use_{run.id}", "check", _use, base, run.recipe, **options)
 
 
 def _use(base: KnowledgeBase, recipe: Recipe) -> None:

@@ -80,7 +80,7 @@ def comparison(
     view = switch("Two runs", views, VIEW, label_visibility="collapsed")
     with row:
         if len(chosen) > 1:  # for a single run they stand above
-            use_button(base, compared.run)
+            use_button(base, compared.run, one_of_two=True)
             downloads(base, compared.run, compared.baseline)
         if view != BETTER and not guest():  # where hits are judged in place, by the same keys
             judge_button(base, compared.run, compared.baseline)

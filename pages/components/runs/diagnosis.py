@@ -68,9 +68,9 @@ def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             "Finds the first cause of each failed question, and tries changes of the recipe on "
             "questions that did not choose them.",
             help="A question fails if nDCG at top-k is below 0.5, or if the passage is found and "
-            "its answer was refused or doubtful in the last evaluation with *Also score answers*. "
-            "A question that the documents don't answer fails if its answer is neither refused nor "
-            "doubtful. *Correct decisions* counts the same answers.",
+            "its answer was refused or doubtful, or lacks the expected answer, in the last "
+            "evaluation with *Also score answers*. A question that the documents don't answer "
+            "fails if its answer is neither refused nor doubtful.",
         )
 
 
@@ -109,16 +109,18 @@ def _next_steps(
 ) -> None:
     """The list; its buttons are for the ``recipe`` that was diagnosed, None if that changed."""
     st.header("What should I do next?", divider="gray")
-    st.caption(
-        "The largest group of failures first, then by expected gain per minute of work.",
-        help="A change of the recipe was chosen on the tuning questions, and its gain is net: what "
-        "all held-out questions gain, less what they lose. To use one takes seconds. The time of a "
-        "build follows from the throughput that was measured here. A label takes "
-        f"{duration(diagnosis.pace.seconds)}, "
-        + ("the median of your labels." if diagnosis.pace.measured else "an assumption.")
-        + " More labels gain by what they decide.",
-    )
-    for number, step in enumerate(diagnosis.next_steps):
+    steps = diagnosis.next_steps
+    if any(step.kind not in ("advice", "nothing") for step in steps):
+        st.caption(
+            "The largest group of failures first, then by expected gain per minute of work.",
+            help="A change of the recipe was chosen on the tuning questions, and its gain is net: "
+            "what all held-out questions gain, less what they lose. To use one takes seconds. The "
+            "time of a build follows from the throughput that was measured here. A label takes "
+            f"{duration(diagnosis.pace.seconds)}, "
+            + ("the median of your labels." if diagnosis.pace.measured else "an assumption.")
+            + " More labels gain by what they decide.",
+        )
+    for number, step in enumerate(steps):
         with st.container(border=True):
             _step(diagnosis, step)
             if recipe is not None:

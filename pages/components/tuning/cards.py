@@ -23,14 +23,10 @@ from rag import (
     signed,
 )
 
-_CARDS = (
-    *CARDS[:-1],
-    replace(
-        CARDS[-1],
-        label=METRIC_TITLES[REFUSED],
-        help=f"{CARDS[-1].help} *{METRIC_TITLES[DOUBTED]}* on Metrics also counts answers that are "
-        "doubtful.",
-    ),
+_CARDS = (*CARDS[:-1], replace(CARDS[-1], label=METRIC_TITLES[REFUSED]))
+_REFUSALS = (
+    f" *{METRIC_TITLES[REFUSED]}* leaves out doubtful answers, which *{METRIC_TITLES[DOUBTED]}* on "
+    "Metrics counts too."
 )
 
 
@@ -51,7 +47,7 @@ def cards(bench: Bench) -> None:
     with st.grid(len(_CARDS), min_column_width=132):
         for card in _CARDS:
             _card(card, measured.get(card.metric))
-    st.caption(_against(bench))
+    st.caption(_against(bench) + (_REFUSALS if REFUSED in measured else ""))
 
 
 def _measured(bench: Bench) -> dict[str, Measured]:

@@ -38,6 +38,7 @@ GRID: Mapping[str, Sequence[Any]] = {
     "search.k1": [0.9, 1.2, 1.6],
     "search.b": [0.4, 0.75],
 }
+_NOTHING_BETTER = ("Nothing better", "gray", VERDICT_BADGES["undecided"][2])
 
 
 def search_all(bench: Bench) -> None:
@@ -141,13 +142,19 @@ def _report(bench: Bench, best: SearchResult) -> None:
     selection, comparison = best.selection, best.selection.comparison
     on_split = isinstance(selection, SplitSelection)
     changed = best.baseline.differences(best.recipe)
-    label, colour, icon = VERDICT_BADGES[comparison.verdict]
+    # A verdict that judging or the documents keep open is no reason to stay, nor one to change.
+    is_open = bool(changed) and bool(comparison.obstacle or comparison.doubt)
+    stays = not is_open and (not changed or comparison.verdict != "better")
+    label, colour, icon = _NOTHING_BETTER if stays else VERDICT_BADGES[comparison.verdict]
+    verdict = plain(selection.headline) if changed else _nothing_better(best)
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.badge(label if changed else "Nothing better", color=colour, icon=icon)
-            st.markdown(f"**{_differences(changed) if changed else _nothing_better(best)}**")
-        if changed:
-            st.markdown(f"**{plain(selection.headline)}**")
+            st.badge(label, color=colour, icon=icon)
+            st.markdown(f"**{verdict if stays else _differences(changed)}**")
+        if not stays:
+            st.markdown(f"**{verdict}**")
+        elif changed:
+            st.caption(f"The best recipe found: {_differences(changed)}.")
         if tested := list(_tested(bench, best)):
             with st.expander("How it was tested", icon=":material/science:"):
                 for sentence in tested:
@@ -208,8 +215,10 @@ def _nothing_better(best: SearchResult) -> str:
 def _buttons(bench: Bench, best: SearchResult) -> None:
     with st.container(horizontal=True, gap="small"):
         apply = partial(working_recipe.replace, bench.base, best.recipe)
-        action_button("Apply", "tuning_apply", "check", apply, help=working_recipe.UNTIL_SAVED)
-        if best.selection.comparison.verdict == "better":
+        is_better = best.selection.comparison.verdict == "better"
+        label, sign = ("Apply", "check") if is_better else ("Try it anyway", "experiment")
+        action_button(label, "tuning_apply", sign, apply, help=working_recipe.UNTIL_SAVED)
+        if is_better:
             hint = "Saves it as the recipe of this knowledge base. Earlier versions are kept."
             options = offered(bench.base, "save_recipe", help=hint)
             action_button("Save", "tuning_save", "save", _save, bench, best, **options)

@@ -56,20 +56,21 @@ def _promise(bench: Bench) -> None:
         now = curve.at(bench.threshold).sentence
         st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {plain(now)}.")
     st.caption(
-        f"{_measured(bench)} Precision above the threshold counts all that reaches it, before "
-        "top-k, and *keeps* counts the relevant passages among the candidates: Recall also counts "
-        "those that no retriever returned."
+        f"{_measured(bench)} Candidates are all passages that the retrievers returned, before "
+        "top-k, so fewer of them are relevant than of the returned passages (the curve above) or "
+        "of the first five (*Precision@5*). *Keeps* counts the relevant passages among the "
+        "candidates: Recall also counts those that no retriever returned."
     )
     share = st.slider(
-        "Wanted precision, before top-k",
+        "Wanted precision above the threshold",
         0.05,
         0.99,
         0.5,
         0.01,
         key="precision",
         bind="query-params",
-        help="The relevant share of the passages above the threshold. The promise is for questions "
-        "that did not choose the threshold, and is kept 9 times in 10.",
+        help="The relevant share of all candidates above the threshold, before top-k. The promise "
+        "is for questions that did not choose the threshold, and is kept 9 times in 10.",
     )
     promised = _promised(bench, rest, share)
     # Rounded down: what reached the threshold still does.

@@ -130,6 +130,11 @@ class KnownFigures:
             return True
         return all(self._has(value, figure.measure) for value in rest)
 
+    def holds_word(self, word: str) -> bool:
+        """Whether a number word has a value that is there: "four" where the text says 4."""
+        value = _SPELT.get(word.casefold())
+        return value is not None and self._has(value)
+
     def holds_otherwise(self, figure: Figure) -> bool:
         """Whether a figure is there, but with other units of measure only."""
         return not self.holds(figure) and self.holds(replace(figure, measure=""))
@@ -193,6 +198,31 @@ def figures(text: str) -> Iterator[Figure]:
         _number(rest, *match.span(), *_value(match.group())) for match in _NUMBER.finditer(rest)
     ]
     yield from sorted(parsed, key=lambda one: one.start)
+
+
+def spelt_amounts(text: str) -> Iterator[Figure]:
+    """The amounts of a text in words, in front of what they count: "four months".
+
+    They begin at three: "one" and "two" often count nothing. Numbers of several words without
+    hyphens are left out.
+    """
+    words = list(_WORD.finditer(text))
+    amounts = [None, *(_amount(match.group()) for match in words)]
+    for before, value, after, match, behind in zip(
+        amounts, amounts[1:], amounts[2:], words, words[1:], strict=False
+    ):
+        is_scale = behind.group().casefold().rstrip("s") in _SCALE
+        if value is None or value < 3 or before is not None or after is not None or is_scale:
+            continue
+        if behind.start() == match.end() + 1:
+            measure = unit_at(text, *match.span())
+            yield Figure(*match.span(), match.group(), (value,), measure=measure)
+
+
+def _amount(word: str) -> float | None:
+    parts = word.casefold().split("-")
+    known = all(part in _SPELT and part not in _ORDINALS for part in parts)
+    return sum(_SPELT[part] for part in parts) if known else None
 
 
 def _number(text: str, start: int, end: int, value: float, apart: tuple[float, ...]) -> Figure:

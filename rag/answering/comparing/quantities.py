@@ -47,7 +47,7 @@ _RANGE = re.compile(
     r"\s*+(?:(?!to\b|bis\b)[^\W\d_]{1,3}|°[CF]|%|€|\$)?+\s*+(?:to|bis|-|–|—|…|\.\.\.?)\s*+\+?"
 )
 _CALENDAR = re.compile(r"\b(?:working|business|calendar)\s+", re.IGNORECASE)
-_MONTHS = {
+MONTHS = {
     **{name[:3]: number for name, number in MONTH_NUMBERS.items()},
     **MONTH_NUMBERS,
     "jun": 6,
@@ -59,9 +59,10 @@ _MONTHS = {
     "sept": 9,
     "mrz": 3,
 }
+"""Names of months in several languages, whole and abbreviated, by number."""
 _NAMED_DAY = re.compile(
     r"\b(?:(\d{1,2})(?:\.|st|nd|rd|th|er)?\s+(?:of\s|de\s)?)?"
-    rf"({'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?\s+"
+    rf"({'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?\s+"
     r"(?:(\d{1,2})(?:st|nd|rd|th)?,\s+|de\s)?((?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
@@ -210,7 +211,7 @@ def _day(cell: str) -> float | None:
     month = _YEAR_MONTH.fullmatch(cell.strip())
     try:
         if named:
-            number = _MONTHS[named.group(2).casefold()]
+            number = MONTHS[named.group(2).casefold()]
             day = int(named.group(1) or named.group(3) or 1)
             return float(date(int(named.group(4)), number, day).toordinal())
         if month:

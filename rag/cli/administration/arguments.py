@@ -67,7 +67,7 @@ def people_verbs(verb: Verb) -> None:
     added.add_argument("action", nargs="?", choices=("list", "create", "revoke"), default="list")
     added.add_argument("name", nargs="?", help="name of a new link, or id of an existing one")
     added.add_argument("--days", type=int, default=7, help="how long it is valid (default: 7)")
-    what = "the only tour to show beside the chat: the number in the address of the tour"
+    what = "the only tour to show beside the chat, or to list links of: the number in its address"
     added.add_argument("--tour", type=int, metavar="NUMBER", help=what)
     added = verb(people.audit)
     added.add_argument(

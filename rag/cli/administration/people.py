@@ -121,10 +121,14 @@ def link(args: argparse.Namespace) -> Output:
         data = LinkData.of(row).extend(CreatedLinkData, path=path)
         return Output(data, text)
     if args.action == "revoke":
+        if args.tour is not None:
+            raise InvalidInput(
+                "`link KB revoke` takes no --tour.", "Give the id of the link instead."
+            )
         links.revoke(
             _needed(args.name, "Specify the link.", "Give its id. `link KB list` shows the ids.")
         )
-    rows = links.list_all()
+    rows = [row for row in links.list_all() if args.tour in (None, row.tour_id)]
     lines = [_link_line(row) for row in rows]
     links_data = LinksData(links=[LinkData.of(row) for row in rows])
     return Output(links_data, "\n".join(lines) or "No link yet.")
@@ -156,7 +160,8 @@ def _link_line(row: LinkRow) -> str:
         state = f"revoked {row.revoked:%Y-%m-%d}"
     else:
         state = f"{'valid until' if row.valid else 'expired'} {row.expires:%Y-%m-%d}"
-    return f"{row.id}  {row.name:20} {state}"
+    tour = "" if row.tour_id is None else f", tour {row.tour_id}" if row.tour_id else ", no tour"
+    return f"{row.id}  {row.name:20} {state}{tour}"
 
 
 def _entry(line: AuditLine) -> AuditEntryData:

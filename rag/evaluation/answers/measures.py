@@ -3,6 +3,7 @@
 Exact match and F1 are those of SQuAD's evaluation script (Rajpurkar et al., EMNLP 2016): lower
 case, without punctuation, articles and spare white space. ROUGE-L is Lin's (ACL Workshop 2004): F1
 of the longest common subsequence, of words cut as the package ``rouge-score`` does without stems.
+Containment of the expected answer is in ``rag.evaluation.answers.containment``.
 """
 
 from __future__ import annotations
@@ -10,22 +11,15 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from rag.evaluation.answers.containment import contains_answer
 from rag.evaluation.relevance import judged_by_document
 from rag.protocols import Embedder
 from rag.types import Answer, Citation, Evidence, Question, SentenceCheck
 
-NAMES = (
-    "groundedness",
-    "answer_relevance",
-    "citation_precision",
-    "citation_recall",
-    "exact_match",
-    "token_f1",
-    "rouge_l",
-    "refusal_correctness",
-)
+CONTAINMENT = "answer_containment"
+"""1 where an answer contains the expected one, else 0; absent where that has nothing to find."""
 _MARKS = re.compile(r"(?:(?<!\s)\s++)?\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*+\]|[“”]")
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -37,7 +31,8 @@ def measured(question: Question, answer: Answer, embedder: Embedder) -> dict[str
     """The measures of an answer by name; those that do not apply are absent.
 
     A question that the documents do not answer has ``refusal_correctness`` alone: 1 where it was
-    refused. One that they answer has 0 for an answer that was refused, in every measure.
+    refused. One that they answer has 0 for an answer that was refused, in every measure. A doubtful
+    answer does not contain the expected one: it shows the nearest passages.
     """
     refused = answer.status == "refused"
     if not question.answerable:
@@ -51,10 +46,27 @@ def measured(question: Question, answer: Answer, embedder: Embedder) -> dict[str
     if any(label.grade > 0 for label in question.evidence):
         values |= citation_figures(question, () if refused else answer.citations)
     if question.answer:
+        answered = not refused and answer.state != "doubtful"
+        contained = contains_answer(answer_text, question.answer, question.text)
+        if contained is not None:
+            values[CONTAINMENT] = float(answered and contained)
         values["exact_match"] = exact_match(answer_text, question.answer)
         values["token_f1"] = token_f1(answer_text, question.answer)
         values["rouge_l"] = rouge_l(answer_text, question.answer)
     return values
+
+
+def lacks_expected(metrics: Mapping[str, float]) -> bool:
+    """Whether an answer without doubt does not contain the expected one, by its measures.
+
+    An answer that a judge calls right says it in other words.
+    """
+    return (
+        metrics.get(CONTAINMENT) == 0
+        and not metrics.get("false_doubt")
+        and bool(metrics.get("refusal_correctness", 1.0))
+        and metrics.get("judged_correctness", 0.0) < 1
+    )
 
 
 def plain_answer(text: str) -> str:

@@ -53,6 +53,16 @@ class Plan:
         )
 
     @property
+    def basis(self) -> str:
+        """The origin of the deviation, in one sentence; "" if nothing can be detected."""
+        if self.smallest is None or self.smallest > 1.0:
+            return ""
+        if not self.pairs:
+            return "The spread between questions is assumed until two runs measure it."
+        runs = "the latest runs" if self.pairs > 1 else "two runs"
+        return f"The spread between questions is measured on {runs}."
+
+    @property
     def method(self) -> str:
         """The assumptions of the headline, in sentences; "" if nothing can be detected."""
         if self.smallest is None or self.smallest > 1.0:

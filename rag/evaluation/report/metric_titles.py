@@ -9,6 +9,7 @@ ANSWER_TITLES: Mapping[str, str] = {
     "answer_relevance": "Answer relevance",
     "citation_precision": "Citation precision",
     "citation_recall": "Citation recall",
+    "answer_containment": "Expected answer found",
     "exact_match": "Exact match",
     "token_f1": "Token F1",
     "rouge_l": "ROUGE-L",
@@ -77,10 +78,12 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "doubtful. Less is better.",
     "groundedness": "The share of an answer's sentences that are supported by the passages they "
     "cite.",
-    "answer_relevance": "The mean of two values: the cosine of question and answer, and the "
-    "share of the question's words that the answer contains.",
+    "answer_relevance": "The cosine of question and answer, with negative values as 0.",
     "citation_precision": "The share of the cited passages that contain a relevant label.",
     "citation_recall": "The share of the relevant labels whose passage is cited.",
+    "answer_containment": "The share of answers that contain the expected one: all its figures, "
+    "dates and codes, in any form, and half of its words by their stems. Refused and doubtful "
+    "answers do not.",
     "exact_match": "The share of answers that equal the expected one, ignoring case, punctuation "
     "and articles.",
     "token_f1": "The harmonic mean of two shares: the answer's words that the expected answer has, "

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from rag.evaluation.inference.clusters import Clusters
 from rag.evaluation.intervals import whole_percent
+from rag.evaluation.report.words import counted
 from rag.types import Floats, Integers, Mask
 
 OFF_TOPIC = "off-topic"
@@ -85,12 +86,12 @@ class ThresholdPoint:
     @property
     def sentence(self) -> str:
         """The threshold in plain English, a count beside every share."""
-        pure = self.precision
         on_topic = " on topic" if self.turning_away.whole else ""
         parts = [
-            "nothing reaches it"
-            if pure is None
-            else f"precision above it {pure:.2f} ({self.pure})",
+            _sentence(
+                f"passes {counted(self.pure.whole, 'candidate')},", self.pure, "of them relevant"
+            )
+            or "passes nothing",
             _sentence("keeps", self.found, "of the retrieved relevant passages"),
             _sentence("answers", self.answering, "of answerable questions"),
             _sentence("refuses", self.refusing, f"of unanswerable ones{on_topic}"),

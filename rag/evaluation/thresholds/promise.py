@@ -107,7 +107,7 @@ class ThresholdPromise:
             return _refusal(self, times)
         return (
             f"The promise is for other questions like these, {times}. The threshold was chosen on "
-            f"{_counted(self)}: {self.point.sentence}."
+            f"{_counted(self)}: it {self.point.sentence}."
         )
 
     @property
@@ -122,7 +122,7 @@ class ThresholdPromise:
             return ""
         shares = self.checked.answering, self.checked.refusing, self.checked.turning_away
         count = counted(sum(share.whole for share in shares), "other question")
-        return f"On {count}, where nothing was chosen, it has {self.checked.sentence}."
+        return f"On {count}, where nothing was chosen, it {self.checked.sentence}."
 
 
 def _refusal(promise: ThresholdPromise, times: str) -> str:

@@ -283,7 +283,11 @@ def described(answers: Sequence[RunAnswer]) -> str:
     counts = [f"{answered} answered", *(f"{n} {how}" for how, n in others.items() if n)]
     parts = [", ".join(counts)]
     if tried:
-        firsts = [answer.first_token for answer in tried if answer.first_token is not None]
+        firsts = [
+            answer.first_token
+            for answer in tried
+            if answer.first_token is not None and answer.mode != "quotes"
+        ]
         parts.append(f"search {fmean(answer.searched for answer in tried):.2f} s")
         parts += [f"first token {fmean(firsts):.2f} s"] if firsts else []
         parts.append(f"text {fmean(answer.seconds for answer in tried):.2f} s")

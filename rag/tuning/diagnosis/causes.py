@@ -14,7 +14,7 @@ Cause = (
     | Literal["rerank", "refused", "threshold", "duplicates", "mmr", "budget"]
     | Literal["superseded", "doubtful", "table_row"]
     | Literal["not_found", "words_only", "meaning_only", "top_k", "ranked_low", "answered"]
-    | Literal["doubted"]
+    | Literal["doubted", "unexpected"]
 )
 
 
@@ -90,6 +90,10 @@ CAUSES: Mapping[Cause, CauseRow] = {
     "doubted": CauseRow(
         "Found, but doubted",
         "Ask it in the chat: the answer says which words of the question the quote lacks.",
+    ),
+    "unexpected": CauseRow(
+        "Answered, not as expected",
+        "Compare both answers: correct the expected one, or leave out the passage that misleads.",
     ),
 }
 

@@ -34,9 +34,9 @@ class Diagnosis:
     be learned, 0 where that was tried, or cannot be.
 
     A question failed if nDCG at top-k of the passages in its prompt is below one half, or if its
-    answer was refused or doubtful all the same in the newest run that scored answers; one without
-    an answer, if what answers it is neither refused nor doubtful. ``scored_run`` is the id of that
-    run, "" for none; ``state`` names all else that it rests on.
+    answer was refused or doubtful all the same, or lacks the expected one, in the newest run that
+    scored answers; one without an answer, if what answers it is neither refused nor doubtful.
+    ``scored_run`` is the id of that run, "" for none; ``state`` names all else that it rests on.
     """
 
     question_set: str
@@ -92,10 +92,12 @@ class Diagnosis:
         if not self.questions:
             return f"None of {self.asked:,} questions failed."
         headline = f"{len(self.questions):,} of {self.asked:,} questions failed"
-        if doubted := self.causes.get("doubted"):
-            headline += (
-                f", {doubted:,} of them by a doubted answer of the last run that scored answers"
-            )
+        answers: list[Cause] = ["doubted", "unexpected"]
+        article = "a" if "doubted" in self.causes else "an"
+        kinds = " or ".join(cause for cause in answers if cause in self.causes)
+        if by_answer := sum(self.causes.get(cause, 0) for cause in answers):
+            which = f"{article} {kinds} answer of the last run that scored answers"
+            headline += f", {by_answer:,} of them by {which}"
         return f"{headline}."
 
 

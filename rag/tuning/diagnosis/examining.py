@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, cached_property
+from textwrap import shorten
 
 import numpy as np
 
 from rag.errors import NotFound
+from rag.evaluation.answers.measures import lacks_expected, plain_answer
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.relevance import judged_by_document, nuggets_of
 from rag.evaluation.report.words import counted
@@ -23,6 +25,7 @@ from rag.search.threshold import threshold_rule
 from rag.services import Services
 from rag.storage import Connection, builds, documents
 from rag.storage import runs as run_rows
+from rag.storage.quality import answers as answer_rows
 from rag.tuning.candidates import CandidateSource
 from rag.tuning.diagnosis.case import Case, Rankings, Setting
 from rag.tuning.diagnosis.checks import cause_of
@@ -35,6 +38,7 @@ from rag.types import LOST, Chunk, Document, Evidence, Floats, Keys, ProgressCal
 PASSING = 0.5
 """Least nDCG at top-k of a question that does not count as failed."""
 _NEAR = 5  # passages that may have the words of a lost label
+_SHOWN = 160  # characters of an expected answer, and of one that was given
 _MOST_WORDS = 60  # of a lost label, that are searched
 
 
@@ -87,7 +91,7 @@ class Examination:
         ]
         flagged = self._flagged([self.questions[number] for number in bad])
         bad = [number for number in bad if self.questions[number].id not in flagged]
-        doubted = self._doubted_by_run()
+        doubted, unexpected = self._failed_by_run()
         failures = list[FailedQuestion]()
         for number, question in enumerate(self.questions):
             if number in bad:
@@ -95,6 +99,8 @@ class Examination:
                 failures.append(self._examined(number))
             elif question.id in doubted:
                 failures.append(self._doubted(number))
+            elif question.id in unexpected and question.answer:
+                failures.append(self._unexpected(number, unexpected[question.id]))
         return failures
 
     def _flagged(self, questions: Sequence[Question]) -> set[str]:
@@ -117,19 +123,32 @@ class Examination:
         with self._services.database.read() as connection:
             return newest_scored(connection, self._base_id, name, self.recipe, version)
 
-    def _doubted_by_run(self) -> set[str]:
-        """The ids of answerable questions whose answers were refused or doubtful in that run."""
+    def _failed_by_run(self) -> tuple[set[str], dict[str, str]]:
+        """The answerable questions that fail by their answers in that run.
+
+        They are the ids of those whose answers were refused or doubtful, and the answers by id that
+        do not contain the expected one.
+        """
         if not self.scored_run:
-            return set()
+            return set(), {}
         with self._services.database.read() as connection:
             by_question = run_rows.figures(connection, [self.scored_run])[self.scored_run]
-        return {name for name, figures in by_question.items() if figures.get(FALSE_DOUBT)}
+            lacking = [name for name, figures in by_question.items() if lacks_expected(figures)]
+            answers = answer_rows.of_run(connection, self._base_id, self.scored_run)
+        doubted = {name for name, figures in by_question.items() if figures.get(FALSE_DOUBT)}
+        return doubted, {name: answers[name].text if name in answers else "" for name in lacking}
 
     def _doubted(self, number: int) -> FailedQuestion:
         """A question whose passage is found, and whose answer is refused or doubtful."""
         question, score = self.questions[number], float(self.scores[number])
         message = f"The search finds its passage (nDCG {score:.2f}), and its answer is doubted."
         return FailedQuestion(question.id, question.text, score, Finding("doubted", message))
+
+    def _unexpected(self, number: int, answer: str) -> FailedQuestion:
+        """A question whose passage is found, and whose answer lacks the expected one."""
+        question, score = self.questions[number], float(self.scores[number])
+        message = f"Expected: {_shortened(question.answer)}. Answered: {_shortened(answer)}."
+        return FailedQuestion(question.id, question.text, score, Finding("unexpected", message))
 
     def _examined(self, number: int) -> FailedQuestion:
         question, searched = self.questions[number], self.searched[number]
@@ -269,6 +288,11 @@ def newest_scored(
         if run.recipe == recipe and run.base_version == version and FALSE_DOUBT in run.metrics
     )
     return next(scored, "")
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a text in quotation marks, without marks of citations."""
+    return f"“{shorten(plain_answer(text), _SHOWN, placeholder=' …')}”"
 
 
 def _label(question: Question, chunk: Chunk) -> Evidence:

@@ -1,0 +1,211 @@
+"""Whether an answer contains the expected one.
+
+Answer containment is what open-domain question answering counts as a hit (``has_answer`` of
+Karpukhin et al., Dense Passage Retrieval for Open-Domain Question Answering, EMNLP 2020: the
+expected answer is in the text), made tolerant of how numbers, dates and words are written. Its
+share of words is the token recall of Adlakha et al., Evaluating Correctness and Faithfulness of
+Instruction-Following Models for Question Answering, TACL 2024.
+
+Words are compared, not what they mean: the same in other words is not contained.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from rag.answering.assessing.units import unit_at
+from rag.answering.assessing.validity import MONTH_NUMBERS, dates_in
+from rag.answering.checking.figures import Figure, KnownFigures, figures, spelt_amounts
+from rag.answering.comparing.quantities import MONTHS
+from rag.lexical import Analyzer, analyzer, function_words
+
+HALF = 0.5
+"""The share of the words of the expected answer that it takes."""
+_WITH_FIGURES = """
+    until till since within maximum minimum max min least most about around approximately
+    bis ab seit etwa rund maximal minimal höchstens mindestens
+    hasta desde máximo mínimo jusqu depuis environ
+"""
+_BESIDE = frozenset(_WITH_FIGURES.split())
+"""Words beside figures, for which there are many others."""
+_VERDICT = re.compile(
+    r"\A\s*(?:(?:yes|ja|sí|oui|да)\b|はい|是的|(?:no|nein|non|нет|いいえ|不是|否|是)"
+    r"(?=\s*(?:[,.:;!–—、。，]|\Z)|\s(?:it|that|they|you|we|there)\b))[\s,.:;!–—、。，]*",
+    re.IGNORECASE,
+)
+"""A verdict at the beginning, which no quote has. What follows it says the same."""
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_NAME = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
+_MONTH_OF_DAY = re.compile(
+    rf"\b({_MONTH})\b\.?(?=,?\s+\d)|(?:(?<=\d\s)|(?<=\d\.\s)|(?<=\d[a-z]{{2}}\s))({_MONTH})\b",
+    re.IGNORECASE,
+)
+_ENGLISH = {number: name.title() for name, number in reversed(MONTH_NUMBERS.items())}
+_DAY_OF_MONTH = re.compile(
+    rf"\b(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)?\s(?:of\s|de\s)?(?P<name>{_NAME})\b"
+    rf"|\b(?P<name2>{_NAME})\s(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w.,]*\d)"
+    r"|(?<!\d)(?P<month>\d{1,2})月(?P<day3>\d{1,2})日",
+    re.IGNORECASE,
+)
+_VERBS = frozenset({"may", "march"})
+"""English words that are months only with a capital."""
+_CLOCK = re.compile(
+    r"\b(\d{1,2})(?:[:.]([0-5]\d))?\s?([ap])\.?m\b\.?|\b([01]?\d|2[0-4]):([0-5]\d)\b", re.IGNORECASE
+)
+_SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+_UNSPACED = "\u0e00"
+"""Scripts from here on put no space between words, or between a word and its endings."""
+
+
+def contains_answer(answer: str, expected: str, question: str = "") -> bool | None:
+    """Whether an answer contains what is expected; None where that has nothing to look for.
+
+    All its figures, dates and codes have to be there, in any form, and half of the words that carry
+    meaning, by their stems. What the question has too counts only where nothing else is expected,
+    but a long answer, which may have a figure by chance, needs the words of the question as well.
+    Where only words are expected, it takes more than half of them.
+    """
+    answer, expected, question = map(_normal, (answer, _VERDICT.sub("", expected), question))
+    cut = _analyzers().of(f"{question} {expected} {answer}")
+    wanted, text = _Expected.of(expected, cut), _Text(answer, cut)
+    if not wanted.is_something:
+        return None
+    new = wanted.beyond(_Text(question, cut))
+    parts = new if new.is_something else wanted
+    lacking = parts.beyond(text)
+    if lacking.dates or lacking.figures:
+        return False
+    if not parts.dates and not parts.figures:
+        return len(lacking.words) < HALF * len(parts.words)
+    if len(cut.tokens(answer)) > len(cut.tokens(expected)):
+        lacking = wanted.beyond(text)
+    return len(lacking.words) <= HALF * len(wanted.words)
+
+
+class _Text:
+    """A text that is asked for figures, dates and words."""
+
+    def __init__(self, text: str, cut: Analyzer) -> None:
+        self._folded = text.casefold()
+        self._terms = frozenset(cut.tokens(text))
+        self._figures = KnownFigures(text)
+        self._days = [day for days, *_ in _dates(text) for day in days]
+        months = (MONTH_NUMBERS.get(word) for word in re.findall(r"[^\W\d_]+", self._folded))
+        self._months = {*months, *(int(day.split("-")[1]) for day in self._days if "-" in day)}
+
+    def has_figure(self, figure: Figure) -> bool:
+        return self._figures.holds(figure)
+
+    def has_date(self, days: frozenset[str]) -> bool:
+        """Whether one of the readings of a date is there.
+
+        A month is there also by one of its days, and a day without a year in any year.
+        """
+        return any(
+            own.endswith(day) if day.startswith("-") else own.startswith(day)
+            for day in days
+            for own in self._days
+        )
+
+    def has_word(self, word: str, term: str) -> bool:
+        month = MONTH_NUMBERS.get(word.casefold())
+        return (
+            term in self._terms
+            or (month is not None and month in self._months)
+            or self._figures.holds_word(word)
+            or (max(term) >= _UNSPACED and term in self._folded)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """The parts of an expected answer.
+
+    A date is the set of its readings: 03/04/2026 has two. ``words`` are (word, term).
+    """
+
+    dates: tuple[frozenset[str], ...]
+    figures: tuple[Figure, ...]
+    words: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, text: str, cut: Analyzer) -> _Expected:
+        dates = [(days, start, end) for days, start, end in _dates(text) if len(min(days)) > 4]
+        for _, start, end in sorted(dates, key=lambda date: -date[1]):
+            text = f"{text[:start]} {text[end:]}"
+        numbers = (*figures(text), *spelt_amounts(text))
+        units = {figure.measure for figure in numbers if figure.measure}
+        beside = _BESIDE if numbers or dates else frozenset[str]()
+        telling, spelt = set(cut.query_tokens(text)), {figure.text for figure in numbers}
+        words = [
+            (word, term)
+            for word in cut.words(text)
+            if word not in spelt
+            and word.casefold() not in beside
+            and unit_at(f"1 {word}", 0, 1) not in units
+            for term, *_ in cut.word_tokens(word)
+            if term in telling and not any(map(str.isdigit, term))
+        ]
+        if all(word.casefold() in function_words() for word, _ in words):
+            words = []
+        return cls(tuple(days for days, *_ in dates), numbers, tuple(dict.fromkeys(words)))
+
+    @property
+    def is_something(self) -> bool:
+        return bool(self.dates or self.figures or self.words)
+
+    def beyond(self, text: _Text) -> _Expected:
+        """The parts that a text does not have."""
+        return _Expected(
+            tuple(days for days in self.dates if not text.has_date(days)),
+            tuple(figure for figure in self.figures if not text.has_figure(figure)),
+            tuple(pair for pair in self.words if not text.has_word(*pair)),
+        )
+
+
+@cache
+def _analyzers() -> Analyzer:
+    return analyzer("auto")
+
+
+def _normal(text: str) -> str:
+    """A text with whole names of months beside days, and hours of 24 without empty minutes."""
+    return _CLOCK.sub(_hour, _MONTH_OF_DAY.sub(_whole_month, text))
+
+
+def _whole_month(match: re.Match[str]) -> str:
+    name = match.group(1) or match.group(2)
+    return match.group() if name in _VERBS else _ENGLISH[MONTHS[name.casefold()]]
+
+
+def _hour(match: re.Match[str]) -> str:
+    short, minutes, half, long, long_minutes = match.groups()
+    hour = int(long) if long else int(short) % 12 + (12 if half in "pP" else 0)
+    minutes = minutes or long_minutes
+    return f"{hour}:{minutes}" if minutes and int(minutes) else str(hour)
+
+
+def _dates(text: str) -> Iterator[tuple[frozenset[str], int, int]]:
+    """The readings of each date of a text, and where it is.
+
+    They are written as 2026, 2026-03 or 2026-03-31, and as -03-31 without a year.
+    """
+    rest = text
+    for day, start, end in dates_in(text):
+        rest = f"{rest[:start]}{' ' * (end - start)}{rest[end:]}"
+        if slashes := _SLASHES.fullmatch(text, start, end):
+            one, other, year = slashes.groups()
+            days = (f"{year}-{one:0>2}-{other:0>2}", f"{year}-{other:0>2}-{one:0>2}")
+            yield frozenset(days), start, end
+        elif day:
+            yield frozenset({day}), start, end
+    for match in _DAY_OF_MONTH.finditer(rest):
+        parts = match.groupdict()
+        name = parts["name"] or parts["name2"] or ""
+        if name not in _VERBS:
+            month = parts["month"] or MONTH_NUMBERS[name.casefold()]
+            day = parts["day"] or parts["day2"] or parts["day3"]
+            yield frozenset({f"-{month:0>2}-{day:0>2}"}), *match.span()

@@ -1,0 +1,120 @@
+"""Containment of the expected answer: figures, dates and codes in any form, most of the words."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.evaluation.answers.containment import contains_answer
+
+CONTAINED = (
+    ("Severance is limited to a maximum of four months.", "4 months", ""),
+    ("Severance is limited to a maximum of 4 months.", "Four months", ""),
+    ("for employee-partner you pay $197.27 a month", "$197.27", ""),
+    ("for employee-partner you pay 197.27 USD a month", "$197.27 (2026)", "deduction in 2026?"),
+    ("you pay 1,250 euros", "1250 EUR", ""),
+    ("you pay 1.250 €", "1,250 euros", ""),
+    ("you pay 12.50 €", "12,50 Euro", ""),
+    ("we launched HEY in June 2020", "June 2020", "When was HEY launched?"),
+    ("contract ends 2027-09-30", "30 September 2027", ""),
+    ("contract ends 09/30/2027", "30 Sept. 2027", ""),
+    ("contract ends 30.9.2027", "September 30th, 2027", ""),
+    ("contract ends 2027年9月30日", "30 September 2027", ""),
+    ("Der Vertrag endet am 30. September 2027.", "2027-09-30", ""),
+    ("contract ends 2027-09-30", "September 2027", ""),
+    ("Ask Jennifer Schaaf at Legal", "Jennifer Schaaf", ""),
+    ("Toronto │ 5 │ Priya Raman", "5, Priya Raman", "desks in Toronto"),
+    ("Use code RF24-02500 for it", "RF24-02500", ""),
+    ("You can carry over five days.", "Yes, up to 5 days", ""),
+    ("每年有15天年假", "15天", "年假有几天?"),
+    ("申请需要经理批准。", "经理批准", "谁批准申请?"),
+    ("年次有給休暇は10日です。", "10日", ""),
+    ("opens at 5 pm", "17:00", ""),
+    ("opens at 17:30", "5:30 p.m.", ""),
+    ("opens at 9 a.m.", "09:00", ""),
+    ("Amsterdam │ 2027-09-30", "Amsterdam", ""),
+    ("twenty-five days", "25 days", ""),
+    ("25 days", "twenty-five days", ""),
+    ("Es sind vier Wochen Urlaub.", "4 Wochen", ""),
+    ("Employees launched it", "Launching", ""),
+    ("Members pay 20 euros, guests 25", "20 euros for members", "What do members pay?"),
+    ("The red one or blue one", "The blue one", "Is it the red one or the blue one?"),
+    ("ลาพักร้อนได้ 6 วัน", "6 วัน", ""),
+    ("연차는 15일입니다", "15일", ""),
+    ("Days have to be taken by 30 June.", "Until 30 June", ""),
+    ("Days have to be taken by 2026-06-30.", "Until June 30th", ""),
+    ("Days lapse on the 30th of June.", "30 June", ""),
+    ("Bis zum 30. Juni zu nehmen.", "30 June", ""),
+    ("期限是6月30日", "6月30日", ""),
+    ("of which 5 may be carried over", "5 may be carried over", ""),
+    (
+        "A full day of 24 hours · Europe: 48 EUR",
+        "A full day of 24 hours in Europe is paid with 48 EUR.",
+        "What is the daily allowance for a full day of travel in Europe?",
+    ),
+    (
+        "Flask: 2 l · Highest speed: 220 rpm",
+        "A 2 l flask may be shaken at up to 220 rpm.",
+        "Highest shaking speed for a two litre flask",
+    ),
+)
+LACKING = (
+    ("The maximum is 6 months of pay.", "4 months", "What is the maximum severance pay?"),
+    ("Severance: 4 weeks.", "4 months", ""),
+    ("contract ends 2027-06-30", "30 September 2027", ""),
+    ("contract ends September 2027", "30 September 2027", ""),
+    ("Ask Jennifer Miller at Legal", "Jennifer Schaaf", ""),
+    ("The CEO is Bob Roe.", "The CEO is Jane Doe", "Who is the CEO?"),
+    ("Use code RF24-02501 for it", "RF24-02500", ""),
+    ("每年有十五天年假", "15天", "年假有几天?"),
+    ("每年有10天年假", "15天", "年假有几天?"),
+    ("申请需要部门主任同意。", "经理批准", "谁批准申请?"),
+    ("half of it is paid", "50%", ""),
+    ("The red one", "The blue one", "Is it the red one or the blue one?"),
+    ("", "4 months", ""),
+    ("Five days may go on, on written application by 30 November.", "Until 30 June", ""),
+    ("期限是11月30日", "6月30日", ""),
+    ("of which 5 may be carried over", "5 May", ""),
+    ("of which 6 may be carried over", "5 may be carried over", ""),
+)
+
+
+@pytest.mark.parametrize(("answer", "expected", "question"), CONTAINED)
+def test_an_answer_contains_what_is_expected_however_it_is_written(
+    answer: str, expected: str, question: str
+) -> None:
+    assert contains_answer(answer, expected, question) is True
+
+
+@pytest.mark.parametrize(("answer", "expected", "question"), LACKING)
+def test_another_figure_date_code_or_name_is_not_what_is_expected(
+    answer: str, expected: str, question: str
+) -> None:
+    assert contains_answer(answer, expected, question) is False
+
+
+@pytest.mark.parametrize("expected", ["Yes", "No.", "Ja", "いいえ", "", "…"])
+def test_a_verdict_alone_cannot_be_looked_for(expected: str) -> None:
+    assert contains_answer("Five days may be carried over.", expected) is None
+
+
+def test_a_verdict_is_left_out_at_the_beginning_alone() -> None:
+    assert contains_answer("A fee is due.", "No fee is charged to members") is False
+    assert contains_answer("Members pay no fee.", "No, members pay no fee") is True
+    assert contains_answer("You may carry it over.", "Yes it is") is None
+    assert contains_answer("You may carry it over.", "No, you may not.") is None
+
+
+def test_words_and_figures_of_the_question_count_only_where_nothing_else_is_expected() -> None:
+    question = "What do members pay for the red room?"
+    assert contains_answer("20 euros", "Members pay 20 euros for the red room.", question) is True
+    assert (
+        contains_answer("It is the red one.", "The red one", "Is it the red or blue one?") is True
+    )
+    assert contains_answer("The blue one", "The red one", "Is it the red or blue one?") is False
+
+
+def test_more_than_half_of_the_words_are_enough() -> None:
+    expected = "approval by managers, treasurers and auditors"
+    assert contains_answer("Approved by a manager and the treasurer, an auditor", expected) is True
+    assert contains_answer("Approval by the manager and the treasurer", expected) is True
+    assert contains_answer("Approval by the manager", expected) is False
