@@ -29,6 +29,8 @@ Item = TypeVar("Item")
 
 _SHOWN = 10
 _LONGEST = 400  # characters of a passage
+_ROW, _LINE = 36, 21  # pixels of a row with one line of words, and of each further line
+_PER_LINE = 38  # characters
 _ICONS: dict[FindingKind, str] = {
     "contradiction": ":material/difference:",
     "editions": ":material/history:",
@@ -173,19 +175,21 @@ def _differences(finding: DocumentFinding, differences: Sequence[Difference]) ->
                 f"Words of {old}": _words(second),
             }
         )
+    longest = max(len(row[f"Words of {name}"]) for row in rows for name in (new, old))
     st.dataframe(
         rows,
         hide_index=True,
         column_config={
             **{head: st.column_config.TextColumn(width=80) for head in heads},
-            **{f"Words of {name}": st.column_config.TextColumn(width=260) for name in (new, old)},
+            **{f"Words of {name}": st.column_config.TextColumn(width=300) for name in (new, old)},
         },
+        row_height=_ROW + _LINE * (longest // _PER_LINE),
         alt="Figures that differ between two documents, with their words.",
     )
 
 
 def _words(place: FindingPlace) -> str:
-    return f"{place.text} (page {place.page})" if place.page is not None else place.text
+    return f"{place.words} (page {place.page})" if place.page is not None else place.words
 
 
 def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
