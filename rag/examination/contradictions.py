@@ -148,7 +148,7 @@ def _both_in_one(documents: Sequence[Document], one: Claim, other: Claim) -> boo
 def _clause_likeness(
     one: Claim, other: Claim, figures: Sequence[FigurePair], weights: Mapping[str, float]
 ) -> float:
-    """Return the likeness of the clauses of two figures; 0 for several figures, and for short clauses."""
+    """Return how alike the clauses of two figures are; 0 for short ones, or for several figures."""
     if (only := _only(figures)) is None:
         return 0.0
     words, words2 = words_of(one.clause(only[0])), words_of(other.clause(only[1]))
