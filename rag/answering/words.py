@@ -19,6 +19,8 @@ _GRAMMAR = """
 _STOPWORDS = frozenset(_GRAMMAR.split())
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s", "y", "e")
 _SHORTEST_STEM = 3
+_NUMBERS = "one two three four five six seven eight nine ten eleven twelve"
+_DIGITS = {word: str(number) for number, word in enumerate(_NUMBERS.split(), start=1)}
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -43,3 +45,9 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
             return word.removesuffix(ending)
     return word
+
+
+def with_digits(question: str) -> str:
+    """Return a question with the figures that it spells out as digits too, as tables write them."""
+    spelt = (_DIGITS.get(word, "") for word in _WORD.findall(question.casefold()))
+    return f"{question} {' '.join(filter(None, spelt))}"

@@ -116,9 +116,10 @@ def _above(turn: Turn) -> None:
 
 
 def _looked_at(turn: Turn) -> str:
+    kind = "quoted" if turn.mode == QUOTES else "cited"
     return (
         f":material/manage_search: looked at {counted(turn.passages, 'passage')}, "
-        f"{len(turn.citations)} used, {turn.seconds * 1000:.0f} ms"
+        f"{len(turn.citations)} {kind}, {turn.seconds * 1000:.0f} ms"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import streamlit as st
 
@@ -18,6 +18,7 @@ from rag import (
     Chunk,
     Hit,
     Place,
+    QuoteFate,
     ScoreContribution,
     Trace,
     page_name,
@@ -51,6 +52,7 @@ class CardContext:
     """The data of a hit card besides its passage; labels are those of the base ``labelled``.
 
     ``spans`` returns the matched words in the text of a hit, ``around`` those in its context.
+    ``fates`` says what an answer of quotes quotes, by the key of the passage.
     """
 
     trace: Trace
@@ -61,6 +63,7 @@ class CardContext:
     grade: Callable[[Chunk], None]
     place: Callable[[Hit], Place]
     labelled: str = ""
+    fates: Mapping[int, QuoteFate] = field(default_factory=dict)
 
     @property
     def best(self) -> float:
@@ -147,8 +150,18 @@ def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bo
         indexed_with(hit.chunk.context, evidence.around(hit)),
         _suspicious(hit),
         f":small[:material/block: {plain(candidate.reason)}]" if candidate.reason else "",
+        _quoted(evidence.fates.get(hit.chunk.key) if kept else None),
     ]
     return "  \n".join(row for row in rows if row)
+
+
+def _quoted(fate: QuoteFate | None) -> str:
+    """Whether the answer quotes a passage, and why not; "" where a language model answers."""
+    if fate is None:
+        return ""
+    if fate.number:
+        return f":small[:material/format_quote: quoted as {plain(f'[{fate.number}]')}]"
+    return f":small[:gray[:material/block: not quoted: {plain(fate.reason)}]]"
 
 
 def _suspicious(hit: Hit) -> str:
