@@ -12,7 +12,7 @@ from rag.answering.markup import unmarked, without_markup
 _ESCAPED = re.compile(r"\\([\[\]*_+#|>`.()-])")
 LONGEST_TITLE = 80
 """Characters of the title of a tour."""
-_SHORT_TITLE = 60  # of a proposed one: two lines on a small screen
+_SHORT_TITLE = 60  # two lines on a small screen
 StopKind = Literal["answer", "page", "why", "metrics", "comparison"]
 
 
@@ -60,7 +60,7 @@ class TourStop:
 
     @property
     def heading(self) -> str:
-        """The title, short enough for a proposed title of a tour.
+        """The title, short enough for a list of stops.
 
         That of a comparison without the names of the runs, which its stop has.
         """

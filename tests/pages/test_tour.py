@@ -188,7 +188,9 @@ def test_an_answer_is_kept_in_a_new_tour(base: KnowledgeBase, open_page: OpenPag
     base.conversations.conclude(turn, base.ask(QUESTION, recipe).answer)
     app = open_page("chat.py", talk=str(talk))
     app.button(key=f"tour_turn_{turn}").click().run()
-    assert app.text_input(key="tour_add_title").value == QUESTION
+    assert app.text_input(key="tour_add_title").value == "notes"
+    (listed,) = (one.value for one in app.markdown if one.value.startswith("This adds"))
+    assert listed.startswith("This adds 2 stops:\n\n1. ")
     app.text_input(key="tour_add_title").set_value("Demo")
     app.text_area(key="tour_add_note").set_value("See.")
     app.button(key="tour_add_really").click().run()
