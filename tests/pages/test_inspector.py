@@ -63,11 +63,7 @@ def test_cards_under_the_threshold_are_grey_and_say_why(base: KnowledgeBase) -> 
 
 def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE)
-    automatic = "Automatic: 0.20. To set your own, move the slider."
-    assert automatic in texts(app)
     app.slider(key="threshold").set_value(0.1).run()
-    assert app.get_by_key("cut").value == "Set"
-    assert automatic not in texts(app)
     assert step(app, "threshold") == "**3** above threshold"
     assert "cosine ≥ 0.10: 3 of 5 pass" in texts(app)
     assert r"place 3 of those above the threshold\, top\-k is 2" in texts(app)
@@ -77,6 +73,16 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -
     app.button(key="frame_recipe_reset").click().run()
     assert app.slider(key="threshold").value == 0.2
     assert step(app, "threshold") == "**1** above threshold"
+
+
+def test_the_panel_says_that_a_threshold_is_automatic_until_it_is_set(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, cut="Auto")
+    level = app.slider(key="threshold").value
+    automatic = f"Automatic: {level:.2f}. To set your own, move the slider."
+    assert automatic in texts(app)
+    app.slider(key="threshold").set_value(0.1).run()
+    assert app.get_by_key("cut").value == "Set"
+    assert "Automatic: " not in texts(app)
 
 
 def test_a_threshold_that_does_not_apply_is_named_as_such_everywhere(base: KnowledgeBase) -> None:
