@@ -34,7 +34,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import question_sets, show
 from pages.components.shell.text import plain
-from pages.components.source.places import place
+from pages.components.source.places import column_labels, place
 from pages.components.source.view import LEAF, WALK, SourceSpan, source_view
 from pages.components.tours.add_dialog import tour_button
 from rag import (
@@ -215,6 +215,7 @@ def _cards_and_source(
         grade=grading.buttons,
         place=lambda hit: place(base, hit.chunk, hit.base),
         labelled=base.name,
+        columns=lambda hit: column_labels(base, hit.chunk, hit.base),
         fates=fates,
     )
     cards, source = st.columns(2, gap="medium")
@@ -248,7 +249,8 @@ def _stops(origins: HitSources, key: int) -> list[TourStop]:
     """Return the way of a passage through the retrieval as a stop of a tour."""
     own = origins.own
     standing = explainer(own.base, own.trace, own.recipe).standing(key)
-    return [explanation_stop(own.trace.question, standing)]
+    document = own.base.documents.document(standing.chunk.document_id)
+    return [explanation_stop(own.trace.question, standing, document)]
 
 
 def _selected(

@@ -350,8 +350,8 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
 def _stops(base: KnowledgeBase, turn: Turn) -> list[TourStop]:
     """The answer and the page that it cites first, as stops of a tour."""
     here = {cited.document_id for cited in turn.citations if cited.base in ("", base.name)}
-    texts = {key: base.documents.document(key).text for key in here if is_here(base, key)}
-    return answer_stops(turn, texts)
+    documents = {key: base.documents.document(key) for key in here if is_here(base, key)}
+    return answer_stops(turn, documents)
 
 
 def inspect_button(base: KnowledgeBase, turn: Turn) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.shell.wording import shown_context
-from pages.components.source.snippets import snippet
+from pages.components.source.snippets import snippet, with_columns
 from rag import (
     Chunk,
     Hit,
@@ -52,6 +52,7 @@ class CardContext:
     """The data of a hit card besides its passage; labels are those of the base ``labelled``.
 
     ``spans`` returns the matched words in the text of a hit, ``around`` those in its context.
+    ``columns`` returns the names of the columns of a hit that has rows of a table.
     ``fates`` says what an answer of quotes quotes, by the key of the passage.
     """
 
@@ -62,8 +63,9 @@ class CardContext:
     selected: int | None
     grade: Callable[[Chunk], None]
     place: Callable[[Hit], Place]
+    columns: Callable[[Hit], Sequence[str]]
+    fates: Mapping[int, QuoteFate]
     labelled: str = ""
-    fates: Mapping[int, QuoteFate] = field(default_factory=dict)
 
     @property
     def best(self) -> float:
@@ -141,7 +143,8 @@ def card_title(hit: Hit, place: Place, *, kept: bool) -> str:
 
 def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bool) -> str:
     hit = candidate.hit
-    text = snippet(*without_markup(hit.chunk.text, evidence.spans(hit)))
+    shown = without_markup(hit.chunk.text, evidence.spans(hit))
+    text = snippet(*with_columns(*shown, evidence.columns(hit)))
     rows = [
         f":small[:gray[{plain(where.heading)}]]" if where.heading else "",
         f":small[:material/document_scanner: {where.recognised}]" if where.recognised else "",
