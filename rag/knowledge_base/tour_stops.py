@@ -1,7 +1,7 @@
 """Stops of a tour from an answer, an explanation, a run or a comparison.
 
-A stop keeps what it shows. A tour therefore stays as its owner saw it when documents, recipes and
-runs change, and guests need no further rights to read it.
+A stop keeps what it shows, until its owner asks its question again. A tour therefore stays as its
+owner saw it when documents, recipes and runs change, and guests need no further rights to read it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rag.retrieval.stages import stage_title
 from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.turns import Turn
-from rag.tours import TourQuote, TourStop, TourValue
+from rag.tours import AnswerBasis, TourQuote, TourStop, TourValue
 from rag.types import STATE_TITLES, AnswerState, Document, Span, page_name
 
 SURROUNDINGS = 600
@@ -52,7 +52,9 @@ _STAGE_TITLES: Mapping[str, str] = {
 _SPACE = re.compile(r"\s+")
 
 
-def answer_stops(turn: Turn, documents: Mapping[str, Document]) -> list[TourStop]:
+def answer_stops(
+    turn: Turn, documents: Mapping[str, Document], basis: AnswerBasis | None = None
+) -> list[TourStop]:
     """Return a stop with the question and its answer, and one with the page that answers.
 
     That is the page of the first quote with all key words of the question, else of the first quote.
@@ -66,15 +68,32 @@ def answer_stops(turn: Turn, documents: Mapping[str, Document]) -> list[TourStop
     if state == "doubtful" and turn.citations:
         points.append("The quotes are the nearest passages, not the answer.")
     text = turn.answer or turn.note
-    stops = [TourStop("answer", turn.complete, text, quotes, points=tuple(points))]
+    answer = TourStop("answer", turn.complete, text, quotes, points=tuple(points), basis=basis)
+    stops = [answer]
     there = [citation for citation in turn.citations if citation.document_id in documents]
     if there:
         shown = next((citation for citation in there if citation.checked), there[0])
         document = documents[shown.document_id]
         place = _place(shown, document)
         page = _page(place, document, _quoted(document.text, shown))
-        stops.append(TourStop("page", f"{_PAGE_TITLES[state]}: {place}", quotes=(page,)))
+        title = f"{_PAGE_TITLES[state]}: {place}"
+        stops.append(TourStop("page", title, quotes=(page,), basis=basis))
     return stops
+
+
+def answered_anew(
+    stops: Sequence[TourStop], old: AnswerBasis, new: Sequence[TourStop]
+) -> list[TourStop]:
+    """Return the stops of a tour with those of an answer replaced by what it is now.
+
+    Notes stay. A page that is cited no more is left out.
+    """
+    now = {stop.kind: stop for stop in new}
+    return [
+        now[stop.kind].with_note(stop.note) if stop.basis == old else stop
+        for stop in stops
+        if stop.basis != old or stop.kind in now
+    ]
 
 
 def _cited(citation: StoredCitation, document: Document | None) -> TourQuote:

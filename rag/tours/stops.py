@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import datetime
 from textwrap import shorten
 from typing import Literal
 
@@ -51,10 +52,23 @@ class TourValue:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerBasis:
+    """The question behind an answer, when it was answered, and what the knowledge base was then.
+
+    ``documents`` and ``recipe`` are hashes of the documents and of the saved recipe.
+    """
+
+    question: str
+    answered: datetime
+    documents: str
+    recipe: str
+
+
+@dataclass(frozen=True, slots=True)
 class TourStop:
     """One screen of a tour: a title, plain text, quotes, values and points.
 
-    ``note`` has the words of the owner, who may leave it empty.
+    ``note`` has the words of the owner, who may leave it empty. ``basis`` is that of an answer.
     """
 
     kind: StopKind
@@ -64,6 +78,7 @@ class TourStop:
     values: tuple[TourValue, ...] = ()
     points: tuple[str, ...] = ()
     note: str = ""
+    basis: AnswerBasis | None = None
 
     @property
     def heading(self) -> str:

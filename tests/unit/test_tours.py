@@ -19,6 +19,7 @@ from rag import (
     TourValue,
     Turn,
     answer_stops,
+    answered_anew,
     comparison_stop,
     explanation_stop,
     run_stop,
@@ -29,6 +30,7 @@ from rag.answering.rows import readable_text
 from rag.readers import read_text
 from rag.types import Document, Heading, Page, Table
 from tests.runs import SET, VECTORS, WORDS, handbook
+from tests.workspaces import add
 
 QUESTION = "May unused leave be carried over?"
 
@@ -263,6 +265,30 @@ def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:
     assert "hand&lt;book&gt;" in page
     quoted = base.tours.add(tour_id, [_stop("Page")])
     assert "before <mark>text</mark> after" in tour_html(quoted, "b")
+
+
+def test_an_answer_knows_what_changed_since_and_is_answered_anew(home: Path) -> None:
+    workspace, base = handbook(home)
+    turn = _asked(base)
+    assert turn.created is not None
+    basis = base.tours.basis(turn.complete, turn.created)
+    document = base.documents.document(turn.citations[0].document_id)
+    answer, page = answer_stops(turn, {document.id: document}, basis)
+    tour_id = base.tours.create("Board", [_stop("Zero"), answer.with_note("See."), page])
+    tour = base.tours.get(tour_id)
+    stored = tour.stops[1].basis
+    assert stored == tour.stops[2].basis == basis
+    assert base.tours.changes(basis) == ()
+    base.save_recipe(WORDS.with_fields({"search.top_k": 3}))
+    assert base.tours.changes(basis) == ("recipe",)
+    add(workspace, base, {"new.txt": "Unused leave may be carried over until 31 March."})
+    assert base.tours.changes(basis) == ("documents", "recipe")
+    new = [TourStop("answer", QUESTION, "Until 31 March.", basis=replace(basis, recipe="new"))]
+    stops = answered_anew(tour.stops, basis, new)
+    assert [(stop.title, stop.text, stop.note) for stop in stops] == [
+        ("Zero", "Words.", "A note."),
+        (QUESTION, "Until 31 March.", "See."),
+    ]
 
 
 def test_a_link_to_a_tour_shows_this_tour_alone(home: Path) -> None:

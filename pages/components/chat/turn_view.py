@@ -28,6 +28,7 @@ from pages.components.shell.wording import relevance, shortened
 from pages.components.source.places import cited_page, is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from pages.components.tours.add_dialog import tour_button
+from pages.components.tours.answers import turn_stops
 from rag import (
     Dropped,
     Hit,
@@ -35,9 +36,7 @@ from rag import (
     Recipe,
     Stage,
     StoredCitation,
-    TourStop,
     Turn,
-    answer_stops,
     counted,
     page_name,
     searches,
@@ -343,15 +342,8 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
             branches.again_button(base, turn)
             if not guest():
                 collect_button(base, turn, lambda: retrieved(base, turn))
-            tour_button(base, f"turn_{turn.id}", partial(_stops, base, turn))
+            tour_button(base, f"turn_{turn.id}", partial(turn_stops, base, turn))
             feedback.thumbs(base, turn)
-
-
-def _stops(base: KnowledgeBase, turn: Turn) -> list[TourStop]:
-    """The answer and the page that it cites first, as stops of a tour."""
-    here = {cited.document_id for cited in turn.citations if cited.base in ("", base.name)}
-    documents = {key: base.documents.document(key) for key in here if is_here(base, key)}
-    return answer_stops(turn, documents)
 
 
 def inspect_button(base: KnowledgeBase, turn: Turn) -> None:
