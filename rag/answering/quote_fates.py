@@ -12,6 +12,8 @@ from rag.answering.vocabulary import Vocabulary
 from rag.protocols import Embedder
 from rag.types import Hit, Trace
 
+_OLD = "; the edition in force has other figures"
+
 
 @dataclass(frozen=True, slots=True)
 class QuoteFate:
@@ -74,7 +76,7 @@ def _reasons(n: int, selection: QuoteSelection) -> Iterator[str]:
         if one.n != n:
             better += [score] if is_distinct else []
             continue
-        superseded = "; the edition in force has other figures" if one.in_force else ""
+        superseded = _OLD if one.in_force else ""
         least = RUNNER_UP * better[0] if better else 0.0
         if is_distinct:
             yield "gives way to what another edition says"
@@ -84,9 +86,11 @@ def _reasons(n: int, selection: QuoteSelection) -> Iterator[str]:
             yield f"its best sentence scores {score:.2f}, below {least:.2f}{superseded}"
         else:
             twin = next(other for other in selection.distinct if say_the_same(one, other))
-            yield f"says the same as [{selection.numbers[twin.n]}]"
-    if any(one.n == n for one in selection.telling):
-        yield "by words and rank, sentences of other passages fit better"
+            number = selection.numbers.get(twin.n)
+            yield f"says the same as {f'[{number}]' if number else 'a better sentence'}"
+    if own := [one for one in selection.telling if one.n == n]:
+        superseded = _OLD if max(own, key=lambda one: one.prior).in_force else ""
+        yield f"by words and rank, sentences of other passages fit better{superseded}"
     if any(one.n == n for one in selection.read):
         yield "no sentence stands alone: each is cut off, asks, or repeats the question"
     yield "it has headings only"
