@@ -29,8 +29,7 @@ Item = TypeVar("Item")
 
 _SHOWN = 10
 _LONGEST = 400  # characters of a passage
-_ROW, _LINE = 36, 21  # pixels of a row with one line of words, and of each further line
-_PER_LINE = 38  # characters
+_TABLE, _ROWS = 480, 6  # pixels of a table with more rows, which scrolls
 _ICONS: dict[FindingKind, str] = {
     "contradiction": ":material/difference:",
     "editions": ":material/history:",
@@ -175,15 +174,11 @@ def _differences(finding: DocumentFinding, differences: Sequence[Difference]) ->
                 f"Words of {old}": _words(second),
             }
         )
-    longest = max(len(row[f"Words of {name}"]) for row in rows for name in (new, old))
-    st.dataframe(
-        rows,
+    # A table, not a data frame: its rows are as high as their words, and none is cut.
+    st.table(
+        [{plain(head): plain(cell) for head, cell in row.items()} for row in rows],
+        height=_TABLE if len(rows) > _ROWS else "content",
         hide_index=True,
-        column_config={
-            **{head: st.column_config.TextColumn(width=80) for head in heads},
-            **{f"Words of {name}": st.column_config.TextColumn(width=300) for name in (new, old)},
-        },
-        row_height=_ROW + _LINE * (longest // _PER_LINE),
         alt="Figures that differ between two documents, with their words.",
     )
 
