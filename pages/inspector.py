@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 
 import streamlit as st
@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.inspector import retrieval
 from pages.components.inspector.candidate_chart import candidate_chart, clicked
 from pages.components.inspector.candidates import Candidate, at_step, candidates
-from pages.components.inspector.explanations import explainer
+from pages.components.inspector.explanations import explainer, quote_fates
 from pages.components.inspector.funnel import STEP, funnel
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
 from pages.components.inspector.hit_sources import HitSources, result_view, search_notes
@@ -34,12 +34,13 @@ from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import question_sets, show
 from pages.components.shell.text import plain
-from pages.components.source.places import place
+from pages.components.source.places import column_labels, place
 from pages.components.source.view import LEAF, WALK, SourceSpan, source_view
 from pages.components.tours.add_dialog import tour_button
 from rag import (
     Hit,
     KnowledgeBase,
+    QuoteFate,
     Recipe,
     TouchstoneError,
     TourStop,
@@ -143,7 +144,7 @@ def _ask(text: str) -> None:
 def _welcome(base: KnowledgeBase) -> None:
     if not retrieval.is_empty(base):
         st.markdown(
-            "Ask a question and follow every passage from candidate to prompt: which "
+            "Ask a question and follow every passage from candidate to answer: which "
             "retriever found it, its scores, and the stage that dropped it."
         )
     else:
@@ -166,7 +167,10 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | No
             "deleted or chunked differently, or the link belongs to another knowledge base.",
             icon=":material/location_off:",
         )
-    step = funnel(trace)
+    fates: Mapping[int, QuoteFate] = {}
+    with guard():
+        fates = quote_fates(base, trace, recipe)
+    step = funnel(trace, fates)
     search_notes(trace)
     picture = st.container()
     grading = grading_bar(base, trace.question, recipe)
@@ -178,7 +182,8 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | No
     if not all_candidates:
         st.info("No candidates: no passage has these words.")
     else:
-        _cards_and_source(origins, grading, trace, at_step(all_candidates, step), selected)
+        listed = at_step(all_candidates, step)
+        _cards_and_source(origins, grading, trace, listed, selected, fates)
     trace_details(origins, trace, recipe, selected, grading.labels.grades, open_passage)
     return grading
 
@@ -198,6 +203,7 @@ def _cards_and_source(
     trace: Trace,
     listed: Sequence[Candidate],
     selected: Hit | None,
+    fates: Mapping[int, QuoteFate],
 ) -> None:
     base = grading.base
     evidence = CardContext(
@@ -209,6 +215,8 @@ def _cards_and_source(
         grade=grading.buttons,
         place=lambda hit: place(base, hit.chunk, hit.base),
         labelled=base.name,
+        columns=lambda hit: column_labels(base, hit.chunk, hit.base),
+        fates=fates,
     )
     cards, source = st.columns(2, gap="medium")
     with cards.container(height=HEIGHT, border=False):
@@ -241,7 +249,8 @@ def _stops(origins: HitSources, key: int) -> list[TourStop]:
     """Return the way of a passage through the retrieval as a stop of a tour."""
     own = origins.own
     standing = explainer(own.base, own.trace, own.recipe).standing(key)
-    return [explanation_stop(own.trace.question, standing)]
+    document = own.base.documents.document(standing.chunk.document_id)
+    return [explanation_stop(own.trace.question, standing, document)]
 
 
 def _selected(

@@ -19,6 +19,7 @@ from pages.components.shell.permission import guest, link_tour, refusal
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import to_url
 from pages.components.shell.text import plain
+from pages.components.tours.answers import changes_since
 from pages.components.tours.stop_view import stop_view
 from rag import KnowledgeBase, NotFound, Tour, counted, tour_html
 
@@ -109,7 +110,11 @@ def _read(base: KnowledgeBase, tour: Tour) -> None:
             mime="text/html",
             help="One HTML file with all stops. Open it and print it; it needs no network.",
         )
-    stop_view(tour.stops[number - 1])
+    stop = tour.stops[number - 1]
+    if updated := changes_since(base, tour, stop):
+        st.session_state[_EDITED] = updated
+        st.rerun()
+    stop_view(stop)
     if number == total:
         _what_then(base)
 

@@ -32,6 +32,7 @@ from .answering.markup import inline_markup as inline_markup
 from .answering.markup import styled_words as styled_words
 from .answering.markup import unmarked as unmarked
 from .answering.markup import without_markup as without_markup
+from .answering.quote_fates import QuoteFate as QuoteFate
 from .answering.stream import AnswerStream as AnswerStream
 from .bundles import Deviation as Deviation
 from .bundles import Reproduction as Reproduction
@@ -148,6 +149,7 @@ from .knowledge_base import SavedRecipe as SavedRecipe
 from .knowledge_base.overview import BaseInfo as BaseInfo
 from .knowledge_base.overview import BaseOverview as BaseOverview
 from .knowledge_base.tour_stops import answer_stops as answer_stops
+from .knowledge_base.tour_stops import answered_anew as answered_anew
 from .knowledge_base.tour_stops import comparison_stop as comparison_stop
 from .knowledge_base.tour_stops import explanation_stop as explanation_stop
 from .knowledge_base.tour_stops import run_stop as run_stop
@@ -331,6 +333,7 @@ from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning
 from .telemetry import watch_work as watch_work
+from .tours import AnswerBasis as AnswerBasis
 from .tours import Tour as Tour
 from .tours import TourQuote as TourQuote
 from .tours import TourStop as TourStop

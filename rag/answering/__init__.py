@@ -1,9 +1,9 @@
 """From what was found to what is said: context, prompt, answer, citations."""
 
+from rag.answering.asking.continuing import Continuing, renumbered
 from rag.answering.asking.prompt import Beside
 from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
-from rag.answering.continuing import Continuing, renumbered
 from rag.answering.examples import passage_budget
 from rag.answering.generate import answer
 from rag.answering.prompting import NO_ANSWER, messages, prompt_text

@@ -16,7 +16,7 @@ from rag.answering.assessing.editions import (
     of_other_dates,
     on_one_matter,
 )
-from rag.answering.assessing.key_terms import SPELLED, key_terms
+from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.numbered_names import NumberedName, numbered_names
 from rag.answering.assessing.question_forms import (
     asks_definition,
@@ -29,9 +29,10 @@ from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.rows import BETWEEN
-from rag.answering.sentences import Statement, continued
+from rag.answering.sentences import ENDED, Statement, continued, is_cut
 from rag.answering.support import Support, terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.words import with_digits
 from rag.protocols import Embedder
 from rag.types import Citation, Hit
 
@@ -77,8 +78,6 @@ RUNNER_UP = 0.85
 """Further quotes must score at least this share of the best one."""
 SAME = 0.6
 """Two quotes that share this much of their words (Jaccard) say the same."""
-CUT_WORDS = 8
-"""A sentence of so many words without an end was cut off by its passage."""
 
 _DEFINITION = re.compile(
     r"\W{0,3}(?:\d[\d.]{0,6}\W{1,3})?[\"'“‘«„][^\"'“”‘’«»„]{1,80}[\"'”’»“](?: [\w-]{1,20}){0,3}"
@@ -93,9 +92,7 @@ _FIGURE = re.compile(
     re.IGNORECASE,
 )
 
-_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d[\d.,]*")
-_ENDS = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
 _ASKS = re.compile(r"[?？][\"'”’»)*]*\Z")
 """The end of a question, as a list of questions and answers has them: it answers nothing."""
 _ITEM = re.compile(
@@ -104,8 +101,6 @@ _ITEM = re.compile(
     re.IGNORECASE,
 )
 """The number of an item of a list, which is no figure; "15. März" is a date."""
-_LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
-"""What no sentence begins with: the rest of one that an earlier passage has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +127,28 @@ class _Candidate:
     """A statement of the edition in force that has other figures on the same matter."""
 
 
+@dataclass(frozen=True, slots=True)
+class QuoteSelection:
+    """The steps of a selection: ``read`` has all statements, ``telling`` those that stand alone.
+
+    ``scored`` has those that were embedded, best first, ``distinct`` the best of them that say
+    different things. ``chosen`` are quoted: the same, with what another edition says.
+    """
+
+    reader: PassageReader
+    read: Sequence[_Candidate]
+    telling: Sequence[_Candidate]
+    scored: Sequence[tuple[float, _Candidate]]
+    distinct: Sequence[_Candidate]
+    chosen: Sequence[_Candidate]
+
+    @property
+    def numbers(self) -> dict[int, int]:
+        """The numbers of the quoted passages in the answer, by their place in the hits, from 1."""
+        quoted = dict.fromkeys(one.n for one in self.chosen)
+        return {n: number for number, n in enumerate(quoted, start=1)}
+
+
 def quotes(
     question: str,
     hits: Sequence[Hit],
@@ -149,36 +166,46 @@ def quotes(
     question, and what a passage cuts off, only where there is nothing else.
     Deterministic. Raises ProviderError when a remote embedder fails.
     """
-    reader, words = reader or PassageReader(), words or Vocabulary()
-    codes, all_candidates = _candidates(question, hits, reader, words)
-    telling = _telling(words.terms(question), codes, all_candidates)
-    telling = _with_editions(telling, question, reader)
-    telling = _with_priors(telling, hits, question)
-    candidates = _likeliest(telling)
-    chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
-    chosen = _with_others(chosen, telling, question, reader)
-    if asks_what_to_do(question):
-        best = continued(chosen[0].hit.chunk.text, chosen[0].statement)
-        chosen = [replace(chosen[0], statement=best), *chosen[1:]]
-    numbers: dict[int, int] = {}
-    for one in chosen:
-        numbers.setdefault(one.n, len(numbers) + 1)
+    selection = select(question, hits, embedder, reader, words)
+    chosen, numbers = selection.chosen, selection.numbers
     text = "\n\n".join(
         f"{in_quotation_marks(one.statement.text)} [{numbers[one.n]}]" for one in chosen
     )
     citations: dict[int, Citation] = {}
     for one in chosen:
         n, quote = numbers[one.n], one.statement.quote
-        hit = reader.holding(one.hit, one.statement)
+        hit = selection.reader.holding(one.hit, one.statement)
         citations.setdefault(n, Citation(n, hit, quote, checked=one.checked))
     return text, tuple(citations.values())
+
+
+def select(
+    question: str,
+    hits: Sequence[Hit],
+    embedder: Embedder,
+    reader: PassageReader | None = None,
+    words: Vocabulary | None = None,
+) -> QuoteSelection:
+    """Choose the statements that ``quotes`` quotes, and keep what became of the others."""
+    reader, words = reader or PassageReader(), words or Vocabulary()
+    codes, all_candidates = _candidates(question, hits, reader, words)
+    telling = _telling(words.terms(question), codes, all_candidates)
+    telling = _with_editions(telling, question, reader)
+    telling = _with_priors(telling, hits, question)
+    scored = _ranked(question, _likeliest(telling), embedder)
+    distinct = _distinct(scored)
+    chosen = _with_others(distinct or _beginning(hits), telling, question, reader)
+    if asks_what_to_do(question):
+        best = continued(chosen[0].hit.chunk.text, chosen[0].statement)
+        chosen = [replace(chosen[0], statement=best), *chosen[1:]]
+    return QuoteSelection(reader, all_candidates, telling, scored, distinct, chosen)
 
 
 def _candidates(
     question: str, hits: Sequence[Hit], reader: PassageReader, words: Vocabulary
 ) -> tuple[set[str], list[_Candidate]]:
     """The codes of a question, each as passages have it, and all statements of the passages."""
-    question_terms = words.terms(_with_digits(_HOW.sub(" ", question)))
+    question_terms = words.terms(with_digits(_HOW.sub(" ", question)))
     entries = [
         (n, hit, statement, terms_of(statement, words))
         for n, hit in enumerate(hits, start=1)
@@ -214,12 +241,6 @@ def _candidates(
     ]
 
 
-def _with_digits(question: str) -> str:
-    """A question with the figures that it spells out as digits too, as tables write them."""
-    spelt = (SPELLED.get(word, "") for word in _WORD.findall(question.casefold()))
-    return f"{question} {' '.join(filter(None, spelt))}"
-
-
 def _row_names(statement: Statement) -> Iterator[str]:
     """Yield the first cell of a row; behind a code also the second, which names its thing."""
     if statement.name:
@@ -241,11 +262,11 @@ def _telling(
     new = [
         one
         for one in candidates
-        if (one.words - question_terms or _ENDS.search(one.statement.text))
+        if (one.words - question_terms or ENDED.search(one.statement.text))
         and not _is_of_another(one, codes, there)
     ] or candidates
     new = [one for one in new if not _ASKS.search(one.statement.text)] or new
-    return [one for one in new if not _is_cut(one)] or new
+    return [one for one in new if not is_cut(one.statement, one.hit.chunk)] or new
 
 
 def _is_of_another(candidate: _Candidate, codes: set[str], there: set[str]) -> bool:
@@ -274,18 +295,6 @@ def _is_of_another_number(
         if any(name.has_another(text) for name in names):
             return True
     return False
-
-
-def _is_cut(candidate: _Candidate) -> bool:
-    """Whether a sentence began before its passage, or goes on after it."""
-    quote, passage = candidate.statement.quote, candidate.hit.chunk.text
-    if candidate.statement.kind != "prose":
-        return False
-    first = not passage[: candidate.statement.start].strip()
-    if first and candidate.hit.chunk.start and _LOWER.match(quote):
-        return True
-    last = not passage[candidate.statement.start + len(quote) :].strip()
-    return last and len(quote.split()) >= CUT_WORDS and not _ENDS.search(unmarked(quote))
 
 
 def _with_editions(
@@ -437,7 +446,7 @@ def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:
 
 def _ranked(
     question: str, candidates: list[_Candidate], embedder: Embedder
-) -> Iterator[tuple[float, _Candidate]]:
+) -> list[tuple[float, _Candidate]]:
     """(score, candidate), best first; ties by passage, then position."""
     query = embedder.embed([question], "query")[0]
     vectors = embedder.embed([one.statement.text for one in candidates], "document")
@@ -445,21 +454,21 @@ def _ranked(
         (COSINE_WEIGHT * float(vector @ query) + one.prior, one)
         for one, vector in zip(candidates, vectors, strict=True)
     ]
-    return iter(sorted(scored, key=lambda pair: (-pair[0], pair[1].n, pair[1].statement.start)))
+    return sorted(scored, key=lambda pair: (-pair[0], pair[1].n, pair[1].statement.start))
 
 
-def _distinct(ranked: Iterator[tuple[float, _Candidate]]) -> list[_Candidate]:
+def _distinct(ranked: Sequence[tuple[float, _Candidate]]) -> list[_Candidate]:
     chosen, least = list[_Candidate](), float("-inf")
     for score, candidate in ranked:
         if len(chosen) == QUOTES or score < least:
             break
-        if not any(_same(candidate, other) for other in chosen):
+        if not any(say_the_same(candidate, other) for other in chosen):
             chosen.append(candidate)
             least = max(least, score * RUNNER_UP)
     return chosen
 
 
-def _same(one: _Candidate, other: _Candidate) -> bool:
+def say_the_same(one: _Candidate, other: _Candidate) -> bool:
     """Whether two say the same; those with other figures, as of another year, do not."""
     inside = one.statement.quote in other.statement.quote
     if not inside:

@@ -59,6 +59,23 @@ def rows_within(document: Document, span: Span) -> Iterator[Row]:
                     yield Row(start, end, cells, table.labels, table.caption)
 
 
+def readable_text(document: Document, span: Span) -> str:
+    """Return the text of a span; rows of tables whole, and with the names of their columns."""
+    pieces, at = list[str](), span[0]
+    for table in tables_within(document, span):
+        pieces.append(document.text[at : max(table.start, at)].strip())
+        pieces += (
+            row.text
+            for row in rows_within(document, (max(table.start, span[0]), span[1]))
+            if row.start < table.end
+        )
+        at = min(table.end, span[1])
+    if at == span[0]:
+        return document.text[at : span[1]]
+    pieces.append(document.text[at : span[1]].strip())
+    return "\n".join(filter(None, pieces)) or document.text[span[0] : span[1]]
+
+
 def tables_within(document: Document, span: Span) -> list[Table]:
     """The tables that a span of a document holds something of."""
     return [table for table in document.tables if table.start < span[1] and table.end > span[0]]

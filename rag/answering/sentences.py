@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
 from rag.answering.rows import named_cells
+from rag.types import Chunk
 
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
 _ROW = re.compile(r"\s*\|.*\|\s*")
@@ -71,6 +72,14 @@ _LONGEST_END = 12
 """Characters of a line in which its last word is looked at."""
 SHORT_LINE = 0.75
 """A line of less than this share of the longest one was not broken for lack of room."""
+
+
+CUT_WORDS = 8
+"""A sentence of so many words without an end was cut off by its passage."""
+ENDED = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
+"""The end of a whole sentence."""
+_LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
+"""What no sentence begins with: the rest of one that an earlier passage has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +189,18 @@ def continued(passage: str, statement: Statement) -> Statement:
     added = _plain(rest[start:stop])
     quote = passage[statement.start : end + stop]
     return replace(statement, text=f"{statement.text} {added}", quote=quote)
+
+
+def is_cut(statement: Statement, passage: Chunk) -> bool:
+    """Whether a sentence began before its passage, or goes on after it."""
+    if statement.kind != "prose":
+        return False
+    quote, text = statement.quote, passage.text
+    first = not text[: statement.start].strip()
+    if first and passage.start and _LOWER.match(quote):
+        return True
+    last = not text[statement.start + len(quote) :].strip()
+    return last and len(quote.split()) >= CUT_WORDS and not ENDED.search(unmarked(quote))
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

@@ -19,6 +19,17 @@ _GRAMMAR = """
 _STOPWORDS = frozenset(_GRAMMAR.split())
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s", "y", "e")
 _SHORTEST_STEM = 3
+SPELLED = {
+    word: str(number)
+    for words in (
+        "one two three four five six seven eight nine ten eleven twelve",
+        "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+    )
+    for number, word in enumerate(words.split(), start=1)
+    if word not in ("ein", "uno", "once")  # an article, and "once a year"
+}
+"""Digits by the words for them."""
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -43,3 +54,9 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
             return word.removesuffix(ending)
     return word
+
+
+def with_digits(question: str) -> str:
+    """Return a question with the figures that it spells out as digits too, as tables write them."""
+    spelt = (SPELLED.get(word, "") for word in _WORD.findall(question.casefold()))
+    return f"{question} {' '.join(filter(None, spelt))}"

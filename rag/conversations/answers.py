@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rag import answering
 from rag.answering import AnswerStream, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
+from rag.answering.quote_fates import QuoteFate, quote_fates
 from rag.conversations.prompts import Prompts
 from rag.indexing.index import Index
 from rag.recipe import AnswerRecipe, Recipe
@@ -61,6 +62,17 @@ class Answers:
             tools=answer_tools(services, recipe) if asks_tools else (),
         )
         return stream if price is None else stream.priced(price.of)
+
+    def quote_fates(self, trace: Trace, recipe: Recipe, index: Index) -> Mapping[int, QuoteFate]:
+        """Return why each passage is quoted or not, by its key; nothing where a model answers."""
+        services = self._services
+        if services.models.chat(recipe.answer.provider, recipe.answer.model) is not None:
+            return {}
+        if not searches(recipe.answer):
+            return {}
+        embedder = services.remembering(recipe.index.embedder)
+        words = answering.Vocabulary(index.lexical, len(index.passages))
+        return quote_fates(trace, embedder, answering.PassageReader(self._sources), words)
 
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
         """Return the prompt of a language model for a retrieval, without previous messages."""

@@ -13,6 +13,7 @@ from rag.answering.assessing.resemblance import CODE, codes_of
 from rag.answering.checking.decimals import NUMBER, decimal_mark, plain_number
 from rag.answering.rows import rows_within
 from rag.answering.sentences import statements
+from rag.examination.clauses import clause_of
 from rag.lexical import Analyzer, analyzer, function_words
 from rag.types import Document, Span
 
@@ -115,7 +116,8 @@ class Claim:
 
     ``words`` are the stems of its other words. ``names`` are its codes and those of its headings.
     ``row`` and ``column`` label a cell of a table; they are "" for sentences. ``own`` is whether it
-    speaks of its document: "This by-law comes into force on 1 May".
+    speaks of its document: "This by-law comes into force on 1 May". ``text`` is what a sentence
+    says, without the marks of Markdown.
     """
 
     document: int
@@ -127,6 +129,11 @@ class Claim:
     row: str = ""
     column: str = ""
     own: bool = False
+    text: str = ""
+
+    def clause(self, figure: Figure) -> str:
+        """Return the part of the sentence that has a figure."""
+        return clause_of(self.text, self.figures[figure])
 
     @property
     def span(self) -> Span:
@@ -139,6 +146,7 @@ def claims_of(position: int, document: Document) -> Iterator[Claim]:
     mark = decimal_mark(document.text)
     yield from _cells(position, document, mark)
     for start, end in _between_tables(document):
+        last: Claim | None = None
         for statement in statements(document.text[start:end]):
             if len(statement.quote) > LONGEST or _BIBLIOGRAPHY.search(statement.quote):
                 continue
@@ -153,8 +161,10 @@ def claims_of(position: int, document: Document) -> Iterator[Claim]:
             at = start + statement.start
             if at < FRONT_MATTER and len(document.text) > 4 * FRONT_MATTER:
                 figures = {one: figures[one] for one in figures if one[1] != "date"}
+            if last is not None and last.start == at and last.figures.keys() == figures.keys():
+                continue  # "This is optional." goes with the sentence before it, and adds nothing
             if figures and len(words) >= FEWEST_WORDS:
-                yield Claim(
+                last = Claim(
                     position,
                     at,
                     at + len(statement.quote),
@@ -162,7 +172,9 @@ def claims_of(position: int, document: Document) -> Iterator[Claim]:
                     figures,
                     codes_of(f"{document.heading_at(at)} {statement.text}"),
                     own=_OWN.search(statement.text) is not None,
+                    text=statement.text,
                 )
+                yield last
 
 
 def figures_of(text: str, mark: str = ".") -> dict[Figure, str]:

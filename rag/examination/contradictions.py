@@ -10,29 +10,33 @@ from dataclasses import dataclass
 
 from rag.answering.assessing.editions import repeats
 from rag.answering.assessing.resemblance import subject_of
-from rag.examination.claims import Claim, Figure
+from rag.examination.claims import Claim, Figure, words_of
 from rag.types import Document
 
 Pair = tuple[int, int]
 """The positions of two documents."""
+FigurePair = tuple[Figure | None, Figure | None]
 ALIKE = 0.55
 """Two sentences whose weighted words overlap by less (Dice) are on different matters."""
 SAME = 0.8
-"""The least likeness of claims of which one has just a figure more."""
+"""The least likeness of claims of editions of which one has just a figure more, of those that
+differ in several figures or in a unit, and of clauses that say the same in other sentences."""
+CLAUSE_WORDS = 5
+"""A clause with fewer words says nothing by itself."""
 COMMON = 60
 """A word in more claims does not make two of them candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two claims, the figures in which they differ, and how alike the rest is, from 0 to 1.
+    """Two claims, the pairs of figures in which they differ, and how alike the rest is, 0 to 1.
 
     A figure is None where one of the claims has just a figure more.
     """
 
     one: Claim
     other: Claim
-    figures: tuple[Figure | None, Figure | None]
+    figures: Sequence[FigurePair]
     likeness: float
 
 
@@ -68,7 +72,9 @@ def contradictions(
         if not differing:
             continue
         likeness = _likeness(one, other, weights)
-        if likeness < (ALIKE if all(differing) else SAME):
+        alike = _clause_likeness(one, other, differing, weights) if editions else likeness
+        only = _only(differing)
+        if max(likeness, alike) < (ALIKE if only and only[0][1] == only[1][1] else SAME):
             continue
         if editions and _both_in_one(documents, one, other):
             continue
@@ -79,34 +85,53 @@ def contradictions(
     yield from (pair for pair in _mutual(best) if not _is_settled(pair, agreeing))
 
 
-def different(
-    one: Claim, other: Claim, *, editions: bool = False
-) -> tuple[Figure | None, Figure | None] | None:
-    """Return the two figures in which claims differ; None unless it is one of each.
+def different(one: Claim, other: Claim, *, editions: bool = False) -> Sequence[FigurePair]:
+    """Return the pairs of figures in which claims differ; none unless it is one of each.
 
-    Of editions, figures of a unit that only one of the claims has may come or go. Where one of them
-    has just a figure more, the other figure is None: a word may stand in its place.
+    Of editions, as many figures of a unit may differ as both claims have, in their order, and
+    figures of a unit that only one of the claims has may come or go. Where one of them has just a
+    figure more, the other figure is None: a word may stand in its place. Where the only figure that
+    differs has another unit, the two are a pair: a 30-day leave becomes one of 6 weeks.
     """
     if bool(one.row) != bool(other.row):
-        return None
-    mine = one.figures.keys() - other.figures.keys()
-    theirs = other.figures.keys() - one.figures.keys()
+        return ()
+    mine = [figure for figure in one.figures if figure not in other.figures]
+    theirs = [figure for figure in other.figures if figure not in one.figures]
     if editions and len(mine) + len(theirs) == 1:
-        return next(iter(mine), None), next(iter(theirs), None)
-    if editions:
-        units = {unit for _, unit in mine} & {unit for _, unit in theirs}
-        mine, theirs = (
-            {figure for figure in figures if figure[1] in units} for figures in (mine, theirs)
-        )
-    if len(mine) != 1 or len(theirs) != 1:
+        return ((next(iter(mine), None), next(iter(theirs), None)),)
+    if editions and len(mine) == len(theirs) == 1:
+        pairs: list[tuple[Figure, Figure]] = [(mine[0], theirs[0])]
+    elif editions:
+        pairs = list(_of_one_unit(mine, theirs))
+    else:
+        pairs = [(mine[0], theirs[0])] if len(mine) == len(theirs) == 1 else []
+        pairs = [pair for pair in pairs if pair[0][1] == pair[1][1]]
+    return tuple(pair for pair in pairs if not _is_one_day(*pair))
+
+
+def _of_one_unit(
+    mine: Sequence[Figure], theirs: Sequence[Figure]
+) -> Iterator[tuple[Figure, Figure]]:
+    """Yield pairs of figures of each unit that stands in both claims equally often."""
+    for unit in dict.fromkeys(unit for _, unit in mine):
+        pair = [[figure for figure in side if figure[1] == unit] for side in (mine, theirs)]
+        if len(pair[0]) == len(pair[1]):
+            yield from zip(*pair, strict=True)
+
+
+def _is_one_day(one: Figure, other: Figure) -> bool:
+    """Whether two figures are one day, of which one names no year."""
+    (value, unit), (value2, unit2) = one, other
+    yearless = value.startswith("-") or value2.startswith("-")
+    return unit == unit2 == "date" and yearless and value[-5:] == value2[-5:]
+
+
+def _only(figures: Sequence[FigurePair]) -> tuple[Figure, Figure] | None:
+    """The two figures of claims that differ in one; None where one of them has just one more."""
+    if len(figures) != 1:
         return None
-    (first,), (second,) = mine, theirs
-    (value, unit), (value2, unit2) = first, second
-    if unit != unit2 or value == value2:
-        return None
-    if unit == "date" and (value[-5:] == value2[-5:] and not (value[:4] and value2[:4])):
-        return None
-    return first, second
+    one, other = figures[0]
+    return (one, other) if one and other else None
 
 
 def _both_in_one(documents: Sequence[Document], one: Claim, other: Claim) -> bool:
@@ -118,6 +143,17 @@ def _both_in_one(documents: Sequence[Document], one: Claim, other: Claim) -> boo
         )
         for mine, theirs in ((one, other), (other, one))
     )
+
+
+def _clause_likeness(
+    one: Claim, other: Claim, figures: Sequence[FigurePair], weights: Mapping[str, float]
+) -> float:
+    """Return how alike the clauses of two figures are; 0 for short ones, or for several figures."""
+    if (only := _only(figures)) is None:
+        return 0.0
+    words, words2 = words_of(one.clause(only[0])), words_of(other.clause(only[1]))
+    enough = min(len(words), len(words2)) >= CLAUSE_WORDS
+    return _overlap(words, words2, weights) if enough else 0.0
 
 
 def _weights(claims: Sequence[Claim]) -> dict[str, float]:
@@ -170,8 +206,14 @@ def _on_one_thing(
 
 
 def _likeness(one: Claim, other: Claim, weights: dict[str, float]) -> float:
-    shared = sum(weights[word] for word in one.words & other.words)
-    either = sum(weights[word] for word in one.words) + sum(weights[word] for word in other.words)
+    return _overlap(one.words, other.words, weights)
+
+
+def _overlap(
+    words: Collection[str], others: Collection[str], weights: Mapping[str, float]
+) -> float:
+    shared = sum(weights.get(word, 0.0) for word in words if word in others)
+    either = sum(weights.get(word, 0.0) for side in (words, others) for word in side)
     return 2 * shared / either if either else 0.0
 
 

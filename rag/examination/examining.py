@@ -90,9 +90,9 @@ def _contradictions(
     same = defaultdict[tuple[str, ...], list[Difference]](list)
     likeness = dict[tuple[str, ...], float]()
     for pair in pairs:
-        difference = _difference(documents, pair)
-        same[difference.words].append(difference)
-        likeness[difference.words] = max(pair.likeness, likeness.get(difference.words, 0))
+        for difference in _differences(documents, pair):
+            same[difference.words].append(difference)
+            likeness[difference.words] = max(pair.likeness, likeness.get(difference.words, 0))
     if len(same) > MOST_ALONE:
         places = tuple(map(_whole, _both(documents, pairs[0])))
         summary = (
@@ -122,10 +122,9 @@ def _whole(document: Document) -> FindingPlace:
     return FindingPlace(document.id, document.name, 0, len(document.text), None, "")
 
 
-def _difference(documents: Sequence[Document], pair: Contradiction) -> Difference:
-    return Difference(
-        _place(documents, pair.one, pair.figures[0]), _place(documents, pair.other, pair.figures[1])
-    )
+def _differences(documents: Sequence[Document], pair: Contradiction) -> Iterator[Difference]:
+    for one, other in pair.figures:
+        yield Difference(_place(documents, pair.one, one), _place(documents, pair.other, other))
 
 
 def _place(documents: Sequence[Document], claim: Claim, figure: Figure | None) -> FindingPlace:
@@ -163,7 +162,7 @@ def _resemblance(
             f"{two[0].name} and {two[1].name} share {_percent(pair.copied)} of the shorter text."
         )
         return DocumentFinding("copies", summary, places, round(pair.copied, 2))
-    differences = {one.words: one for one in (_difference(documents, other) for other in apart)}
+    differences = {one.words: one for pair in apart for one in _differences(documents, pair)}
     if pair.named:
         summary = f"{two[0].name} and {two[1].name} are editions of one document."
     else:

@@ -6,6 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import Literal
 
+from rag.answering.markup import unmarked
+from rag.examination.clauses import words_around
+
 FindingKind = Literal[
     "contradiction", "editions", "copies", "hub", "unanswered", "unreached", "unreadable"
 ]
@@ -37,6 +40,12 @@ class FindingPlace:
     text: str
     value: str = ""
     compared: str = ""
+
+    @property
+    def words(self) -> str:
+        """The words around the figure, without the marks of Markdown; all without a figure."""
+        text = unmarked(self.text)
+        return words_around(text, self.value) if self.value else text
 
 
 @dataclass(frozen=True, slots=True)

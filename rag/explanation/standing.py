@@ -83,7 +83,7 @@ class Standing:
         if not self.lost:
             is_last = any(step.stage == "context" for step in self.steps)
             rank = f", rank {self.hit.rank}" if self.hit else ""
-            return f"{'in the prompt' if is_last else 'among the results'}{rank}"
+            return f"{'given to the answer' if is_last else 'among the results'}{rank}"
         return f"lost at {stage_title(self.lost)}: {self.reason}"
 
 

@@ -16,6 +16,7 @@ from rag.access.links import Links
 from rag.access.members import Members
 from rag.answering import AnswerStream
 from rag.answering.asking.prompt import Prompt
+from rag.answering.quote_fates import QuoteFate
 from rag.conversations.answers import Answers, searches, unsearched
 from rag.conversations.arena import Arena
 from rag.conversations.conversations import Conversations
@@ -425,6 +426,12 @@ class KnowledgeBase:
         """The exact prompt that a language model would get for a retrieval, and what it takes."""
         return self._answers.prompt(trace, recipe)
 
+    @operation("guest")
+    def quote_fates(self, trace: Trace, recipe: Recipe) -> Mapping[int, QuoteFate]:
+        """Return why each passage is quoted or not, by its key; nothing where a model answers."""
+        index = self._services.indexes.current(self.id, recipe.index)
+        return self._answers.quote_fates(trace, recipe, index)
+
     @operation("guest", models="none")
     def threshold(self, recipe: Recipe) -> float | None:
         """The least relevance that a recipe asks for: ``auto`` as a number, None for no limit.
@@ -446,17 +453,13 @@ class KnowledgeBase:
 
         With ``context`` spans of the hit's context, which is indexed and not part of its text.
         """
-        words = self._services.indexes.current(self.id, recipe.index).lexical
-
-        def spans(hit: Hit) -> list[tuple[int, int]]:
-            return words.matched_spans(
-                trace.words or trace.question,
-                hit.chunk.context if context else hit.chunk.text,
-                fuzzy=recipe.search.fuzzy,
-                prefix=recipe.search.prefix,
-            )
-
-        return spans
+        search, words = recipe.search, self._services.indexes.current(self.id, recipe.index).lexical
+        return lambda hit: words.matched_spans(
+            trace.words or trace.question,
+            hit.chunk.context if context else hit.chunk.text,
+            fuzzy=search.fuzzy,
+            prefix=search.prefix,
+        )
 
     @operation("guest", models="none")
     def explain_words(self, key: int, trace: Trace, recipe: Recipe) -> Explanation:

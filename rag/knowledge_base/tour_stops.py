@@ -1,7 +1,7 @@
 """Stops of a tour from an answer, an explanation, a run or a comparison.
 
-A stop keeps what it shows. A tour therefore stays as its owner saw it when documents, recipes and
-runs change, and guests need no further rights to read it.
+A stop keeps what it shows, until its owner asks its question again. A tour therefore stays as its
+owner saw it when documents, recipes and runs change, and guests need no further rights to read it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from rag.answering.rows import readable_text, rows_within
 from rag.evaluation.anchoring import find_quote
 from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, as_percent, signed
@@ -22,11 +23,13 @@ from rag.retrieval.stages import stage_title
 from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.turns import Turn
-from rag.tours import TourQuote, TourStop, TourValue
-from rag.types import STATE_TITLES, AnswerState, page_name
+from rag.tours import AnswerBasis, TourQuote, TourStop, TourValue
+from rag.types import STATE_TITLES, AnswerState, Document, Span, page_name
 
 SURROUNDINGS = 600
 """Characters of a document before and after a cited passage."""
+ROWS = 2
+"""Rows of a table above and below a cited row."""
 _PAGE_TITLES: Mapping[AnswerState, str] = {
     "answered": "Where it says so",
     "doubtful": "The nearest passage",
@@ -49,32 +52,81 @@ _STAGE_TITLES: Mapping[str, str] = {
 _SPACE = re.compile(r"\s+")
 
 
-def answer_stops(turn: Turn, texts: Mapping[str, str]) -> list[TourStop]:
+def answer_stops(
+    turn: Turn, documents: Mapping[str, Document], basis: AnswerBasis | None = None
+) -> list[TourStop]:
     """Return a stop with the question and its answer, and one with the page that answers.
 
     That is the page of the first quote with all key words of the question, else of the first quote.
-    ``texts`` has the texts of documents by id. A citation of a document that is not there is
+    ``documents`` has the documents by id. A citation of a document that is not there is
     quoted without its surroundings, and gets no page.
     """
-    quotes = tuple(
-        TourQuote(f"[{citation.n}] {_place(citation)}", citation.quote or citation.text)
-        for citation in turn.citations
-    )
+    quotes = tuple(_cited(one, documents.get(one.document_id)) for one in turn.citations)
     state, points = turn.state or "answered", list[str]()
     if assessment := turn.details.assessment:
         points.append(f"{STATE_TITLES[assessment.state]}. {assessment.reason}".strip())
     if state == "doubtful" and turn.citations:
         points.append("The quotes are the nearest passages, not the answer.")
     text = turn.answer or turn.note
-    stops = [TourStop("answer", turn.complete, text, quotes, points=tuple(points))]
-    there = [citation for citation in turn.citations if citation.document_id in texts]
+    answer = TourStop("answer", turn.complete, text, quotes, points=tuple(points), basis=basis)
+    stops = [answer]
+    there = [citation for citation in turn.citations if citation.document_id in documents]
     if there:
         shown = next((citation for citation in there if citation.checked), there[0])
-        text = texts[shown.document_id]
-        start, end = _quoted(text, shown)
-        page = TourQuote(_place(shown), text[start:end], _before(text, start), _after(text, end))
-        stops.append(TourStop("page", f"{_PAGE_TITLES[state]}: {_place(shown)}", quotes=(page,)))
+        document = documents[shown.document_id]
+        place = _place(shown, document)
+        page = _page(place, document, _quoted(document.text, shown))
+        title = f"{_PAGE_TITLES[state]}: {place}"
+        stops.append(TourStop("page", title, quotes=(page,), basis=basis))
     return stops
+
+
+def answered_anew(
+    stops: Sequence[TourStop], old: AnswerBasis, new: Sequence[TourStop]
+) -> list[TourStop]:
+    """Return the stops of a tour with those of an answer replaced by what it is now.
+
+    Notes stay. A page that is cited no more is left out.
+    """
+    now = {stop.kind: stop for stop in new}
+    return [
+        now[stop.kind].with_note(stop.note) if stop.basis == old else stop
+        for stop in stops
+        if stop.basis != old or stop.kind in now
+    ]
+
+
+def _cited(citation: StoredCitation, document: Document | None) -> TourQuote:
+    """The quote of a citation; the whole passage if the answer quotes none of its words."""
+    source = f"[{citation.n}] {_place(citation, document)}"
+    text = citation.quote or citation.text
+    if document is None:
+        return TourQuote(source, text)
+    span = _quoted(document.text, citation)
+    if document.table_at(span[0]) is not None:
+        text = readable_text(document, span)
+    return TourQuote(source, text, markdown=_is_markdown(document))
+
+
+def _page(place: str, document: Document, span: Span) -> TourQuote:
+    """A quote with its surroundings: of a row of a table, the rows around it."""
+    text, (start, end) = document.text, span
+    markdown = _is_markdown(document)
+    table = document.table_at(start)
+    if table is None:
+        around = _before(text, start), _after(text, end)
+        return TourQuote(place, text[start:end], *around, markdown=markdown)
+    rows = list(rows_within(document, (table.start, table.end)))
+    above = [row.text for row in rows if row.end <= start]
+    below = [row.text for row in rows if row.start >= end]
+    before = [*["…"] * (len(above) > ROWS), *above[-ROWS:], ""]
+    after = ["", *below[:ROWS], *["…"] * (len(below) > ROWS)]
+    shown = readable_text(document, span)
+    return TourQuote(place, shown, "\n".join(before), "\n".join(after), markdown=markdown)
+
+
+def _is_markdown(document: Document) -> bool:
+    return document.media_type == "text/markdown"
 
 
 def _quoted(text: str, citation: StoredCitation) -> tuple[int, int]:
@@ -104,10 +156,12 @@ def _after(text: str, end: int) -> str:
     return f"{after[:cut]} …"
 
 
-def explanation_stop(question: str, standing: Standing) -> TourStop:
-    """Return a stop that explains why a passage was or was not retrieved for a question."""
+def explanation_stop(question: str, standing: Standing, document: Document) -> TourStop:
+    """Return a stop that explains why a passage of a document was or was not retrieved."""
     chunk = standing.chunk
     place = standing.document + page_name(standing.document, chunk.page, chunk.heading, ", ")
+    span = chunk.start, chunk.end
+    text = readable_text(document, span) if document.table_at(chunk.start) else chunk.text
     summary = standing.summary.removesuffix(".")
     if not standing.lost:
         rank = f" It has rank {standing.rank} of the search" if standing.rank else ""
@@ -116,7 +170,7 @@ def explanation_stop(question: str, standing: Standing) -> TourStop:
         "why",
         f"Why this passage? {question}",
         summary[:1].upper() + summary[1:] + ".",
-        (TourQuote(place, standing.chunk.text),),
+        (TourQuote(place, text, markdown=_is_markdown(document)),),
         points=tuple(map(_step, standing.steps)),
     )
 
@@ -205,8 +259,12 @@ def _in_plain_words(figures: Comparison, run: str, baseline: str) -> str:
             return figures.headline
 
 
-def _place(citation: StoredCitation) -> str:
-    return citation.document + page_name(citation.document, citation.page, before=", ")
+def _place(citation: StoredCitation, document: Document | None) -> str:
+    """The document of a citation with its page, or with the name of its sheet."""
+    pages = document.pages if document else ()
+    start = next((page.start for page in pages if page.number == citation.page), None)
+    heading = document.heading_at(start) if document and start is not None else ""
+    return citation.document + page_name(citation.document, citation.page, heading, ", ")
 
 
 def _range(interval: Interval, style: Callable[[float], str] = "{:.3f}".format) -> str:

@@ -191,8 +191,9 @@ STAGES: tuple[StageRow, ...] = (
     StageRow(
         "context",
         ("context", "neighbours", "merge", "order"),
-        label="in the prompt",
-        help="Choose to see what did not fit into the prompt.",
+        label="for the answer",
+        help="A language model gets these in its prompt; without one, quotes are chosen from "
+        "these. Choose to see what did not fit.",
         dropped="Context budget",
         swept="candidates",
     ),

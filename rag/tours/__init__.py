@@ -1,7 +1,7 @@
 """Guided tours for stakeholders: stops that an owner keeps from real states of pages."""
 
 from rag.tours.printed import tour_html
-from rag.tours.stops import TourQuote, TourStop, TourValue
+from rag.tours.stops import AnswerBasis, TourQuote, TourStop, TourValue
 from rag.tours.tours import Tour, Tours
 
-__all__ = ["Tour", "TourQuote", "TourStop", "TourValue", "Tours", "tour_html"]
+__all__ = ["AnswerBasis", "Tour", "TourQuote", "TourStop", "TourValue", "Tours", "tour_html"]

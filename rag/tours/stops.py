@@ -4,34 +4,42 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import datetime
 from textwrap import shorten
 from typing import Literal
 
 from rag.answering.markup import unmarked, without_markup
 
-_ESCAPED = re.compile(r"\\([\[\]*_+#|>`.()-])")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 LONGEST_TITLE = 80
 """Characters of the title of a tour."""
-_SHORT_TITLE = 60  # of a proposed one: two lines on a small screen
+_SHORT_TITLE = 60  # two lines on a small screen
 StopKind = Literal["answer", "page", "why", "metrics", "comparison"]
 
 
 @dataclass(frozen=True, slots=True)
 class TourQuote:
-    """A passage as its document has it, with the text around it."""
+    """A passage as its document has it, with the text around it.
+
+    ``markdown`` is whether a backslash in it hides a mark of Markdown, and is not shown.
+    """
 
     source: str
     text: str
     before: str = ""
     after: str = ""
+    markdown: bool = True
 
     def without_marks(self) -> TourQuote:
         """Return the quote without the marks of Markdown in it and around it."""
         start = len(self.before)
         whole = f"{self.before}{self.text}{self.after}"
         text, [(first, last)] = without_markup(whole, [(start, start + len(self.text))])
-        parts = text[first:last], text[:first], text[last:]
-        return TourQuote(self.source, *map(_unescaped, parts))
+        shown = TourQuote(self.source, text[first:last], text[:first], text[last:], markdown=False)
+        if not self.markdown:
+            return shown
+        before, after = _unescaped(shown.before), _unescaped(shown.after)
+        return replace(shown, text=_unescaped(shown.text), before=before, after=after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +52,23 @@ class TourValue:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerBasis:
+    """The question behind an answer, when it was answered, and what the knowledge base was then.
+
+    ``documents`` and ``recipe`` are hashes of the documents and of the saved recipe.
+    """
+
+    question: str
+    answered: datetime
+    documents: str
+    recipe: str
+
+
+@dataclass(frozen=True, slots=True)
 class TourStop:
     """One screen of a tour: a title, plain text, quotes, values and points.
 
-    ``note`` has the words of the owner, who may leave it empty.
+    ``note`` has the words of the owner, who may leave it empty. ``basis`` is that of an answer.
     """
 
     kind: StopKind
@@ -57,10 +78,11 @@ class TourStop:
     values: tuple[TourValue, ...] = ()
     points: tuple[str, ...] = ()
     note: str = ""
+    basis: AnswerBasis | None = None
 
     @property
     def heading(self) -> str:
-        """The title, short enough for a proposed title of a tour.
+        """The title, short enough for a list of stops.
 
         That of a comparison without the names of the runs, which its stop has.
         """
@@ -75,7 +97,10 @@ class TourStop:
     def without_marks(self) -> TourStop:
         """Return the stop without the marks of Markdown in its text and quotes."""
         quotes = tuple(quote.without_marks() for quote in self.quotes)
-        return replace(self, text=_unescaped(unmarked(self.text)), quotes=quotes)
+        text = unmarked(self.text)
+        if all(quote.markdown for quote in self.quotes):
+            text = _unescaped(text)
+        return replace(self, text=text, quotes=quotes)
 
     def with_note(self, note: str) -> TourStop:
         """Return the stop with another note."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from pydantic import TypeAdapter
 
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import find_fault, mend
 from rag.operation import ALL, operation
-from rag.storage import Connection, Database
+from rag.runs.evaluator import documents_hash
+from rag.storage import Connection, Database, bases, documents, passage_edits
 from rag.storage.access import links, tours
 from rag.storage.access.tours import TourRow
-from rag.tours.stops import LONGEST_TITLE, TourStop
+from rag.tours.stops import LONGEST_TITLE, AnswerBasis, TourStop
 
 MOST_STOPS = 50
 MOST_TOURS = 100
@@ -59,6 +61,28 @@ class Tours:
         with self._database.read() as connection:
             row = tours.by_id(connection, self._base_id, tour_id)
         return _tour(_required(row))
+
+    @operation("viewer")
+    def basis(self, question: str, answered: datetime) -> AnswerBasis:
+        """Return what an answer rests on: the documents and the saved recipe as they are now."""
+        return AnswerBasis(question, answered, *self._hashes())
+
+    @operation("guest")
+    def changes(self, basis: AnswerBasis) -> tuple[Literal["documents", "recipe"], ...]:
+        """Name what changed since an answer; empty if it would be the same."""
+        documents_now, recipe_now = self._hashes()
+        changed = list[Literal["documents", "recipe"]]()
+        if documents_now != basis.documents:
+            changed.append("documents")
+        if recipe_now != basis.recipe:
+            changed.append("recipe")
+        return tuple(changed)
+
+    def _hashes(self) -> tuple[str, str]:
+        with self._database.read() as connection:
+            edits = passage_edits.digest(connection, self._base_id)
+            held = documents.ids_by_name(connection, self._base_id).values()
+            return documents_hash(held, edits), bases.by_id(connection, self._base_id).recipe.hash
 
     @operation("owner", audit="sharing", audited_arguments=1)
     def create(self, title: str, stops: Sequence[TourStop] = ()) -> int:

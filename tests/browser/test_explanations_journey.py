@@ -35,7 +35,7 @@ def test_find_the_missing_and_bring_it_in(warm_address: str, page: Page, shoot: 
     page.get_by_text(re.compile("Enters the (top|results)")).first.wait_for()
     shoot(page, "what-if")
     page.get_by_role("button", name="Apply").first.click()
-    page.get_by_text("in the prompt, rank").first.wait_for()
+    page.get_by_text("given to the answer, rank").first.wait_for()
 
     page.get_by_role("radio", name="Compare").click()
     page.get_by_text("Rank-biased overlap").wait_for()

@@ -87,14 +87,15 @@ def _stops(base: KnowledgeBase) -> list[TourStop]:
     turn_id = base.conversations.ask(base.conversations.open(None), QUESTION, recipe)
     base.conversations.conclude(turn_id, base.ask(QUESTION, recipe).answer)
     turn = base.conversations.turns(base.conversations.recent()[0].id)[0]
-    document = turn.citations[0].document_id
+    document = base.documents.document(turn.citations[0].document_id)
     explainer = base.explain(QUESTION, recipe)
     best = explainer.trace.hits[0].chunk.key
+    standing = explainer.standing(best)
     new, old = base.runs.list_all()
     (compared,) = base.runs.compare([new.id], old.id, "ndcg@10", None)
     return [
-        *answer_stops(turn, {document: base.documents.document(document).text}),
-        explanation_stop(QUESTION, explainer.standing(best)),
+        *answer_stops(turn, {document.id: document}),
+        explanation_stop(QUESTION, standing, base.documents.document(standing.chunk.document_id)),
         run_stop(old, "As shipped", base.run_figures.intervals(old.id), base.runs.results(old.id)),
         comparison_stop(compared, {new.id: "Strict", old.id: "As shipped"}),
     ]

@@ -26,10 +26,19 @@ def test_tours_are_listed_read_and_deleted(home: Path) -> None:
             "kind": "page",
             "title": "Where?",
             "text": "",
-            "quotes": [{"source": "leave.md", "text": "text", "before": "before ", "after": ""}],
+            "quotes": [
+                {
+                    "source": "leave.md",
+                    "text": "text",
+                    "before": "before ",
+                    "after": "",
+                    "markdown": True,
+                }
+            ],
             "values": [],
             "points": [],
             "note": "",
+            "basis": None,
         }
     ]
     assert api.get(TOURS).json()["items"] == [tour]

@@ -59,7 +59,7 @@ def test_the_address_brings_the_conversation_back(base: KnowledgeBase) -> None:
     ask(visit("chat.py"), LEAVE)
     again = visit("chat.py", talk="1")
     assert "carried over until 30 June of the next year" in texts(again)
-    assert "looked at 5 passages, 1 used" in texts(again)
+    assert "looked at 5 passages, 1 quoted" in texts(again)
     again.button(key="chat_new").click().run()
     assert "30 June" not in texts(again)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Expander
 
+from pages.components.shell.text import plain
 from pages.components.source.passages import segments, windows
 from rag import Answer, Chunk, Recipe, Workspace, readers
 from rag.documents.ingestion import Ingestion
@@ -441,6 +442,28 @@ def test_editions_without_a_difference_show_no_table(
     app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
     assert any("are editions of one document" in one.value for one in app.markdown)
     assert not any("difference" in expander.label for expander in app.expander)
+
+
+def test_differences_of_editions_show_the_words_around_their_figures(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    plan = "The plan of the *staff* is explained in the office, and the most is ${} per year."
+    add(filled, base, {"plan-2024.md": plan.format(5000), "plan-2025.md": plan.format(7500)})
+    app = open_page("upload.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
+    shown = app.table[0].value.to_dict("records")
+    words = plan.replace("*", "")
+    assert shown == [
+        {
+            "In force": plain("$7500"),
+            "Not in force": plain("$5000"),
+            plain("Words of plan-2025.md"): plain(words.format(7500)),
+            plain("Words of plan-2024.md"): plain(words.format(5000)),
+        }
+    ]
 
 
 def test_a_line_is_one_address(filled: Workspace, open_page: OpenPage) -> None:

@@ -48,8 +48,10 @@ def test_the_funnel_counts_what_the_stages_gave(base: KnowledgeBase) -> None:
         "**5** on topic",
         "**1** above threshold",
         "**1** top-k",
-        "**1** in the prompt",
+        "**1** for the answer",
     ]
+    assert step(app, "quoted") == "**1** quoted"
+    assert r"quoted as \[1\]" in texts(app)
 
 
 def test_cards_under_the_threshold_are_grey_and_say_why(base: KnowledgeBase) -> None:
@@ -71,6 +73,17 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -
     app.button(key="frame_recipe_reset").click().run()
     assert app.slider(key="threshold").value == 0.2
     assert step(app, "threshold") == "**1** above threshold"
+
+
+def test_the_panel_says_that_a_threshold_is_automatic_until_it_is_set(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    app.get_by_key("cut").set_value("Auto").run()
+    level = app.slider(key="threshold").value
+    automatic = f"Automatic: {level:.2f}. To set your own, move the slider."
+    assert automatic in texts(app)
+    app.slider(key="threshold").set_value(0.3).run()
+    assert app.get_by_key("cut").value == "Set"
+    assert "Automatic: " not in texts(app)
 
 
 def test_a_threshold_that_does_not_apply_is_named_as_such_everywhere(base: KnowledgeBase) -> None:
@@ -134,12 +147,12 @@ def test_the_words_of_the_selected_passage_add_up_to_its_score(base: KnowledgeBa
 
 def test_the_prompt_is_the_one_that_a_model_would_get(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE, view="Prompt")
-    trace = base.search(LEAVE, base.recipe())
-    assert base.prompt(trace, base.recipe()).text in [code.value for code in app.main.code]
-    assert (
-        f"{base.count_tokens(base.prompt(trace, base.recipe()).text, base.recipe()):,} tokens"
-        in texts(app)
-    )
+    prompt = base.prompt(base.search(LEAVE, base.recipe()), base.recipe())
+    assert prompt.text in [code.value for code in app.main.code]
+    assert prompt.spending is not None
+    used, free = prompt.spending.prompt, prompt.spending.answer
+    assert f"{used:,} tokens, and {free:,} kept free for the answer, of a budget" in texts(app)
+    assert f"{used + free:,} tokens: " in texts(app)
 
 
 def test_the_prompt_tells_how_its_budget_was_spent(base: KnowledgeBase) -> None:

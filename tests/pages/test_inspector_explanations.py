@@ -68,8 +68,8 @@ def test_applying_a_change_brings_the_passage_in(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
     app.button(key="what_if_apply_threshold").click().run()
     assert not app.exception
-    assert "in the prompt, rank 2" in texts(app).replace("\\", "")
-    assert "**2** in the prompt" in app.button(key="inspector_step_context").label
+    assert "given to the answer, rank 2" in texts(app).replace("\\", "")
+    assert "**2** for the answer" in app.button(key="inspector_step_context").label
     app.button(key="frame_recipe_reset").click().run()
     assert r"lost at threshold" in texts(app)
 
@@ -80,7 +80,7 @@ def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base: Knowle
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
     assert r"cut by candidates\=1\; it has no term of the question" in texts(app)
     stale = visit("inspector.py", q=LEAVE, view="What if", passage="0" * 16)
-    assert "in the prompt, rank 1" in texts(stale).replace("\\", "")
+    assert "given to the answer, rank 1" in texts(stale).replace("\\", "")
 
 
 def test_a_missing_sentence_is_found_and_looked_up(base: KnowledgeBase) -> None:

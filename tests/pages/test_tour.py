@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase, TourStop, TourValue, Workspace, tour_html
 from tests.pages.conftest import QUESTIONS
+from tests.workspaces import add
 
 OpenPage = Callable[..., AppTest]
 QUESTION = QUESTIONS[0][1]
@@ -188,7 +189,9 @@ def test_an_answer_is_kept_in_a_new_tour(base: KnowledgeBase, open_page: OpenPag
     base.conversations.conclude(turn, base.ask(QUESTION, recipe).answer)
     app = open_page("chat.py", talk=str(talk))
     app.button(key=f"tour_turn_{turn}").click().run()
-    assert app.text_input(key="tour_add_title").value == QUESTION
+    assert app.text_input(key="tour_add_title").value == "notes"
+    (listed,) = (one.value for one in app.markdown if one.value.startswith("This adds"))
+    assert listed.startswith("This adds 2 stops:\n\n1. ")
     app.text_input(key="tour_add_title").set_value("Demo")
     app.text_area(key="tour_add_note").set_value("See.")
     app.button(key="tour_add_really").click().run()
@@ -200,3 +203,28 @@ def test_an_answer_is_kept_in_a_new_tour(base: KnowledgeBase, open_page: OpenPag
     assert links["Open the tour"].help == "Demo"
     assert [(stop.kind, stop.note) for stop in kept.stops] == [("answer", "See."), ("page", "")]
     assert kept.stops[0].title == QUESTION
+
+
+def test_an_answer_that_is_out_of_date_is_asked_again(
+    labelled: Workspace, base: KnowledgeBase, open_page: OpenPage
+) -> None:
+    app = open_page("chat.py")
+    app.chat_input[0].set_value(QUESTION).run()
+    (turn,) = base.conversations.turns(1)
+    app.button(key=f"tour_turn_{turn.id}").click().run()
+    app.text_area(key="tour_add_note").set_value("See.")
+    app.button(key="tour_add_really").click().run()
+    (tour,) = base.tours.list_tours()
+    app = open_page("tour.py", tour=str(tour.id))
+    assert "changed since" not in _said(app)
+    newer = "Unused leave may be carried over until 31 August, as the board decided."
+    add(labelled, base, {"board.txt": newer})
+    app = open_page("tour.py", tour=str(tour.id))
+    assert f"Answer from {turn.created:%Y-%m-%d}; the documents changed since." in _said(app)
+    assert "31 August" not in _said(app)
+    app.button(key="tour_update").click().run()
+    assert not app.exception
+    assert "changed since" not in _said(app)
+    assert "31 August" in _said(app)
+    kept = base.tours.get(tour.id)
+    assert (kept.title, len(kept.stops), kept.stops[0].note) == (tour.title, 2, "See.")

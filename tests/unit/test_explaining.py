@@ -41,7 +41,11 @@ def key(base: KnowledgeBase, words: str, recipe: Any = HYBRID) -> int:
 
 def test_a_result_is_followed_into_the_prompt(base: KnowledgeBase) -> None:
     found = base.explain(LEAVE, HYBRID).standing(key(base, "carried over until 30 June"))
-    assert (found.lost, found.document, found.summary) == ("", "leave.md", "in the prompt, rank 1")
+    assert (found.lost, found.document, found.summary) == (
+        "",
+        "leave.md",
+        "given to the answer, rank 1",
+    )
     assert [step.stage for step in found.steps] == [
         "dense",
         "lexical",

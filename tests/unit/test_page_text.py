@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pages.components.shell.text import lines, marked, plain, shorten_leaders, tinted
 from pages.components.shell.wording import difference, duration, kind, token_note
-from pages.components.source.snippets import snippet
+from pages.components.source.snippets import snippet, with_columns
 from rag import IndexRecipe, counted
 
 JOINER = "\u2060"
@@ -115,3 +115,12 @@ def test_other_numbers_of_passages_by_embedder_are_explained() -> None:
     assert token_note([(small, 3697), (large, 4163)]).startswith(
         "Sizes count tokens of the embedding model"
     )
+
+
+def test_rows_have_the_names_of_their_columns_and_keep_their_marks() -> None:
+    text = "City\tRent\nBern\t1\nOslo\t\nOdd\nRome\t3"
+    words = [(text.index(word), text.index(word) + len(word)) for word in ("Bern", "Rome", "3")]
+    named, spans = with_columns(text, words, ("City", "Rent"))
+    assert named == "City\tRent\nCity: Bern\tRent: 1\nCity: Oslo\t\nOdd\nCity: Rome\tRent: 3"
+    assert [named[start:end] for start, end in spans] == ["Bern", "Rome", "3"]
+    assert with_columns("one\ntwo", [(0, 3)], ()) == ("one\ntwo", [(0, 3)])

@@ -21,13 +21,18 @@ from rag import (
     TourValue,
     Turn,
     answer_stops,
+    answered_anew,
     comparison_stop,
     explanation_stop,
     run_stop,
     share_path,
     tour_html,
 )
+from rag.answering.rows import readable_text
+from rag.readers import read_text
+from rag.types import Document, Heading, Page, Table
 from tests.runs import SET, VECTORS, WORDS, handbook
+from tests.workspaces import add
 
 QUESTION = "May unused leave be carried over?"
 
@@ -73,14 +78,14 @@ def test_the_text_around_a_page_is_cut_between_words(base: KnowledgeBase) -> Non
     text = "earlier words " * 200 + "x" * length + " later words" * 200
     cited = replace(first, start=14 * 200, end=14 * 200 + length)
     turn = replace(turn, citations=(cited,))
-    (_, page) = answer_stops(turn, {first.document_id: text})
+    (_, page) = answer_stops(turn, {first.document_id: read_text(text, first.document)})
     quote = page.quotes[0]
     assert quote.text == "x" * length
     assert quote.before.split()[:2] in (["…", "earlier"], ["…", "words"])
     assert quote.after.split()[-2:] in (["later", "…"], ["words", "…"])
     (_, page) = answer_stops(
         replace(turn, citations=(replace(first, start=6, end=10),)),
-        {first.document_id: "Short text here."},
+        {first.document_id: read_text("Short text here.", first.document)},
     )
     assert (page.quotes[0].before, page.quotes[0].after) == ("Short ", " here.")
 
@@ -123,8 +128,9 @@ def test_an_answer_has_its_quotes_and_the_page_that_is_cited_first(home: Path) -
     base = handbook(home)[1]
     turn = _asked(base)
     cited = turn.citations[0]
-    text = base.documents.document(cited.document_id).text
-    answer, page = answer_stops(turn, {cited.document_id: text})
+    document = base.documents.document(cited.document_id)
+    text = document.text
+    answer, page = answer_stops(turn, {document.id: document})
     assert (answer.kind, answer.title, answer.text) == ("answer", QUESTION, turn.answer)
     assert answer.quotes[0] == TourQuote(f"[1] {cited.document}", cited.quote)
     (quote,) = page.quotes
@@ -148,21 +154,22 @@ def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(
         checked=True,
     )
     turn = replace(turn, citations=(first, second))
-    (quote,) = answer_stops(turn, {document.id: document.text})[1].quotes
+    (quote,) = answer_stops(turn, {document.id: document})[1].quotes
     assert (quote.text, quote.before[-5:], quote.after[:5]) == (
         "Sick leave is reported",
         document.text[:start][-5:],
         " befo",
     )
     turn = replace(turn, citations=(first,))
-    (quote,) = answer_stops(turn, {document.id: document.text})[1].quotes
+    (quote,) = answer_stops(turn, {document.id: document})[1].quotes
     assert quote.text == document.text[first.start : first.end]  # no such words: its passage
 
 
 def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
     trace = base.search(QUESTION, VECTORS)
     standing = base.explain(QUESTION, VECTORS).standing(trace.hits[0].chunk.key)
-    stop = explanation_stop(QUESTION, standing)
+    document = base.documents.document(standing.chunk.document_id)
+    stop = explanation_stop(QUESTION, standing, document)
     assert stop.text == (
         "The answer could be written from this passage. It has rank 1 of the search."
     )
@@ -180,6 +187,49 @@ def test_stops_show_no_marks_of_markdown() -> None:
     assert shown.text == "[Name] 60 days delinquent"
     assert "*" not in shown.before + shown.after
     assert "#" not in shown.before
+
+
+def test_backslashes_that_hide_no_mark_stay() -> None:
+    path = TourQuote("paths.pdf", "C:\\_temp \\~ x", markdown=False).without_marks()
+    assert path.text == "C:\\_temp \\~ x"
+    assert TourQuote("paths.md", "5 \\~ 6 \\$").without_marks().text == "5 ~ 6 $"
+    stop = TourStop("answer", "Where?", "“C:\\_temp” [1]", (path,))
+    assert stop.without_marks().text == "“C:\\_temp” [1]"
+
+
+def test_rows_of_a_sheet_have_the_names_of_their_columns(base: KnowledgeBase) -> None:
+    rows = [
+        f"{city}\t{rent}" for city, rent in (("Bern", 1), ("Oslo", 2), ("Rome", 3), ("Kyiv", 4))
+    ]
+    head = "Desks 2026\n"
+    text = head + "\n".join(["City\tRent", *rows])
+    sheet = Document(
+        *("id", "desks.xlsx", "", "text/csv", text),
+        pages=(Page(1, 0, len(text)),),
+        headings=(Heading(0, 1, "Desks 2026"),),
+        tables=(Table(len(head), len(text), ("City", "Rent")),),
+    )
+    start = text.index("Kyiv")
+    turn = _asked(base)
+    cited = replace(
+        turn.citations[0],
+        document_id="id",
+        document="desks.xlsx",
+        start=start,
+        end=len(text),
+        page=1,
+        quote="Kyiv\t4",
+        text="Kyiv\t4",
+    )
+    answer, page = answer_stops(replace(turn, citations=(cited,)), {"id": sheet})
+    (quote,) = answer.quotes
+    assert quote.source == "[1] desks.xlsx, sheet Desks 2026"
+    assert quote.text == "City: Kyiv · Rent: 4"
+    assert page.title.endswith("desks.xlsx, sheet Desks 2026")
+    assert page.quotes[0].text == "City: Kyiv · Rent: 4"
+    assert page.quotes[0].before == "…\nCity: Oslo · Rent: 2\nCity: Rome · Rent: 3\n"
+    assert page.quotes[0].after == ""
+    assert readable_text(sheet, (0, text.index("Oslo"))) == "Desks 2026\nCity: Bern · Rent: 1"
 
 
 def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
@@ -217,6 +267,30 @@ def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:
     assert "hand&lt;book&gt;" in page
     quoted = base.tours.add(tour_id, [_stop("Page")])
     assert "before <mark>text</mark> after" in tour_html(quoted, "b")
+
+
+def test_an_answer_knows_what_changed_since_and_is_answered_anew(home: Path) -> None:
+    workspace, base = handbook(home)
+    turn = _asked(base)
+    assert turn.created is not None
+    basis = base.tours.basis(turn.complete, turn.created)
+    document = base.documents.document(turn.citations[0].document_id)
+    answer, page = answer_stops(turn, {document.id: document}, basis)
+    tour_id = base.tours.create("Board", [_stop("Zero"), answer.with_note("See."), page])
+    tour = base.tours.get(tour_id)
+    stored = tour.stops[1].basis
+    assert stored == tour.stops[2].basis == basis
+    assert base.tours.changes(basis) == ()
+    base.save_recipe(WORDS.with_fields({"search.top_k": 3}))
+    assert base.tours.changes(basis) == ("recipe",)
+    add(workspace, base, {"new.txt": "Unused leave may be carried over until 31 March."})
+    assert base.tours.changes(basis) == ("documents", "recipe")
+    new = [TourStop("answer", QUESTION, "Until 31 March.", basis=replace(basis, recipe="new"))]
+    stops = answered_anew(tour.stops, basis, new)
+    assert [(stop.title, stop.text, stop.note) for stop in stops] == [
+        ("Zero", "Words.", "A note."),
+        (QUESTION, "Until 31 March.", "See."),
+    ]
 
 
 def test_a_link_to_a_tour_shows_this_tour_alone(home: Path) -> None:
@@ -279,7 +353,7 @@ def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home: Path) -> None:
     base = handbook(home)[1]
     turn = _doubtful(_asked(base))
     document = base.documents.document(turn.citations[0].document_id)
-    answer, page = answer_stops(turn, {document.id: document.text})
+    answer, page = answer_stops(turn, {document.id: document})
     assert answer.points == (
         "Probably not answered here. No passage has RX-77.",
         "The quotes are the nearest passages, not the answer.",

@@ -28,6 +28,7 @@ from pages.components.shell.wording import relevance, shortened
 from pages.components.source.places import cited_page, is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from pages.components.tours.add_dialog import tour_button
+from pages.components.tours.answers import turn_stops
 from rag import (
     Dropped,
     Hit,
@@ -35,9 +36,7 @@ from rag import (
     Recipe,
     Stage,
     StoredCitation,
-    TourStop,
     Turn,
-    answer_stops,
     counted,
     page_name,
     searches,
@@ -116,9 +115,10 @@ def _above(turn: Turn) -> None:
 
 
 def _looked_at(turn: Turn) -> str:
+    kind = "quoted" if turn.mode == QUOTES else "cited"
     return (
         f":material/manage_search: looked at {counted(turn.passages, 'passage')}, "
-        f"{len(turn.citations)} used, {turn.seconds * 1000:.0f} ms"
+        f"{len(turn.citations)} {kind}, {turn.seconds * 1000:.0f} ms"
     )
 
 
@@ -342,15 +342,8 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
             branches.again_button(base, turn)
             if not guest():
                 collect_button(base, turn, lambda: retrieved(base, turn))
-            tour_button(base, f"turn_{turn.id}", partial(_stops, base, turn))
+            tour_button(base, f"turn_{turn.id}", partial(turn_stops, base, turn))
             feedback.thumbs(base, turn)
-
-
-def _stops(base: KnowledgeBase, turn: Turn) -> list[TourStop]:
-    """The answer and the page that it cites first, as stops of a tour."""
-    here = {cited.document_id for cited in turn.citations if cited.base in ("", base.name)}
-    texts = {key: base.documents.document(key).text for key in here if is_here(base, key)}
-    return answer_stops(turn, texts)
 
 
 def inspect_button(base: KnowledgeBase, turn: Turn) -> None:

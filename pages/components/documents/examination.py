@@ -29,6 +29,7 @@ Item = TypeVar("Item")
 
 _SHOWN = 10
 _LONGEST = 400  # characters of a passage
+_TABLE, _ROWS = 480, 6  # pixels of a table with more rows, which scrolls
 _ICONS: dict[FindingKind, str] = {
     "contradiction": ":material/difference:",
     "editions": ":material/history:",
@@ -173,19 +174,17 @@ def _differences(finding: DocumentFinding, differences: Sequence[Difference]) ->
                 f"Words of {old}": _words(second),
             }
         )
-    st.dataframe(
-        rows,
+    # A table, not a data frame: its rows are as high as their words, and none is cut.
+    st.table(
+        [{plain(head): plain(cell) for head, cell in row.items()} for row in rows],
+        height=_TABLE if len(rows) > _ROWS else "content",
         hide_index=True,
-        column_config={
-            **{head: st.column_config.TextColumn(width=80) for head in heads},
-            **{f"Words of {name}": st.column_config.TextColumn(width=260) for name in (new, old)},
-        },
         alt="Figures that differ between two documents, with their words.",
     )
 
 
 def _words(place: FindingPlace) -> str:
-    return f"{place.text} (page {place.page})" if place.page is not None else place.text
+    return f"{place.words} (page {place.page})" if place.page is not None else place.words
 
 
 def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:

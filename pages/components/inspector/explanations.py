@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from rag import (
@@ -10,6 +12,7 @@ from rag import (
     Finding,
     KnowledgeBase,
     Located,
+    QuoteFate,
     Recipe,
     RetrievalComparison,
     Trace,
@@ -62,6 +65,14 @@ def attribution(
     return attributions.get(attribution_key)
 
 
+def quote_fates(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Mapping[int, QuoteFate]:
+    """Return what is quoted, and why not the rest; empty where a model answers.
+
+    Raises TouchstoneError.
+    """
+    return _quote_fates(base, trace, recipe, base.state(recipe), trace.digest, recipe.hash)
+
+
 def _build(base: KnowledgeBase, recipe: Recipe) -> str:
     """The state of what does not depend on how a build is searched."""
     return base.state(Recipe(index=recipe.index))
@@ -73,6 +84,13 @@ def _explainer(
 ) -> Explainer:
     """Shared by what one view asks: it holds the whole corpus as ranked for one question."""
     return _base.explain(_trace.question, _recipe, _trace)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _quote_fates(
+    _base: KnowledgeBase, _trace: Trace, _recipe: Recipe, state: str, digest: str, recipe_hash: str
+) -> Mapping[int, QuoteFate]:
+    return _base.quote_fates(_trace, _recipe)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
 from pages.components.shell.wording import unlimited
-from rag import Trace, stage_row
+from rag import QuoteFate, Trace, stage_row
 
 STEP = "step"  # the URL's parameter: which number is chosen
 
@@ -26,7 +26,7 @@ class Step:
 
 
 def steps(trace: Trace) -> list[Step]:
-    """The numbers, from all passages to those in the prompt."""
+    """The numbers, from all passages to those for the answer."""
     question = trace.stage("question")
     first = Step(
         "passages",
@@ -56,11 +56,15 @@ def chosen(trace: Trace) -> str:
     return name if any(step.name == name and step.filters for step in steps(trace)) else ""
 
 
-def funnel(trace: Trace) -> str:
-    """Draw the row; return the chosen step, "" for none."""
+def funnel(trace: Trace, fates: Mapping[int, QuoteFate]) -> str:
+    """Draw the row; return the chosen step, "" for none.
+
+    ``fates`` says which passages an answer of quotes quotes; it is empty for other answers.
+    """
     selected = chosen(trace)
     row = st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom")
-    for step in steps(trace):
+    quoted = [_quoted(fates)] if fates else []
+    for step in [*steps(trace), *quoted]:
         row.button(
             f"{_counted(step)}  \n:small[:gray[{_milliseconds(step.seconds)}]]",
             key=f"inspector_step_{step.name}",
@@ -72,6 +76,17 @@ def funnel(trace: Trace) -> str:
             args=("" if step.name == selected else step.name,),
         )
     return selected
+
+
+def _quoted(fates: Mapping[int, QuoteFate]) -> Step:
+    return Step(
+        "quoted",
+        "quoted",
+        sum(fate.number > 0 for fate in fates.values()),
+        None,
+        filters=False,
+        help="The answer without a language model quotes these. The cards say why not the others.",
+    )
 
 
 def _counted(step: Step) -> str:

@@ -13,11 +13,12 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.shell.wording import shown_context
-from pages.components.source.snippets import snippet
+from pages.components.source.snippets import snippet, with_columns
 from rag import (
     Chunk,
     Hit,
     Place,
+    QuoteFate,
     ScoreContribution,
     Trace,
     page_name,
@@ -51,6 +52,8 @@ class CardContext:
     """The data of a hit card besides its passage; labels are those of the base ``labelled``.
 
     ``spans`` returns the matched words in the text of a hit, ``around`` those in its context.
+    ``columns`` returns the names of the columns of a hit that has rows of a table.
+    ``fates`` says what an answer of quotes quotes, by the key of the passage.
     """
 
     trace: Trace
@@ -60,6 +63,8 @@ class CardContext:
     selected: int | None
     grade: Callable[[Chunk], None]
     place: Callable[[Hit], Place]
+    columns: Callable[[Hit], Sequence[str]]
+    fates: Mapping[int, QuoteFate]
     labelled: str = ""
 
     @property
@@ -138,7 +143,8 @@ def card_title(hit: Hit, place: Place, *, kept: bool) -> str:
 
 def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bool) -> str:
     hit = candidate.hit
-    text = snippet(*without_markup(hit.chunk.text, evidence.spans(hit)))
+    shown = without_markup(hit.chunk.text, evidence.spans(hit))
+    text = snippet(*with_columns(*shown, evidence.columns(hit)))
     rows = [
         f":small[:gray[{plain(where.heading)}]]" if where.heading else "",
         f":small[:material/document_scanner: {where.recognised}]" if where.recognised else "",
@@ -147,8 +153,18 @@ def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bo
         indexed_with(hit.chunk.context, evidence.around(hit)),
         _suspicious(hit),
         f":small[:material/block: {plain(candidate.reason)}]" if candidate.reason else "",
+        _quoted(evidence.fates.get(hit.chunk.key) if kept else None),
     ]
     return "  \n".join(row for row in rows if row)
+
+
+def _quoted(fate: QuoteFate | None) -> str:
+    """Whether the answer quotes a passage, and why not; "" where a language model answers."""
+    if fate is None:
+        return ""
+    if fate.number:
+        return f":small[:material/format_quote: quoted as {plain(f'[{fate.number}]')}]"
+    return f":small[:gray[:material/block: not quoted: {plain(fate.reason)}]]"
 
 
 def _suspicious(hit: Hit) -> str:

@@ -190,11 +190,14 @@ def _place(match: TermMatch, there: Mapping[str, str], around: Mapping[str, str]
 
 def _prompt(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     prompt = base.prompt(trace, recipe)
-    tokens = base.count_tokens(prompt.text, recipe)
-    summary_lines = [
-        f"{tokens:,} tokens of a budget of {recipe.answer.context_tokens:,}. "
-        "A language model gets exactly this, and the conversation; quotes need no prompt."
-    ]
+    budget = f"of a budget of {recipe.answer.context_tokens:,}"
+    if prompt.spending is None:
+        size = f"{base.count_tokens(prompt.text, recipe):,} tokens {budget}."
+    else:
+        free = f"{prompt.spending.answer:,} kept free for the answer"
+        size = f"{prompt.spending.prompt:,} tokens, and {free}, {budget}."
+    gets = "A language model gets exactly this, and the conversation."
+    summary_lines = [f"{size} {gets} An answer of quotes needs no prompt."]
     if prompt.spending is not None:
         summary_lines += budget_lines(prompt.spending.parts)
     st.caption("  \n".join(summary_lines))

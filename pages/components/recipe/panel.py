@@ -159,21 +159,7 @@ class _Panel(Widgets):
         )
 
     def _threshold(self) -> None:
-        how = _how(self.recipe)
-        self.place(
-            THRESHOLD,
-            st.slider,
-            CAPTIONS["search.threshold"],
-            self._level(self.recipe),
-            # A level that follows from the rest of the recipe is not written into the address.
-            self._level(self.saved if how == SET else self.recipe),
-            lambda value: {"search.threshold": round(float(value), 2)},
-            min_value=0.0,
-            max_value=1.0,
-            step=0.01,
-            disabled=how == OFF,
-            help=_THRESHOLD_HELP[self.recipe.search.relevance],
-        )
+        how, level = _how(self.recipe), self._level(self.recipe)
         self.place(
             CUT,
             st.segmented_control,
@@ -185,6 +171,22 @@ class _Panel(Widgets):
             required=True,
             help="Auto takes the default of the embedding model. Set uses the slider. Off returns "
             "the highest ranks, whatever their relevance.",
+        )
+        if how == AUTO:
+            st.caption(f"Automatic: {level:.2f}. To set your own, move the slider.")
+        self.place(
+            THRESHOLD,
+            st.slider,
+            CAPTIONS["search.threshold"],
+            level,
+            # A level that follows from the rest of the recipe is not written into the address.
+            self._level(self.saved if how == SET else self.recipe),
+            lambda value: {"search.threshold": round(float(value), 2)},
+            min_value=0.0,
+            max_value=1.0,
+            step=0.01,
+            disabled=how == OFF,
+            help=_THRESHOLD_HELP[self.recipe.search.relevance],
         )
         if how != OFF:
             self.draw(

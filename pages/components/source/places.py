@@ -23,6 +23,14 @@ def is_here(base: KnowledgeBase, document_id: str, of: str = "") -> bool:
     return _outline_in(base, document_id, of) is not None
 
 
+def column_labels(base: KnowledgeBase, chunk: Chunk, of: str = "") -> tuple[str, ...]:
+    """The names of the columns of the table that a passage has rows of; none for other text."""
+    outline = _outline_in(base, chunk.document_id, of) if "\t" in chunk.text else None
+    tables = outline.tables if outline else ()
+    inside = (one.labels for one in tables if one.start < chunk.end and one.end > chunk.start)
+    return next(inside, ())
+
+
 def recognised(base: KnowledgeBase, document_id: str, page: int | None, of: str = "") -> str:
     """The confidence of the text recognition of a scanned page, in words.
 

@@ -38,6 +38,28 @@ def _flat(text: str) -> str:
     )
 
 
+def with_columns(text: str, spans: Sequence[Span], labels: Sequence[str]) -> tuple[str, list[Span]]:
+    """Return ``text`` with the names of the columns before the cells of its rows, and its spans.
+
+    The header and rows with another number of cells stay as they are.
+    """
+    pieces, shifts, at = list[str](), [(0, 0)], 0
+    for row in text.splitlines(keepends=True):
+        cells = row.rstrip("\n").split("\t")
+        named = len(cells) == len(labels) > 1 and [*map(str.strip, cells)] != [*labels]
+        for number, cell in enumerate(cells):
+            label = f"{labels[number]}: " if named and labels[number] and cell.strip() else ""
+            shifts.append((at, shifts[-1][1] + len(label)))
+            end = "\t" if number < len(cells) - 1 else row[len(row.rstrip("\n")) :]
+            pieces.append(f"{label}{cell}{end}")
+            at += len(cell) + len(end)
+
+    def moved(position: int) -> int:
+        return position + next(by for start, by in reversed(shifts) if start <= position)
+
+    return "".join(pieces), [(moved(start), moved(end - 1) + 1) for start, end in spans]
+
+
 def window(text: str, spans: Sequence[Span], length: int) -> Span:
     """The stretch of at most ``length`` characters, cut at blanks, that holds most spans."""
     if len(text) <= length:

@@ -12,10 +12,11 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import refusal
 from pages.components.shell.text import plain
 from pages.components.tours.stop_view import stop_view
-from rag import KnowledgeBase, TourStop
+from rag import KnowledgeBase, TourStop, counted
 
 _ADDED = "tour_added"
 _LAST = "tour_last"  # the id of the tour that got a stop last
+_LONGEST_TITLE = 80
 _NEW = 0  # in the place of a tour's id
 _TOUR, _TITLE, _NOTE = "tour_add_to", "tour_add_title", "tour_add_note"
 
@@ -63,7 +64,11 @@ def _add(base: KnowledgeBase, key: str, stops: Stops) -> None:
         kept = list(stops())
         if tour_id == _NEW:
             st.text_input(
-                "Title", kept[0].heading, key=_TITLE, max_chars=80, help="Shown above every stop."
+                "Title of the tour",
+                base.name[:_LONGEST_TITLE],
+                key=_TITLE,
+                max_chars=_LONGEST_TITLE,
+                help="Shown above every stop.",
             )
         st.text_area(
             "Your words for this stop",
@@ -71,7 +76,8 @@ def _add(base: KnowledgeBase, key: str, stops: Stops) -> None:
             max_chars=2_000,
             placeholder="Optional: what should people notice here?",
         )
-        with st.expander(f"Preview: {len(kept)} stop{'s' if len(kept) != 1 else ''}"):
+        st.markdown(f"This adds {counted(len(kept), 'stop')}:\n\n{_titles(kept)}")
+        with st.expander("Preview"):
             for stop in kept:
                 stop_view(stop)
         confirm_button("Add", "tour_add_really", partial(_keep, base, key, kept))
@@ -79,12 +85,16 @@ def _add(base: KnowledgeBase, key: str, stops: Stops) -> None:
             st.page_link("tour.py", label="All tours", icon=":material/tour:")
 
 
+def _titles(stops: Sequence[TourStop]) -> str:
+    return "\n".join(f"1. {plain(stop.heading)}" for stop in stops)
+
+
 def _keep(base: KnowledgeBase, key: str, stops: Sequence[TourStop]) -> None:
     first, *others = stops
     stops = [first.with_note(st.session_state[_NOTE]), *others]
     tour_id = int(st.session_state[_TOUR])
     if tour_id == _NEW:
-        title = str(st.session_state.get(_TITLE) or "").strip() or first.heading
+        title = str(st.session_state.get(_TITLE) or "").strip() or base.name[:_LONGEST_TITLE]
         tour = base.tours.get(base.tours.create(title, stops))
     else:
         tour = base.tours.add(tour_id, stops)

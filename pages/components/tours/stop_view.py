@@ -39,10 +39,12 @@ def stop_view(stop: TourStop) -> None:
 
 def _values(stop: TourStop) -> None:
     if stop.values:
-        with st.grid(len(stop.values), min_column_width=220):
+        with st.grid(len(stop.values), min_column_width=170):
             for row in stop.values:
                 with st.container(border=True, height="stretch", gap="xsmall"):
-                    st.metric(plain(row.label), row.value)
+                    # Above the metric, whose own label is cut where it does not fit on a phone.
+                    st.caption(plain(row.label))
+                    st.metric(plain(row.label), row.value, label_visibility="collapsed")
                     st.caption(plain(row.detail))
 
 

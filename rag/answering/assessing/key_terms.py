@@ -9,21 +9,11 @@ from typing import Literal
 
 from rag.answering.assessing.asked_values import asked_value
 from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.words import SPELLED
 from rag.lexical.languages import language, likeliest
 
 Kind = Literal["code", "figure", "name", "word"]
 
-SPELLED = {
-    word: str(number)
-    for words in (
-        "one two three four five six seven eight nine ten eleven twelve",
-        "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
-    )
-    for number, word in enumerate(words.split(), start=1)
-    if word not in ("ein", "uno", "once")  # an article, and "once a year"
-}
-"""Digits by the words for them."""
 _IN_WORDS = {digits: word for word, digits in reversed(SPELLED.items()) if digits != "1"}
 """English words by digits; "one" is mostly no figure."""
 _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")

@@ -11,10 +11,24 @@ STOP = {
     "kind": "answer",
     "title": "How long may unused leave be carried over?",
     "text": "Unused leave may be carried over until 30 June. [1]",
-    "quotes": [{"source": "[1] leave.md", "text": "until 30 June", "before": "", "after": ""}],
+    "quotes": [
+        {
+            "source": "[1] leave.md",
+            "text": "until 30 June",
+            "before": "",
+            "after": "",
+            "markdown": True,
+        }
+    ],
     "values": [],
     "points": ["Answered."],
     "note": "",
+    "basis": {
+        "question": "How long may unused leave be carried over?",
+        "answered": "2026-01-02T03:04:05+00:00",
+        "documents": "3f1c0e",
+        "recipe": "9b1d2c",
+    },
 }
 EXAMPLE = {
     "id": 3,

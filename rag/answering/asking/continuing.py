@@ -10,7 +10,7 @@ from rag.answering.citations import mentions
 from rag.protocols import ChatModel
 from rag.types import Delta, Message
 
-_PROMPT = Path(__file__).parent / "prompts" / "continue.txt"
+_PROMPT = Path(__file__).parents[1] / "prompts" / "continue.txt"
 
 
 class Continuing:

@@ -1,0 +1,56 @@
+"""Answers as stops of a tour: from a turn of the chat, and answered anew."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from pages.components.shell.guard import guard
+from pages.components.shell.permission import refusal
+from rag import AnswerBasis, KnowledgeBase, Tour, TourStop, Turn, answer_stops, answered_anew
+
+
+def turn_stops(base: KnowledgeBase, turn: Turn) -> list[TourStop]:
+    """Return the answer of a turn, and the page that it cites first, as stops of a tour."""
+    here = {cited.document_id for cited in turn.citations if cited.base in ("", base.name)}
+    documents = {key: base.documents.document(key) for key in here if base.outline(key)}
+    answered = turn.created or datetime.now(UTC)
+    return answer_stops(turn, documents, base.tours.basis(turn.complete, answered))
+
+
+def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | None:
+    """Say what changed since the answer of a stop; draw a button that asks again for owners.
+
+    Return the tour with the new answer, once the button is pressed.
+    """
+    basis = stop.basis
+    changed = base.tours.changes(basis) if basis else ()
+    if basis is None or not changed:
+        return None
+    words = " and the ".join(changed)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            f":material/update: Answer from {basis.answered:%Y-%m-%d}; the {words} changed since."
+        )
+        if refusal(base, "tours.save") or not st.button(
+            "Update",
+            key="tour_update",
+            icon=":material/refresh:",
+            help="Asks the question again, with the saved recipe, and replaces this stop and that "
+            "of its page. Your words stay.",
+        ):
+            return None
+    with guard(), st.spinner("Asking again"):
+        return _answered_anew(base, tour, basis)
+    return None
+
+
+def _answered_anew(base: KnowledgeBase, tour: Tour, basis: AnswerBasis) -> Tour:
+    recipe, conversations = base.recipe(), base.conversations
+    conversation = conversations.open(None)
+    turn_id = conversations.ask(conversation, basis.question, recipe)
+    conversations.conclude(turn_id, base.ask(basis.question, recipe).answer)
+    (turn,) = conversations.turns(conversation)
+    stops = answered_anew(tour.stops, basis, turn_stops(base, turn))
+    return base.tours.save(tour, tour.title, stops)

@@ -1,0 +1,96 @@
+"""The reasons why passages behind an answer of quotes are quoted, or are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rag.answering.comparing import Compared, compare, dated
+from rag.answering.extractive import QUOTES, RUNNER_UP, QuoteSelection, say_the_same, select
+from rag.answering.reading import PassageReader
+from rag.answering.vocabulary import Vocabulary
+from rag.protocols import Embedder
+from rag.types import Hit, Trace
+
+_OLD = "; the edition in force has other figures"
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteFate:
+    """``number`` is that of the quote in the answer, 0 for none; ``reason`` is why there is none.
+
+    ``reason`` is "" for a passage that is quoted.
+    """
+
+    number: int
+    reason: str = ""
+
+
+def quote_fates(
+    trace: Trace, embedder: Embedder, reader: PassageReader, words: Vocabulary
+) -> dict[int, QuoteFate]:
+    """Return what became of the passages of ``trace.context``, by their keys.
+
+    The selection is that of the answer itself. Raises ProviderError when a remote embedder fails.
+    """
+    if not trace.context:
+        return {}
+    compared = compare(trace, embedder, reader, words)
+    if isinstance(compared, Compared):
+        return {hit.chunk.key: _in_comparison(hit, compared) for hit in trace.context}
+    edition = dated(trace.searched, trace.context, reader)
+    hits = edition.hits if edition else trace.context
+    selection = select(trace.searched, hits, embedder, reader, words)
+    in_force = edition.document if edition else ""
+    left_out = QuoteFate(0, f"of the editions, {in_force} is in force")
+    return dict.fromkeys((hit.chunk.key for hit in trace.context), left_out) | {
+        hit.chunk.key: _fate(n, selection) for n, hit in enumerate(hits, start=1)
+    }
+
+
+def _in_comparison(hit: Hit, compared: Compared) -> QuoteFate:
+    chunk = hit.chunk
+    for citation in compared.citations:
+        cited = citation.hit.chunk
+        if (
+            citation.hit.base == hit.base
+            and cited.document_id == chunk.document_id
+            and cited.start < chunk.end
+            and cited.end > chunk.start
+        ):
+            return QuoteFate(citation.n)
+    return QuoteFate(0, "the answer compares values that stand elsewhere")
+
+
+def _fate(n: int, selection: QuoteSelection) -> QuoteFate:
+    """Return the fate of the ``n``-th passage: that of its best sentence."""
+    if number := selection.numbers.get(n):
+        return QuoteFate(number)
+    return QuoteFate(0, next(_reasons(n, selection)))
+
+
+def _reasons(n: int, selection: QuoteSelection) -> Iterator[str]:
+    better = list[float]()
+    for score, one in selection.scored:
+        is_distinct = one in selection.distinct
+        if one.n != n:
+            better += [score] if is_distinct else []
+            continue
+        superseded = _OLD if one.in_force else ""
+        least = RUNNER_UP * better[0] if better else 0.0
+        if is_distinct:
+            yield "gives way to what another edition says"
+        elif len(better) >= QUOTES:
+            yield f"{QUOTES} sentences score higher{superseded}"
+        elif score < least:
+            yield f"its best sentence scores {score:.2f}, below {least:.2f}{superseded}"
+        else:
+            twin = next(other for other in selection.distinct if say_the_same(one, other))
+            number = selection.numbers.get(twin.n)
+            yield f"says the same as {f'[{number}]' if number else 'a better sentence'}"
+    if own := [one for one in selection.telling if one.n == n]:
+        superseded = _OLD if max(own, key=lambda one: one.prior).in_force else ""
+        yield f"by words and rank, sentences of other passages fit better{superseded}"
+    if any(one.n == n for one in selection.read):
+        yield "no sentence stands alone: each is cut off, asks, or repeats the question"
+    yield "it has headings only"

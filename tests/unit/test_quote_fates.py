@@ -1,0 +1,58 @@
+"""Why each passage behind an answer of quotes is quoted, or is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag import answering, providers
+from rag.answering.quote_fates import quote_fates
+from rag.answering.reading import PassageReader
+from rag.answering.vocabulary import Vocabulary
+from rag.recipe import AnswerRecipe
+from rag.settings import Settings
+from tests.answers import hits, trace
+
+MINILM = providers.embedder("minilm", Settings.from_env({}))
+QUESTION = "How long may unused leave be carried over?"
+POLICY = "Up to eight days of unused leave may be carried over into the following year."
+OTHER = "Receipts of a journey are kept for seven years in the office of the travel desk."
+
+
+def fates(*texts: str) -> list[tuple[int, str]]:
+    result = quote_fates(trace(hits(*texts), QUESTION), MINILM, PassageReader(), Vocabulary())
+    return [(fate.number, fate.reason) for fate in result.values()]
+
+
+def test_what_is_quoted_has_its_number_and_the_rest_a_reason() -> None:
+    twin_text = f"{POLICY} See the handbook of the staff."
+    first, other, twin, heading = fates(POLICY, OTHER, twin_text, "## Leave")
+    assert first == (1, "")
+    assert other[0] == 0
+    assert other[1].startswith("its best sentence scores 0.")
+    assert twin == (0, "says the same as [1]")
+    assert heading == (0, "it has headings only")
+
+
+def test_more_than_three_quotes_are_not_shown() -> None:
+    texts = [
+        f"{team} may carry over {days} days of unused leave into the following year."
+        for team, days in (("Drivers", 8), ("Cooks", 9), ("Nurses", 10), ("Clerks", 11))
+    ]
+    result = fates(*texts)
+    assert sorted(number for number, _ in result) == [0, 1, 2, 3]
+    assert [reason for number, reason in result if not number] == ["3 sentences score higher"]
+
+
+def test_a_passage_that_only_asks_has_no_sentence_to_quote() -> None:
+    (_, asks) = fates(POLICY, "How long may leave be carried over?")
+    assert asks == (0, "no sentence stands alone: each is cut off, asks, or repeats the question")
+
+
+@pytest.mark.parametrize("texts", [(POLICY, OTHER), (OTHER, POLICY, POLICY), ("## Leave", OTHER)])
+def test_the_numbers_are_those_of_the_answer(texts: tuple[str, ...]) -> None:
+    found = trace(hits(*texts), QUESTION)
+    stream = answering.answer(found, AnswerRecipe(), embedder=MINILM, chat=None)
+    assert "".join(stream)
+    result = quote_fates(found, MINILM, PassageReader(), Vocabulary())
+    cited = {citation.hit.chunk.key: citation.n for citation in stream.answer.citations}
+    assert {key: fate.number for key, fate in result.items() if fate.number} == cited
