@@ -107,6 +107,14 @@ def test_figures_are_borne_out_in_words_and_words_in_figures() -> None:
     assert one.borne_out(words.terms("the one that is left")) == 0
 
 
+def test_a_version_is_the_same_with_a_letter_and_without() -> None:
+    words = Vocabulary()
+    for question, other in (("When was 2.0.0 released?", "v2.0.0"), ("Is v2.0.0 out?", "2.0.0")):
+        version = next(term for term in key_terms(question, words) if "2.0.0" in term.text)
+        assert version.borne_out(words.terms(f"Version: {other} · Date: 2025-08-11")) == 1
+        assert version.borne_out(words.terms("Version: v2.0.1 · Date: 2025-08-11")) == 0
+
+
 def test_options_are_told_from_words() -> None:
     text = "the -max-clients option, --quota, max_send_kbps, pullerMaxPendingKiB, MAX_SIZE"
     names = ["-max-clients", "--quota", "max_send_kbps", "pullerMaxPendingKiB", "MAX_SIZE"]

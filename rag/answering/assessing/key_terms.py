@@ -27,6 +27,8 @@ _MEASURE = re.compile(
     re.IGNORECASE,
 )
 """A figure with its unit or noun, which is no code: "24th", "9am", "3-day"."""
+_VERSION = re.compile(r"v?(\d+(?:\.\d+)+)", re.IGNORECASE)
+"""Index terms have it whole: "v2.0.0" is version 2.0.0."""
 ARTICLE = (
     r"(?:(?:the|an?|my|our|your|their|all|der|die|das|dem|den|eine?[mnr]?|el|la|los|las|le|les|un"
     r"|una|une)\s)?"
@@ -208,8 +210,10 @@ def _tokens(
         readings = tuple(filter(None, (terms & wanted for terms in words.readings(text))))
         whole = "".join(_PART.findall(text)).casefold()
         kind = _kind(text, not _LETTER.search(question[: match.start()]) or no_names)
-        if kind == "code" and any(whole in terms for terms in readings):
-            readings = (frozenset({whole}),)
+        version = _VERSION.fullmatch(text)
+        joined = version[1] if version else whole if kind == "code" else ""
+        if joined and any(joined in terms for terms in readings):
+            readings = (frozenset({joined}),)
         other = SPELLED.get(whole) or _IN_WORDS.get(whole)
         if readings and other:
             readings = (*readings, *filter(None, (words.terms(other),)))
