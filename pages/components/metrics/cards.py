@@ -74,9 +74,8 @@ def refusals_card(run: Run) -> Card:
         metric=DOUBTED,
         help="Share of the questions that the documents do not answer whose answer is refused or "
         f"doubtful. The search refuses {percent(run.metrics.get(REFUSED, 0.0))}; the rest lacks "
-        "key "
-        "words of the question. A higher threshold refuses more, and so does a higher limit of "
-        "*Off-topic questions*.",
+        "key words of the question. A higher threshold refuses more, and so does a higher limit "
+        "of *Off-topic questions*.",
     )
 
 
