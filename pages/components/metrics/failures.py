@@ -129,11 +129,12 @@ def _tag(tag: str) -> str:
 
 
 def _rows(ks: Sequence[int], results: Sequence[QuestionResult]) -> list[dict[str, object]]:
-    """Rows of the table, with outcomes of answers if there are any."""
+    """Rows of the table, with tags and outcomes of answers if there are any."""
     rows = [_row(ks, result) for result in results]
-    if not any(row["Answer"] for row in rows):
-        for row in rows:
-            del row["Answer"]
+    for column in ("Tags", "Answer"):
+        if not any(row[column] for row in rows):
+            for row in rows:
+                del row[column]
     return rows
 
 
