@@ -284,6 +284,13 @@ def test_a_question_in_the_address_shows_both_rankings(
     assert [each.value for each in app.info] == ([] if sides.after else ["Nothing came back."])
 
 
+def test_runs_without_a_difference_have_no_bars(base: KnowledgeBase, open_page: OpenPage) -> None:
+    first, second = _run(base, threshold=None), _run(base, threshold=None, top_k=7)
+    app = open_page("runs.py", runs=f"{first},{second}", against=first)
+    assert "Better on 0 questions, worse on 0, the same on" in _said(app)
+    assert not app.get("plotly_chart")
+
+
 def test_the_map_shows_which_document_lost_questions_are_near(
     labelled: Workspace, base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
 ) -> None:
