@@ -13,6 +13,7 @@ from pages.components.operations.overview import operations
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import refusal
 from pages.components.shell.session import base as chosen_base
 
 TAB = "usage"  # the URL's parameter
@@ -22,10 +23,10 @@ def main() -> None:
     """The page."""
     base = chosen_base()
     st.title("Usage")
-    views: dict[str, Callable[[], None]] = {
-        "Review": partial(review, base),
-        "Operations": partial(operations, base),
-    }
+    views: dict[str, Callable[[], None]] = {}
+    if not refusal(base, "reviews.waiting"):
+        views["Review"] = partial(review, base)
+    views["Operations"] = partial(operations, base)
     if working_recipe.working(base).answer.provider != "extractive":  # else nothing uses it
         views["Memory"] = partial(memory, base)
     tabs(views, TAB)

@@ -26,21 +26,23 @@ class Links:
         self._database = database
         self._base_id = base_id
 
-    @operation("owner", audit="sharing", audited_arguments=ALL)
+    @operation("owner", audit="sharing", audited_arguments=1)
     def create(
         self, name: str = "", days: int = 7, maker: str = "", tour_id: int | None = None
     ) -> tuple[str, LinkRow]:
         """Create a link; return its secret, which is stored nowhere, and its row.
 
+        Without a name, it is called by its time, which tells it from other links.
         With ``tour_id``, the link shows the chat and this tour alone. Raises InvalidInput, and
         NotFound for an unknown tour.
         """
-        name = name.strip() or "link"
+        now = datetime.now(UTC)
+        name = name.strip() or f"Link of {now:%Y-%m-%d %H:%M:%S} UTC"
         if len(name) > _LONGEST_NAME or not name.isprintable():
             raise InvalidInput(f"The name of a link has up to {_LONGEST_NAME} characters.")
         if not 1 <= days <= _LONGEST_LIFE:
             raise InvalidInput(f"A link is valid for 1 to {_LONGEST_LIFE} days.")
-        secret, now = PREFIX + secrets.token_urlsafe(_SECRET_BYTES), datetime.now(UTC)
+        secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         row = LinkRow(
             id=secrets.token_hex(4),
             base_id=self._base_id,

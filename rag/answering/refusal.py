@@ -36,8 +36,9 @@ def of_language(trace: Trace) -> str:
 
 def _of_another_topic(stage: Stage) -> tuple[str, str]:
     """For an off-topic question."""
-    nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
-    lines = "\n".join(f"- {_where(drop)}" for drop in nearest)
+    ranked = sorted(stage.dropped, key=lambda drop: drop.hit.rank)
+    places = list(dict.fromkeys(map(_where, ranked)))  # two passages of one page are one place
+    lines = "\n".join(f"- {place}" for place in places[:NEAREST])
     return (
         f"Nothing in these documents answers this. The nearest passages are in:\n\n{lines}",
         f"the question is off-topic: {stage.note.partition(': ')[2]}",

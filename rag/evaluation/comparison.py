@@ -49,9 +49,8 @@ class OpenHits:
         mine, theirs = self.shares
         return (
             f"{percent(mine)} of the first {self.k} hits of this run and {percent(theirs)} of the "
-            "baseline's "
-            "are not judged. If the surplus is as relevant as the other run's hits, the difference "
-            f"is {signed(self.difference)} (95% interval {signed(self.interval.low)} to "
+            "baseline's are not judged. If the surplus is as relevant as the other run's hits, the "
+            f"difference is {signed(self.difference)} (95% interval {signed(self.interval.low)} to "
             f"{signed(self.interval.high)})."
         )
 
@@ -359,8 +358,7 @@ def _assumption(result: Comparison) -> str:
     mine, theirs = hits.shares
     return (
         f"Not judged: {percent(mine)} of the first {hits.k} hits of this run and "
-        f"{percent(theirs)} of the "
-        "baseline's. The verdict assumes that they favour neither run."
+        f"{percent(theirs)} of the baseline's. The verdict assumes that they favour neither run."
     )
 
 

@@ -104,8 +104,7 @@ def hubs(run: RunReach, names: Mapping[str, str]) -> Iterator[DocumentFinding]:
             "hub",
             f"A passage of {where} is among the first {DEPTH} results of {count:,} of "
             f"{questions:,} questions ({percent(share)}) that it is not labelled for. By chance, "
-            "that "
-            f"would be {percent(expected, 1)}.",
+            f"that would be {percent(expected, 1)}.",
             (FindingPlace(chunk.document_id, where, chunk.start, chunk.end, chunk.page, text),),
             round(1 - expected / share, 2),
         )

@@ -64,8 +64,7 @@ class TopicEvidence:
         return (
             f"nearest cosine {self.cosine:.2f}, {self.lead:.2f} ahead of the tenth; the passage "
             f"that fits best has cosine {self.joint_cosine:.2f} and {percent(self.joint_share)} "
-            "of the "
-            "weight of the question's words"
+            "of the weight of the question's words"
         )
 
 

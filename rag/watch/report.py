@@ -71,8 +71,7 @@ class MetricDrift:
         return (
             f"{name} is {self.mean:.3f} instead of {self.reference:.3f} "
             f"({signed(self.difference)}, p = {self.p:.2g}, drift needs p ≤ {self.level:.2g}): "
-            f"{self.won} better and "
-            f"{self.lost} worse of {self.questions} questions."
+            f"{self.won} better and {self.lost} worse of {self.questions} questions."
         )
 
 

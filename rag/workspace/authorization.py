@@ -132,7 +132,7 @@ def _detail(arguments: Iterable[Any]) -> str:
     """The names among some arguments, separated by commas."""
     names: list[str] = []
     for argument in arguments:
-        if isinstance(argument, str | int):
+        if isinstance(argument, str | int) and not isinstance(argument, bool):
             names.append(str(argument))
         elif isinstance(argument, list | tuple) and all(isinstance(one, str) for one in argument):
             names += argument

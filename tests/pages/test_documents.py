@@ -128,10 +128,8 @@ def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage)
     assert filled.jobs.run(job.id).status == "done"
     table = open_page("upload.py").dataframe[1].value
     assert list(table["State"]) == ["answers now", "ready"]
-    assert list(table["Chunking"]) == [
-        "sections, 24 tokens, with document, headings, table",
-        "sections, 100 tokens, with document, headings, table",
-    ]
+    assert list(table["Chunking"]) == ["sections, 24 tokens", "sections, 100 tokens"]
+    assert list(table["Context"]) == ["document, headings, table"] * 2
     assert list(table["Documents"]) == [3, 3]
     app = open_page("upload.py")
     (use,) = [each for each in app.button if each.label == "Use for answers"]
@@ -322,12 +320,19 @@ def test_files_in_another_language_come_with_an_embedder_that_supports_it(
 ) -> None:
     base = filled.create("leer", Recipe())
     app = open_page("upload.py", kb="leer")
-    app.file_uploader(key="documents_files_0").upload("pumpe.txt", GERMAN.encode())
+    for name, content in (
+        ("pump.txt", b"The pump is checked on Fridays."),
+        ("pumpe.txt", GERMAN.encode()),
+        ("broken.pdf", b"%PDF"),
+    ):
+        app.file_uploader(key="documents_files_0").upload(name, content)
     app.run()
-    assert "seem to be in German, which minilm doesn't support." in _first(app, "markdown", "seem")
+    assert _first(app, "markdown", "seems").endswith(
+        " pumpe\\.txt seems to be in German, which minilm doesn't support."
+    )
     app.button(key="documents_use_multilingual").click().run()
     assert app.selectbox(key="documents_embedder").value == "multilingual-e5"
-    assert not [one for one in app.markdown if "seem to be" in one.value]
+    assert not [one for one in app.markdown if "seems to be" in one.value]
     app.button(key="documents_add_now").click().run()
     assert base.recipe().index.embedder == "multilingual-e5"
 

@@ -90,6 +90,25 @@ def test_a_guest_gets_runs_where_there_are_some(
     assert "Use this recipe" not in labels
 
 
+def test_a_guest_is_offered_no_judge_of_answers(
+    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = world.workspace.create("answered")
+    assert set(add(world.workspace, base, DOCUMENTS)) == {"added"}
+    base.exchange.import_file("checks", "checks.jsonl", questions_file())
+    for top_k in (1, 2):
+        recipe = base.recipe().with_fields({"search.top_k": top_k})
+        world.workspace.jobs.run(base.answer_evaluations.start("checks", recipe))
+    newer, older = (each.id for each in base.runs.list_all("checks"))
+    secret, _ = base.links.create("fair")
+    monkeypatch.setattr(identity, "share_secret", lambda: secret)
+    app = visit("stranger", "runs.py", runs=f"{newer},{older}")
+    app.session_state[f"runs_prefer_{newer}_{older}"] = True
+    app.run()
+    assert [each.value for each in app.header] == ["Comparison"]
+    assert "A model reads both answers" not in said(app)
+
+
 def test_a_guest_of_a_tour_sees_it_alone(
     visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,16 @@ def test_members_see_what_their_role_lets_them(
     assert told == (role in ("viewer", "labeller"))
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_usage_opens_with_what_the_role_may_see(
+    role: str, visit: Callable[..., AppTest], world: World
+) -> None:
+    app = visit(role, "usage.py", kb="handbook")
+    labels = [each.label for each in app.tabs]
+    assert labels == (["Operations"] if role == "viewer" else ["Review", "Operations"])
+    assert "takes the role" not in said(app)
+
+
 EDITOR, LABELLER, OWNER = ("editor", "owner"), ("labeller", "editor", "owner"), ("owner",)
 OFFERED = {
     "upload.py": {
@@ -243,7 +253,7 @@ def test_an_address_may_be_verified_in_words(
 
 def test_the_log_is_shown_to_owners(visit: Callable[..., AppTest], world: World) -> None:
     (table,) = visit("ann", "settings.py", settings="Audit log").dataframe
-    assert "evaluations.start" in list(table.value["What"])
+    assert "evaluations: start" in list(table.value["What"])
     assert "No entry matches" in said(visit("viewer", "settings.py", settings="Audit log"))
 
 

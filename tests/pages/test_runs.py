@@ -65,10 +65,16 @@ def test_the_baseline_stands_on_top_of_better_runs(
     table = open_page("runs.py").dataframe[0].value
     assert list(table["Place"]) == ["baseline", "1"]
     assert list(table["nDCG@10"]) == [base.runs.get(run).metrics["ndcg@10"] for run in (bad, good)]
-    assert list(table["Note"].fillna("")) == ["", "As shipped"]
+    assert list(table["Run"])[1] == "As shipped"
+    assert not {"Note", "Tags"} & set(table.columns)  # they would say nothing more
     assert list(table["Recipe changes"][1]) == ["threshold 1.0 → off"]
     first = ["Place", "nDCG@10", "Run", "When"]
     assert list(table.columns)[:4] == first  # what 420 pixels show begins with the figure
+    note = "As shipped\nWith the threshold of March."
+    base.runs.describe(good, note=note, tags=["release"])
+    table = open_page("runs.py").dataframe[0].value
+    assert list(table["Note"].fillna("")) == ["", note]
+    assert list(table["Tags"][1]) == ["release"]
 
 
 def test_runs_of_one_name_are_told_apart_by_their_time(
@@ -280,6 +286,13 @@ def test_a_question_in_the_address_shows_both_rankings(
     assert "**1** · travel\\.txt" in said
     assert said.count(":orange-badge[gone]") == len(sides.before) - len(sides.after)
     assert [each.value for each in app.info] == ([] if sides.after else ["Nothing came back."])
+
+
+def test_runs_without_a_difference_have_no_bars(base: KnowledgeBase, open_page: OpenPage) -> None:
+    first, second = _run(base, threshold=None), _run(base, threshold=None, top_k=7)
+    app = open_page("runs.py", runs=f"{first},{second}", against=first)
+    assert "Better on 0 questions, worse on 0, the same on" in _said(app)
+    assert not app.get("plotly_chart")
 
 
 def test_the_map_shows_which_document_lost_questions_are_near(

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell.text import plain
-from rag import InvalidInput, Workspace
+from rag import CAPTIONS, InvalidInput, Workspace
 from tests.pages.conftest import finished
 
 OpenPage = Callable[..., AppTest]
+RRF_K = CAPTIONS["search.rrf_k"]
 
 
 def _said(app: AppTest, words: str) -> str:
@@ -36,10 +37,11 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(
     (look,) = labelled.base("notes").questions.tried("checks")
     assert (look.kind, look.metric, look.alternatives) == ("search", "ndcg@10", 1)
     assert (found.combinations, found.selection.tried) == (756, 1)
-    best = next(table.value for table in app.dataframe if "rrf_k" in table.value)
+    best = next(table.value for table in app.dataframe if RRF_K in table.value)
     assert best.columns[0] == "nDCG@10 on all questions"
     assert not best.duplicated().any()
-    assert best.loc[best["fusion"] == "weighted", "rrf_k"].isna().all()
+    assert best.loc[best["Fusion"] == "weighted", RRF_K].isna().all()
+    assert {"Mode", "Dense weight", "BM25 k1"} < set(best.columns)
     assert not any(button.key == "tuning_save" for button in app.button)
     assert "Nothing better" in _said(app, "Nothing better")
 
@@ -76,7 +78,7 @@ def test_search_all_on_a_split_reports_on_held_out_questions(
     assert f"{len(split.held_out)} held out" in _said(app, "held out")
     assert any("**" + plain("No reason to change: ") in one.value for one in app.markdown)
     assert any("on the tuning questions" in each.label for each in app.expander)
-    best = next(table.value for table in app.dataframe if "rrf_k" in table.value)
+    best = next(table.value for table in app.dataframe if RRF_K in table.value)
     assert best.columns[0] == "nDCG@10 on the tuning questions"
 
 

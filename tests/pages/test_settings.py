@@ -128,7 +128,9 @@ def test_a_token_is_made_shown_once_and_revoked(filled: Workspace, open_page: Op
     app = open_page("settings.py")
     assert "No tokens yet." in _words(app)
     app.text_input(key="tokens_name_0").set_value("reports")
-    app.multiselect(key="tokens_scopes_0").set_value(["read", "ask"])
+    assert app.checkbox(key="tokens_scope_read_0").value
+    assert app.checkbox(key="tokens_scope_ask_0").label.startswith("**ask**: get answers")
+    app.checkbox(key="tokens_scope_ask_0").set_value(True)
     made = next(each for each in app.button if each.label == "Make a token")
     made.click().run()
     ((secret, held),) = [

@@ -279,10 +279,8 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     app.run()
     table = app.dataframe[-1].value
     assert list(table["Model"]) == ["fake", "fake"]
-    assert list(table["Chunking"]) == [
-        "sections, 24 tokens, with document, headings, table",
-        "whole documents, with document, headings, table",
-    ]
+    assert list(table["Chunking"]) == ["sections, 24 tokens", "whole documents"]
+    assert list(table["Context"]) == ["document, headings, table"] * 2
     assert "People graded the passages of earlier indexes" in "".join(
         each.value for each in app.caption
     )

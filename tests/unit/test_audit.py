@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,6 +82,19 @@ def test_what_is_done_is_kept_in_the_audit_log(workspace: Workspace) -> None:
     assert told(ben) == []  # owns nothing
     ann.base("manuals").members.change("ben@example.org", "owner")
     assert {line.entry.base for line in ben.audit()} == {"manuals"}
+
+
+def test_details_are_names_without_switches_and_ids_of_people(workspace: Workspace) -> None:
+    ann = signed_in(workspace, "ann")
+    base = view(workspace, ann).base("manuals")
+    base.links.create("fair", 3, ann.id)
+    evidence = [{"document": "leave.md", "quote": "Unused leave lapses"}]
+    question = {"id": "q", "text": "When is leave lost?", "evidence": evidence}
+    base.exchange.import_file("mine", "mine.jsonl", json.dumps(question))
+    base.evaluations.start("mine", QUICK, ignore_identical=False)
+    found = {line.entry.action: line.entry.detail for line in workspace.access.audit.lines()}
+    assert found["links.create"] == "fair"
+    assert found["evaluations.start"] == "mine"
 
 
 def test_the_log_outlives_an_account_without_its_name(workspace: Workspace) -> None:

@@ -382,6 +382,12 @@ def test_a_link_shows_one_base_until_it_is_revoked(workspace: Workspace) -> None
     assert workspace.access.link("share_x") is None
 
 
+def test_links_without_a_name_are_called_by_their_time(workspace: Workspace) -> None:
+    base = workspace.base("manuals")
+    _, row = base.links.create("  ")
+    assert row.name == f"Link of {row.created:%Y-%m-%d %H:%M:%S} UTC"
+
+
 def test_a_guest_has_conversations_apart_from_those_of_the_browser(workspace: Workspace) -> None:
     base = workspace.base("manuals")
     mine = base.conversations.open(None)

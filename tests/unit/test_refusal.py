@@ -141,6 +141,17 @@ def test_a_refused_question_says_so_with_its_reasons(base: KnowledgeBase) -> Non
     assert base.search(OFF_TOPIC, RECIPE.with_fields({"search.refuse": "off"})).hits
 
 
+def test_a_refusal_names_each_place_once(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag.search.corpus.shipped", lambda _name: BY_WORDS)
+    workspace: Workspace = workspace_at(tmp_path)
+    base = workspace.create("rules", RECIPE)
+    shifts = " ".join(f"Shift {number} ends at four, and everybody goes." for number in range(9))
+    add(workspace, base, {"rules.txt": FILES["rules.txt"], "shifts.txt": shifts})
+    answer = base.ask(OFF_TOPIC, RECIPE).answer
+    places = [line for line in answer.text.splitlines() if line.startswith("- ")]
+    assert sorted(places) == ["- rules.txt", "- shifts.txt"]
+
+
 @pytest.mark.parametrize("fields", [{"mode": "dense"}, {"mode": "lexical"}, {"candidates": 1}])
 def test_the_probability_does_not_depend_on_the_ranking(
     base: KnowledgeBase, fields: dict[str, object]

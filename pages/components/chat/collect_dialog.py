@@ -39,6 +39,8 @@ SET = "chat_collect_set"
 ADDED = "chat_collected"
 SHOULD_REFUSE = "should have refused"  # of FEEDBACK_REASONS
 LONGEST = 160  # characters of a passage in the list
+_MOST_UNSCROLLED = 3
+_TALLEST = 260  # pixels of the list
 
 Retrieved = Callable[[], Sequence[Hit]]
 "The retrieved passages of the question, or the nearest candidates."
@@ -108,6 +110,7 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
             "Expected answer (optional)",
             turn.correction,
             key=_expected(turn),
+            height=80,
             help="Answers are compared with it.",
             persist_state="page",
         )
@@ -116,15 +119,17 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
         st.caption(
             "Grade the passages that answer the question. Passages without a grade get no label."
         )
-        for passage in passages:
-            st.segmented_control(
-                passage.label,
-                ALL_GRADES,
-                format_func=grade_name,
-                key=_grade_key(turn, passage),
-                help=MEANING,
-                persist_state="page",  # while "No answer" is ticked and they are not drawn
-            )
+        # Many passages scroll in a part of the dialog, so that its buttons stay on the screen.
+        with st.container(height=_TALLEST if len(passages) > _MOST_UNSCROLLED else "content"):
+            for passage in passages:
+                st.segmented_control(
+                    passage.label,
+                    ALL_GRADES,
+                    format_func=grade_name,
+                    key=_grade_key(turn, passage),
+                    help=MEANING,
+                    persist_state="page",  # while "No answer" is ticked and they are not drawn
+                )
     if answered:
         _elsewhere(turn, name)
     key = f"chat_collect_store_{turn.id}"

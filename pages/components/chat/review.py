@@ -9,7 +9,7 @@ from pages.components.chat.answer_state import BADGES
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.shell.buttons import action_button
-from pages.components.shell.permission import allowed, offered
+from pages.components.shell.permission import offered
 from pages.components.shell.text import lines, listed, plain
 from pages.components.shell.wording import ago, clipped
 from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
@@ -21,8 +21,6 @@ _KINDS = ("All", "Thumbs down", "Refused", "Doubtful", "Unsupported")
 
 def review(base: KnowledgeBase) -> None:
     """Draw the counts of ratings and refusals, and the answers that wait for review."""
-    if not allowed(base, "reviews.waiting"):
-        return
     st.caption(
         "Answers with a thumb down, in doubt or with an unsupported sentence, and refusals. Turn "
         "one into a labelled question, and the next evaluation measures it."
@@ -50,7 +48,7 @@ def _figures(figures: FeedbackFigures) -> None:
         f"**All users:** {counted(figures.turns, 'question')} so far. People who rate answers "
         "are not a random sample of those who ask."
     )
-    with st.grid(7, min_column_width=130):
+    with st.grid(4, min_column_width=150):
         for label, count, caption in (
             ("Thumbs up", figures.up, "Answers with a thumb up."),
             ("Thumbs down", figures.down, "Answers with a thumb down."),
@@ -61,7 +59,7 @@ def _figures(figures: FeedbackFigures) -> None:
             ("Citations opened", figures.opened, "Answers of which a citation was opened."),
         ):
             note = f"{caption} {_share(count, figures.turns)}"
-            st.metric(label, f"{count:,}", help=note, border=True)
+            st.metric(label, f"{count:,}", help=note, border=True, height="stretch")
     if figures.unseen:
         st.caption(
             f"Of these, {counted(figures.unseen, 'answer')} of other users failed without a "

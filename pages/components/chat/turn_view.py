@@ -213,8 +213,9 @@ def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
     st.markdown(
         "Nearest:" if turn.state else "**Nothing in these documents answers this.** Nearest:"
     )
-    nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
-    st.markdown("\n".join(_place(drop) for drop in nearest))
+    ranked = sorted(stage.dropped, key=lambda drop: drop.hit.rank)
+    places = list(dict.fromkeys(map(_place, ranked)))  # two passages of one page are one place
+    st.markdown("\n".join(places[:NEAREST]))
     with st.expander("Why?", icon=":material/help:"):
         st.caption(plain(stage.note.partition(": ")[2]))
     key, text = f"chat_insist_{turn.id}", turn.complete

@@ -20,7 +20,7 @@ def language_note(base: KnowledgeBase, items: Sequence[JobItem]) -> None:
     gaps: list[LanguageGap] = _gaps(base, tuple(names[:_MOST_READ]), embedder)
     if not gaps:
         return
-    languages = ", ".join(sorted({gap.language for gap in gaps}))
+    languages = " and ".join(sorted({gap.language for gap in gaps}))
     way = "build an index with" if gaps[0].installed else _INSTALL
     documents = counted(len(gaps), "document", "documents")
     seem = "seems" if len(gaps) == 1 else "seem"

@@ -12,10 +12,11 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
-from pages.components.shell.wording import cut, token_note
+from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunking, cut, token_note
 from rag import BuildRow, IndexRecipe, KnowledgeBase, TouchstoneError, counted
 
 _MOST_OFFERED = 3
+_CHUNKING_WIDTH = 220  # what a phone shows beside the state
 
 
 def builds_view(base: KnowledgeBase) -> None:
@@ -37,7 +38,8 @@ def builds_view(base: KnowledgeBase) -> None:
             "State": st.column_config.TextColumn(
                 help="Missing: documents without passages or vectors in this index."
             ),
-            "Chunking": st.column_config.TextColumn(width=330),
+            "Chunking": st.column_config.TextColumn(width=_CHUNKING_WIDTH),
+            "Context": st.column_config.TextColumn(help=CONTEXT_HELP),
             "Passages": st.column_config.NumberColumn(format="localized"),
         },
         alt="Indexes with chunking, embedding model, documents, passages and state.",
@@ -75,7 +77,8 @@ def _row(
         state = "being built"
     return {
         "State": "answers now" if build.hash == active.hash and not missing else state,
-        "Chunking": cut(build.recipe),
+        "Chunking": chunking(build.recipe),
+        "Context": CONTEXTS[build.recipe.context],
         "Embedding model": build.recipe.embedder,
         "Analyzer": build.recipe.analyzer,
         "Vector index": _vectors(base, build.recipe),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 
 import streamlit as st
@@ -15,10 +16,22 @@ from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
-from rag import SUPPORTED, Amount, Chunk, Document, IndexRecipe, KnowledgeBase, Upload, counted
+from rag import (
+    SUPPORTED,
+    Amount,
+    Chunk,
+    Document,
+    IndexRecipe,
+    KnowledgeBase,
+    LanguageGap,
+    UnreadableDocument,
+    Upload,
+    counted,
+)
 
 _LOOKED_AT = 200  # files; beyond, the cost is in proportion
 _MOST_PREVIEWED = 20_000_000  # bytes
+_READ_FOR_LANGUAGE = 6  # files
 _PASSAGES = 60
 _FORM = "documents"
 _EMBEDDER_KEY = f"{_FORM}_embedder"
@@ -95,19 +108,18 @@ def _costs(base: KnowledgeBase, uploads: Sequence[Upload], names: Iterable[str])
 
 
 def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> None:
-    """Propose a multilingual embedder if the smallest file is in a language that needs one."""
-    readable = [
-        file for file in uploads if 0 < _size(file) <= _MOST_PREVIEWED and _is_supported(file)
-    ]
-    if not readable:
-        return
-    upload = min(readable, key=_size)
-    text = _document(base, _identity(upload), _upload=upload).text
+    """Propose a multilingual embedder for small files in a language that needs one."""
     chosen = st.session_state.get(_EMBEDDER_KEY) or index.embedder
-    gap = base.additions.language_gap(text, chosen)
-    if gap is None:
+    gaps = _gaps(base, uploads, chosen)
+    if not gaps:
         return
-    problem = f"These files seem to be in {gap.language}, which {plain(chosen)} doesn't support."
+    gap = next(iter(gaps.values()))
+    languages = " and ".join(sorted({one.language for one in gaps.values()}))
+    seem = "seems" if len(gaps) == 1 else "seem"
+    problem = (
+        f"{plain(', '.join(gaps))} {seem} to be in {languages}, which {plain(chosen)} doesn't "
+        "support."
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         if gap.installed:
             st.markdown(f":material/translate: {problem}", width="stretch")
@@ -125,6 +137,20 @@ def _draw_language_gap(base: KnowledgeBase, uploads: Sequence[Upload], index: In
                 f"*{gap.embedder}*.",
                 width="stretch",
             )
+
+
+def _gaps(base: KnowledgeBase, uploads: Sequence[Upload], embedder: str) -> dict[str, LanguageGap]:
+    """Return the gaps of the smallest files by name; those that can't be read have none."""
+    readable = [
+        file for file in uploads if 0 < _size(file) <= _MOST_PREVIEWED and _is_supported(file)
+    ]
+    gaps = {}
+    for upload in sorted(readable, key=_size)[:_READ_FOR_LANGUAGE]:
+        with suppress(UnreadableDocument):
+            text = _document(base, _identity(upload), _upload=upload).text
+            if gap := base.additions.language_gap(text, embedder):
+                gaps[upload.name] = gap
+    return gaps
 
 
 def _choose_embedder(name: str) -> None:

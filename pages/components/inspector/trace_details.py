@@ -85,22 +85,13 @@ def _stages(trace: Trace) -> None:
     rows = [
         {
             "stage": stage_title(stage.name),
-            "taken": stage.taken,
-            "given": stage.given,
-            "dropped": len(stage.dropped),
-            "milliseconds": stage.seconds * 1000,
-            "note": stage.note,
+            "in → out": f"{stage.taken:,} → {stage.given:,}",
+            "ms": f"{stage.seconds * 1000:,.1f}",
+            "note": plain(stage.note),
         }
         for stage in trace.stages
     ]
-    st.dataframe(
-        rows,
-        hide_index=True,
-        column_config={
-            "milliseconds": st.column_config.NumberColumn("ms", format="%.1f"),
-            "note": st.column_config.TextColumn("note", width="large"),
-        },
-    )
+    st.table(rows, border="horizontal", hide_index=True)  # it wraps the notes
     st.caption(f"{trace.seconds * 1000:.0f} ms from question to results.")
 
 

@@ -84,7 +84,8 @@ def comparison(
             downloads(base, compared.run, compared.baseline)
         if view != BETTER and not guest():  # where hits are judged in place, by the same keys
             judge_button(base, compared.run, compared.baseline)
-        preferred(base, compared)
+        if not guest():  # they may not ask a model
+            preferred(base, compared)
         stops = [comparison_stop(compared, names)]
         key = f"{compared.run.id}_{compared.baseline.id}"
         tour_button(base, f"compared_{key}", lambda: stops)

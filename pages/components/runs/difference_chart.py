@@ -23,8 +23,10 @@ _FEWEST = 12  # places on the axis, or a few bars would be walls
 
 
 def difference_chart(compared: RunComparison, select: Callable[[str], None], key: str) -> None:
-    """Draw the bars; a click on one selects its question."""
+    """Draw the bars; a click on one selects its question. Without a difference, there is none."""
     st.caption(takeaway(compared))
+    if all(row.outcome == "tied" for row in compared.rows):
+        return
     draw_chart(
         figure(compared, palette()),
         key,

@@ -176,8 +176,8 @@ def _more_labels(
     if labels and not runs:
         return Step(f"{has_labels} and no results yet.", "metrics.py", "Evaluate", set_address)
     text = (
-        f"{has_labels}. "
-        f"With {ENOUGH_LABELS} or more, metrics show smaller differences between recipes."
+        f"{has_labels}. With {ENOUGH_LABELS} or more, metrics show smaller differences between "
+        "recipes."
     )
     if runs:
         hint = "*Judge next* on this page suggests the passages to label."

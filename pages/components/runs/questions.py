@@ -30,8 +30,9 @@ def questions_table(compared: RunComparison, scope: str) -> str | None:
         return _existing(compared)
     key = f"runs_questions_{scope}_{outcome}_{st.session_state.get(_TABLES, 0)}"
     parameter = st.query_params.get(QUESTION, "")
+    tagged = any(row.tags for row in compared.rows)
     pick_rows(
-        [_row(row) for row in rows],
+        [_row(row, tagged) for row in rows],
         key,
         [number for number, row in enumerate(rows) if row.question_id == parameter],
         "single-row",
@@ -56,10 +57,10 @@ def _existing(compared: RunComparison) -> str | None:
     return parameter if any(row.question_id == parameter for row in compared.rows) else None
 
 
-def _row(row: QuestionDifference) -> dict[str, object]:
+def _row(row: QuestionDifference, tagged: bool) -> dict[str, object]:
     return {
         "Question": row.text,
-        "Tags": list(row.tags) or None,
+        **({"Tags": list(row.tags) or None} if tagged else {}),
         "Before": row.before,
         "After": row.after,
         "Difference": difference(row.difference),

@@ -118,6 +118,8 @@ def _cells(
     bounds = scale([row.interval for row in leaderboard])
     ahead = next((row.value for row in leaderboard if row.is_baseline), None)
     apart = any(row.differs for row in leaderboard)
+    noted = any(row.run.note not in ("", row.name) for row in leaderboard)
+    tagged = any(row.run.tags for row in leaderboard)
     worded = any(row.run.prompts for row in leaderboard)
     return [
         {
@@ -128,8 +130,8 @@ def _cells(
             "95% interval": interval_picture(row, bounds, ahead, colours),
             **(_spent(spent.get(row.run.id)) if spent else {}),
             "Recipe changes": list(row.chips) or None,
-            "Note": row.run.note or None,
-            "Tags": list(row.run.tags) or None,
+            **({"Note": row.run.note or None} if noted else {}),
+            **({"Tags": list(row.run.tags) or None} if tagged else {}),
             **({"Prompts": row.run.prompts or None} if worded else {}),
         }
         | ({"Other data": list(row.differs) or None} if apart else {})

@@ -41,15 +41,29 @@ def _table(lines: list[AuditLine]) -> None:
                 "Via": line.entry.via,
                 "Knowledge base": line.entry.base,
                 "Kind": line.entry.kind,
-                "What": line.entry.action,
+                "What": _words(line.entry.action),
                 "Detail": line.entry.detail,
             }
             for line in lines
         ],
         key="audit_table",
         hide_index=True,
-        column_config={"When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")},
+        column_config={
+            "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", width=150),
+            "Via": st.column_config.TextColumn(width=60),
+            "Knowledge base": st.column_config.TextColumn(width=120),
+            "Kind": st.column_config.TextColumn(width=90),
+            "What": st.column_config.TextColumn(
+                width=180, help="The operation. The CSV file has the names that programs use."
+            ),
+            "Detail": st.column_config.TextColumn(width=240),
+        },
     )
+
+
+def _words(action: str) -> str:
+    """The path of an operation in words: ``question edits: create set``."""
+    return action.replace(".", ": ").replace("_", " ")
 
 
 def audit_log() -> None:

@@ -60,7 +60,10 @@ def _row(base: KnowledgeBase, member: Member, owns: bool) -> None:
 @st.dialog("Remove this member?", icon=":material/person_remove:")
 def _confirm_removal(base: KnowledgeBase, member: Member) -> None:
     email = member.person.email
-    st.markdown(f"{plain(email)} can't open **{plain(base.name)}** any more. What they did stays.")
+    st.markdown(
+        f"{plain(email)} can't open **{plain(base.name)}** any more. Their labels, question sets "
+        "and runs stay."
+    )
     confirm_button("Remove", "members_remove_really", base.members.remove, email)
 
 
@@ -96,8 +99,9 @@ def links_view() -> None:
         "and reports, until the link expires or you revoke it."
     )
     titles = {tour.id: tour.title for tour in base.tours.list_tours()}
+    people = {one.person.id: one.person.display_name for one in base.members.list_all()}
     for row in (row for row in base.links.list_all() if row.valid):
-        _link(base, row, titles)
+        _link(base, row, titles, people)
     if address := st.session_state.pop(_SHOWN, ""):
         show_once(address)
     with st.form("links_form"):
@@ -133,14 +137,19 @@ def show_once(address: str) -> None:
         )
 
 
-def _link(base: KnowledgeBase, row: LinkRow, titles: Mapping[int, str]) -> None:
-    shows = ""
+def _link(
+    base: KnowledgeBase, row: LinkRow, titles: Mapping[int, str], people: Mapping[str, str]
+) -> None:
+    """Draw a link: its name, who made it when, until when it is valid, and what it shows."""
+    shows = "shows the chat and the runs"
     if row.tour_id is not None:
         tour = f"the tour {titles[row.tour_id]}" if row.tour_id in titles else "a deleted tour"
-        shows = f", shows the chat and {tour}"
+        shows = f"shows the chat and {tour}"
+    maker = f" by {people[row.maker]}" if row.maker in people else ""
+    made = f"made {row.created:%Y-%m-%d %H:%M} UTC{maker}"
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-        label = f"**{plain(row.name)}** :gray[until {row.expires:%Y-%m-%d}{plain(shows)}]"
-        st.markdown(label, width="stretch")
+        details = plain(f"{made} · until {row.expires:%Y-%m-%d} · {shows}")
+        st.markdown(f"**{plain(row.name)}** :gray[{details}]", width="stretch")
         if st.button("Revoke", key=f"links_revoke_{row.id}", icon=":material/delete:"):
             _confirm(base, row)
 

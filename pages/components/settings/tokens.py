@@ -45,13 +45,9 @@ def _new() -> None:
     with st.form("tokens_form"):
         key = draft_key("tokens", "tokens_name")
         name = st.text_input("Name", key=key, placeholder="What is it for?")
-        scopes = st.multiselect(
-            "What it allows",
-            list(SCOPES),
-            default=["read"],
-            key=draft_key("tokens", "tokens_scopes"),
-            format_func=lambda scope: f"{scope}: {SCOPES[scope]}",
-        )
+        st.caption("What it allows")
+        with st.container(gap="xsmall"):
+            scopes = [scope for scope in SCOPES if _allows(scope)]
         life = st.selectbox("Valid", list(_LIVES), index=1, key="tokens_life")
         submitted = filled_button("Make a token", draw=st.form_submit_button)
     if submitted:
@@ -60,6 +56,11 @@ def _new() -> None:
             st.session_state[_SHOWN] = secret
             draft_stored("tokens")
             st.rerun()
+
+
+def _allows(scope: str) -> bool:
+    key = draft_key("tokens", f"tokens_scope_{scope}")
+    return st.checkbox(f"**{scope}**: {SCOPES[scope]}", scope == "read", key=key)
 
 
 @st.dialog("Revoke this token?", icon=":material/delete:")

@@ -113,13 +113,18 @@ def cut(recipe: IndexRecipe) -> str:
     ``sections, 200 tokens, overlap 20, with document, headings``.
     """
     around = f", with {CONTEXTS[recipe.context]}" if recipe.context != "none" else ""
+    return f"{chunking(recipe)}{around}"
+
+
+def chunking(recipe: IndexRecipe) -> str:
+    """The chunking of a recipe in words: ``sections, 200 tokens, overlap 20``."""
     if recipe.chunker == "whole":
-        return f"whole documents{around}"
+        return "whole documents"
     overlap = f", overlap {recipe.chunk_overlap}" if recipe.chunk_overlap else ""
     size = f"{recipe.chunk_size} {recipe.unit}{overlap}"
     if recipe.chunker == "semantic":
         size += f", percentile {recipe.breakpoint_percentile:g}"
-    return f"{chunker_name(recipe.chunker)}, {size}{around}"
+    return f"{chunker_name(recipe.chunker)}, {size}"
 
 
 def token_note(builds: Iterable[tuple[IndexRecipe, int]]) -> str:

@@ -62,6 +62,5 @@ def note(drawn_map: PassageMap) -> str:
         )
     return (
         f"{percent(drawn_map.explained)} of the variance is shown: what is near here may be far "
-        "apart "
-        "in the other dimensions."
+        "apart in the other dimensions."
     )

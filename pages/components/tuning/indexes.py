@@ -16,13 +16,19 @@ from pages.components.shell.permission import offered
 from pages.components.shell.session import keep, workspace
 from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
-from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name, cut, token_note
+from pages.components.shell.wording import (
+    CONTEXT_HELP,
+    CONTEXTS,
+    chunker_name,
+    chunking,
+    token_note,
+)
 from pages.components.tuning.bench import Bench
 from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted, metric_title
 
 _CUTOFFS = (5, 10)
 _BUILD = "build-several"
-_CHUNKING_WIDTH = 340  # pixels that its longest description takes
+_CHUNKING_WIDTH = 220  # pixels that its longest description takes
 _FIGURES = ("ndcg@10", "recall@5", "span_recall@5", "span_precision@5", "span_iou@5")
 
 
@@ -201,7 +207,8 @@ def _row(row: BuildFigures) -> dict[str, object]:
     index = row.recipe.index
     return {
         "Model": index.embedder,
-        "Chunking": cut(index),
+        "Chunking": chunking(index),
+        "Context": CONTEXTS[index.context],
         "Passages": row.passages,
         "Tokens": row.mean_tokens,
     } | {metric_title(name): row.metrics[name] for name in _FIGURES if name in row.metrics}

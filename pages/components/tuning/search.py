@@ -18,6 +18,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import VERDICT_BADGES
 from pages.components.tuning.bench import METRICS, Bench
 from rag import (
+    CAPTIONS,
     LEADERS,
     Grid,
     SearchRecipe,
@@ -123,7 +124,9 @@ def _editor() -> dict[str, list[Any]]:
         num_rows="dynamic",
         hide_index=True,
         column_config={
-            "Field": st.column_config.SelectboxColumn(options=fields, required=True),
+            "Field": st.column_config.SelectboxColumn(
+                options=fields, format_func=CAPTIONS.__getitem__, required=True
+            ),
             "Values": st.column_config.TextColumn(required=True, width="large"),
         },
     )
@@ -235,9 +238,14 @@ def _save(bench: Bench, best: SearchResult) -> None:
 def _table(best: SearchResult, where: str) -> None:
     label = f"{metric_title(best.selection.comparison.metric)} on {where}"
     st.dataframe(
-        [{label: leader.figure, **leader.fields} for leader in best.leaders],
+        [{label: leader.figure, **_captioned(leader.fields)} for leader in best.leaders],
         hide_index=True,
         column_config={label: st.column_config.NumberColumn(format="%.3f")},
         placeholder="–",
         alt="The best recipes of the grid on the questions that chose.",
     )
+
+
+def _captioned(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a search by the captions of the recipe panel."""
+    return {CAPTIONS[f"search.{name}"]: value for name, value in fields.items()}

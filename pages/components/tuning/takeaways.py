@@ -33,8 +33,7 @@ def threshold_takeaway(
     at = next(place for place, share in enumerate(refused) if share >= aim)
     sentence = (
         f"At {x[at]:.2f}, {percent(refused[at])} of the questions without an answer are refused "
-        "by the "
-        f"search, and {percent(answered[at])} of the answerable ones are answered"
+        f"by the search, and {percent(answered[at])} of the answerable ones are answered"
     )
     return f"{sentence}{_now(now)}."
 
@@ -133,6 +132,5 @@ def time_takeaway(
         return "No recipe here is as good as the present one and clearly faster."
     return (
         f"{_as_good(change)} in {percent(1 - best[0] / now[0])} less time: {what} ({best[0]:.0f} "
-        "ms "
-        f"instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f}, {_PICKED})."
+        f"ms instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f}, {_PICKED})."
     )

@@ -71,8 +71,7 @@ class Plan:
         assumed = f"the {runs} of this set so far" if self.pairs else "recipes usually do"
         return (
             f"The test detects such a difference in {percent(POWER)} of the cases. This assumes "
-            "that "
-            f"recipes differ from question to question as much as {assumed}."
+            f"that recipes differ from question to question as much as {assumed}."
         )
 
     @property

@@ -84,9 +84,9 @@ def _test(baseline: Baseline) -> str:
     return (
         f"On average {signed(figures.difference)}, with a {as_percent(figures.confidence)} "
         f"interval from {signed(low)} to {signed(high)} at the level of the test. If the two "
-        "runs were equally good, "
-        f"a difference at least this large would come about by chance with probability {p} "
-        f"(paired randomisation test over {counted(len(figures.differences), 'question')})."
+        "runs were equally good, a difference at least this large would come about by chance with "
+        f"probability {p} (paired randomisation test over "
+        f"{counted(len(figures.differences), 'question')})."
     )
 
 

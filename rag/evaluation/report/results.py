@@ -158,7 +158,7 @@ def setting(report: RunReport) -> Markup:
     question_note = (
         f"{counted(run.questions, 'question')} of the set “{run.question_set}”, version "
         f"{run.set_version}. For {len(report.judged):,} of them the relevant {report.unit}s are "
-        f"known" + (f"; {unanswerable:,} have no answer in the documents." if unanswerable else ".")
+        "known" + (f"; {unanswerable:,} have no answer in the documents." if unanswerable else ".")
     )
     texts = "passage" if run.recipe else "returned text"
     data_note = (

@@ -77,10 +77,8 @@ class Preferences:
             alike = f"; they form {self.groups:,} groups, and each group counts once"
         sentence = (
             f"{head}: win rate {percent(self.rate)} ({as_percent(self.confidence)} interval "
-            f"{percent(low)} "
-            f"to {percent(high)}), "
-            f"{counted(self.questions, 'question')}, {self.wins:,} better, {self.losses:,} worse, "
-            f"{self.ties:,} tied{alike}."
+            f"{percent(low)} to {percent(high)}), {counted(self.questions, 'question')}, "
+            f"{self.wins:,} better, {self.losses:,} worse, {self.ties:,} tied{alike}."
         )
         return sentence + (
             f" {counted(self.open, 'question')} not judged yet." if self.open else ""

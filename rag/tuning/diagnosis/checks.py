@@ -78,8 +78,7 @@ def cut_apart(case: Case) -> Finding | None:
     message = (
         f"The label is split over {len(parts)} passages, with at most "
         f"{percent(most / (end - start))} in one. In one passage its cosine is {together:.3f} "
-        "instead "
-        f"of {apart:.3f}, with {signed(more, 0)} words of the question."
+        f"instead of {apart:.3f}, with {signed(more, 0)} words of the question."
     )
     figures = {"together": together, "apart": apart, "words": float(more)}
     return Finding("cut", message, {**figures, INDEXED_RANK: _rank_by_meaning(case, together)})
