@@ -37,6 +37,9 @@ The 30 mg tablets are white to off-white, round, flat tablets marked 30 on one f
         ("What is the most I can spend on food?", "spend a maximum of $80", "spend at least $80"),
         ("What is the highest daily dose?", "up to 45 mg", "15 mg once a day"),
         ("With how few people can a team play?", "at least three players", "a team of three"),
+        ("Wie viele Tage darf ich höchstens fehlen?", "bis zu 5 Tage", "mindestens 5 Tage"),
+        ("¿Cuál es el importe máximo?", "hasta 45 euros", "al menos 45 euros"),
+        ("Wie lange dauert es mindestens?", "mindestens 3 Tage", "höchstens 3 Tage"),
         ("What is the shortest period for notice?", "30 days or more", "30 days or less"),
     ],
 )

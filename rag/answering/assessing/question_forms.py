@@ -41,7 +41,12 @@ _ASKED = (
         rf"\b(?:most|maximum) {_ALLOWS}"
         rf"|\b(?:what|which) (?:is|are|was) the (?:highest|largest|greatest|longest|max(?:imum)?)"
         rf" {_QUANTITY}"
-        rf"|\b(?:how (?:much|many|long|far|late|often) .{{0,60}} at (?:the )?most)\b",
+        rf"|\b(?:how (?:much|many|long|far|late|often) .{{0,60}} at (?:the )?most)\b"
+        r"|\bwie (?:viele?|lange?|hoch|weit|oft) .{0,60}\b(?:höchstens|maximal)\b"
+        r"|\bwas ist (?:der|die|das) (?:höchste|maximale|größte|längste) "
+        r"|\bcu[aá]nt[oa]s? .{0,60}\b(?:como máximo|a lo sumo)\b"
+        r"|\bcu[aá]l es (?:el|la) (?:máxim[oa]|mayor|[\w-]{1,30} máxim[oa])\b"
+        r"|\bquel(?:le)? est (?:le|la) (?:[\w-]{1,30} )?maxim(?:um|ale?)\b",
         re.IGNORECASE,
     ),
     re.compile(
@@ -49,7 +54,12 @@ _ASKED = (
         rf"|\b(?:what|which) (?:is|are|was) the (?:lowest|smallest|shortest|min(?:imum)?)"
         rf" {_QUANTITY}"
         r"|\bhow (?:few|little)\b"
-        r"|\b(?:how (?:much|many|long|far|early|often) .{0,60} at least)\b",
+        r"|\b(?:how (?:much|many|long|far|early|often) .{0,60} at least)\b"
+        r"|\bwie (?:viele?|lange?|hoch|weit|oft) .{0,60}\b(?:mindestens|wenigstens)\b"
+        r"|\bwas ist (?:der|die|das) (?:niedrigste|geringste|kleinste|kürzeste) "
+        r"|\bcu[aá]nt[oa]s? .{0,60}\b(?:como mínimo|al menos)\b"
+        r"|\bcu[aá]l es (?:el|la) (?:mínim[oa]|menor|[\w-]{1,30} mínim[oa])\b"
+        r"|\bquel(?:le)? est (?:le|la) (?:[\w-]{1,30} )?minim(?:um|ale?)\b",
         re.IGNORECASE,
     ),
 )
@@ -58,13 +68,14 @@ _SET = (
     re.compile(
         r"\b(?:max(?:imum|imal)?|at (?:the )?most|up to|no (?:more|longer|later) than|upper limit"
         r"|limit(?:ed)?(?: is|:)? (?:to|of)?|(?:not|never) (?:to )?exceed(?:ing)?|cannot exceed"
-        rf"|höchstens|maximal|bis zu|como máximo|hasta|au plus|jusqu['’]à)\b{_FIGURE}"
+        r"|höchstens|maximal|bis zu|höchstbetrag|como máximo|máxim[oa](?: de)?|hasta|au plus"
+        rf"|jusqu['’]à)\b{_FIGURE}"
         r"|\d[^.;\n]{0,40}\b(?:at (?:the )?most|or less|or fewer|max(?:imum)?|höchstens)\b",
         re.IGNORECASE,
     ),
     re.compile(
         r"\b(?:min(?:imum|imal)?|at (?:the )?least|no (?:less|fewer|earlier) than|lower limit"
-        rf"|mindestens|wenigstens|como mínimo|al menos|au moins)\b{_FIGURE}"
+        rf"|mindestens|wenigstens|como mínimo|mínim[oa](?: de)?|al menos|au moins)\b{_FIGURE}"
         r"|\d[^.;\n]{0,40}\b(?:at (?:the )?least|or more|min(?:imum)?|mindestens)\b",
         re.IGNORECASE,
     ),
