@@ -8,6 +8,8 @@ from rag.types import Span
 
 LONGEST = 160
 """Characters of a sentence around a figure that are shown."""
+_OF_FIGURES = ("_", ".", ",")
+"""Before digits that are the rest of a longer figure: the 5 of "2.5"."""
 _BETWEEN = re.compile(r"(?<=[,;:.!?])\s")
 
 
@@ -44,8 +46,13 @@ def words_around(text: str, figure: str) -> str:
 
 
 def _position(text: str, figure: str) -> int | None:
-    found = re.search(rf"(?<![\w.,]){re.escape(figure)}(?!\d)", text) if figure else None
-    return found.start() if found else None
+    at = text.find(figure) if figure else -1
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(figure) :][:1]
+        if not (before.isalnum() or before in _OF_FIGURES or after.isdigit()):
+            return at
+        at = text.find(figure, at + 1)
+    return None
 
 
 def _clauses(text: str) -> list[Span]:
