@@ -76,12 +76,17 @@ class PassageReader:
         return sorted([*prose, *rows], key=lambda statement: statement.start)
 
     def quoted(self, citation: Citation) -> Statement:
-        """The quote of a citation as a statement: a row with the names of its columns."""
+        """The quote of a citation as a statement: a row with the names of its columns.
+
+        A quote that goes on behind a statement has what that one stands under.
+        """
         quote = citation.quote or citation.hit.chunk.text
-        for statement in self.statements(citation.hit):
-            if statement.quote == quote:
-                return statement
-        return Statement(quote, quote, 0)
+        begun = [one for one in self.statements(citation.hit) if quote.startswith(one.quote)]
+        if not begun:
+            return Statement(quote, quote, 0)
+        first = max(begun, key=lambda one: len(one.quote))
+        rest = " ".join(unmarked(quote[len(first.quote) :]).split())
+        return replace(first, text=f"{first.text} {rest}".strip(), quote=quote)
 
     def document(self, hit: Hit) -> Document | None:
         """The document of a hit; None where it is gone, and for results of tools."""
@@ -122,7 +127,11 @@ class PassageReader:
         """
         if one.document == other.document or not are_editions(one.document, other.document):
             return False
-        return not (
+        return not self.are_of_occasions(one, other)
+
+    def are_of_occasions(self, one: Hit, other: Hit) -> bool:
+        """Whether two documents are each named by a day, and differ in almost all they say."""
+        return (
             names_day(one.document)
             and names_day(other.document)
             and are_different(self._word_runs(one), self._word_runs(other))

@@ -28,8 +28,17 @@ _LEANS = re.compile(
     r"|(?:to [a-z]{2,15}|[a-z]{2,15}ing) (?:this|that|it))\b",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"[^\n:.!?]{1,60}:(?=\s|\*)\**")
+_LABEL = re.compile(
+    r"(?:\*\*[^*\n]{1,60}\*\*|`[^`\n]{1,60}`|[^\s:.!?*`]{1,40}(?: [^\s:.!?*`]{1,40}){0,2}):(?=\s)"
+    r"|\*\*[^*\n:]{1,60}:\*\*(?=\s)"
+)
 """What the sentences of an item are about: "timeout: Seconds to wait. The default is 30."."""
+_CONDITION = re.compile(
+    r"\b(?:if|when|where|we|you|it|they|there|is|are|has|have|wenn|falls|wir|sie|ist|sind|hat|haben"
+    r"|si|cuando|es|son|hay|quand|nous|est|sont)\b",
+    re.IGNORECASE,
+)
+"""What makes a clause of a label: "If it rains:"."""
 _QUESTION = re.compile(r"[?？][\"'”’»)*_]*+\s*+\Z")
 _RECORD = re.compile(r"\s*[\w ./-]{1,40}: [^;]*; [\w ./-]{1,40}: .*")
 _NUMBERED = re.compile(r"(?<![\d.])\d++(?:\.\d++)*+\.?\s+")
@@ -39,14 +48,18 @@ _CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
 """A line that is only the code of something: the first cell of a row whose lines were lost."""
 _TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(?:[^\n]*\n){1,60}?---[ \t]*(?:\n|\Z)")
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n(?:(?:[A-Za-z][\w -]{0,40}:(?:[ \t].*)?|[ \t]+\S.*|-[ \t].*|#.*)\n){1,60}+"
+    r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+)
 """Fields of a Markdown file before its text, as site generators read them."""
-_FIELD = re.compile(
-    r"(?!(?:title|layout|tags|categor\w+|slug|permalink|aliases|keywords|draft|weight|id|lang|toc"
-    r"|image|cover|sidebar\w*)\s*:)[A-Za-z][\w -]{0,40}:\s*\S",
+_FIELD = re.compile(r"(?P<key>[A-Za-z][\w -]{0,40}):(?:\s|\Z)")
+_MUTE_FIELD = re.compile(
+    r"title|layout|tags|categor\w+|slug|permalink|aliases|keywords|draft|weight|id|lang|toc|image"
+    r"|cover|sidebar\w*",
     re.IGNORECASE,
 )
-"""One that says something: not the title, and not how to show the page."""
+"""One that says nothing by itself: the title, and how to show the page."""
 _UNFINISHED = re.compile(
     r"(?<![^\W])(?:the|an?|of|to|and|or|for|at|with|from|der|die|das|dem|den|des|eine?[mnrs]?"
     r"|und|oder|für|von|zu[mr]?|mit|im|am|auf|bei|nach|le|la|les|une?|et|ou|du|de|el|los|las|y|o)\s*\Z"
@@ -175,10 +188,12 @@ def continued(passage: str, statement: Statement) -> Statement:
 
     "To configure this, use the option:" also takes the line that it announces.
     """
+    if statement.start < 0 or statement.kind not in ("prose", "item"):
+        return statement
     end = statement.start + len(statement.quote)
-    rest = passage[max(end, 0) : end + LONGEST_STATEMENT]
+    rest = passage[end : end + LONGEST_STATEMENT]
     start = len(rest) - len(rest.lstrip())
-    if end < 0 or rest.count("\n", 0, start) > _PARAGRAPH or not _LEANS.match(rest, start):
+    if rest.count("\n", 0, start) > _PARAGRAPH or not _LEANS.match(rest, start):
         return statement
     spans = sentence_spans(rest[start:].partition("\n\n")[0])
     stop = start + spans[0][1]
@@ -262,12 +277,11 @@ def _segments(passage: str) -> Iterator[_TextSegment]:
     width = max((len(line) for line in passage.splitlines()), default=0)
     fields = _FRONT_MATTER.match(passage)
     for line in passage.splitlines(keepends=True):
-        if fields and offset < fields.end():
-            line_kind = "field" if _FIELD.match(line) else ""
-        else:
-            line_kind = _kind(line)
+        is_field = fields is not None and offset < fields.end()
+        line_kind = _field_kind(line, kind) if is_field else _kind(line)
         goes_on = line_kind == "prose" and kind in ("prose", "item")
         goes_on = goes_on and not (ends and _BEGINS.match(line))
+        goes_on = goes_on or (line_kind == kind == "field" and not _FIELD.match(line))
         if kind and not goes_on:
             yield _TextSegment(kind, start, end)
         if not goes_on:
@@ -277,6 +291,14 @@ def _segments(passage: str) -> Iterator[_TextSegment]:
         offset += len(line)
     if kind:
         yield _TextSegment(kind, start, end)
+
+
+def _field_kind(line: str, before: str) -> str:
+    """Return the kind of a line between the marks of front matter; lists and folds go on."""
+    field = _FIELD.match(line)
+    if field is None:
+        return "field" if before == "field" and line[:1] in " \t-" and line.strip("- \n") else ""
+    return "" if _MUTE_FIELD.fullmatch(field["key"]) else "field"
 
 
 def _kind(line: str) -> str:
@@ -301,6 +323,7 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
     skip = marker.end() if marker else 0
     before = skip
     label = _LABEL.match(text, skip) if segment.kind == "item" else None
+    label = None if label and _CONDITION.search(label.group()) else label
     spans = _with_additions(text[skip:], segment.kind)
     for start, end in _limited(text, spans, skip):
         # "It must be taken by March" means nothing without the sentence before.

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from itertools import chain
 from math import log
 
+from rag.lexical.languages import language
+
 _WORD = re.compile(r"\w+")
 _GRAMMAR = """
     a about after all also am an and any are as at be been before being but by can could did
@@ -19,17 +21,15 @@ _GRAMMAR = """
 _STOPWORDS = frozenset(_GRAMMAR.split())
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s", "y", "e")
 _SHORTEST_STEM = 3
-SPELLED = {
-    word: str(number)
-    for words in (
-        "one two three four five six seven eight nine ten eleven twelve",
-        "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        "uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+_SPELLED = {
+    code: {word: str(number) for number, word in enumerate(words.split(), start=1)}
+    for code, words in (
+        ("en", "one two three four five six seven eight nine ten eleven twelve"),
+        ("de", "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"),
+        ("es", "uno dos tres cuatro cinco seis siete ocho nueve diez once doce"),
     )
-    for number, word in enumerate(words.split(), start=1)
-    if word not in ("ein", "uno", "once")  # an article, and "once a year"
 }
-"""Digits by the words for them."""
+"""Digits by the words for them, by language."""
 
 
 def content_words(text: str) -> frozenset[str]:
@@ -56,7 +56,22 @@ def _stem(word: str) -> str:
     return word
 
 
+def digits_of(word: str, code: str) -> str:
+    """Return the digits that a word of a language spells out; "" for other words, such as "DoS"."""
+    return _SPELLED.get(code, {}).get(word.lower(), "") if word[1:].islower() else ""
+
+
+def word_of(digits: str, code: str) -> str:
+    """Return the word of a language for a figure; "" for those without a short one, and for 1.
+
+    "One" is mostly no figure.
+    """
+    words = _SPELLED.get(code, {})
+    return next((word for word, value in words.items() if value == digits != "1"), "")
+
+
 def with_digits(question: str) -> str:
     """Return a question with the figures that it spells out as digits too, as tables write them."""
-    spelt = (SPELLED.get(word, "") for word in _WORD.findall(question.casefold()))
+    code = language(question)
+    spelt = (digits_of(word, code) for word in _WORD.findall(question))
     return f"{question} {' '.join(filter(None, spelt))}"

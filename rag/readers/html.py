@@ -81,21 +81,29 @@ def _published(tree: Any) -> str:
 
 def _join_definitions(tree: Any) -> None:
     """Make lists of definitions plain lists: a term without what it means says nothing."""
+    for group in tree.xpath("//dl/div[dt or dd]"):
+        group.drop_tag()
     for listed in tree.iter("dl"):
-        terms = list[str]()
+        terms = list[Any]()
         for node in list(listed):
             if node.tag == "dt":
-                terms.append(" ".join(node.text_content().split()))
-                listed.remove(node)
+                terms.append(node)
             elif node.tag == "dd" and terms:
-                first = node[0] if len(node) and node[0].tag == "p" and not node.text else node
-                first.text = f"{', '.join(terms)}: {(first.text or '').lstrip()}"
+                _put_before(node, ", ".join(map(_words, terms)))
+                for term in terms:
+                    listed.remove(term)
                 terms.clear()
         outer = listed.getparent()
         alone = outer is not None and outer.tag == "li" and len(outer) == 1
         listed.tag = "div" if alone else "ul"
-        for node in listed.iterchildren("dd"):
+        for node in listed.iterchildren("dd", "dt"):
             node.tag = "div" if alone else "li"
+
+
+def _put_before(definition: Any, term: str) -> None:
+    paragraph = len(definition) and definition[0].tag == "p" and not (definition.text or "").strip()
+    first = definition[0] if paragraph else definition
+    first.text = f"{term}: {(first.text or '').lstrip()}"
 
 
 def _main_text(tree: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from rag.readers.characters import LINE
@@ -10,7 +11,8 @@ from rag.readers.html import table_rows
 from rag.readers.markdown import FENCE
 from rag.types import Span
 
-_OPENING = re.compile(r"^[ \t]*<table\b", re.IGNORECASE | re.MULTILINE)
+_OPENING = re.compile(r"^ {0,3}<table\b", re.IGNORECASE | re.MULTILINE)
+_COMMENT = re.compile(r"<!--|-->")
 _CLOSING = re.compile(r"</table\s*>", re.IGNORECASE)
 
 
@@ -30,12 +32,14 @@ def with_pipe_tables(text: str) -> str:
 
 def _html_tables(text: str) -> Iterator[Span]:
     opening = _OPENING.search(text)
-    code = _fenced(text) if opening else []
+    silent = deque(sorted([*_fenced(text), *_comments(text)]) if opening else ())
     while opening:
         closing = _CLOSING.search(text, opening.end())
         if closing is None:
             return
-        if not any(start <= opening.start() < end for start, end in code):
+        while silent and silent[0][1] <= opening.start():
+            silent.popleft()
+        if not silent or opening.start() < silent[0][0]:
             yield opening.start(), closing.end()
         opening = _OPENING.search(text, closing.end())
 
@@ -43,13 +47,23 @@ def _html_tables(text: str) -> Iterator[Span]:
 def _fenced(text: str) -> list[Span]:
     spans, fence, start = list[Span](), "", 0
     for line in LINE.finditer(text):
-        match = FENCE.match(line.group())
-        if fence and line.group().strip().startswith(fence):
+        content = line.group().strip()
+        if fence and content.startswith(fence) and not content.strip(fence[0]):
             spans.append((start, line.end()))
             fence = ""
-        elif match and not fence:
+        elif not fence and (match := FENCE.match(line.group())):
             fence, start = match.group(1), line.start()
     return [*spans, (start, len(text))] if fence else spans
+
+
+def _comments(text: str) -> Iterator[Span]:
+    start = -1
+    for mark in _COMMENT.finditer(text):
+        if mark.group() == "<!--":
+            start = mark.start() if start < 0 else start
+        elif start >= 0:
+            yield start, mark.end()
+            start = -1
 
 
 def _pipe_table(markup: str) -> str:
@@ -61,7 +75,9 @@ def _pipe_table(markup: str) -> str:
     if table is None:
         return ""
     rows = [[cell or "" for cell in row] for row in table.rows if any(row)]
-    width = max(map(len, rows), default=0)
+    if not rows:
+        return ""
+    width = max(map(len, rows))
     heads = table.heads or 0
     lines = [_line(row, width) for row in rows]
     head = lines[heads - 1] if heads else _line([], width)

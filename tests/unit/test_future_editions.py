@@ -123,7 +123,7 @@ def test_of_two_later_editions_neither_is_in_force() -> None:
     one, other = (edition_date(f"leave-{year}.md") for year in (2027, 2028))
     assert not one.prevails_over(other, TODAY)
     assert not other.prevails_over(one, TODAY)
-    assert superseded({"leave-2027.md": one, "leave-2028.md": other}, TODAY) == ()
+    assert superseded({"leave-2027.md": one, "leave-2028.md": other}, TODAY, lambda *_: True) == ()
 
 
 REST = " ".join(f"The {one} {other} is open." for one in "klmnop" for other in "qrstuvwx")

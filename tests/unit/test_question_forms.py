@@ -10,7 +10,7 @@ from rag.answering.assessing.asked_values import asked_value
 from rag.answering.assessing.codes import identifiers
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.question_forms import bound_pattern
-from rag.answering.sentences import continued, statements
+from rag.answering.sentences import Statement, continued, statements
 from rag.answering.vocabulary import Vocabulary
 from tests.unit.test_shown_quotes import ask
 
@@ -29,6 +29,21 @@ The 30 mg tablets are white to off-white, round, flat tablets marked 30 on one f
 | 15 mg | white | 15 |
 | 30 mg | white | 30 |
 """
+
+_TALKS = (
+    "Ann asked who pays for the lamps at the old mill, and her list was put off. The mayor "
+    "thanked the fire brigade for its work in the cold nights around the new year, when the "
+    "river rose and three cellars had to be emptied. Nobody spoke against the new benches in "
+    "the park, although some would like them closer to the trees and away from the road.",
+    "Noise at the harbour was measured in June, mostly by night and near the pier. Two cranes "
+    "are louder than allowed, and their owner promised new motors before the winter. The youth "
+    "club gets its rooms painted by volunteers; the town pays for brushes and colours alone. "
+    "A bus to the swimming lake runs again on every hot weekend until the end of the holidays.",
+)
+COUNCIL = {
+    "council-2024-01-17.md": f"# Council\n\n{_TALKS[0]}\n",
+    "council-2024-07-24.md": f"# Council\n\n{_TALKS[1]}\n",
+}
 
 
 @pytest.mark.parametrize(
@@ -211,20 +226,82 @@ def test_what_happens_is_answered_with_the_next_sentence(tmp_path: Path) -> None
 
 
 def test_minutes_that_are_named_by_their_days_are_no_editions(tmp_path: Path) -> None:
-    names = ("council-2024-01-17.md", "council-2024-07-24.md")
-    talks = (
-        "Ann asked who pays for the lamps at the old mill, and her list was put off. The mayor "
-        "thanked the fire brigade for its work in the cold nights around the new year, when the "
-        "river rose and three cellars had to be emptied. Nobody spoke against the new benches in "
-        "the park, although some would like them closer to the trees and away from the road.",
-        "Noise at the harbour was measured in June, mostly by night and near the pier. Two cranes "
-        "are louder than allowed, and their owner promised new motors before the winter. The youth "
-        "club gets its rooms painted by volunteers; the town pays for brushes and colours alone. "
-        "A bus to the swimming lake runs again on every hot weekend until the end of the holidays.",
+    files = dict(COUNCIL)
+    files["council-2024-01-17.md"] += (
+        "\n\nThe plan is to release the website in the middle of this year.\n"
     )
-    files = dict(zip(names, (f"# Council\n\n{talk}\n" for talk in talks), strict=True))
-    files[names[0]] += "\n\nThe plan is to release the website in the middle of this year.\n"
     answer = ask(tmp_path, files, "When is the plan to release the website?")
-    assert answer.citations[0].hit.document == names[0]
+    assert answer.citations[0].hit.document == "council-2024-01-17.md"
     assert answer.assessment is not None
     assert "edition" not in answer.assessment.reason
+
+
+@pytest.mark.parametrize(
+    ("passage", "texts"),
+    [
+        (
+            "---\n\nEmployees get 25 days of leave.\n\n---\n\nThe office opens at nine.",
+            ["Employees get 25 days of leave.", "The office opens at nine."],
+        ),
+        (
+            "---\ndescription: >\n  The leave policy of all.\nowners:\n  - Ann\n---\nText here.",
+            ["description: > The leave policy of all.", "owners: - Ann", "Text here."],
+        ),
+        (
+            "- If it rains: the pool closes early. Visitors get all of their fee back at the desk.",
+            [
+                "If it rains: the pool closes early.",
+                "Visitors get all of their fee back at the desk.",
+            ],
+        ),
+    ],
+)
+def test_rules_are_no_front_matter_and_conditions_no_labels(passage: str, texts: list[str]) -> None:
+    assert [statement.text for statement in statements(passage)] == texts
+
+
+def test_what_only_looks_like_an_option_a_number_or_a_limit() -> None:
+    words = Vocabulary()
+    assert identifiers("Wann sind Arbeitsbeginn und -ende?") == []
+    (dos,) = (term for term in key_terms("What stops DoS attacks?", words) if term.text == "DoS")
+    assert dos.borne_out(words.terms("It stops 2 attacks.")) == 0
+    assert bound_pattern("How little is known?") is None
+    limit = bound_pattern("What is the highest number of guests?")
+    assert limit is not None
+    assert not limit.search("The Max Planck house opened for guests in 1911.")
+    assert limit.search("Guests: max. 12")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Parkgebühr beträgt für jede angefangene Stunde auf allen Plätzen der Innenstadt 2,50.",
+        "La entrada al museo de la ciudad vale 12,50 por persona, y los lunes no se abre nunca.",
+        "The old boat of the club is sold for 12.50 to whoever comes first on the first of May.",
+    ],
+)
+def test_prices_of_running_text_in_other_words(text: str) -> None:
+    kind = asked_value("What does it cost?")
+    assert kind is None or kind.is_in(text)
+    price = asked_value("How much does it cost?")
+    assert price is not None
+    assert price.is_in(text)
+
+
+def test_a_row_does_not_go_on_and_nothing_is_quoted_twice(tmp_path: Path) -> None:
+    row = Statement("Code: E-12", "| E-12 | Paper jam in tray two |", -15, "row")
+    assert continued("jam in tray two | \nThis is solved by opening the tray.", row) == row
+    files = {
+        "relay.md": "# Relays\n\nPrivate relays can ask for a secret of the peers that connect."
+        "\n\nTo configure this, start the relay with a token of peers that connect to it.\n"
+    }
+    answer = ask(tmp_path, files, "How do I configure private relays to ask for a secret?")
+    assert answer.text.count("start the relay with a token") == 1
+    assert "To configure this" in answer.citations[0].quote
+
+
+def test_minutes_are_not_left_out_for_those_of_a_later_day(tmp_path: Path) -> None:
+    answer = ask(tmp_path, COUNCIL, "Who currently pays for the lamps at the old mill?")
+    assert answer.citations[0].hit.document == "council-2024-01-17.md"
+    assert answer.assessment is not None
+    assert "left out" not in answer.assessment.reason

@@ -84,3 +84,9 @@ def test_terms_stand_with_their_definitions(tmp_path: Path) -> None:
     assert "\n-token: A secret that clients send.\n" in document.text
     assert "\n-pool, -pools: Addresses of pools.\n" in document.text
     assert "\nlow: Run with less time." in document.text
+
+
+def test_terms_without_a_definition_stay(tmp_path: Path) -> None:
+    listed = "<dl><dt>A term alone</dt></dl><dl><div><dt>Low</dt><dd>\n<p>Run.</p></dd></div></dl>"
+    document = read(put(tmp_path, html(f"<h1>Relay</h1>{listed}")), "x.html")
+    assert document.text == "Relay\n\nA term alone\n\nLow: Run."

@@ -90,6 +90,7 @@ def test_html_tables_of_markdown_are_tables(tmp_path: Path) -> None:
     )
     layout = "<table><tr><td>A picture</td></tr></table>"
     fenced = f"```html\n{table}\n```"
+    fenced += f"\n\n```\n```python\n{table}\n```\n\n<!--\n{table}\n-->"
     path = tmp_path / "a.md"
     path.write_text(f"# Data\n\n{table}\n\n{layout}\n\n{fenced}\n", encoding="utf-8")
     document = read(path, "a.md")

@@ -45,9 +45,10 @@ _BARE_FIGURE = re.compile(rf"(?<![\w.,])\d[\d.,]{{0,12}}+(?![ -]?{_MEASURE})", r
 _PAYING = re.compile(
     r"\b(?:costs?|pric(?:es?|ed|ing)|fees?|charge[sd]?|fares?|fines?|rents?|deposits?|rates?"
     r"|tariffs?|salar(?:y|ies)|wages?|pay(?:s|able|ment|ments)?|paid|budgets?|allowances?|refunds?"
-    r"|preise?n?|kosten|kostet|gebühr(?:en)?|miete|zahlt|zahlen|bezahl\w{1,4}|gehalt|lohn"
-    r"|preci?os?|cost[eo]s?|cuestan?|cuotas?|multas?|tarifas?|sueldo|prix|coûte?n?t?s?|tarifs?"
-    r"|loyer|amendes?)\b|[价费]",
+    r"|owes?|sold|sells?|tickets?|vale|importes?|alquiler(?:es)?|tasas?|preci?os?|cost[eo]s?"
+    r"|cuestan?|cuotas?|multas?|tarifas?|sueldo|prix|coûte?n?t?s?|tarifs?|loyer|amendes?)\b"
+    r"|preis|kosten|kostet|gebühr|miete|zahlt|zahlen|bezahl|gehalt|lohn\b|eintritt|betrag|beträgt"
+    r"|pauschale|bußgeld|beitrag|[价费块]|стоим|цен[аыуе]\b|плат[аыуе]\b",
     re.IGNORECASE,
 )
 _SHORT = 60

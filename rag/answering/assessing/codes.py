@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 _IDENTIFIER = re.compile(
-    r"(?<![\w-])--?[a-z][\w-]{2,60}"  # options: -max-clients, --quota
+    r"(?<![\w-])(?<!und )(?<!oder )(?<!bzw\. )(?<!sowie )--?[a-z][\w-]{2,60}"  # -max-clients
     r"|\b(?:[a-z\d]+_)+[a-z\d]+\b|\b(?:[A-Z\d]+_)+[A-Z\d]+\b"  # max_clients, MAX_CLIENTS
     r"|\b[a-z]{2,30}(?:[A-Z][a-z\d]+){1,8}[A-Z]{0,4}\b"  # maxClients
 )
@@ -22,7 +22,10 @@ def codes_in(text: str) -> set[str]:
 
 
 def identifiers(text: str) -> list[str]:
-    """The options and settings of software that a text names, as it writes them."""
+    """The options and settings of software that a text names, as it writes them.
+
+    "Arbeitsbeginn und -ende" has none.
+    """
     return _IDENTIFIER.findall(text)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -263,11 +263,14 @@ def _begins(one: str, other: str) -> bool:
     return long == short or (long.startswith(short) and not long[len(short)].isdigit())
 
 
-def superseded(editions: Mapping[str, EditionDate], moment: str) -> tuple[str, ...]:
+def superseded(
+    editions: Mapping[str, EditionDate], moment: str, are_related: Callable[[str, str], bool]
+) -> tuple[str, ...]:
     """The names of editions that are not in force at a moment: a day, a month or a year.
 
     In force is the newest of them that is not newer than the moment. All editions are kept where
-    their dates do not tell which one that is.
+    their dates do not tell which one that is. ``are_related`` tells whether two documents of one
+    family of names are editions by what they say, too.
     """
     families: dict[str, list[str]] = {}
     for name in editions:
@@ -276,9 +279,12 @@ def superseded(editions: Mapping[str, EditionDate], moment: str) -> tuple[str, .
     for key, names in families.items():
         before = [name for name in names if not editions[name].is_later_than(moment)]
         newest = max(before, key=lambda name: editions[name].order, default="")
-        others = [name for name in before if name != newest]
-        if key and newest and all(editions[newest].is_newer_than(editions[n]) for n in others):
-            left_out += [name for name in names if name != newest]
+        if not (key and newest):
+            continue
+        rest = [name for name in names if name != newest and are_related(newest, name)]
+        others = [name for name in before if name in rest]
+        if all(editions[newest].is_newer_than(editions[name]) for name in others):
+            left_out += rest
     return tuple(left_out)
 
 

@@ -38,6 +38,8 @@ SYNONYM = 0.5
 BESIDE_CODE = 0.25
 """What a word counts beside a code whose entry is quoted."""
 _FEWEST_LETTERS = 3
+_AS_TYPED = str.maketrans("‐‑–−", "----", "\\")
+"""Dashes as printers set them, and what Markdown escapes."""
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
 _JOINING = re.compile(r"[\s-]*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -181,7 +183,7 @@ class EvidenceReader:
         Its words alone, "max" and "clients" of "-max-clients", stand in many passages.
         """
         around = (f"{one.hit.chunk.text} {self.reader.context(one.hit)}" for one in citations)
-        there = " ".join(around).replace("\\", "").casefold()
+        there = " ".join(around).translate(_AS_TYPED).casefold()
         return next((name for name in identifiers(question) if name.casefold() not in there), "")
 
     def _wanted(self, question: str, document: str, quote: str) -> Sequence[KeyTerm]:

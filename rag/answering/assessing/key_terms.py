@@ -9,13 +9,11 @@ from typing import Literal
 
 from rag.answering.assessing.asked_values import asked_value
 from rag.answering.vocabulary import Terms, Vocabulary
-from rag.answering.words import SPELLED
+from rag.answering.words import digits_of, word_of
 from rag.lexical.languages import language, likeliest
 
 Kind = Literal["code", "figure", "name", "word"]
 
-_IN_WORDS = {digits: word for word, digits in reversed(SPELLED.items()) if digits != "1"}
-"""English words by digits; "one" is mostly no figure."""
 _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
@@ -203,7 +201,8 @@ def _behind(word: str, at: int) -> str:
 def _tokens(
     question: str, wanted: Terms, words: Vocabulary
 ) -> Iterator[tuple[str, Kind, tuple[Terms, ...], int]]:
-    no_names = question.isupper() or language(question) in _CAPITAL_NOUNS
+    code = language(question)
+    no_names = question.isupper() or code in _CAPITAL_NOUNS
     taken = set[tuple[Terms, ...]]()
     for match in _TOKEN.finditer(question):
         text = match.group()
@@ -214,7 +213,7 @@ def _tokens(
         joined = version[1] if version else whole if kind == "code" else ""
         if joined and any(joined in terms for terms in readings):
             readings = (frozenset({joined}),)
-        other = SPELLED.get(whole) or _IN_WORDS.get(whole)
+        other = digits_of(text, code) or word_of(text, code)
         if readings and other:
             readings = (*readings, *filter(None, (words.terms(other),)))
         if readings and readings not in taken:

@@ -53,7 +53,7 @@ _ASKED = (
         rf"\b(?:least|minimum|fewest) {_ALLOWS}"
         rf"|\b(?:what|which) (?:is|are|was) the (?:lowest|smallest|shortest|min(?:imum)?)"
         rf" {_QUANTITY}"
-        r"|\bhow (?:few|little)\b"
+        r"|\bhow (?:few|little) (?!(?:is|are|was|were|do|does|did|can|of)\b)\w"
         r"|\b(?:how (?:much|many|long|far|early|often) .{0,60} at least)\b"
         r"|\bwie (?:viele?|lange?|hoch|weit|oft) .{0,60}\b(?:mindestens|wenigstens)\b"
         r"|\bwas ist (?:der|die|das) (?:niedrigste|geringste|kleinste|kürzeste) "
@@ -66,7 +66,8 @@ _ASKED = (
 _FIGURE = r"(?=.{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half)\b))"
 _SET = (
     re.compile(
-        r"\b(?:max(?:imum|imal)?|at (?:the )?most|up to|no (?:more|longer|later) than|upper limit"
+        r"\bmax\b[.:]?(?=.{0,15}\d)|\b(?:maxim(?:um|al)|at (?:the )?most|up to|upper limit"
+        r"|no (?:more|longer|later) than"
         r"|limit(?:ed)?(?: is|:)? (?:to|of)?|(?:not|never) (?:to )?exceed(?:ing)?|cannot exceed"
         r"|höchstens|maximal|bis zu|höchstbetrag|como máximo|máxim[oa](?: de)?|hasta|au plus"
         rf"|jusqu['’]à)\b{_FIGURE}"
@@ -74,7 +75,8 @@ _SET = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"\b(?:min(?:imum|imal)?|at (?:the )?least|no (?:less|fewer|earlier) than|lower limit"
+        r"\bmin\b[.:]?(?=.{0,15}\d)|\b(?:minim(?:um|al)|at (?:the )?least|lower limit"
+        r"|no (?:less|fewer|earlier) than"
         rf"|mindestens|wenigstens|como mínimo|mínim[oa](?: de)?|al menos|au moins)\b{_FIGURE}"
         r"|\d[^.;\n]{0,40}\b(?:at (?:the )?least|or more|min(?:imum)?|mindestens)\b",
         re.IGNORECASE,

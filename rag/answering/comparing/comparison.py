@@ -61,7 +61,7 @@ def compare(
     names_editions = two is not None and bool(day_of(two.one) and day_of(two.other))
     left_out: tuple[str, ...] = ()
     if not names_editions:
-        documents, left_out = in_force(documents, moment or reader.day)
+        documents, left_out = in_force(documents, moment or reader.day, reader)
     tables = list(grids(documents, words))
     if two is None and (not tables or _is_label(wanted, tables)):
         return None  # running text, or a row of its own, may well say what is the greatest

@@ -37,8 +37,11 @@ def dated(question: str, hits: Sequence[Hit], reader: PassageReader) -> Dated | 
     moment = moment_of(question)
     if not (moment or asks_today(question)) or _OVER_TIME.search(question):
         return None
+    by_name = {hit.document: hit for hit in hits}
     left_out = superseded(
-        {hit.document: reader.edition_date(hit) for hit in hits}, moment or reader.day
+        {name: reader.edition_date(hit) for name, hit in by_name.items()},
+        moment or reader.day,
+        lambda one, other: not reader.are_of_occasions(by_name[one], by_name[other]),
     )
     kept = tuple(hit for hit in hits if hit.document not in left_out)
     if not left_out:

@@ -60,11 +60,14 @@ def documents_of(trace: Trace, reader: PassageReader) -> list[tuple[Hit, Documen
 
 
 def in_force(
-    documents: Sequence[tuple[Hit, Document]], day: str
+    documents: Sequence[tuple[Hit, Document]], day: str, reader: PassageReader
 ) -> tuple[list[tuple[Hit, Document]], tuple[str, ...]]:
     """The documents without superseded editions (as of a day), and their names."""
     dates = {document.name: edition_date(document.name, document.text) for _, document in documents}
-    left_out = superseded(dates, day)
+    hits = {document.name: hit for hit, document in documents}
+    left_out = superseded(
+        dates, day, lambda one, other: not reader.are_of_occasions(hits[one], hits[other])
+    )
     return [pair for pair in documents if pair[1].name not in left_out], left_out
 
 
