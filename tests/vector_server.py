@@ -22,6 +22,7 @@ from rag.types import Keys, Scores, Vectors
 from tests.servers import http_server
 
 Arrays = Mapping[str, np.ndarray]
+_parsing = Lock()
 
 
 class HttpVectors:
@@ -184,5 +185,6 @@ def packed(arrays: Arrays) -> bytes:
 
 
 def unpacked(data: bytes) -> dict[str, np.ndarray]:
-    with np.load(io.BytesIO(data)) as file:
+    # numpy reads headers by ``ast``, which mixes up the depths of threads in Python 3.11.
+    with _parsing, np.load(io.BytesIO(data)) as file:
         return dict(file)

@@ -122,7 +122,7 @@ def test_the_last_search_is_shown_after_a_reload_until_its_questions_change(
     assert labelled.jobs.run(job).status == "done"
     for _ in range(2):
         tables = [each.value for each in open_page("tuning.py").dataframe]
-        assert ["MRR@10 on all questions", "mode"] in [list(table.columns) for table in tables]
+        assert ["MRR@10 on all questions", "Mode"] in [list(table.columns) for table in tables]
     base.question_edits.edit_question("checks", "q1", tags=["changed"])
     app = open_page("tuning.py")
     assert "The last search is discarded:" in "".join(info.value for info in app.info)
