@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,11 @@ _BLOCKS = {
     *("html", "li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody"),
     *("td", "tfoot", "th", "thead", "tr", "ul", "h1", "h2", "h3", "h4", "h5", "h6", "br"),
 }
+_OF_TEXT = {"p", "ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6"}
+_MOST_OF_TEXT = 0.5
+"""The least share of the characters of all paragraphs."""
+_FRAME = re.compile(r"nav|menu|sidebar|footer|header|breadcrumb|cookie|banner", re.IGNORECASE)
+"""In names of what stands around the text of a page."""
 # trafilatura falls back to bare words below a few hundred characters and loses the headings.
 _SHORT = 400
 _LEAST_COLUMNS = 2
@@ -55,6 +61,7 @@ def read_html(source: Source) -> Content:
     source.tick(0, 1)
     title = " ".join((tree.findtext(".//title") or "").split())
     _join_definitions(tree)
+    _name_main(tree)
     text = normalise(_main_text(tree)).replace("\u00ad", "").strip()
     source.tick(1, 1)
     metadata = {"title": title, "date": _published(tree), "encoding": encoding}
@@ -77,6 +84,35 @@ def _published(tree: Any) -> str:
     except Exception:  # a date is a bonus: no fault in it makes the text unreadable
         return ""
     return stated_day(published) or ""
+
+
+def _name_main(tree: Any) -> None:
+    """Make the text of a page its main element, where it has none.
+
+    Without one, trafilatura keeps the paragraphs of many pages, and leaves headings and lists. The
+    text is the body of a page without menus, or else the element with most of the paragraphs.
+    """
+    body = tree.find("body")
+    if body is None or tree.xpath("//main | //article | //*[@role='main']"):
+        return
+    direct = any(child.tag in _OF_TEXT for child in body)
+    framed = tree.xpath("//nav | //header | //footer | //aside | //*[@role='navigation']")
+    if direct or not (framed or any(map(_is_frame, body.iter("div", "ul", "section", "table")))):
+        body.tag = "main"
+        outer = body.makeelement("body")
+        body.addprevious(outer)
+        outer.append(body)
+        return
+    lengths = Counter[Any]()
+    for paragraph in body.iter("p"):
+        lengths[paragraph.getparent()] += len(_words(paragraph))
+    for element, length in lengths.most_common(1):
+        if element.tag in ("div", "section") and length >= _MOST_OF_TEXT * lengths.total():
+            element.tag = "main"
+
+
+def _is_frame(element: Any) -> bool:
+    return _FRAME.search(f"{element.get('id', '')} {element.get('class', '')}") is not None
 
 
 def _join_definitions(tree: Any) -> None:

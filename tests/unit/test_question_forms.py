@@ -49,6 +49,11 @@ COUNCIL = {
 @pytest.mark.parametrize(
     ("question", "limit", "no_limit"),
     [
+        (
+            "What is the spending limit of the scheme?",
+            "the maximum value is £2500",
+            "£2500 or more",
+        ),
         ("What is the most I can spend on food?", "spend a maximum of $80", "spend at least $80"),
         ("What is the highest daily dose?", "up to 45 mg", "15 mg once a day"),
         ("With how few people can a team play?", "at least three players", "a team of three"),
@@ -80,6 +85,20 @@ def test_the_highest_dose_is_the_maximum_and_no_column_has_to_say_so(tmp_path: P
         "Your doctor may increase the dose to a maximum of 45 mg once a day."
     )
     assert answer.state == "answered"
+
+
+def test_where_no_sentence_sets_a_limit_the_reason_says_so(tmp_path: Path) -> None:
+    table = "| Bike | Price |\n|---|---|\n| Red bike | 200 |\n| Blue bike | 300 |\n"
+    files = {
+        "cycle.md": "# Cycle scheme\n\nYou can spend what you like on a bike of the cycle scheme, "
+        f"and pay it back month by month.\n\n# Bikes of the club\n\n{table}"
+    }
+    answer = ask(tmp_path, files, "What is the most I can spend on a bike of the cycle scheme?")
+    assert answer.assessment is not None
+    assert (answer.state, answer.assessment.reason) == (
+        "doubtful",
+        "No quoted sentence sets a limit.",
+    )
 
 
 @pytest.mark.parametrize(

@@ -90,3 +90,28 @@ def test_terms_without_a_definition_stay(tmp_path: Path) -> None:
     listed = "<dl><dt>A term alone</dt></dl><dl><div><dt>Low</dt><dd>\n<p>Run.</p></dd></div></dl>"
     document = read(put(tmp_path, html(f"<h1>Relay</h1>{listed}")), "x.html")
     assert document.text == "Relay\n\nA term alone\n\nLow: Run."
+
+
+SITE = (
+    '<div id="menu"><ul><li><a href="/">Home of all pages</a></li></ul></div><div>{}</div>'
+    '<div class="footer">Imprint and more</div>'
+)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "{}",
+        "<div class=WordSection1>{}</div>",
+        "<nav><a href='/'>Home of all pages</a></nav>{}<footer>Imprint and more</footer>",
+        SITE,
+    ],
+)
+def test_headings_and_lists_of_a_page_without_a_main_element(tmp_path: Path, page: str) -> None:
+    long = f"{PROSE} Frames of any colour. {PROSE}"
+    own = f"<h1>Eye tests</h1><p>{long}</p><ul><li>60 pounds for frames</li></ul><p>End. {long}</p>"
+    document = read(put(tmp_path, html(page.format(own))), "x.html")
+    assert [heading.title for heading in document.headings] == ["Eye tests"]
+    assert "- 60 pounds for frames" in document.text
+    assert document.text.count("Frames of any colour.") == 2
+    assert not any(word in document.text for word in ("Home of all pages", "Imprint"))

@@ -28,6 +28,7 @@ e-mail address that it asks for."""
 NAMED = 3
 """Missing terms that a reason names."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
+_NO_LIMIT = "No quoted sentence sets a limit."
 _NUMBERS = re.compile(r"(?<=”) \[\d+\](?=\s|\Z)")
 """The numbers of the citations behind quotations."""
 _CODE = re.compile(r"\b[^\W\d_]+[-./]?\d[\w./-]*\w|\b[^\W\d_]+\d\b")
@@ -70,19 +71,21 @@ class Assessor:
             if all(citation.hit.document != compared.document for citation in answer.citations):
                 return assessment
             return replace(assessment, reason=f"{assessment.reason} {compared.reason}".strip())
+        bound = bound_pattern(answer.trace.searched)
+        is_limit = bound is not None and isinstance(compared, Uncompared)
+        reason = _NO_LIMIT if is_limit else compared.reason
         if assessment.state == "doubtful":
             only = isinstance(compared, Uncompared) and set(assessment.missing) <= set(
                 compared.words
             )
-            return replace(assessment, reason=compared.reason) if only else assessment
+            return replace(assessment, reason=reason) if only else assessment
         if isinstance(compared, Compared):
             return replace(assessment, state="answered", reason=compared.reason, editions=())
-        bound = bound_pattern(answer.trace.searched)
         if bound and bound.search(self.reader.quoted(answer.citations[0]).text):
             return assessment
         if not assessment.missing and self._says(answer, compared.words):
             return assessment
-        return replace(assessment, state="doubtful", reason=compared.reason, editions=())
+        return replace(assessment, state="doubtful", reason=reason, editions=())
 
     def _says(self, answer: Answer, superlative: Sequence[str]) -> bool:
         """Whether the first quote has all words of the superlative itself."""
