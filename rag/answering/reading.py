@@ -237,8 +237,9 @@ def _headings(document: Document) -> Iterator[Span]:
     for heading in document.headings:
         stop = document.text.find("\n", heading.start)
         end = stop if stop >= 0 else len(document.text)
-        line = unmarked(document.text[heading.start : end])
-        if line.split() == unmarked(heading.title).split():
+        line = document.text[heading.start : end]
+        is_bare = line.strip("# \t") == heading.title  # most are: no need to look for marks
+        if is_bare or unmarked(line).split() == unmarked(heading.title).split():
             yield heading.start, end
 
 
