@@ -333,6 +333,7 @@ from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning
 from .telemetry import watch_work as watch_work
+from .tours import LONGEST_TOUR_TITLE as LONGEST_TOUR_TITLE
 from .tours import AnswerBasis as AnswerBasis
 from .tours import Tour as Tour
 from .tours import TourQuote as TourQuote

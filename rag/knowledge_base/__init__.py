@@ -426,7 +426,7 @@ class KnowledgeBase:
         """The exact prompt that a language model would get for a retrieval, and what it takes."""
         return self._answers.prompt(trace, recipe)
 
-    @operation("guest")
+    @operation("viewer")
     def quote_fates(self, trace: Trace, recipe: Recipe) -> Mapping[int, QuoteFate]:
         """Return why each passage is quoted or not, by its key; nothing where a model answers."""
         index = self._services.indexes.current(self.id, recipe.index)

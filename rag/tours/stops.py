@@ -11,7 +11,7 @@ from typing import Literal
 from rag.answering.markup import unmarked, without_markup
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-LONGEST_TITLE = 80
+LONGEST_TOUR_TITLE = 80
 """Characters of the title of a tour."""
 _SHORT_TITLE = 60  # two lines on a small screen
 StopKind = Literal["answer", "page", "why", "metrics", "comparison"]

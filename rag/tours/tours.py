@@ -16,7 +16,7 @@ from rag.runs.evaluator import documents_hash
 from rag.storage import Connection, Database, bases, documents, passage_edits
 from rag.storage.access import links, tours
 from rag.storage.access.tours import TourRow
-from rag.tours.stops import LONGEST_TITLE, AnswerBasis, TourStop
+from rag.tours.stops import LONGEST_TOUR_TITLE, AnswerBasis, TourStop
 
 MOST_STOPS = 50
 MOST_TOURS = 100
@@ -163,6 +163,8 @@ def _required(row: TourRow | None) -> TourRow:
 
 def _checked_title(title: str) -> str:
     title = " ".join(title.split())
-    if not title or len(title) > LONGEST_TITLE or not title.isprintable():
-        raise InvalidInput(f"The title of a tour has 1 to {LONGEST_TITLE} printable characters.")
+    if not title or len(title) > LONGEST_TOUR_TITLE or not title.isprintable():
+        raise InvalidInput(
+            f"The title of a tour has 1 to {LONGEST_TOUR_TITLE} printable characters."
+        )
     return title

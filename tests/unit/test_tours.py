@@ -232,6 +232,29 @@ def test_rows_of_a_sheet_have_the_names_of_their_columns(base: KnowledgeBase) ->
     assert readable_text(sheet, (0, text.index("Oslo"))) == "Desks 2026\nCity: Bern · Rent: 1"
 
 
+def test_rows_amid_prose_have_the_names_of_their_columns(base: KnowledgeBase) -> None:
+    rows = "City\tRent\nBern\t1\nOslo\t2"
+    text = f"Intro line.\n{rows}\nAfter it.\nThe end."
+    table = Table(text.index("City"), text.index("\nAfter"), ("City", "Rent"))
+    document = Document("id", "desks.txt", "", "text/plain", text, tables=(table,))
+    cited = replace(_asked(base).citations[0], document_id="id", document="desks.txt", quote="")
+
+    def shown(first: str, last: str) -> TourQuote:
+        start, end = text.index(first), text.index(last) + len(last)
+        citation = replace(cited, start=start, end=end, text=text[start:end], page=None)
+        turn = replace(_asked(base), citations=(citation,))
+        answer, page = answer_stops(turn, {"id": document})
+        assert answer.quotes[0].text == page.quotes[0].text
+        return page.quotes[0]
+
+    quote = shown("Intro", "Bern\t1")
+    assert quote.text == "Intro line.\nCity: Bern · Rent: 1"
+    assert (quote.before, quote.after) == ("", "\nCity: Oslo · Rent: 2")
+    quote = shown("Oslo", "After it.")
+    assert quote.text == "City: Oslo · Rent: 2\nAfter it."
+    assert (quote.before, quote.after) == ("City: Bern · Rent: 1\n", "\nThe end.")
+
+
 def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     first, second = (base.evaluator.evaluate(SET, recipe).run for recipe in (WORDS, VECTORS))
     stop = run_stop(
