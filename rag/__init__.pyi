@@ -292,6 +292,7 @@ from .storage.conversations.feedback import FEEDBACK_REASONS as FEEDBACK_REASONS
 from .storage.conversations.feedback import Feedback as Feedback
 from .storage.conversations.feedback import FeedbackFigures as FeedbackFigures
 from .storage.conversations.operations import TurnRow as TurnRow
+from .storage.conversations.turns import unstored_turn as unstored_turn
 from .storage.files import LockedFile as LockedFile
 from .storage.jobs import ItemStatus as ItemStatus
 from .storage.jobs import JobStatus as JobStatus

@@ -151,7 +151,7 @@ class KnowledgeBase:
         self.maps = BaseMaps(maps, jobs, base.id)
         self.members = Members(services.database, base.id)
         self.links = Links(services.database, base.id)
-        self.tours = Tours(services.database, base.id)
+        self.tours = Tours(services.database, base.id, self.documents_hash)
         self.memory = Memory(services, base.id, base.name, visitor)
         self.examinations = Examinations(services.database, self.memory.scope, self.passage_edits)
         self.conversations = Conversations(services.database, self.memory)

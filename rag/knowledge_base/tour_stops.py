@@ -86,14 +86,20 @@ def answered_anew(
 ) -> list[TourStop]:
     """Return the stops of a tour with those of an answer replaced by what it is now.
 
-    Notes stay. A page that is cited no more is left out.
+    Notes stay. A page that is cited no more is left out, and its note goes to the answer.
+    Without a stop for the answer, a page with a note stays as it is.
     """
     now = {stop.kind: stop for stop in new}
-    return [
-        now[stop.kind].with_note(stop.note) if stop.basis == old else stop
-        for stop in stops
-        if stop.basis != old or stop.kind in now
-    ]
+    gone = [stop.note for stop in stops if stop.basis == old and stop.kind not in now and stop.note]
+    has_answer = any(stop.basis == old and stop.kind == "answer" for stop in stops)
+    replaced = list[TourStop]()
+    for stop in stops:
+        if stop.basis != old or (stop.kind not in now and stop.note and not has_answer):
+            replaced.append(stop)
+        elif stop.kind in now:
+            notes = [stop.note, *(gone if stop.kind == "answer" else ())]
+            replaced.append(now[stop.kind].with_note("\n\n".join(filter(None, notes))))
+    return replaced
 
 
 def _cited(citation: StoredCitation, document: Document | None) -> TourQuote:

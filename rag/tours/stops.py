@@ -55,7 +55,8 @@ class TourValue:
 class AnswerBasis:
     """The question behind an answer, when it was answered, and what the knowledge base was then.
 
-    ``documents`` and ``recipe`` are hashes of the documents and of the saved recipe.
+    ``documents`` and ``recipe`` are hashes of the documents and of the recipe that answered.
+    ``documents`` is empty if documents were added between the answer and its place in a tour.
     """
 
     question: str

@@ -296,10 +296,12 @@ def test_an_answer_knows_what_changed_since_and_is_answered_anew(home: Path) -> 
     workspace, base = handbook(home)
     turn = _asked(base)
     assert turn.created is not None
-    basis = base.tours.basis(turn.complete, turn.created)
+    basis = base.tours.basis(turn.complete, turn.created, turn.recipe)
     document = base.documents.document(turn.citations[0].document_id)
     answer, page = answer_stops(turn, {document.id: document}, basis)
-    tour_id = base.tours.create("Board", [_stop("Zero"), answer.with_note("See."), page])
+    tour_id = base.tours.create(
+        "Board", [_stop("Zero"), answer.with_note("See."), page.with_note("Here.")]
+    )
     tour = base.tours.get(tour_id)
     stored = tour.stops[1].basis
     assert stored == tour.stops[2].basis == basis
@@ -312,8 +314,12 @@ def test_an_answer_knows_what_changed_since_and_is_answered_anew(home: Path) -> 
     stops = answered_anew(tour.stops, basis, new)
     assert [(stop.title, stop.text, stop.note) for stop in stops] == [
         ("Zero", "Words.", "A note."),
-        (QUESTION, "Until 31 March.", "See."),
+        (QUESTION, "Until 31 March.", "See.\n\nHere."),
     ]
+    assert answered_anew(tour.stops[::2], basis, new) == [*tour.stops[::2]]
+    late = base.tours.basis(turn.complete, turn.created, turn.recipe)
+    assert (late.documents, late.recipe) == ("", turn.recipe.hash)
+    assert base.tours.changes(late) == ("documents", "recipe")
 
 
 def test_a_link_to_a_tour_shows_this_tour_alone(home: Path) -> None:
