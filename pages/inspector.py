@@ -34,7 +34,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import question_sets, show
 from pages.components.shell.text import plain
-from pages.components.source.places import column_labels, place
+from pages.components.source.places import place, tables_of
 from pages.components.source.view import LEAF, WALK, SourceSpan, source_view
 from pages.components.tours.add_dialog import tour_button
 from rag import (
@@ -215,7 +215,7 @@ def _cards_and_source(
         grade=grading.buttons,
         place=lambda hit: place(base, hit.chunk, hit.base),
         labelled=base.name,
-        columns=lambda hit: column_labels(base, hit.chunk, hit.base),
+        tables=lambda hit: tables_of(base, hit.chunk, hit.base),
         fates=fates,
     )
     cards, source = st.columns(2, gap="medium")

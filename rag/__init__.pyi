@@ -292,6 +292,7 @@ from .storage.conversations.feedback import FEEDBACK_REASONS as FEEDBACK_REASONS
 from .storage.conversations.feedback import Feedback as Feedback
 from .storage.conversations.feedback import FeedbackFigures as FeedbackFigures
 from .storage.conversations.operations import TurnRow as TurnRow
+from .storage.conversations.turns import unstored_turn as unstored_turn
 from .storage.files import LockedFile as LockedFile
 from .storage.jobs import ItemStatus as ItemStatus
 from .storage.jobs import JobStatus as JobStatus
@@ -333,6 +334,7 @@ from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning
 from .telemetry import watch_work as watch_work
+from .tours import LONGEST_TOUR_TITLE as LONGEST_TOUR_TITLE
 from .tours import AnswerBasis as AnswerBasis
 from .tours import Tour as Tour
 from .tours import TourQuote as TourQuote

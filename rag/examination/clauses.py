@@ -30,7 +30,7 @@ def words_around(text: str, figure: str) -> str:
     at = _position(text, figure) or 0
     spans = _clauses(text)
     number = next((n for n, (_, end) in enumerate(spans) if at < end), 0)
-    start, end = spans[number] if spans else (0, 0)
+    start, end = spans[number]
     if end - start > LONGEST:
         start, end = _within(text, (start, end), at)
     for earlier, _ in reversed(spans[:number]):

@@ -151,7 +151,7 @@ class KnowledgeBase:
         self.maps = BaseMaps(maps, jobs, base.id)
         self.members = Members(services.database, base.id)
         self.links = Links(services.database, base.id)
-        self.tours = Tours(services.database, base.id)
+        self.tours = Tours(services.database, base.id, self.documents_hash)
         self.memory = Memory(services, base.id, base.name, visitor)
         self.examinations = Examinations(services.database, self.memory.scope, self.passage_edits)
         self.conversations = Conversations(services.database, self.memory)
@@ -426,7 +426,7 @@ class KnowledgeBase:
         """The exact prompt that a language model would get for a retrieval, and what it takes."""
         return self._answers.prompt(trace, recipe)
 
-    @operation("guest")
+    @operation("viewer")
     def quote_fates(self, trace: Trace, recipe: Recipe) -> Mapping[int, QuoteFate]:
         """Return why each passage is quoted or not, by its key; nothing where a model answers."""
         index = self._services.indexes.current(self.id, recipe.index)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from rag.answering.rows import readable_text, rows_within
+from rag.answering.rows import readable_text, rows_within, tables_within
 from rag.evaluation.anchoring import find_quote
 from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, as_percent, signed
@@ -24,7 +24,7 @@ from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.turns import Turn
 from rag.tours import AnswerBasis, TourQuote, TourStop, TourValue
-from rag.types import STATE_TITLES, AnswerState, Document, Span, page_name
+from rag.types import STATE_TITLES, AnswerState, Document, Span, Table, page_name
 
 SURROUNDINGS = 600
 """Characters of a document before and after a cited passage."""
@@ -86,14 +86,20 @@ def answered_anew(
 ) -> list[TourStop]:
     """Return the stops of a tour with those of an answer replaced by what it is now.
 
-    Notes stay. A page that is cited no more is left out.
+    Notes stay. A page that is cited no more is left out, and its note goes to the answer.
+    Without a stop for the answer, a page with a note stays as it is.
     """
     now = {stop.kind: stop for stop in new}
-    return [
-        now[stop.kind].with_note(stop.note) if stop.basis == old else stop
-        for stop in stops
-        if stop.basis != old or stop.kind in now
-    ]
+    gone = [stop.note for stop in stops if stop.basis == old and stop.kind not in now and stop.note]
+    has_answer = any(stop.basis == old and stop.kind == "answer" for stop in stops)
+    replaced = list[TourStop]()
+    for stop in stops:
+        if stop.basis != old or (stop.kind not in now and stop.note and not has_answer):
+            replaced.append(stop)
+        elif stop.kind in now:
+            notes = [stop.note, *(gone if stop.kind == "answer" else ())]
+            replaced.append(now[stop.kind].with_note("\n\n".join(filter(None, notes))))
+    return replaced
 
 
 def _cited(citation: StoredCitation, document: Document | None) -> TourQuote:
@@ -103,7 +109,7 @@ def _cited(citation: StoredCitation, document: Document | None) -> TourQuote:
     if document is None:
         return TourQuote(source, text)
     span = _quoted(document.text, citation)
-    if document.table_at(span[0]) is not None:
+    if tables_within(document, span):
         text = readable_text(document, span)
     return TourQuote(source, text, markdown=_is_markdown(document))
 
@@ -111,18 +117,21 @@ def _cited(citation: StoredCitation, document: Document | None) -> TourQuote:
 def _page(place: str, document: Document, span: Span) -> TourQuote:
     """A quote with its surroundings: of a row of a table, the rows around it."""
     text, (start, end) = document.text, span
-    markdown = _is_markdown(document)
-    table = document.table_at(start)
-    if table is None:
-        around = _before(text, start), _after(text, end)
-        return TourQuote(place, text[start:end], *around, markdown=markdown)
-    rows = list(rows_within(document, (table.start, table.end)))
-    above = [row.text for row in rows if row.end <= start]
-    below = [row.text for row in rows if row.start >= end]
-    before = [*["…"] * (len(above) > ROWS), *above[-ROWS:], ""]
-    after = ["", *below[:ROWS], *["…"] * (len(below) > ROWS)]
-    shown = readable_text(document, span)
-    return TourQuote(place, shown, "\n".join(before), "\n".join(after), markdown=markdown)
+    shown, before, after = text[start:end], _before(text, start), _after(text, end)
+    if tables_within(document, span):
+        end -= len(shown) - len(shown.rstrip())
+        shown, after = readable_text(document, span), _after(text, end)
+    if first := document.table_at(start):
+        above = [row.text for row in rows_within(document, _whole(first)) if row.end <= start]
+        before = "\n".join(["…"] * (len(above) > ROWS) + [*above[-ROWS:], ""])
+    if last := document.table_at(end - 1):
+        below = [row.text for row in rows_within(document, _whole(last)) if row.start >= end]
+        after = "\n".join(["", *below[:ROWS]] + ["…"] * (len(below) > ROWS))
+    return TourQuote(place, shown, before, after, markdown=_is_markdown(document))
+
+
+def _whole(table: Table) -> Span:
+    return table.start, table.end
 
 
 def _is_markdown(document: Document) -> bool:
@@ -161,7 +170,7 @@ def explanation_stop(question: str, standing: Standing, document: Document) -> T
     chunk = standing.chunk
     place = standing.document + page_name(standing.document, chunk.page, chunk.heading, ", ")
     span = chunk.start, chunk.end
-    text = readable_text(document, span) if document.table_at(chunk.start) else chunk.text
+    text = readable_text(document, span) if tables_within(document, span) else chunk.text
     summary = standing.summary.removesuffix(".")
     if not standing.lost:
         rank = f" It has rank {standing.rank} of the search" if standing.rank else ""

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, delete, func, in
 
 from rag.errors import NotFound
 from rag.storage import leases, passage_edits
-from rag.storage.rows import listable, read, values
+from rag.storage.rows import in_utc, listable, read, values
 from rag.storage.tables import build, chunk, document, document_part, indexed, knowledge_base
 from rag.types import Document, Heading, Page, Table
 
@@ -250,6 +250,13 @@ def ids_by_name(connection: Connection, base_id: int) -> dict[str, str]:
     """Document ids by document name."""
     statement = select(document.c.name, document.c.id).where(document.c.base_id == base_id)
     return {row.name: row.id for row in connection.execute(statement)}
+
+
+def newest(connection: Connection, base_id: int) -> datetime | None:
+    """Return when the newest document was added; None without documents."""
+    statement = select(document.c.added).where(document.c.base_id == base_id)
+    added = connection.scalar(statement.order_by(document.c.added.desc()).limit(1))
+    return in_utc(added)
 
 
 def names(connection: Connection, base_id: int, ids: Sequence[str]) -> dict[str, str]:

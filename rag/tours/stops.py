@@ -11,7 +11,7 @@ from typing import Literal
 from rag.answering.markup import unmarked, without_markup
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-LONGEST_TITLE = 80
+LONGEST_TOUR_TITLE = 80
 """Characters of the title of a tour."""
 _SHORT_TITLE = 60  # two lines on a small screen
 StopKind = Literal["answer", "page", "why", "metrics", "comparison"]
@@ -55,7 +55,8 @@ class TourValue:
 class AnswerBasis:
     """The question behind an answer, when it was answered, and what the knowledge base was then.
 
-    ``documents`` and ``recipe`` are hashes of the documents and of the saved recipe.
+    ``documents`` and ``recipe`` are hashes of the documents and of the recipe that answered.
+    ``documents`` is empty if documents were added between the answer and its place in a tour.
     """
 
     question: str

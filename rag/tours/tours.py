@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -12,11 +12,12 @@ from pydantic import TypeAdapter
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import find_fault, mend
 from rag.operation import ALL, operation
-from rag.runs.evaluator import documents_hash
-from rag.storage import Connection, Database, bases, documents, passage_edits
+from rag.recipe import Recipe
+from rag.storage import Connection, Database, bases, documents
 from rag.storage.access import links, tours
 from rag.storage.access.tours import TourRow
-from rag.tours.stops import LONGEST_TITLE, AnswerBasis, TourStop
+from rag.storage.rows import in_utc
+from rag.tours.stops import LONGEST_TOUR_TITLE, AnswerBasis, TourStop
 
 MOST_STOPS = 50
 MOST_TOURS = 100
@@ -38,11 +39,13 @@ class Tour:
 class Tours:
     """The tours of one knowledge base.
 
+    ``documents_hash`` names the documents that the base holds.
     ``only`` is the one tour that is there for the guests of its link, or None for all tours.
     """
 
-    def __init__(self, database: Database, base_id: int) -> None:
+    def __init__(self, database: Database, base_id: int, documents_hash: Callable[[], str]) -> None:
         self._database = database
+        self._documents_hash = documents_hash
         self._base_id = base_id
         self.only: int | None = None
 
@@ -63,26 +66,28 @@ class Tours:
         return _tour(_required(row))
 
     @operation("viewer")
-    def basis(self, question: str, answered: datetime) -> AnswerBasis:
-        """Return what an answer rests on: the documents and the saved recipe as they are now."""
-        return AnswerBasis(question, answered, *self._hashes())
+    def basis(self, question: str, answered: datetime, recipe: Recipe) -> AnswerBasis:
+        """Return what an answer of a recipe rests on.
+
+        That is the documents as they are now, or nothing known if some are newer than the answer.
+        """
+        with self._database.read() as connection:
+            newest = documents.newest(connection, self._base_id)
+        held = self._documents_hash() if newest is None or newest <= in_utc(answered) else ""
+        return AnswerBasis(question, answered, held, recipe.hash)
 
     @operation("guest")
     def changes(self, basis: AnswerBasis) -> tuple[Literal["documents", "recipe"], ...]:
         """Name what changed since an answer; empty if it would be the same."""
-        documents_now, recipe_now = self._hashes()
+        documents_now = self._documents_hash()
+        with self._database.read() as connection:
+            recipe_now = bases.by_id(connection, self._base_id).recipe.hash
         changed = list[Literal["documents", "recipe"]]()
         if documents_now != basis.documents:
             changed.append("documents")
         if recipe_now != basis.recipe:
             changed.append("recipe")
         return tuple(changed)
-
-    def _hashes(self) -> tuple[str, str]:
-        with self._database.read() as connection:
-            edits = passage_edits.digest(connection, self._base_id)
-            held = documents.ids_by_name(connection, self._base_id).values()
-            return documents_hash(held, edits), bases.by_id(connection, self._base_id).recipe.hash
 
     @operation("owner", audit="sharing", audited_arguments=1)
     def create(self, title: str, stops: Sequence[TourStop] = ()) -> int:
@@ -163,6 +168,8 @@ def _required(row: TourRow | None) -> TourRow:
 
 def _checked_title(title: str) -> str:
     title = " ".join(title.split())
-    if not title or len(title) > LONGEST_TITLE or not title.isprintable():
-        raise InvalidInput(f"The title of a tour has 1 to {LONGEST_TITLE} printable characters.")
+    if not title or len(title) > LONGEST_TOUR_TITLE or not title.isprintable():
+        raise InvalidInput(
+            f"The title of a tour has 1 to {LONGEST_TOUR_TITLE} printable characters."
+        )
     return title

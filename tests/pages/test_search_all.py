@@ -60,7 +60,9 @@ def test_badge_verdict_and_button_of_search_all_say_one_thing(
     comparison = found.selection.comparison
     assert (comparison.verdict, comparison.doubt) == ("undecided", "")
     assert found.selection.headline.startswith("No reason to change: the best recipe found gains")
-    assert _said(app, "Nothing better")
+    assert comparison.difference > 0
+    assert _said(app, "No reason to change]")
+    assert not any("Nothing better" in one.value for one in app.markdown)
     assert not any("Not decided" in one.value for one in app.markdown)
     assert _said(app, "The best recipe found: ")
     assert app.button(key="tuning_apply").label == "Try it anyway"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -228,3 +229,19 @@ def test_an_answer_that_is_out_of_date_is_asked_again(
     assert "31 August" in _said(app)
     kept = base.tours.get(tour.id)
     assert (kept.title, len(kept.stops), kept.stops[0].note) == (tour.title, 2, "See.")
+    assert len(base.conversations.recent()) == 1
+
+
+def test_a_refused_new_answer_leaves_the_stop(base: KnowledgeBase, open_page: OpenPage) -> None:
+    recipe = base.recipe()
+    basis = base.tours.basis(QUESTION, datetime.now(UTC), recipe)
+    stop = TourStop("answer", QUESTION, "Until 30 June.", basis=basis)
+    tour = base.tours.create("Board", [stop])
+    base.save_recipe(recipe.with_fields({"search.threshold": 1.0}))
+    app = open_page("tour.py", tour=str(tour))
+    assert "the saved recipe is another one" in _said(app)
+    app.button(key="tour_update").click().run()
+    assert not app.exception
+    assert "The stop stays: the new answer is not complete" in _said(app)
+    assert base.tours.get(tour).stops == (stop,)
+    assert base.conversations.recent() == []

@@ -120,7 +120,21 @@ def test_other_numbers_of_passages_by_embedder_are_explained() -> None:
 def test_rows_have_the_names_of_their_columns_and_keep_their_marks() -> None:
     text = "City\tRent\nBern\t1\nOslo\t\nOdd\nRome\t3"
     words = [(text.index(word), text.index(word) + len(word)) for word in ("Bern", "Rome", "3")]
-    named, spans = with_columns(text, words, ("City", "Rent"))
+    named, spans = with_columns(text, words, [((0, len(text)), ("City", "Rent"))])
     assert named == "City\tRent\nCity: Bern\tRent: 1\nCity: Oslo\t\nOdd\nCity: Rome\tRent: 3"
     assert [named[start:end] for start, end in spans] == ["Bern", "Rome", "3"]
     assert with_columns("one\ntwo", [(0, 3)], ()) == ("one\ntwo", [(0, 3)])
+    assert with_columns("a\tb", [(0, 0)], [((0, 3), ("x", "y"))]) == ("x: a\ty: b", [(3, 3)])
+
+
+def test_each_of_two_tables_has_the_names_of_its_own_columns() -> None:
+    fees, rooms = "Fee\tAmount\nParking\t5\n", "Room\tSeats\nBlue\t12\n"
+    text = f"{fees}\n{rooms}Left\tover"
+    second = len(fees) + 1
+    tables = [
+        ((0, len(fees)), ("Fee", "Amount")),
+        ((second, second + len(rooms)), ("Room", "Seats")),
+    ]
+    assert with_columns(text, [], tables)[0] == (
+        "Fee\tAmount\nFee: Parking\tAmount: 5\n\nRoom\tSeats\nRoom: Blue\tSeats: 12\nLeft\tover"
+    )

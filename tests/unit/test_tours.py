@@ -232,6 +232,29 @@ def test_rows_of_a_sheet_have_the_names_of_their_columns(base: KnowledgeBase) ->
     assert readable_text(sheet, (0, text.index("Oslo"))) == "Desks 2026\nCity: Bern · Rent: 1"
 
 
+def test_rows_amid_prose_have_the_names_of_their_columns(base: KnowledgeBase) -> None:
+    rows = "City\tRent\nBern\t1\nOslo\t2"
+    text = f"Intro line.\n{rows}\nAfter it.\nThe end."
+    table = Table(text.index("City"), text.index("\nAfter"), ("City", "Rent"))
+    document = Document("id", "desks.txt", "", "text/plain", text, tables=(table,))
+    cited = replace(_asked(base).citations[0], document_id="id", document="desks.txt", quote="")
+
+    def shown(first: str, last: str) -> TourQuote:
+        start, end = text.index(first), text.index(last) + len(last)
+        citation = replace(cited, start=start, end=end, text=text[start:end], page=None)
+        turn = replace(_asked(base), citations=(citation,))
+        answer, page = answer_stops(turn, {"id": document})
+        assert answer.quotes[0].text == page.quotes[0].text
+        return page.quotes[0]
+
+    quote = shown("Intro", "Bern\t1")
+    assert quote.text == "Intro line.\nCity: Bern · Rent: 1"
+    assert (quote.before, quote.after) == ("", "\nCity: Oslo · Rent: 2")
+    quote = shown("Oslo", "After it.")
+    assert quote.text == "City: Oslo · Rent: 2\nAfter it."
+    assert (quote.before, quote.after) == ("City: Bern · Rent: 1\n", "\nThe end.")
+
+
 def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     first, second = (base.evaluator.evaluate(SET, recipe).run for recipe in (WORDS, VECTORS))
     stop = run_stop(
@@ -273,10 +296,12 @@ def test_an_answer_knows_what_changed_since_and_is_answered_anew(home: Path) -> 
     workspace, base = handbook(home)
     turn = _asked(base)
     assert turn.created is not None
-    basis = base.tours.basis(turn.complete, turn.created)
+    basis = base.tours.basis(turn.complete, turn.created, turn.recipe)
     document = base.documents.document(turn.citations[0].document_id)
     answer, page = answer_stops(turn, {document.id: document}, basis)
-    tour_id = base.tours.create("Board", [_stop("Zero"), answer.with_note("See."), page])
+    tour_id = base.tours.create(
+        "Board", [_stop("Zero"), answer.with_note("See."), page.with_note("Here.")]
+    )
     tour = base.tours.get(tour_id)
     stored = tour.stops[1].basis
     assert stored == tour.stops[2].basis == basis
@@ -289,8 +314,12 @@ def test_an_answer_knows_what_changed_since_and_is_answered_anew(home: Path) -> 
     stops = answered_anew(tour.stops, basis, new)
     assert [(stop.title, stop.text, stop.note) for stop in stops] == [
         ("Zero", "Words.", "A note."),
-        (QUESTION, "Until 31 March.", "See."),
+        (QUESTION, "Until 31 March.", "See.\n\nHere."),
     ]
+    assert answered_anew(tour.stops[::2], basis, new) == [*tour.stops[::2]]
+    late = base.tours.basis(turn.complete, turn.created, turn.recipe)
+    assert (late.documents, late.recipe) == ("", turn.recipe.hash)
+    assert base.tours.changes(late) == ("documents", "recipe")
 
 
 def test_a_link_to_a_tour_shows_this_tour_alone(home: Path) -> None:

@@ -13,7 +13,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.shell.wording import shown_context
-from pages.components.source.snippets import snippet, with_columns
+from pages.components.source.snippets import LabelledRows, snippet, with_columns
 from rag import (
     Chunk,
     Hit,
@@ -52,7 +52,7 @@ class CardContext:
     """The data of a hit card besides its passage; labels are those of the base ``labelled``.
 
     ``spans`` returns the matched words in the text of a hit, ``around`` those in its context.
-    ``columns`` returns the names of the columns of a hit that has rows of a table.
+    ``tables`` returns the parts of a hit that are rows of tables, with the names of their columns.
     ``fates`` says what an answer of quotes quotes, by the key of the passage.
     """
 
@@ -63,7 +63,7 @@ class CardContext:
     selected: int | None
     grade: Callable[[Chunk], None]
     place: Callable[[Hit], Place]
-    columns: Callable[[Hit], Sequence[str]]
+    tables: Callable[[Hit], Sequence[LabelledRows]]
     fates: Mapping[int, QuoteFate]
     labelled: str = ""
 
@@ -143,8 +143,11 @@ def card_title(hit: Hit, place: Place, *, kept: bool) -> str:
 
 def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bool) -> str:
     hit = candidate.hit
-    shown = without_markup(hit.chunk.text, evidence.spans(hit))
-    text = snippet(*with_columns(*shown, evidence.columns(hit)))
+    shown, spans = without_markup(hit.chunk.text, evidence.spans(hit))
+    tables = evidence.tables(hit)
+    _, parts = without_markup(hit.chunk.text, [part for part, _ in tables])
+    named = [(part, labels) for part, (_, labels) in zip(parts, tables, strict=True)]
+    text = snippet(*with_columns(shown, spans, named))
     rows = [
         f":small[:gray[{plain(where.heading)}]]" if where.heading else "",
         f":small[:material/document_scanner: {where.recognised}]" if where.recognised else "",

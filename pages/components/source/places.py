@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pages.components.shell.run_cache import cached_per_run
 from pages.components.shell.session import shared_cache, workspace
+from pages.components.source.snippets import LabelledRows
 from rag import Chunk, Document, KnowledgeBase, NotFound, Place, StoredCitation, page_name, place_of
 
 
@@ -23,12 +24,14 @@ def is_here(base: KnowledgeBase, document_id: str, of: str = "") -> bool:
     return _outline_in(base, document_id, of) is not None
 
 
-def column_labels(base: KnowledgeBase, chunk: Chunk, of: str = "") -> tuple[str, ...]:
-    """The names of the columns of the table that a passage has rows of; none for other text."""
+def tables_of(base: KnowledgeBase, chunk: Chunk, of: str = "") -> list[LabelledRows]:
+    """The parts of a passage that are rows of a table, with the names of their columns."""
     outline = _outline_in(base, chunk.document_id, of) if "\t" in chunk.text else None
-    tables = outline.tables if outline else ()
-    inside = (one.labels for one in tables if one.start < chunk.end and one.end > chunk.start)
-    return next(inside, ())
+    return [
+        ((max(one.start, chunk.start) - chunk.start, one.end - chunk.start), one.labels)
+        for one in (outline.tables if outline else ())
+        if one.start < chunk.end and one.end > chunk.start
+    ]
 
 
 def recognised(base: KnowledgeBase, document_id: str, page: int | None, of: str = "") -> str:

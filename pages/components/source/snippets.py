@@ -10,6 +10,8 @@ from pages.components.shell.text import CELL, Span, marked
 LENGTH = 260
 _ROW_END = "\x1e"  # holds the place of the line break behind a row
 _CELLS = re.compile(rf"(?:{CELL})+")
+LabelledRows = tuple[Span, Sequence[str]]
+"""The part of a text that is rows of a table, and the names of their columns."""
 
 
 def snippet(text: str, spans: Sequence[Span], length: int = LENGTH) -> str:
@@ -38,7 +40,9 @@ def _flat(text: str) -> str:
     )
 
 
-def with_columns(text: str, spans: Sequence[Span], labels: Sequence[str]) -> tuple[str, list[Span]]:
+def with_columns(
+    text: str, spans: Sequence[Span], tables: Sequence[LabelledRows]
+) -> tuple[str, list[Span]]:
     """Return ``text`` with the names of the columns before the cells of its rows, and its spans.
 
     The header and rows with another number of cells stay as they are.
@@ -46,18 +50,24 @@ def with_columns(text: str, spans: Sequence[Span], labels: Sequence[str]) -> tup
     pieces, shifts, at = list[str](), [(0, 0)], 0
     for row in text.splitlines(keepends=True):
         cells = row.rstrip("\n").split("\t")
+        labels = next(
+            (names for (start, end), names in tables if start < at + len(row) and at < end), ()
+        )
         named = len(cells) == len(labels) > 1 and [*map(str.strip, cells)] != [*labels]
         for number, cell in enumerate(cells):
             label = f"{labels[number]}: " if named and labels[number] and cell.strip() else ""
             shifts.append((at, shifts[-1][1] + len(label)))
-            end = "\t" if number < len(cells) - 1 else row[len(row.rstrip("\n")) :]
-            pieces.append(f"{label}{cell}{end}")
-            at += len(cell) + len(end)
+            behind = "\t" if number < len(cells) - 1 else row[len(row.rstrip("\n")) :]
+            pieces.append(f"{label}{cell}{behind}")
+            at += len(cell) + len(behind)
 
     def moved(position: int) -> int:
-        return position + next(by for start, by in reversed(shifts) if start <= position)
+        return position + next((by for start, by in reversed(shifts) if start <= position), 0)
 
-    return "".join(pieces), [(moved(start), moved(end - 1) + 1) for start, end in spans]
+    named_spans = [
+        (moved(start), moved(max(start, end - 1)) + (end > start)) for start, end in spans
+    ]
+    return "".join(pieces), named_spans
 
 
 def window(text: str, spans: Sequence[Span], length: int) -> Span:

@@ -12,11 +12,10 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import refusal
 from pages.components.shell.text import plain
 from pages.components.tours.stop_view import stop_view
-from rag import KnowledgeBase, TourStop, counted
+from rag import LONGEST_TOUR_TITLE, KnowledgeBase, TourStop, counted
 
 _ADDED = "tour_added"
 _LAST = "tour_last"  # the id of the tour that got a stop last
-_LONGEST_TITLE = 80
 _NEW = 0  # in the place of a tour's id
 _TOUR, _TITLE, _NOTE = "tour_add_to", "tour_add_title", "tour_add_note"
 
@@ -65,9 +64,9 @@ def _add(base: KnowledgeBase, key: str, stops: Stops) -> None:
         if tour_id == _NEW:
             st.text_input(
                 "Title of the tour",
-                base.name[:_LONGEST_TITLE],
+                base.name[:LONGEST_TOUR_TITLE],
                 key=_TITLE,
-                max_chars=_LONGEST_TITLE,
+                max_chars=LONGEST_TOUR_TITLE,
                 help="Shown above every stop.",
             )
         st.text_area(
@@ -94,7 +93,7 @@ def _keep(base: KnowledgeBase, key: str, stops: Sequence[TourStop]) -> None:
     stops = [first.with_note(st.session_state[_NOTE]), *others]
     tour_id = int(st.session_state[_TOUR])
     if tour_id == _NEW:
-        title = str(st.session_state.get(_TITLE) or "").strip() or base.name[:_LONGEST_TITLE]
+        title = str(st.session_state.get(_TITLE) or "").strip() or base.name[:LONGEST_TOUR_TITLE]
         tour = base.tours.get(base.tours.create(title, stops))
     else:
         tour = base.tours.add(tour_id, stops)

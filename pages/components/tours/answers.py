@@ -8,7 +8,17 @@ import streamlit as st
 
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import refusal
-from rag import AnswerBasis, KnowledgeBase, Tour, TourStop, Turn, answer_stops, answered_anew
+from pages.components.shell.text import plain
+from rag import (
+    AnswerBasis,
+    KnowledgeBase,
+    Tour,
+    TourStop,
+    Turn,
+    answer_stops,
+    answered_anew,
+    unstored_turn,
+)
 
 
 def turn_stops(base: KnowledgeBase, turn: Turn) -> list[TourStop]:
@@ -16,7 +26,7 @@ def turn_stops(base: KnowledgeBase, turn: Turn) -> list[TourStop]:
     here = {cited.document_id for cited in turn.citations if cited.base in ("", base.name)}
     documents = {key: base.documents.document(key) for key in here if base.outline(key)}
     answered = turn.created or datetime.now(UTC)
-    return answer_stops(turn, documents, base.tours.basis(turn.complete, answered))
+    return answer_stops(turn, documents, base.tours.basis(turn.complete, answered, turn.recipe))
 
 
 def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | None:
@@ -28,11 +38,13 @@ def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | Non
     changed = base.tours.changes(basis) if basis else ()
     if basis is None or not changed:
         return None
-    words = " and the ".join(changed)
+    words = {
+        "documents": "the documents changed since",
+        "recipe": "the saved recipe is another one",
+    }
+    said = ", and ".join(words[part] for part in changed)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(
-            f":material/update: Answer from {basis.answered:%Y-%m-%d}; the {words} changed since."
-        )
+        st.caption(f":material/update: Answer from {basis.answered:%Y-%m-%d}; {said}.")
         if refusal(base, "tours.save") or not st.button(
             "Update",
             key="tour_update",
@@ -46,11 +58,15 @@ def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | Non
     return None
 
 
-def _answered_anew(base: KnowledgeBase, tour: Tour, basis: AnswerBasis) -> Tour:
-    recipe, conversations = base.recipe(), base.conversations
-    conversation = conversations.open(None)
-    turn_id = conversations.ask(conversation, basis.question, recipe)
-    conversations.conclude(turn_id, base.ask(basis.question, recipe).answer)
-    (turn,) = conversations.turns(conversation)
+def _answered_anew(base: KnowledgeBase, tour: Tour, basis: AnswerBasis) -> Tour | None:
+    """Return the tour with a complete new answer; without one, say what came, and keep the old."""
+    recipe = base.recipe()
+    turn = unstored_turn(basis.question, recipe, base.ask(basis.question, recipe).answer)
+    if turn.status != "complete" or turn.state == "refused":
+        st.warning(
+            f"The stop stays: the new answer is not complete. {plain(turn.note or turn.answer)}",
+            icon=":material/update_disabled:",
+        )
+        return None
     stops = answered_anew(tour.stops, basis, turn_stops(base, turn))
     return base.tours.save(tour, tour.title, stops)

@@ -40,6 +40,7 @@ GRID: Mapping[str, Sequence[Any]] = {
     "search.b": [0.4, 0.75],
 }
 _NOTHING_BETTER = ("Nothing better", "gray", VERDICT_BADGES["undecided"][2])
+_NO_REASON = ("No reason to change", *_NOTHING_BETTER[1:])
 
 
 def search_all(bench: Bench) -> None:
@@ -148,7 +149,10 @@ def _report(bench: Bench, best: SearchResult) -> None:
     # A verdict that judging or the documents keep open is no reason to stay, nor one to change.
     is_open = bool(changed) and bool(comparison.obstacle or comparison.doubt)
     stays = not is_open and (not changed or comparison.verdict != "better")
-    label, colour, icon = _NOTHING_BETTER if stays else VERDICT_BADGES[comparison.verdict]
+    label, colour, icon = VERDICT_BADGES[comparison.verdict]
+    if stays:
+        is_undecided = changed and comparison.difference > 0 and comparison.verdict == "undecided"
+        label, colour, icon = _NO_REASON if is_undecided else _NOTHING_BETTER
     verdict = plain(selection.headline) if changed else _nothing_better(best)
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -53,8 +53,20 @@ _DAY_OF_MONTH = re.compile(
 _VERBS = frozenset({"may", "march"})
 """English words that are months only with a capital."""
 _CLOCK = re.compile(
-    r"\b(\d{1,2})(?:[:.]([0-5]\d))?\s?([ap])\.?m\b\.?|\b([01]?\d|2[0-4]):([0-5]\d)\b", re.IGNORECASE
+    r"\b(?P<short>0?\d|1[0-2])(?:[:.](?P<minutes>[0-5]\d))?"
+    r"(?:\s?(?P<half>[ap]\.m|pm)\b|am\b|\sam(?=\s*(?:[,.;:!?)–—-]|\Z)"
+    r"|\s(?:and|daily|every|on|or|sharp|till?|to|until)\b))\.?"
+    r"|\b(?P<long>[01]?\d|2[0-4]):(?P<long_minutes>[0-5]\d)\b",
+    re.IGNORECASE,
 )
+"""Times. "Am" behind a space is one only before what ends it: German has "Gleis 9 am Hafen"."""
+_POINTS = re.compile(
+    r"(?<![\d.,])(?P<day>0?[1-9]|[12]\d|3[01])\.\s?(?P<month>0?[1-9]|1[0-2])\.(?!\d)"
+)
+_BEFORE_POINTS = re.compile(r"(?:\b(?:am|vom|zum|bis|ab|seit|den|dem|der)\s|[–-]\s?)\Z", re.I)
+_BEHIND_POINTS = re.compile(r"\s?[–-]|\s[a-zäöü]")
+_DOTS = str.maketrans("İı", "ii")
+"""Turkish letters that match an "i" of a name when case is ignored, but fold to others."""
 _SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _UNSPACED = "\u0e00"
 """Scripts from here on put no space between words, or between a word and its endings."""
@@ -63,10 +75,10 @@ _UNSPACED = "\u0e00"
 def contains_answer(answer: str, expected: str, question: str = "") -> bool | None:
     """Whether an answer contains what is expected; None where that has nothing to look for.
 
-    All its figures, dates and codes have to be there, in any form, and half of the words that carry
-    meaning, by their stems. What the question has too counts only where nothing else is expected,
-    but a long answer, which may have a figure by chance, needs the words of the question as well.
-    Where only words are expected, it takes more than half of them.
+    All its figures, dates and codes have to be there, in any usual format, and half of the words
+    that carry meaning, by their stems. What the question has too counts only where nothing else is
+    expected, but a long answer, which may have a figure by chance, needs the words of the question
+    as well. Where only words are expected, it takes more than half of them.
     """
     answer, expected, question = map(_normal, (answer, _VERDICT.sub("", expected), question))
     cut = _analyzers().of(f"{question} {expected} {answer}")
@@ -178,13 +190,18 @@ def _normal(text: str) -> str:
 
 def _whole_month(match: re.Match[str]) -> str:
     name = match.group(1) or match.group(2)
-    return match.group() if name in _VERBS else _ENGLISH[MONTHS[name.casefold()]]
+    return match.group() if name in _VERBS else _ENGLISH[MONTHS[_folded(name)]]
+
+
+def _folded(name: str) -> str:
+    return name.translate(_DOTS).casefold()
 
 
 def _hour(match: re.Match[str]) -> str:
-    short, minutes, half, long, long_minutes = match.groups()
-    hour = int(long) if long else int(short) % 12 + (12 if half in "pP" else 0)
-    minutes = minutes or long_minutes
+    time = match.groupdict()
+    is_late = (time["half"] or "").casefold().startswith("p")
+    hour = int(time["long"] or int(time["short"]) % 12 + 12 * is_late)
+    minutes = time["minutes"] or time["long_minutes"]
     return f"{hour}:{minutes}" if minutes and int(minutes) else str(hour)
 
 
@@ -206,6 +223,19 @@ def _dates(text: str) -> Iterator[tuple[frozenset[str], int, int]]:
         parts = match.groupdict()
         name = parts["name"] or parts["name2"] or ""
         if name not in _VERBS:
-            month = parts["month"] or MONTH_NUMBERS[name.casefold()]
+            month = parts["month"] or MONTH_NUMBERS[_folded(name)]
             day = parts["day"] or parts["day2"] or parts["day3"]
             yield frozenset({f"-{month:0>2}-{day:0>2}"}), *match.span()
+    for match in _POINTS.finditer(rest):
+        if _is_day(rest, match):
+            yield frozenset({f"-{match['month']:0>2}-{match['day']:0>2}"}), *match.span()
+
+
+def _is_day(text: str, match: re.Match[str]) -> bool:
+    """Whether "31.3." is a day: it may be a decimal at the end of a sentence, too."""
+    start, end = match.span()
+    return (
+        text.strip() == match.group()
+        or _BEFORE_POINTS.search(text[:start]) is not None
+        or _BEHIND_POINTS.match(text, end) is not None
+    )

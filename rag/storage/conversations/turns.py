@@ -242,6 +242,25 @@ def stored_turn(row: Row[Any], versions: tuple[int, ...]) -> Turn:
     )
 
 
+def unstored_turn(question: str, recipe: Recipe, answer: Answer) -> Turn:
+    """Return an answer as a turn that no conversation has; its id is 0."""
+    return Turn(
+        id=0,
+        question=question,
+        recipe=recipe,
+        answer=answer.text,
+        status=answer.status,
+        mode=answer.mode,
+        citations=tuple(StoredCitation(**citation_row(one)) for one in answer.citations),
+        note=answer.note,
+        passages=answer.trace.passages,
+        seconds=answer.trace.seconds,
+        thumb=0,
+        created=datetime.now(UTC),
+        details=read_details(details_of(answer)),
+    )
+
+
 def _sentence(item: Mapping[str, Any]) -> SentenceCheck:
     lists = {name: tuple(item[name]) for name in ("cited", "reasons", "figures")}
     return SentenceCheck(**{**item, **lists})
