@@ -47,6 +47,7 @@ def test_the_order_of_dates_is_that_of_their_column() -> None:
 @pytest.mark.parametrize(
     ("cell", "day"),
     [
+        ("5 APRİL 2024", date(2024, 4, 5)),
         ("1. März 2024", date(2024, 3, 1)),
         ("5. Mai 2024", date(2024, 5, 5)),
         ("12. Dez 2024", date(2024, 12, 12)),

@@ -60,6 +60,8 @@ MONTHS = {
     "mrz": 3,
 }
 """Names of months in several languages, whole and abbreviated, by number."""
+DOTTED_I = str.maketrans("İı", "ii")
+"""Turkish letters that match an "i" of a name when case is ignored, but fold to others."""
 _NAMED_DAY = re.compile(
     r"\b(?:(\d{1,2})(?:\.|st|nd|rd|th|er)?\s+(?:of\s|de\s)?)?"
     rf"({'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?\s+"
@@ -211,7 +213,7 @@ def _day(cell: str) -> float | None:
     month = _YEAR_MONTH.fullmatch(cell.strip())
     try:
         if named:
-            number = MONTHS[named.group(2).casefold()]
+            number = MONTHS[named.group(2).translate(DOTTED_I).casefold()]
             day = int(named.group(1) or named.group(3) or 1)
             return float(date(int(named.group(4)), number, day).toordinal())
         if month:

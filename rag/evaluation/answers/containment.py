@@ -19,7 +19,7 @@ from functools import cache
 from rag.answering.assessing.units import unit_at
 from rag.answering.assessing.validity import MONTH_NUMBERS, dates_in
 from rag.answering.checking.figures import Figure, KnownFigures, figures, spelt_amounts
-from rag.answering.comparing.quantities import MONTHS
+from rag.answering.comparing.quantities import DOTTED_I, MONTHS
 from rag.lexical import Analyzer, analyzer, function_words
 
 HALF = 0.5
@@ -65,8 +65,6 @@ _POINTS = re.compile(
 )
 _BEFORE_POINTS = re.compile(r"(?:\b(?:am|vom|zum|bis|ab|seit|den|dem|der)\s|[–-]\s?)\Z", re.I)
 _BEHIND_POINTS = re.compile(r"\s?[–-]|\s[a-zäöü]")
-_DOTS = str.maketrans("İı", "ii")
-"""Turkish letters that match an "i" of a name when case is ignored, but fold to others."""
 _SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _UNSPACED = "\u0e00"
 """Scripts from here on put no space between words, or between a word and its endings."""
@@ -194,7 +192,7 @@ def _whole_month(match: re.Match[str]) -> str:
 
 
 def _folded(name: str) -> str:
-    return name.translate(_DOTS).casefold()
+    return name.translate(DOTTED_I).casefold()
 
 
 def _hour(match: re.Match[str]) -> str:
