@@ -24,6 +24,7 @@ from rag.answering.assessing.question_forms import (
     asks_what_to_do,
     bound_pattern,
 )
+from rag.answering.assessing.ranges import figures_asked, is_in_range
 from rag.answering.assessing.validity import dates_in
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
@@ -66,6 +67,8 @@ SUPERSEDED = 0.2
 """Subtracted where the edition in force says the same with other figures."""
 BOUND_BONUS = 0.3
 """For a sentence that sets a limit, "at most 45 mg", when the question asks for one."""
+RANGE_BONUS = 0.15
+"""For a row with a range that a figure of the question is in, "£100 to £500"."""
 DATE_BONUS = 0.3
 """For a sentence with a day of the question, however each writes it."""
 OTHER_DATE = 0.2
@@ -386,6 +389,7 @@ def _with_priors(
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
     days, bound = _days(question), bound_pattern(question)
+    asked_figures = figures_asked(question)
     # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
     defines = not wants_figure and asks_definition(question)
     return [
@@ -393,12 +397,17 @@ def _with_priors(
             one,
             prior=_prior(one, best, wants_figure, asked)
             + (DATE_BONUS if days & _days(one.statement.text if days else "") else 0.0)
+            + (RANGE_BONUS if _is_in_range(asked_figures, one.statement) else 0.0)
             + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
             - (OTHER_DATE if one.hit.document in others else 0.0)
             - (DEFINITION if not defines and _DEFINITION.match(one.statement.text) else 0.0),
         )
         for one in candidates
     ]
+
+
+def _is_in_range(asked: Sequence[str], statement: Statement) -> bool:
+    return statement.kind == "row" and any(is_in_range(one, statement.text) for one in asked)
 
 
 def _days(text: str) -> set[str]:

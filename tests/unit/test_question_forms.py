@@ -10,6 +10,7 @@ from rag.answering.assessing.asked_values import asked_value
 from rag.answering.assessing.codes import identifiers
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.question_forms import bound_pattern
+from rag.answering.assessing.ranges import is_in_range
 from rag.answering.sentences import Statement, continued, statements
 from rag.answering.vocabulary import Vocabulary
 from tests.unit.test_shown_quotes import ask
@@ -324,3 +325,29 @@ def test_minutes_are_not_left_out_for_those_of_a_later_day(tmp_path: Path) -> No
     assert answer.citations[0].hit.document == "council-2024-01-17.md"
     assert answer.assessment is not None
     assert "left out" not in answer.assessment.reason
+
+
+def test_a_figure_is_answered_by_the_row_with_its_range(tmp_path: Path) -> None:
+    policy = (
+        "# Gifts\n\n| Value of hospitality | Authorisation |\n|---|---|\n"
+        "| £0 to £100 | None required but must keep a record |\n"
+        "| £100 to £500 | Board Director |\n| Above £500 | Board decision |\n"
+    )
+    inside = ask(tmp_path / "one", {"gifts.md": policy}, "Who authorises hospitality of £300?")
+    assert (inside.state, "Board Director" in inside.citations[0].quote) == ("answered", True)
+
+
+@pytest.mark.parametrize(
+    ("figure", "row", "inside"),
+    [
+        ("300", "£100 to £500", True),
+        ("1,200", "1,000 – 2,000 km", True),
+        ("500", "100-500", True),
+        ("600", "100 to 500", False),
+        ("3", "2024-05-01", False),
+        ("15", "part 10-20A", False),
+        ("1.2.3", "1 to 2", False),
+    ],
+)
+def test_ranges_of_rows(figure: str, row: str, inside: bool) -> None:
+    assert is_in_range(figure, row) is inside

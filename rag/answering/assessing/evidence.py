@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
@@ -12,10 +12,9 @@ import numpy as np
 
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
 from rag.answering.assessing.codes import identifiers
-from rag.answering.assessing.editions import is_of_moment
-from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, key_terms, words_in
+from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, words_in
 from rag.answering.assessing.qualifiers import contradicted
-from rag.answering.assessing.validity import date_in, dates_in
+from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
@@ -35,8 +34,6 @@ TELLING = 0.2
 """The least share of a question that a word behind a preposition has, to be what it is about."""
 SYNONYM = 0.5
 """The least cosine of two single words of which one will do for the other."""
-BESIDE_CODE = 0.25
-"""What a word counts beside a code whose entry is quoted."""
 _FEWEST_LETTERS = 3
 _AS_TYPED = str.maketrans("‐‑–−", "----", "\\")
 """Dashes as printers set them, and what Markdown escapes."""
@@ -112,8 +109,7 @@ class EvidenceReader:
         )
         cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
-        entry = self.words.terms(quotes[0].text.partition(BETWEEN)[0])
-        wanted = _by_code(self._wanted(trace.searched, first.document, quotes[0].text), entry)
+        wanted = wanted_terms(trace.searched, first.document, quotes[0], self.words)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         around = self.reader.context(first)
         spoken = self._words(*quotes, above=f"{around} {shown}")
@@ -185,10 +181,6 @@ class EvidenceReader:
         around = (f"{one.hit.chunk.text} {self.reader.context(one.hit)}" for one in citations)
         there = " ".join(around).translate(_AS_TYPED).casefold()
         return next((name for name in identifiers(question) if name.casefold() not in there), "")
-
-    def _wanted(self, question: str, document: str, quote: str) -> Sequence[KeyTerm]:
-        """The key terms of a question that a quote from a document has to have."""
-        return _without_date(key_terms(question, self.words), question, document, quote)
 
     def _unqualified(
         self,
@@ -454,38 +446,6 @@ def _share_of_best(score: float, scores: Sequence[float]) -> float:
     """The share of the greatest score that a passage has; 1 without scores."""
     best = max(scores, default=0.0)
     return min(score / best, 1.0) if best > 0 else 1.0
-
-
-def _by_code(wanted: Sequence[KeyTerm], entry: Terms) -> tuple[KeyTerm, ...]:
-    """The key terms with less weight on words where the quote is the entry of the very code.
-
-    "Error" is how a question about CV-118 puts it, not what the row has to say.
-    """
-    codes = [term for term in wanted if term.kind == "code"]
-    if not codes or any(term.borne_out(entry) < 1 for term in codes):
-        return tuple(wanted)
-    weights = [term.share * (1.0 if term.kind == "code" else BESIDE_CODE) for term in wanted]
-    total = sum(weights)
-    return tuple(
-        replace(term, share=weight / total) for term, weight in zip(wanted, weights, strict=True)
-    )
-
-
-def _without_date(
-    wanted: Sequence[KeyTerm], question: str, document: str, quote: str
-) -> tuple[KeyTerm, ...]:
-    """The key terms without the date of a question, where a quote or its document has that date.
-
-    The minutes of a meeting are named by its day; what was said there is still to be shown. A quote
-    may write the date in another form.
-    """
-    day, start, end = date_in(question)
-    rest = [term for term in wanted if not start <= term.start < end]
-    quoted = day.count("-") == 2 and any(day == other for other, *_ in dates_in(quote))
-    if not rest or not (quoted or is_of_moment(document, day)):
-        return tuple(wanted)
-    total = sum(term.weight for term in rest) or 1.0
-    return tuple(replace(term, share=term.weight / total) for term in rest)
 
 
 def _share(wanted: Sequence[KeyTerm], terms: Terms) -> float:

@@ -1,0 +1,74 @@
+"""The key terms that a quote has to have, by what is known from its document, row or entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rag.answering.assessing.editions import is_of_moment
+from rag.answering.assessing.key_terms import KeyTerm, key_terms
+from rag.answering.assessing.ranges import is_in_range
+from rag.answering.assessing.validity import date_in, dates_in
+from rag.answering.rows import BETWEEN
+from rag.answering.sentences import Statement
+from rag.answering.vocabulary import Terms, Vocabulary
+
+BESIDE_CODE = 0.25
+"""What a word counts beside a code whose entry is quoted."""
+
+
+def wanted_terms(
+    question: str, document: str, quote: Statement, words: Vocabulary
+) -> tuple[KeyTerm, ...]:
+    """The key terms of a question that a quote from a document has to have, in order."""
+    wanted = _without_date(key_terms(question, words), question, document, quote.text)
+    if quote.kind == "row":
+        wanted = _without_ranges(wanted, quote.text)
+    return _by_code(wanted, words.terms(quote.text.partition(BETWEEN)[0]))
+
+
+def _without_ranges(wanted: tuple[KeyTerm, ...], row: str) -> tuple[KeyTerm, ...]:
+    """The key terms without the figures that no passage has, and a range of the row includes."""
+    rest = [
+        term
+        for term in wanted
+        if term.kind != "figure" or term.indexed or not is_in_range(term.text, row)
+    ]
+    return _sharing_all(rest) if 0 < len(rest) < len(wanted) else wanted
+
+
+def _by_code(wanted: Sequence[KeyTerm], entry: Terms) -> tuple[KeyTerm, ...]:
+    """The key terms with less weight on words where the quote is the entry of the very code.
+
+    "Error" is how a question about CV-118 puts it, not what the row has to say.
+    """
+    codes = [term for term in wanted if term.kind == "code"]
+    if not codes or any(term.borne_out(entry) < 1 for term in codes):
+        return tuple(wanted)
+    weights = [term.share * (1.0 if term.kind == "code" else BESIDE_CODE) for term in wanted]
+    total = sum(weights)
+    return tuple(
+        replace(term, share=weight / total) for term, weight in zip(wanted, weights, strict=True)
+    )
+
+
+def _without_date(
+    wanted: Sequence[KeyTerm], question: str, document: str, quote: str
+) -> tuple[KeyTerm, ...]:
+    """The key terms without the date of a question, where a quote or its document has that date.
+
+    The minutes of a meeting are named by its day; what was said there is still to be shown. A quote
+    may write the date in another form.
+    """
+    day, start, end = date_in(question)
+    rest = [term for term in wanted if not start <= term.start < end]
+    quoted = day.count("-") == 2 and any(day == other for other, *_ in dates_in(quote))
+    if not rest or not (quoted or is_of_moment(document, day)):
+        return tuple(wanted)
+    return _sharing_all(rest)
+
+
+def _sharing_all(terms: Sequence[KeyTerm]) -> tuple[KeyTerm, ...]:
+    """Some of the key terms of a question with the weight of all."""
+    total = sum(term.weight for term in terms) or 1.0
+    return tuple(replace(term, share=term.weight / total) for term in terms)
