@@ -202,7 +202,7 @@ def _tested(diagnosis: Diagnosis, fix: Fix) -> None:
     with st.expander("How it was tested", icon=":material/science:"):
         st.markdown(
             plain(
-                f"{fix.comparison.sentence} On the tuning questions, the best of "
+                f"{fix.sentence} On the tuning questions, the best of "
                 f"{counted(fix.tried, 'change')} gained {signed(fix.tuning_gain)}."
             )
         )
