@@ -65,7 +65,8 @@ def test_unanswerable_questions_that_a_fix_does_not_move_have_no_ndcg(
         for name in names[:8]
     ]
     base.exchange.import_file("halls", "x.jsonl", "\n".join(map(json.dumps, lines + near)))
-    filtered = WORDS.with_fields({"search.documents": [f"{name}.md" for name in names[:8]]})
+    several = WORDS.with_fields({"search.top_k": 3})
+    filtered = several.with_fields({"search.documents": [f"{name}.md" for name in names[:8]]})
     (fix,) = base.diagnoses.diagnose("halls", filtered).trials.fixes
     assert fix.causes == ("filter",)
     assert set(fix.comparison.differences) < set(names)
@@ -73,7 +74,7 @@ def test_unanswerable_questions_that_a_fix_does_not_move_have_no_ndcg(
     assert "Among them" not in fix.sentence
     assert fix.tuning + len(fix.comparison.differences) == 16
 
-    strict = WORDS.with_fields({"search.threshold": 1.0})  # for near misses, the fix loses
+    strict = several.with_fields({"search.threshold": 1.0})  # for near misses, the fix loses
     (fix,) = base.diagnoses.diagnose("halls", strict).trials.fixes
     near_misses = set(fix.comparison.differences) - set(names)
     assert fix.without_ndcg == len(near_misses) == fix.comparison.lost > 0

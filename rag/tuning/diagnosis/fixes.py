@@ -207,7 +207,7 @@ def chosen(
         change = changes[int(np.argmax(gains))]
         _, causes, tried = best.setdefault(key_of(change), (change, [], 0))
         best[key_of(change)] = change, [*causes, cause], tried + len(changes)
-    ranked = have_ndcg(examination.searched)
+    ranked = have_ndcg(examination.searched, k)
     # A question without an nDCG says nothing about a change that leaves its score as it is.
     told, pairs = dict[str, Mask](), list[tuple[str, Figures, Figures]]()
     for key in best:

@@ -92,7 +92,7 @@ def scores(searched: Sequence[Searched], k: int) -> Floats:
     )
 
 
-def have_ndcg(searched: Sequence[Searched]) -> Mask:
-    """Whether each question has an nDCG: a label that is relevant."""
-    results, _ = measured([item.judged for item in searched], [1])
-    return np.array(["ndcg@1" in result.metrics for result in results], dtype=bool)
+def have_ndcg(searched: Sequence[Searched], k: int) -> Mask:
+    """Whether each question has an nDCG@k: a label that is relevant."""
+    results, _ = measured([item.judged for item in searched], [k])
+    return np.array([f"ndcg@{k}" in result.metrics for result in results], dtype=bool)
