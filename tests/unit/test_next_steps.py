@@ -131,6 +131,11 @@ def test_no_gain_is_seen_in_what_is_equal() -> None:
         "nDCG@10 stays the same on 10 held-out questions. A difference below 0.260 does not show "
         "on so few. Nothing speaks for the change: keep what you have."
     )
+    (step,) = _steps(_fix(OFF, *([0.0] * 5)))
+    assert step.reason == (
+        "nDCG@10 stays the same on 5 held-out questions. So few questions cannot tell more. "
+        "Nothing speaks for the change: keep what you have."
+    )
 
 
 def test_why_nothing_helps_is_told() -> None:

@@ -249,7 +249,9 @@ def _nothing(basis: Basis, fix: Fix) -> NextStep:
         seen = f"{signed(comparison.difference)} {metric}: {_moved(fix)}"
     else:
         seen = f"{metric} stays the same on {counted(count, 'held-out question')}."
-    if (hidden := _half_width(comparison)) >= LEAST_HIDDEN:
+    if (hidden := _half_width(comparison)) >= TELLS_NOTHING:
+        seen += " So few questions cannot tell more."
+    elif hidden >= LEAST_HIDDEN:
         seen += f" A difference below {hidden:.3f} does not show on so few."
     reason = f"{seen} Nothing speaks for the change: keep what you have."
     return NextStep("nothing", title, reason, 0.0, 0.0, (fix.changes,), fix)
