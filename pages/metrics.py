@@ -280,9 +280,10 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
 
 
 def _about(base: KnowledgeBase, run: Run) -> str:
+    at_once = ", several answers at a time" if "answers" in run.environment else ""
     return (
         f"Run {ago(run.created)}: {counted(run.questions, 'question')}, {_source(base, run)}, "
-        f"took {duration(run.seconds)}."
+        f"took {duration(run.seconds)}{at_once}."
     )
 
 

@@ -69,6 +69,11 @@ class TopicProbabilities:
     answerable: Mask
     usual: float
 
+    @property
+    def can_choose(self) -> bool:
+        """Whether there are enough answerable questions to choose a limit by."""
+        return int(np.count_nonzero(self.answerable)) >= FEWEST_FOR_REFUSAL
+
     def limit(self, refuse: Refuse) -> float | None:
         """Return the limit of a recipe setting as a number; None for no limit."""
         if refuse == "off":
@@ -81,7 +86,7 @@ class TopicProbabilities:
 
     def chosen(self, cost: float) -> RefusalLimit | None:
         """The limit for a cost; None with fewer answerable questions than it takes."""
-        if np.count_nonzero(self.answerable) < FEWEST_FOR_REFUSAL:
+        if not self.can_choose:
             return None
         refused = np.zeros(len(self.values), np.bool_)
         for fold in self._folds():

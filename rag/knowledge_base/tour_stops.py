@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from rag.answering.rows import readable_text, rows_within, tables_within
 from rag.evaluation.anchoring import find_quote
 from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.measuring import highest_mean
-from rag.evaluation.report import on_cards
+from rag.evaluation.report import as_shown, meaning, on_cards, unanswered
 from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
 from rag.explanation.standing import Passing, Standing
@@ -199,30 +200,33 @@ def run_stop(
     first = sum(result.first_relevant == 1 for result in ranked)
     questions = counted(len(ranked), "question")
     ranks = f"For {first:,} of {questions}, the first result is relevant. " if ranked else ""
+    refused = f"{sentence} " if (sentence := unanswered(results)) else ""
+    metrics = [metric for metric in on_cards(run) if metric in run.metrics]
     values = [
         TourValue(
             metric_title(metric),
-            f"{run.metrics[metric]:.3f}",
-            _bounded(intervals.get(metric), highest_mean(metric, results)),
+            as_shown(metric, run.metrics[metric]),
+            _bounded(metric, intervals.get(metric), highest_mean(metric, results)),
         )
-        for metric in on_cards(run)
-        if metric in run.metrics
+        for metric in metrics
     ]
     return TourStop(
         "metrics",
         f"How good is it? {name}",
-        f"{ranks}Measured on the question set {run.question_set} on {run.created:%Y-%m-%d}. "
-        "Ranges are 95% confidence intervals.",
+        f"{ranks}{refused}Measured on the question set {run.question_set} on "
+        f"{run.created:%Y-%m-%d}. Ranges are 95% confidence intervals.",
         values=tuple(values),
+        points=tuple(f"{metric_title(metric)}: {meaning(metric)}" for metric in metrics),
     )
 
 
-def _bounded(interval: Interval | None, ceiling: float) -> str:
+def _bounded(metric: str, interval: Interval | None, ceiling: float) -> str:
     """An interval within the highest possible value of a metric, and that value if it is below 1.
 
     Questions like these cannot have a higher mean.
     """
-    shown = _range(Interval(interval.low, min(interval.high, ceiling))) if interval else ""
+    style = partial(as_shown, metric)
+    shown = _range(Interval(interval.low, min(interval.high, ceiling)), style) if interval else ""
     return ", ".join(filter(None, [shown, f"of at most {ceiling:.2f}" if ceiling < 1.0 else ""]))
 
 

@@ -145,5 +145,5 @@ def _fix(fix: Fix) -> FixData:
         losers=[name for name, value in comparison.differences.items() if value < 0],
         rescued=list(fix.rescued),
         broken=list(fix.broken),
-        sentence=comparison.sentence,
+        sentence=fix.sentence,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pages.components.chat import follow_up
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.conversations import LATEST
 from pages.components.shell import job_progress, session
+from pages.components.shell.text import plain
 from rag import InvalidInput, KnowledgeBase, SentenceCheck, SessionOwner, Upload
 from rag.jobs import Jobs
 from rag.topic import TopicModel
@@ -31,6 +33,24 @@ def test_the_tagged_question_is_suggested_and_asked_by_a_click(base: KnowledgeBa
     assert len(suggestions.options) == 1
     suggestions.set_value(LEAVE).run()
     assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE]
+
+
+def test_a_question_that_the_newest_run_fails_is_not_suggested(base: KnowledgeBase) -> None:
+    documents = ("travel.md", "travel.md", "leave.md")
+    quotes = ("A hotel may cost $120 a night.",) * 2 + ("It lapses after that day.",)
+    texts_of = ("Who won in 1954?", "What may a hotel cost?", "When does leave lapse?")
+    lines = [
+        {"id": f"a{n}", "text": text, "evidence": [{"document": document, "quote": quote}]}
+        for n, (text, document, quote) in enumerate(zip(texts_of, documents, quotes, strict=True))
+    ]
+    base.question_edits.delete_set("questions")
+    base.exchange.import_file("asked", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    assert visit("chat.py").get("pills")[0].options == [plain(text) for text in texts_of]
+    words = base.recipe().with_fields({"search.mode": "lexical"})
+    base.evaluator.evaluate("asked", words, (1, 2, 10))
+    assert visit("chat.py").get("pills")[0].options == [plain(text) for text in texts_of[1:]]
+    base.evaluator.evaluate("asked", words.with_fields({"search.threshold": 1.0}), (1, 2, 10))
+    assert len(visit("chat.py").get("pills")[0].options) == 3  # it fails all
 
 
 def test_a_suggestion_that_is_sent_again_is_not_asked_again(base: KnowledgeBase) -> None:

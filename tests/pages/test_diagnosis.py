@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
 from pages.components.runs import next_step
+from pages.components.runs.diagnosis import _most_frequent
 from rag import NextStep, Workspace
 from tests.pages.conftest import fill, finished
 
@@ -30,6 +32,9 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     assert dict(zip(causes["Cause"], causes["Questions"], strict=True)) == {
         "Lost to the threshold": diagnosis.causes["threshold"]
     }
+    assert any(
+        "The most frequent cause is *lost to the threshold*" in t.value for t in app.markdown
+    )
     (fix,) = diagnosis.trials.fixes
     assert fix.changes == {"search.threshold": 0.49}
     app = open_page("metrics.py", metrics="Failures", threshold="0.99", temperature="0.7")
@@ -39,6 +44,18 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     assert draft.working.answer.temperature == 0.7  # a change of the visitor's own stays
     assert any("changed since this diagnosis" in one.value for one in app.warning)
     assert [one for one in app.button if str(one.key).startswith("metrics_fix")] == []
+
+
+def test_no_cause_of_several_is_called_the_most_frequent(labelled: Workspace) -> None:
+    diagnosis = labelled.base("notes").diagnoses.diagnose(
+        "checks", labelled.base("notes").recipe().with_fields({"search.threshold": 0.99})
+    )
+    failed = diagnosis.questions[:2]
+    other = replace(failed[1], finding=replace(failed[1].finding, cause="not_found"))
+    assert _most_frequent(replace(diagnosis, questions=(failed[0], other))) == ""
+    assert _most_frequent(replace(diagnosis, questions=(*failed, other))) == (
+        " The most frequent cause is *lost to the threshold* (2)."
+    )
 
 
 def test_labels_are_made_where_a_set_lacks_some_and_else_questions(

@@ -26,6 +26,8 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert "Groundedness" not in shown  # quotes are what their sources say
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
     assert plain(run.environment["answers"]) in texts(app)
+    assert ", several answers at a time. " in texts(app)
+    assert "on average search " in run.environment["answers"]
     alone = f"by the search alone: {run.metrics['correct_refusal']:.0%}"
     assert alone in [one.value for one in app.caption]
     assert shown["Correct decisions"] == f"{run.metrics['correct_decision']:.0%}"

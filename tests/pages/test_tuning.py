@@ -191,6 +191,18 @@ def test_what_refusing_other_topics_does_is_said(
     assert _said(app, f"Off-topic questions {chosen.limit:.2f} by itself")
 
 
+@pytest.mark.parametrize("answerable", [19, 20])
+def test_a_limit_of_refusals_takes_enough_questions(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, answerable: int
+) -> None:
+    found = TopicProbabilities(np.linspace(0, 1, 40), np.arange(40) < answerable, 0.1)
+    monkeypatch.setattr(Tuner, "topic_probabilities", lambda *_: found)
+    app = open_page("tuning.py")
+    assert app.slider(key="refusal_cost").disabled is (answerable < 20)
+    reason = "It takes 20 answerable questions to choose a limit by labels."
+    assert (reason in [one.value for one in app.caption]) is (answerable < 20)
+
+
 def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("tuning.py")
     app.button(key="tuning_fit").click().run()

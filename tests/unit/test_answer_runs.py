@@ -37,7 +37,7 @@ def test_quotes_are_measured_without_a_model(parts: tuple[Workspace, KnowledgeBa
         stored = answers[result.question_id].metrics
         assert {name: result.metrics[name] for name in stored} == stored
     assert run.metrics["groundedness"] in base.run_figures.intervals(run.id)["groundedness"]
-    assert run.environment["answers"].startswith("4 answered, 1 refused; search ")
+    assert run.environment["answers"].startswith("4 answered, 1 refused; on average search ")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_doubtful_answers_are_counted_apart(
         RunAnswer("q", status, "quotes", "", "", [], metrics, 0.5, None, 0.5, 0, 0)
         for status, metrics in rows
     ]
-    assert described(answers) == f"{words}; search 0.50 s; text 0.50 s"
+    assert described(answers) == f"{words}; on average search 0.50 s, text 0.50 s a question"
 
 
 def test_doubts_are_measured_by_the_answers_of_the_job(

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,27 +126,6 @@ def test_a_report_has_the_diagnosis_of_its_run(workspace: Workspace, base: Knowl
     assert "<td>Misspelt</td>" in page
     other = base.evaluator.evaluate("checks", WORDS.with_fields({"search.k1": 2}), (1, 3, 10)).run
     assert "Why questions failed" not in base.reports.html(other.id)
-
-
-def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(
-    workspace: Workspace, tmp_path: Path
-) -> None:
-    base = workspace.create("rooms", WORDS)
-    names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
-    add(workspace, base, {f"{name}.md": f"The room {name} has a projector." for name in names})
-    lines = [
-        _line(name, f"What does {name} have?", f"{name}.md", f"The room {name} has a projector.")
-        for name in names
-    ]
-    base.exchange.import_file("rooms", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    strict = WORDS.with_fields({"search.threshold": 1.0})
-    diagnosis = base.diagnoses.diagnose("rooms", strict)
-    assert diagnosis.causes == {"threshold": 16}
-    (fix,) = diagnosis.trials.fixes
-    assert fix.changes == {"search.threshold": None}
-    assert (fix.tuning, fix.tuning_gain, fix.comparison.difference) == (8, 1.0, 1.0)
-    assert (fix.comparison.won, fix.comparison.lost, len(fix.rescued)) == (8, 0, 8)
-    assert fix.comparison.verdict == "better"
 
 
 def test_changes_are_within_the_bounds_of_their_fields() -> None:

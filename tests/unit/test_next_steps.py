@@ -116,11 +116,26 @@ def test_what_lost_where_it_was_measured_is_not_offered() -> None:
     assert "loses 0.050 on the held-out ones" in step.reason
 
 
-def test_nothing_decides_what_is_equal() -> None:
+def test_no_gain_is_seen_in_what_is_equal() -> None:
     fix = _fix(OFF, *([0.001, -0.001] * 10))
     (step,) = _steps(fix)
     assert (step.kind, step.gain) == ("nothing", 0.0)
-    assert step.title == "Nothing decides threshold 0.5 → off"
+    assert step.title == "No gain seen: threshold 0.5 → off"
+    assert step.reason == (
+        "+0.000 nDCG@10: 10 held-out questions better, 10 worse, 0 the same. A difference below "
+        "0.140 does not show on so few. Nothing speaks for the change: keep what you have."
+    )
+    (step,) = _steps(_fix(OFF, *([0.0] * 10)))
+    assert step.title == "No gain seen: threshold 0.5 → off"
+    assert step.reason == (
+        "nDCG@10 stays the same on 10 held-out questions. A difference below 0.260 does not show "
+        "on so few. Nothing speaks for the change: keep what you have."
+    )
+    (step,) = _steps(_fix(OFF, *([0.0] * 5)))
+    assert step.reason == (
+        "nDCG@10 stays the same on 5 held-out questions. So few questions cannot tell more. "
+        "Nothing speaks for the change: keep what you have."
+    )
 
 
 def test_why_nothing_helps_is_told() -> None:

@@ -265,6 +265,7 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert stop.text.startswith("For 4 of 4 questions, the first result is relevant.")
     precision = next(value for value in stop.values if value.label == "Precision@5")
     assert precision.detail.endswith("to 0.200, of at most 0.20")
+    assert stop.points[0] == "nDCG@10: Are the best at the top? 1 is ideal."
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
     stop = comparison_stop(compared, {first.id: "Words", second.id: "Vectors"})
     assert stop.title == "Is it better? Vectors against Words"
@@ -276,6 +277,31 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]
+
+
+def test_a_run_with_answers_shows_which_were_wrong(base: KnowledgeBase) -> None:
+    asked = [question.id for question in base.questions.usable(SET) if question.answerable]
+    beside = {
+        name: {
+            "answer_containment": float(number > 0),
+            "correct_decision": float(number != 1),
+            "false_doubt": float(number == 1),
+        }
+        for number, name in enumerate(asked)
+    }
+    run = base.evaluator.evaluate(SET, WORDS, beside=beside).run
+    stop = run_stop(run, "Words", base.run_figures.intervals(run.id), base.runs.results(run.id))
+    assert [(row.label, row.value) for row in stop.values[-2:]] == [
+        ("Expected answer found", "75%"),
+        ("Correct decisions", "75%"),
+    ]
+    assert stop.values[-1].detail.endswith("%")
+    left = "1 of 4 answerable questions got a refusal or a doubtful answer."
+    assert f"is relevant. {left} Measured on" in stop.text
+    assert stop.points[-2] == "Expected answer found: Answers that contain the expected one."
+    page = base.reports.html(run.id)
+    assert 'Expected answer found</div><div class="figure">75%' in page
+    assert left in page
 
 
 def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:

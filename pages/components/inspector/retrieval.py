@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.components.metrics.failures import failed
+from pages.components.metrics.readings import outcomes
 from pages.components.shell.session import bases, question_sets, shared_cache, workspace
 from rag import FurtherBase, KnowledgeBase, Message, Question, Recipe, Trace
 
@@ -61,19 +63,29 @@ def is_empty(base: KnowledgeBase) -> bool:
 
 
 def suggestions(base: KnowledgeBase) -> list[str]:
-    """A few questions worth asking: those tagged so, else the first of any set."""
+    """A few questions worth asking: those tagged so, else the first of any set.
+
+    Those that the newest run of their set fails are left out, unless it fails all.
+    """
+    newest = {run.question_set: run.id for run in reversed(base.runs.list_all())}
     sets = tuple(
-        (question_set.name, str(question_set.changed)) for question_set in question_sets(base)
+        (question_set.name, str(question_set.changed), newest.get(question_set.name, ""))
+        for question_set in question_sets(base)
     )
     return _suggestions(base, sets)
 
 
 @shared_cache(16)
-def _suggestions(base: KnowledgeBase, sets: tuple[tuple[str, str], ...]) -> list[str]:
-    questions = [item for name, _changed in sets for item in base.questions.usable(name)]
-    return [item.text for item in _chosen(questions)]
+def _suggestions(base: KnowledgeBase, sets: tuple[tuple[str, str, str], ...]) -> list[str]:
+    questions, passing = list[Question](), list[Question]()
+    for name, _changed, run_id in sets:
+        of_set = base.questions.usable(name)
+        fails = failed(base.runs.get(run_id), outcomes(base, run_id)) if run_id else set()
+        questions += of_set
+        passing += [item for item in of_set if item.id not in fails]
+    return [item.text for item in (_chosen(passing) or _chosen(questions))[:SUGGESTIONS]]
 
 
 def _chosen(questions: list[Question]) -> list[Question]:
     tagged = [item for item in questions if SUGGESTED in item.tags]
-    return (tagged or [item for item in questions if item.answerable])[:SUGGESTIONS]
+    return tagged or [item for item in questions if item.answerable]

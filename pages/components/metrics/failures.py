@@ -62,6 +62,13 @@ def _depth(run: Run) -> int | None:
     return top_k if top_k in ks else max(ks, default=None)
 
 
+def failed(run: Run, results: Sequence[QuestionResult]) -> set[str]:
+    """The ids of measured questions that a run fails."""
+    k = _depth(run)
+    measured = [one for one in results if not one.answerable or f"ndcg@{k}" in one.metrics]
+    return {one.question_id for one in measured if k is not None and _failure(one, k)}
+
+
 def _counts(results: Sequence[QuestionResult], k: int) -> str:
     """Describe how many questions failed, and by what."""
     causes = Counter(filter(None, (_failure(one, k) for one in results)))

@@ -77,7 +77,9 @@ def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
 def _most_frequent(diagnosis: Diagnosis) -> str:
     if not diagnosis.questions:
         return ""
-    cause, count = next(iter(diagnosis.causes.items()))
+    (cause, count), *others = diagnosis.causes.items()
+    if others and others[0][1] == count:
+        return ""
     return f" The most frequent cause is *{CAUSES[cause].title.lower()}* ({count:,})."
 
 
@@ -202,7 +204,7 @@ def _tested(diagnosis: Diagnosis, fix: Fix) -> None:
     with st.expander("How it was tested", icon=":material/science:"):
         st.markdown(
             plain(
-                f"{fix.comparison.sentence} On the tuning questions, the best of "
+                f"{fix.sentence} On the tuning questions, the best of "
                 f"{counted(fix.tried, 'change')} gained {signed(fix.tuning_gain)}."
             )
         )

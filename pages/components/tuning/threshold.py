@@ -118,6 +118,7 @@ def _refusal(bench: Bench) -> None:
         format="percent",
         key="refusal_cost",
         bind="query-params",
+        disabled=not probabilities.can_choose,
         help="The limit is the greatest that refuses no more of the questions that choose it.",
     )
     choice = probabilities.chosen(cost)

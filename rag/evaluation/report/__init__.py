@@ -17,7 +17,7 @@ from rag.evaluation.report.content import (
     RunReport,
 )
 from rag.evaluation.report.markup import Markup, join
-from rag.evaluation.report.results import on_cards
+from rag.evaluation.report.results import as_shown, meaning, on_cards, unanswered
 
 __all__ = [
     "Baseline",
@@ -27,9 +27,12 @@ __all__ = [
     "Miss",
     "Retrieved",
     "RunReport",
+    "as_shown",
     "html_page",
+    "meaning",
     "on_cards",
     "render",
+    "unanswered",
 ]
 
 

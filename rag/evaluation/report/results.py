@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rag.evaluation.intervals import Interval, signed
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report import charts
@@ -9,7 +11,7 @@ from rag.evaluation.report.content import RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, join, section, table
 from rag.evaluation.report.metric_titles import METRIC_TITLES, metric_title
 from rag.evaluation.report.words import counted, headline, recipe_sentences
-from rag.results import Run
+from rag.results import QuestionResult, Run
 from rag.types import percent
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
@@ -20,7 +22,11 @@ _SAYS = {
     "precision": "How much of it is relevant?",
     "correct_refusal": "Nothing returned for questions without an answer.",
     "correct_doubt": "Refused or doubtful, for questions without an answer.",
+    "answer_containment": "Answers that contain the expected one.",
+    "correct_decision": "Answered where the documents have the answer, refused or doubtful where "
+    "not.",
 }
+_OF_ANSWERS = ("answer_containment", "correct_decision")
 _LINES = ("ndcg", "recall", "mrr", "precision")
 _BANDS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, 1000))
 _MOST_TAGS = 12
@@ -60,7 +66,11 @@ def _verdict(report: RunReport) -> Markup | None:
 
 def cards(report: RunReport) -> Markup:
     """Figures with their intervals and the change against the baseline."""
-    return element("div", *(_card(report, name) for name in on_cards(report.run)), class_="cards")
+    left = unanswered(report.results)
+    return join(
+        element("div", *(_card(report, name) for name in on_cards(report.run)), class_="cards"),
+        element("p", left, class_="note") if left else None,
+    )
 
 
 def on_cards(run: Run) -> list[str]:
@@ -71,18 +81,43 @@ def on_cards(run: Run) -> list[str]:
     if len(names) < 3:
         depths = [int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")]
         names = [f"{name}@{max(depths, default=1)}" for name in _LINES]
-    return names
+    return [*names, *(name for name in _OF_ANSWERS if name in run.metrics)]
+
+
+def meaning(metric: str) -> str:
+    """Explain a metric of a card in one line."""
+    return _SAYS.get(metric.partition("@")[0], "")
+
+
+def as_shown(metric: str, value: float) -> str:
+    """A value of a card: shares of questions in percent, others with three places."""
+    return percent(value) if _is_share(metric) else f"{value:.3f}"
+
+
+def unanswered(results: Sequence[QuestionResult]) -> str:
+    """Count the answerable questions without an answer; "" if no answers were measured."""
+    doubts = [row.metrics["false_doubt"] for row in results if "false_doubt" in row.metrics]
+    if not doubts:
+        return ""
+    return (
+        f"{sum(map(bool, doubts)):,} of {counted(len(doubts), 'answerable question')} got a "
+        "refusal or a doubtful answer."
+    )
+
+
+def _is_share(metric: str) -> bool:
+    return metric in _OF_ANSWERS or metric.startswith("correct_")
 
 
 def _card(report: RunReport, metric: str) -> Markup:
     value, (low, high) = report.run.metrics[metric], report.interval(metric)
     interval = Interval(low, min(high, highest_mean(metric, report.results)))
     before = report.baseline.run.metrics.get(metric) if report.baseline else None
-    in_percent = metric.startswith("correct_")
+    in_percent = _is_share(metric)
     return element(
         "div",
         element("div", metric_title(metric), class_="label"),
-        element("div", percent(value) if in_percent else f"{value:.3f}", class_="figure"),
+        element("div", as_shown(metric, value), class_="figure"),
         charts.interval_strip(value, interval, before),
         element(
             "div",
@@ -92,7 +127,7 @@ def _card(report: RunReport, metric: str) -> Markup:
         ),
         _unjudged(metric, report),
         _change(metric, value, before, report),
-        element("div", _SAYS.get(metric.partition("@")[0], ""), class_="small"),
+        element("div", meaning(metric), class_="small"),
         class_="card",
     )
 
@@ -126,8 +161,7 @@ def _change(metric: str, value: float, before: float | None, report: RunReport) 
     change = value - before
     if abs(change) < _NO_CHANGE:
         return element("div", "same as baseline", class_="small")
-    in_percent = metric.endswith("refusal")
-    amount = f"{signed(change * 100, 0)} points" if in_percent else signed(change)
+    amount = f"{signed(change * 100, 0)} points" if _is_share(metric) else signed(change)
     colours = {"better": "small up", "worse": "small down"}
     name = colours.get(compared.verdict, "small") if compared else "small"
     return element("div", f"{amount} vs. baseline", class_=name)

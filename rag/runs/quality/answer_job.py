@@ -288,9 +288,10 @@ def described(answers: Sequence[RunAnswer]) -> str:
             for answer in tried
             if answer.first_token is not None and answer.mode != "quotes"
         ]
-        parts.append(f"search {fmean(answer.searched for answer in tried):.2f} s")
-        parts += [f"first token {fmean(firsts):.2f} s"] if firsts else []
-        parts.append(f"text {fmean(answer.seconds for answer in tried):.2f} s")
+        times = [f"search {fmean(answer.searched for answer in tried):.2f} s"]
+        times += [f"first token {fmean(firsts):.2f} s"] if firsts else []
+        times.append(f"text {fmean(answer.seconds for answer in tried):.2f} s")
+        parts.append(f"on average {', '.join(times)} a question")
         tokens = sum(answer.tokens for answer in tried)
         if tokens:
             parts.append(f"{tokens / len(tried):,.0f} tokens each, {tokens:,} in all")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rag.errors import InvalidInput, InvalidRecipe
-from rag.evaluation.comparison import Comparison, Figures, compare_table
-from rag.evaluation.report.words import setting
+from rag.evaluation.comparison import Comparison, Figures, compare_pairs
+from rag.evaluation.report.words import counted, setting
 from rag.evaluation.splits import Split
 from rag.recipe import Recipe
 from rag.recipe.captions import phrase
@@ -20,8 +20,8 @@ from rag.services import Services
 from rag.tuning.diagnosis.causes import Cause
 from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.finding import FailedQuestion
-from rag.tuning.diagnosis.searched import scores, search_all
-from rag.types import Floats, ProgressCallback
+from rag.tuning.diagnosis.searched import have_ndcg, scores, search_all
+from rag.types import Floats, Mask, ProgressCallback
 
 Changes = Mapping[str, Any]
 
@@ -34,10 +34,12 @@ _OVERLAP = 4  # a quarter of a passage
 class Fix:
     """A change of the recipe that was chosen for some causes on the tuning questions.
 
-    ``tuning_gain`` is its net gain there, over all ``tuning`` questions. ``comparison`` is with
-    the recipe on all held-out questions: what it gains less what it loses. ``tried`` counts the
-    changes that it was chosen from. ``rescued`` and ``broken`` are the ids of held-out questions
-    that fail only without it, or only with it.
+    ``tuning_gain`` is its net gain there, over ``tuning`` questions. ``comparison`` is with the
+    recipe on the held-out questions: what it gains less what it loses. Questions without an nDCG
+    are among both only if the change makes the search return something for them, or nothing:
+    ``without_ndcg`` counts them in the comparison. ``tried`` counts the changes that it was chosen
+    from. ``rescued`` and ``broken`` are the ids of held-out questions that fail only without it,
+    or only with it.
     """
 
     changes: Changes
@@ -48,6 +50,17 @@ class Fix:
     comparison: Comparison
     rescued: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
+    without_ndcg: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """The comparison in words, with the score of questions that have no nDCG."""
+        if not self.without_ndcg:
+            return self.comparison.sentence
+        return (
+            f"{self.comparison.sentence} Among them: {counted(self.without_ndcg, 'question')} "
+            "without an answer, scored 1 if the search returns nothing and 0 otherwise."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,24 +207,34 @@ def chosen(
         change = changes[int(np.argmax(gains))]
         _, causes, tried = best.setdefault(key_of(change), (change, [], 0))
         best[key_of(change)] = change, [*causes, cause], tried + len(changes)
-    names = np.array(ids)[held_out].tolist()
-    tables = {key: _figures(names, measured[key][held_out]) for key in best}
-    before = _figures(names, base[held_out])
-    compared = (
-        compare_table(f"ndcg@{k}", tables, before, kind="held-out", groups=groups) if best else {}
-    )
+    ranked = have_ndcg(examination.searched, k)
+    # A question without an nDCG says nothing about a change that leaves its score as it is.
+    told, pairs = dict[str, Mask](), list[tuple[str, Figures, Figures]]()
+    for key in best:
+        told[key] = ranked | (measured[key] != base)
+        if not (held_out & told[key]).any():
+            told[key] = np.ones_like(ranked)
+        part = held_out & told[key]
+        names = np.array(ids)[part].tolist()
+        pairs.append(
+            (f"ndcg@{k}", _figures(names, measured[key][part]), _figures(names, base[part]))
+        )
+    compared = compare_pairs(pairs, kind="held-out", groups=groups) if best else []
     fixes = [
         Fix(
             change,
             tuple(causes),
             tried,
-            int(tuning.sum()),
-            float((measured[key] - base)[tuning].mean()),
-            compared[key],
-            tuple(name for name in names if before[name] == 0 < tables[key][name]),
-            tuple(name for name in names if tables[key][name] == 0 < before[name]),
+            int((tuning & told[key]).sum()),
+            float((measured[key] - base)[tuning & told[key]].mean()),
+            comparison,
+            tuple(name for name in after if before[name] == 0 < after[name]),
+            tuple(name for name in after if after[name] == 0 < before[name]),
+            int((held_out & told[key] & ~ranked).sum()),
         )
-        for key, (change, causes, tried) in best.items()
+        for (key, (change, causes, tried)), (_, after, before), comparison in zip(
+            best.items(), pairs, compared, strict=True
+        )
     ]
     fixes.sort(key=lambda fix: -fix.tuning_gain)
     recipe = examination.recipe

@@ -117,7 +117,7 @@ def failure_note(diagnoses: Diagnoses, run: Run) -> FailureNote | None:
             for cause, count in diagnosis.causes.items()
         ),
         tuple(
-            (described_changes(diagnosis.recipe, fix.changes), fix.comparison.sentence)
+            (described_changes(diagnosis.recipe, fix.changes), fix.sentence)
             for fix in diagnosis.trials.fixes
         ),
     )

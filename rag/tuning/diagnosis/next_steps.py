@@ -39,6 +39,8 @@ LEAST_VALUE = 0.0005
 
 TELLS_NOTHING = 0.5
 """Half the width of an interval of a difference that says as good as nothing."""
+LEAST_HIDDEN = 0.02
+"""Half the width from which the interval of a difference may hide a gain worth knowing."""
 _LABEL = f"Label {MORE} more questions"
 
 
@@ -166,20 +168,24 @@ def _gains(comparison: Comparison) -> bool:
 
 def _fix(basis: Basis, fix: Fix) -> NextStep:
     comparison = fix.comparison
-    reason = (
-        f"{counted(comparison.won, 'held-out question')} better, {comparison.lost:,} worse, "
-        f"{comparison.tied:,} the same."
-    )
     title = described_changes(basis.recipe, fix.changes)
     return NextStep(
         "fix",
         title,
-        reason,
+        _moved(fix),
         comparison.difference,
         APPLY_SECONDS,
         (fix.changes,),
         fix,
         fix.causes,
+    )
+
+
+def _moved(fix: Fix) -> str:
+    comparison = fix.comparison
+    return (
+        f"{counted(comparison.won, 'held-out question')} better, {comparison.lost:,} worse, "
+        f"{comparison.tied:,} the same."
     )
 
 
@@ -237,12 +243,17 @@ def _label_to_try(basis: Basis) -> NextStep:
 
 def _nothing(basis: Basis, fix: Fix) -> NextStep:
     comparison = fix.comparison
-    title = f"Nothing decides {described_changes(basis.recipe, fix.changes)}"
-    reason = (
-        f"{signed(comparison.difference)} ± {_half_width(comparison):.3f} "
-        f"{metric_name(comparison.metric)} on held-out questions. {MORE} more questions would "
-        "hardly change that. Keep what you have."
-    )
+    title = f"No gain seen: {described_changes(basis.recipe, fix.changes)}"
+    metric, count = metric_name(comparison.metric), len(comparison.differences)
+    if comparison.won or comparison.lost:
+        seen = f"{signed(comparison.difference)} {metric}: {_moved(fix)}"
+    else:
+        seen = f"{metric} stays the same on {counted(count, 'held-out question')}."
+    if (hidden := _half_width(comparison)) >= TELLS_NOTHING:
+        seen += " So few questions cannot tell more."
+    elif hidden >= LEAST_HIDDEN:
+        seen += f" A difference below {hidden:.3f} does not show on so few."
+    reason = f"{seen} Nothing speaks for the change: keep what you have."
     return NextStep("nothing", title, reason, 0.0, 0.0, (fix.changes,), fix)
 
 

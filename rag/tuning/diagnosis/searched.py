@@ -12,7 +12,7 @@ from rag.evaluation.measuring import measured
 from rag.recipe import Recipe
 from rag.retrieval import Candidates, Nearness, Selection, select
 from rag.tuning.candidates import CandidateSource
-from rag.types import Floats, Keys, Order, ProgressCallback, Question
+from rag.types import Floats, Keys, Mask, Order, ProgressCallback, Question
 
 
 @dataclass(frozen=True)
@@ -90,3 +90,9 @@ def scores(searched: Sequence[Searched], k: int) -> Floats:
             for result, item in zip(results, searched, strict=True)
         ]
     )
+
+
+def have_ndcg(searched: Sequence[Searched], k: int) -> Mask:
+    """Whether each question has an nDCG@k: a label that is relevant."""
+    results, _ = measured([item.judged for item in searched], [k])
+    return np.array([f"ndcg@{k}" in result.metrics for result in results], dtype=bool)
