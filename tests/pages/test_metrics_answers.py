@@ -51,6 +51,7 @@ def test_answers_that_were_refused_wrongly_are_marked(
     del first["Who won the world cup in 1954?"]
     assert rows["First relevant"].isna().sum() == 1
     assert set(first.values()) == {"rank 1, cut by the threshold"}
+    assert list(rows["Relevant passages"].dropna()) == ["0 of 1"] * 3
     failed = "3 of 4 questions failed: 3 found low or not at all (nDCG@5 below 0.5)."
     assert failed in texts(app)
     assert "did not score answers" not in texts(app)
