@@ -70,20 +70,6 @@ def test_the_card_of_refusals_is_named_after_what_it_counts(
     assert (card.metric, card.label) == (metric, label)
 
 
-@pytest.mark.parametrize(("top_k", "ranks"), [(5, ["ranks 6 to 10"]), (9, ["rank 10"]), (10, [])])
-def test_ranks_that_the_recipe_does_not_return_are_named(
-    labelled: Workspace, open_page: OpenPage, top_k: int, ranks: list[str]
-) -> None:
-    base = labelled.base("notes")
-    base.save_recipe(base.recipe().with_fields({"search.top_k": top_k}))
-    base.evaluator.evaluate("checks", base.recipe())
-    said = [one.value for one in open_page("metrics.py").caption]
-    assert [one for one in said if one.startswith("Metrics at 10 also count")] == [
-        f"Metrics at 10 also count {rank}, which this recipe (top-k {top_k}) doesn't return."
-        for rank in ranks
-    ]
-
-
 def test_the_table_of_questions_has_no_blank_row(
     labelled: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
