@@ -184,7 +184,7 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | No
     else:
         listed = at_step(all_candidates, step)
         _cards_and_source(origins, grading, trace, listed, selected, fates)
-    trace_details(origins, trace, recipe, selected, grading.labels.grades, open_passage)
+    trace_details(origins, trace, recipe, selected, grading.labels.grades, fates, open_passage)
     return grading
 
 

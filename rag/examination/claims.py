@@ -47,7 +47,8 @@ _DATE = re.compile(
 _FIGURE = re.compile(
     rf"(?:(?P<currency>[€$£]|\b(?:EUR|USD|GBP|CHF)\b)\s*)?(?<![\w.,/-])(?P<number>{NUMBER})"
     rf"(?!\w*\d|{NAME_BEHIND})"
-    r"(?:[ \u00a0-]?(?P<unit>%|°\s?[CF]|[€$£]|[^\W\d_]++(?!:/)(?:/[^\W\d_]+)?))?",
+    r"(?:[ \u00a0-]?(?P<unit>%|°\s?[CF]|[€$£]|(?:working|business|calendar) (?:day|hour)s?\b"
+    r"|[^\W\d_]++(?!:/)(?:/[^\W\d_]+)?))?",
 )
 _REFERENCE = re.compile(
     r"\b(?:sections?|chapters?|pages?|figs?\.?|figures?|tables?|steps?|appendix|article|eq\.?"

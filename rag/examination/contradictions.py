@@ -21,6 +21,13 @@ ALIKE = 0.55
 SAME = 0.8
 """The least likeness of claims of editions of which one has just a figure more, of those that
 differ in several figures or in a unit, and of clauses that say the same in other sentences."""
+PHRASE = 10
+"""Sentences of two editions that share so many words in a row are on one matter."""
+TIMES = frozenset(
+    ("second", "minute", "hour", "workinghour", "businesshour", "day", "workingday", "businessday",
+     "calendarday", "week", "month", "year")
+)  # fmt: skip
+"""Units of time: one edition states hours where another one states days."""
 CLAUSE_WORDS = 5
 """A clause with fewer words says nothing by itself."""
 COMMON = 60
@@ -73,8 +80,9 @@ def contradictions(
             continue
         likeness = _likeness(one, other, weights)
         alike = _clause_likeness(one, other, differing, weights) if editions else likeness
-        only = _only(differing)
-        if max(likeness, alike) < (ALIKE if only and only[0][1] == only[1][1] else SAME):
+        if max(likeness, alike) < (ALIKE if _in_like_units(differing) else SAME) and not (
+            editions and _in_like_units(differing) and _share_a_phrase(one, other)
+        ):
             continue
         if editions and _both_in_one(documents, one, other):
             continue
@@ -132,6 +140,23 @@ def _only(figures: Sequence[FigurePair]) -> tuple[Figure, Figure] | None:
         return None
     one, other = figures[0]
     return (one, other) if one and other else None
+
+
+def _in_like_units(figures: Sequence[FigurePair]) -> bool:
+    """Whether claims differ in one figure, of one unit in both or of units of time."""
+    if (only := _only(figures)) is None:
+        return False
+    units = {unit for _, unit in only}
+    return len(units) == 1 or units <= TIMES
+
+
+def _share_a_phrase(one: Claim, other: Claim) -> bool:
+    """Whether two sentences have many words in a row in common."""
+    mine, theirs = (
+        {tuple(words[at : at + PHRASE]) for at in range(len(words) - PHRASE + 1)}
+        for words in (claim.text.casefold().split() for claim in (one, other))
+    )
+    return not mine.isdisjoint(theirs)
 
 
 def _both_in_one(documents: Sequence[Document], one: Claim, other: Claim) -> bool:

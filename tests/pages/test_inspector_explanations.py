@@ -65,10 +65,18 @@ def test_a_search_that_recovered_is_explained_anew(base: KnowledgeBase) -> None:
 
 def test_applying_a_change_brings_the_passage_in(base: KnowledgeBase) -> None:
     wanted = passage(base, "second class")
+    changes = base.explain(LEAVE, base.recipe()).changes(wanted.key)
+    value = next(change.value for change in changes if change.field == "threshold")
+    recipe = base.recipe().with_fields({"search.threshold": value})
+    fate = base.quote_fates(base.search(LEAVE, recipe), recipe)[wanted.key]
+    assert (fate.number, bool(fate.reason)) == (0, True)
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
     app.button(key="what_if_apply_threshold").click().run()
     assert not app.exception
-    assert "given to the answer, rank 2" in texts(app).replace("\\", "")
+    said = (element.value.replace("\\", "") for element in app.markdown)
+    headline = next(words for words in said if "given to the answer, rank 2" in words)
+    assert f"not quoted: {fate.reason}" in headline
+    assert "check_circle" not in headline
     assert "**2** for the answer" in app.button(key="inspector_step_context").label
     app.button(key="frame_recipe_reset").click().run()
     assert r"lost at threshold" in texts(app)

@@ -53,6 +53,7 @@ def test_answers_that_were_refused_wrongly_are_marked(
     del first["Who won the world cup in 1954?"]
     assert rows["First relevant"].isna().sum() == 1
     assert set(first.values()) == {"rank 1, cut by the threshold"}
+    assert list(rows["Relevant passages"].dropna()) == ["0 of 1"] * 3
     failed = "3 of 4 questions failed: 3 found low or not at all (nDCG@5 below 0.5)."
     assert failed in texts(app)
     assert "did not score answers" not in texts(app)
@@ -175,3 +176,17 @@ def test_a_choice_that_is_kept_is_that_of_its_knowledge_base(
     assert app.checkbox(key="answers").value is False
     app.sidebar.selectbox(key="kb").set_value("notes").run()
     assert app.checkbox(key="answers").value is True
+
+
+@pytest.mark.parametrize(("top_k", "ranks"), [(5, ["ranks 6 to 10"]), (9, ["rank 10"]), (10, [])])
+def test_ranks_that_the_recipe_does_not_return_are_named(
+    labelled: Workspace, open_page: OpenPage, top_k: int, ranks: list[str]
+) -> None:
+    base = labelled.base("notes")
+    base.save_recipe(base.recipe().with_fields({"search.top_k": top_k}))
+    base.evaluator.evaluate("checks", base.recipe())
+    said = [one.value for one in open_page("metrics.py").caption]
+    assert [one for one in said if one.startswith("Metrics at 10 also count")] == [
+        f"Metrics at 10 also count {rank}, which this recipe (top-k {top_k}) doesn't return."
+        for rank in ranks
+    ]

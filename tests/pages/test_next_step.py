@@ -64,7 +64,10 @@ def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> Non
     base = labelled.base("notes")
     base.evaluator.evaluate("checks", base.recipe())
     app = open_page("chat.py")
-    assert _line(app).startswith("The question set *checks* has 3 labels. With 50 or more")
+    assert _line(app) == (
+        "The question set *checks* has 3 labels. With 50 or more, metrics show smaller differences "
+        "between recipes. Whether more labels decide a single change, *Failures* says."
+    )
     assert _button(app) == "Judge next"
     app.button(key="frame_next_go").click().run()
     assert app.title[0].value == "Metrics"

@@ -47,6 +47,8 @@ def test_the_page_is_listed_once_somebody_asked(base: KnowledgeBase) -> None:
 
 def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
     base.conversations.rate(told(base, LEAVE), 1)
+    answered = texts(visit("usage.py", usage="Operations"))
+    assert "Nothing was refused; doubtful answers are counted apart" in answered
     told(base, "zebra quux", 0.99)
     app = visit("usage.py", usage="Operations")
     shown = {each.label: each.value for each in app.metric}

@@ -69,7 +69,12 @@ def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
     app = ask(visit("chat.py"), TRAINS)
     app.get("pills")[0].set_value(1).run()
     assert base.conversations.turns(1)[0].clicks == 1
-    assert visit("usage.py").metric[6].value == "1"
+    app = visit("usage.py")
+    assert app.metric[6].value == "1"
+    apart = (
+        "*Refused* leaves out doubtful answers, which *Correct refusals* on *Metrics* counts too."
+    )
+    assert apart in texts(app)
 
 
 def test_a_thumb_of_another_browser_is_seen_with_its_question(

@@ -182,7 +182,7 @@ def test_what_refusing_other_topics_does_is_said(
         _said(app, "Off-topic questions 0.10") == f"**Off-topic questions 0.10 by itself:** {said}."
     )
     now = f"the search refuses {app.metric[4].value}"
-    assert _said(app, "**Now:**") == f"**Now:** answers 100%, {now}."
+    assert _said(app, "**Now") == f"**Now, by the search alone:** answers 100%, {now}."
     assert _said(app, "topic ≥ 0.10").endswith(now)
     chosen = found.chosen(0.05)
     assert chosen is not None

@@ -94,6 +94,13 @@ SABBATICAL = "In addition to holidays, every three years employees may take a {}
             [("7 consecutive", "5 consecutive")],
         ),
         (
+            "We never decline a profile of a colleague's friend and will ensure that someone from "
+            "our hiring staff contacts that individual within 72hrs of receipt, whenever it comes.",
+            "We never decline a profile of a colleague's friend and will ensure that someone from "
+            "our Talent team will review the file and aim to take action within 5 working days.",
+            [("5 working days", "72hrs")],
+        ),
+        (
             "The office in Rome has 12 desks, 3 rooms and a garden for all who work there.",
             "The team of Rome meets on 5 days in 2 rooms or in a park of the town.",
             [],

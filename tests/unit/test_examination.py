@@ -30,6 +30,7 @@ ANSWERS = "Please note: meals with customers get reimbursed up to {} EUR for eac
         ("ten or more days or five occasions", {("10", "day"), ("5", "occasion")}),
         ("message CV-118 in the 48th edition", set()),
         ("9 am, 10 m, 5 l, 8 t", {("9", "am"), ("10", "m"), ("5", "l"), ("8", "t")}),
+        ("within 5 working days, not 5 days", {("5", "workingday"), ("5", "day")}),
         ("within 48hours or 12months", {("48", "hour"), ("12", "month")}),
         ("die Satzung in der Fassung der Änderung Nr. 28 vom Mai", {("28", "")}),
         ("37signals pays $2,750/year, see 2 https://example.com", {("2750", "usd"), ("2", "")}),

@@ -12,7 +12,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.text import lines, listed, plain
 from pages.components.shell.wording import ago, clipped
-from rag import Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
+from rag import METRIC_TITLES, Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
 
 _SHOWN = 20
 _LONGEST = 600  # characters of an answer in the queue
@@ -46,7 +46,8 @@ def _figures(figures: FeedbackFigures) -> None:
     """Draw the counts of ratings, refusals and other feedback."""
     st.caption(
         f"**All users:** {counted(figures.turns, 'question')} so far. People who rate answers "
-        "are not a random sample of those who ask."
+        "are not a random sample of those who ask. *Refused* leaves out doubtful answers, which "
+        f"*{METRIC_TITLES['correct_doubt']}* on *Metrics* counts too."
     )
     with st.grid(4, min_column_width=150):
         for label, count, caption in (

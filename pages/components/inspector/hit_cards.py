@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.components.inspector.candidates import Candidate, Group, cuts
-from pages.components.inspector.what_if import open_passage
+from pages.components.inspector.what_if import open_passage, quoted
 from pages.components.shell.buttons import action_button
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
@@ -156,18 +156,9 @@ def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bo
         indexed_with(hit.chunk.context, evidence.around(hit)),
         _suspicious(hit),
         f":small[:material/block: {plain(candidate.reason)}]" if candidate.reason else "",
-        _quoted(evidence.fates.get(hit.chunk.key) if kept else None),
+        quoted(evidence.fates.get(hit.chunk.key) if kept else None),
     ]
     return "  \n".join(row for row in rows if row)
-
-
-def _quoted(fate: QuoteFate | None) -> str:
-    """Whether the answer quotes a passage, and why not; "" where a language model answers."""
-    if fate is None:
-        return ""
-    if fate.number:
-        return f":small[:material/format_quote: quoted as {plain(f'[{fate.number}]')}]"
-    return f":small[:gray[:material/block: not quoted: {plain(fate.reason)}]]"
 
 
 def _suspicious(hit: Hit) -> str:

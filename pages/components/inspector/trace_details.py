@@ -21,6 +21,7 @@ from rag import (
     Explanation,
     Hit,
     KnowledgeBase,
+    QuoteFate,
     Recipe,
     TermMatch,
     TextPart,
@@ -41,11 +42,13 @@ def trace_details(
     recipe: Recipe,
     selected: Hit | None,
     grades: Mapping[int, int],
+    fates: Mapping[int, QuoteFate],
     select: Callable[[str], None],
 ) -> None:
     """Draw the chosen one of the views; what the others need is not computed.
 
-    ``grades`` are this question's labels by passage key, ``select`` opens a passage by its id.
+    ``grades`` are this question's labels by passage key, and ``fates`` says what an answer of
+    quotes quotes. ``select`` opens a passage by its id.
     A passage is explained by the knowledge base that it is from, as that one alone finds it.
     """
     view = switch("Details", VIEWS, VIEW, label_visibility="collapsed")
@@ -64,15 +67,17 @@ def trace_details(
         if origin is not origins.own:
             st.caption(f"As {plain(origin.base.name)} finds it by its saved recipe.")
         hit = origin.hit(selected.chunk.key) if selected else None
-        _explained(view, origin, hit or selected)
+        _explained(view, origin, hit or selected, fates if origin is origins.own else {})
 
 
-def _explained(view: str, origin: HitSource, selected: Hit | None) -> None:
+def _explained(
+    view: str, origin: HitSource, selected: Hit | None, fates: Mapping[int, QuoteFate]
+) -> None:
     base, trace, recipe = origin.base, origin.trace, origin.recipe
     if view == "Terms":
         _terms(base, trace, recipe, selected)
     elif view == "What if":
-        what_if(base, trace, recipe, selected)
+        what_if(base, trace, recipe, selected, fates)
     elif view == "Attribution":
         with guard():
             attribution_view(base, trace, recipe, selected)

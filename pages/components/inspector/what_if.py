@@ -22,6 +22,7 @@ from rag import (
     KnowledgeBase,
     NotFound,
     Place,
+    QuoteFate,
     Recipe,
     Standing,
     Trace,
@@ -44,8 +45,17 @@ _MATCHES = {
 }
 
 
-def what_if(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
-    """Draw the rank of the open passage, stage by stage, and the changes that would move it."""
+def what_if(
+    base: KnowledgeBase,
+    trace: Trace,
+    recipe: Recipe,
+    selected: Hit | None,
+    fates: Mapping[int, QuoteFate],
+) -> None:
+    """Draw the rank of the open passage, stage by stage, and the changes that would move it.
+
+    ``fates`` says what an answer of quotes quotes, by the key of the passage.
+    """
     st.markdown("### Rank of the passage")
     key = _wanted(selected)
     if key is None:
@@ -59,7 +69,7 @@ def what_if(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | N
             raise
         key = selected.chunk.key
         standing = explainer.standing(key)
-    st.markdown(headline(standing, place(base, standing.chunk)))
+    st.markdown(headline(standing, place(base, standing.chunk), fates.get(key)))
     if recipe.search.tools:
         st.caption("Without the tools of the recipe: by what this knowledge base finds alone.")
     _steps(standing)
@@ -79,12 +89,24 @@ def _wanted(selected: Hit | None) -> int | None:
         return selected.chunk.key if selected else None
 
 
-def headline(standing: Standing, at: Place) -> str:
+def headline(standing: Standing, at: Place, fate: QuoteFate | None = None) -> str:
     """The passage and its fate, as markdown."""
     page = plain(page_name(standing.document, at.page, at.heading, "· "))
     icon = ":material/block:" if standing.lost else ":material/check_circle:"
     where = f"**{plain(standing.document)}** {page}".strip()
-    return f"{where}  \n{icon} {plain(standing.summary)}"
+    if standing.lost or fate is None:
+        return f"{where}  \n{icon} {plain(standing.summary)}"
+    icon = icon if fate.number else ":material/info:"
+    return f"{where}  \n{icon} {plain(standing.summary)}  \n{quoted(fate)}"
+
+
+def quoted(fate: QuoteFate | None) -> str:
+    """Whether the answer quotes a passage, and why not; "" where a language model answers."""
+    if fate is None:
+        return ""
+    if fate.number:
+        return f":small[:material/format_quote: quoted as {plain(f'[{fate.number}]')}]"
+    return f":small[:gray[:material/block: not quoted: {plain(fate.reason)}]]"
 
 
 def _steps(standing: Standing) -> None:

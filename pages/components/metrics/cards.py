@@ -14,6 +14,7 @@ from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, percen
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
 JUDGED, EXPECTED = "judged_correctness", "answer_containment"
+_TEN = 10  # the cutoff of the cards
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
 
@@ -67,6 +68,17 @@ def cards(run: Run, before: Run | None, ranges: Ranges, changes: Mapping[str, Co
     """Five figures of retrieval."""
     shown_cards = [refusals_card(run) if card.metric == REFUSED else card for card in CARDS]
     card_grid(shown_cards, run, before, ranges, changes)
+    if note := _beyond_top_k(run):
+        st.caption(note)
+
+
+def _beyond_top_k(run: Run) -> str:
+    """Name the ranks that the metrics at ten count and the recipe doesn't return; "" for none."""
+    top_k = run.recipe.search.top_k if run.recipe else _TEN
+    if top_k >= _TEN or "ndcg@10" not in run.metrics:
+        return ""
+    ranks = "rank 10" if top_k == _TEN - 1 else f"ranks {top_k + 1} to 10"
+    return f"Metrics at 10 also count {ranks}, which this recipe (top-k {top_k}) doesn't return."
 
 
 def refusals_card(run: Run) -> Card:

@@ -22,7 +22,7 @@ from rag import PASSING, KnowledgeBase, QuestionResult, Run, counted, lacks_expe
 _HEIGHT, _WHOLE = 460, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
 _SCORE = "ndcg@10"
-_EXPECTED = "Expected answer"
+_EXPECTED, _RELEVANT = "Expected answer", "Relevant passages"
 _OUTCOMES = {0.0: "not found", 1.0: "found"}
 _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
 
@@ -164,7 +164,7 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
         "First relevant": _first(result),
         "Answer": _answer(result),
         _EXPECTED: _OUTCOMES.get(result.metrics.get(EXPECTED, -1.0)),
-        "Found": f"{result.found} of {result.relevant}" if result.relevant else None,
+        _RELEVANT: f"{result.found} of {result.relevant}" if result.relevant else None,
         "nDCG@10": result.metrics.get(_SCORE) if result.answerable else None,
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
         if result.answerable and result.metrics
@@ -221,7 +221,9 @@ def _columns(run: Run) -> dict[str, object]:
             help="Whether the answer contains the expected one: all its figures, dates and codes, "
             "and half of its words. A refused or doubtful answer does not.",
         ),
-        "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
+        _RELEVANT: st.column_config.TextColumn(
+            help="How many of them were retrieved at any rank and not cut by the threshold."
+        ),
         "nDCG@10": st.column_config.ProgressColumn(
             format="%.2f",
             min_value=0,

@@ -171,7 +171,7 @@ def refusals(periods: Sequence[OperationPeriod]) -> str:
     refused = sum(period.figures.refused for period in periods)
     total = sum(period.figures.questions for period in periods)
     if not refused:
-        return "Nothing was refused"
+        return "Nothing was refused; doubtful answers are counted apart"
     worst = max(periods, key=lambda period: period.figures.refused)
     return (
         f"{percent(refused / total)} were refused; most, {worst.figures.refused:,}, "

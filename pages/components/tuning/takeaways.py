@@ -12,7 +12,7 @@ from rag import Comparison, percent, signed
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
 _PICKED = "on the questions it was picked on"
-ANSWERED, REFUSED = "Questions answered", "Refused by the search"
+ANSWERED, REFUSED = "Answered by the search", "Refused by the search"
 
 
 def threshold_takeaway(

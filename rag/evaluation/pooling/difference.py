@@ -67,9 +67,9 @@ class PooledDifference:
     ``open_shares``: the share of the first k of each that nobody judged. ``bounds``: where the mean
     difference of ``metric`` lies, whatever they are; None for metrics without bounds.
     ``condensed`` (nDCG) and ``bpref``: the means of both by judged hits alone. ``highest``: the
-    highest grade in use. ``unlabelled``: answerable questions of the set that are in no figure, as
-    nothing relevant is known for them. ``identical``: both rank the same passages alike for all
-    questions.
+    highest grade in use. ``unlabelled``: answerable questions of the set that are in no figure
+    here, as no relevant passage of the documents is known for them. ``identical``: both rank the
+    same passages alike for all questions.
     """
 
     metric: str
@@ -104,8 +104,9 @@ class PooledDifference:
             parts.append(f"By judged hits only: {', '.join(changed)}.")
         if self.unlabelled:
             parts.append(
-                f"{counted(self.unlabelled, 'question')} without a relevant label "
-                f"{'is' if self.unlabelled == 1 else 'are'} not in these metrics."
+                f"This leaves out {counted(self.unlabelled, 'question')} without a labelled "
+                "passage in the documents. Metrics count a label whose text is lost as a passage "
+                "that was not retrieved."
             )
         return " ".join(parts)
 
