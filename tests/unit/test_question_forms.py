@@ -88,6 +88,13 @@ def test_the_highest_dose_is_the_maximum_and_no_column_has_to_say_so(tmp_path: P
     assert answer.state == "answered"
 
 
+def test_a_limit_is_there_in_other_words(tmp_path: Path) -> None:
+    files = {"cycle.md": "# Cycle scheme\n\nThe maximum value you can apply for is 2500 pounds.\n"}
+    answer = ask(tmp_path, files, "What is the limit of the cycle scheme?")
+    assert answer.assessment is not None
+    assert (answer.state, answer.assessment.missing) == ("answered", ())
+
+
 def test_where_no_sentence_sets_a_limit_the_reason_says_so(tmp_path: Path) -> None:
     table = "| Bike | Price |\n|---|---|\n| Red bike | 200 |\n| Blue bike | 300 |\n"
     files = {

@@ -7,12 +7,19 @@ from dataclasses import replace
 
 from rag.answering.assessing.editions import is_of_moment
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
+from rag.answering.assessing.question_forms import bound_pattern
 from rag.answering.assessing.ranges import is_in_range
 from rag.answering.assessing.validity import date_in, dates_in
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
 
+_BOUNDS = """
+    limit limits maximum max cap most highest largest greatest longest minimum min least fewest
+    lowest smallest shortest few little höchstens maximal höchste mindestens máximo máxima mínimo
+    mínima
+"""
+_BOUND_WORDS = frozenset(_BOUNDS.split())
 BESIDE_CODE = 0.25
 """What a word counts beside a code whose entry is quoted."""
 
@@ -24,7 +31,16 @@ def wanted_terms(
     wanted = _without_date(key_terms(question, words), question, document, quote.text)
     if quote.kind == "row":
         wanted = _without_ranges(wanted, quote.text)
+    bound = bound_pattern(question)
+    if bound and bound.search(quote.text):
+        wanted = _without_bound(wanted)
     return _by_code(wanted, words.terms(quote.text.partition(BETWEEN)[0]))
+
+
+def _without_bound(wanted: tuple[KeyTerm, ...]) -> tuple[KeyTerm, ...]:
+    """The key terms without "limit" and the like: the quote sets one in some of many words."""
+    rest = [term for term in wanted if term.text.casefold() not in _BOUND_WORDS]
+    return _sharing_all(rest) if rest else wanted
 
 
 def _without_ranges(wanted: tuple[KeyTerm, ...], row: str) -> tuple[KeyTerm, ...]:
