@@ -24,7 +24,7 @@ from rag.answering.assessing.question_forms import (
     asks_what_to_do,
     bound_pattern,
 )
-from rag.answering.assessing.ranges import figures_asked, is_in_range
+from rag.answering.assessing.ranges import AskedFigure, asked_figures
 from rag.answering.assessing.validity import dates_in
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
@@ -200,7 +200,10 @@ def select(
     chosen = _with_others(distinct or _beginning(hits), telling, question, reader)
     if asks_what_to_do(question):
         best = continued(chosen[0].hit.chunk.text, chosen[0].statement)
-        others = [one for one in chosen[1:] if one.statement.quote not in best.quote]
+        first = chosen[0].n
+        others = [
+            one for one in chosen[1:] if one.n != first or one.statement.quote not in best.quote
+        ]
         chosen = [replace(chosen[0], statement=best), *others]
     return QuoteSelection(reader, all_candidates, telling, scored, distinct, chosen)
 
@@ -389,7 +392,7 @@ def _with_priors(
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
     days, bound = _days(question), bound_pattern(question)
-    asked_figures = figures_asked(question)
+    figures = asked_figures(question)
     # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
     defines = not wants_figure and asks_definition(question)
     return [
@@ -397,7 +400,7 @@ def _with_priors(
             one,
             prior=_prior(one, best, wants_figure, asked)
             + (DATE_BONUS if days & _days(one.statement.text if days else "") else 0.0)
-            + (RANGE_BONUS if _is_in_range(asked_figures, one.statement) else 0.0)
+            + (RANGE_BONUS if _is_in_range(figures, one.statement) else 0.0)
             + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
             - (OTHER_DATE if one.hit.document in others else 0.0)
             - (DEFINITION if not defines and _DEFINITION.match(one.statement.text) else 0.0),
@@ -406,8 +409,8 @@ def _with_priors(
     ]
 
 
-def _is_in_range(asked: Sequence[str], statement: Statement) -> bool:
-    return statement.kind == "row" and any(is_in_range(one, statement.text) for one in asked)
+def _is_in_range(figures: Sequence[AskedFigure], statement: Statement) -> bool:
+    return statement.kind == "row" and any(one.is_in_range(statement.text) for one in figures)
 
 
 def _days(text: str) -> set[str]:

@@ -81,12 +81,23 @@ class PassageReader:
         A quote that goes on behind a statement has what that one stands under.
         """
         quote = citation.quote or citation.hit.chunk.text
-        begun = [one for one in self.statements(citation.hit) if quote.startswith(one.quote)]
+        begun = [one for one in self.statements(citation.hit) if self._begins(quote, one, citation)]
         if not begun:
             return Statement(quote, quote, 0)
         first = max(begun, key=lambda one: len(one.quote))
         rest = " ".join(unmarked(quote[len(first.quote) :]).split())
         return replace(first, text=f"{first.text} {rest}".strip(), quote=quote)
+
+    def _begins(self, quote: str, statement: Statement, citation: Citation) -> bool:
+        """Whether a quote is a statement, or goes on behind one of running text."""
+        if statement.quote == quote:
+            return True
+        return (
+            bool(citation.quote)
+            and statement.kind in ("prose", "item")
+            and quote.startswith(statement.quote)
+            and citation.hit.chunk.text.startswith(quote, max(statement.start, 0))
+        )
 
     def document(self, hit: Hit) -> Document | None:
         """The document of a hit; None where it is gone, and for results of tools."""

@@ -49,11 +49,12 @@ _CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
 _TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
 _FRONT_MATTER = re.compile(
-    r"---[ \t]*\n(?:(?:[A-Za-z][\w -]{0,40}:(?:[ \t].*)?|[ \t]+\S.*|-[ \t].*|#.*)\n){1,60}+"
+    r"---[ \t]*\n"
+    r"(?:(?:[\w\"'][\w :.\"'-]{0,40}:(?:[ \t].*)?|[ \t]+\S.*|-[ \t].*|[#\]}].*)\n){1,60}+"
     r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 )
 """Fields of a Markdown file before its text, as site generators read them."""
-_FIELD = re.compile(r"(?P<key>[A-Za-z][\w -]{0,40}):(?:\s|\Z)")
+_FIELD = re.compile(r"[\"']?(?P<key>\w[\w :.-]{0,40})[\"']?:(?:\s|\Z)")
 _MUTE_FIELD = re.compile(
     r"title|layout|tags|categor\w+|slug|permalink|aliases|keywords|draft|weight|id|lang|toc|image"
     r"|cover|sidebar\w*",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import chain
 from math import log
 
-from rag.lexical.languages import language
+from rag.lexical.languages import likeliest
 
 _WORD = re.compile(r"\w+")
 _GRAMMAR = """
@@ -72,6 +72,6 @@ def word_of(digits: str, code: str) -> str:
 
 def with_digits(question: str) -> str:
     """Return a question with the figures that it spells out as digits too, as tables write them."""
-    code = language(question)
+    code, _ = likeliest(question)
     spelt = (digits_of(word, code) for word in _WORD.findall(question))
     return f"{question} {' '.join(filter(None, spelt))}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +25,11 @@ _BLOCKS = {
     *("html", "li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody"),
     *("td", "tfoot", "th", "thead", "tr", "ul", "h1", "h2", "h3", "h4", "h5", "h6", "br"),
 }
-_OF_TEXT = {"p", "ul", "ol", "dl", "h1", "h2", "h3", "h4", "h5", "h6"}
-_MOST_OF_TEXT = 0.5
+_NEARLY_ALL = 0.95
 """The least share of the characters of all paragraphs."""
-_FRAME = re.compile(r"nav|menu|sidebar|footer|header|breadcrumb|cookie|banner", re.IGNORECASE)
+_FRAME = re.compile(
+    r"nav|menu|sidebar|footer|breadcrumb|cookie|banner|comment|related|share|promo", re.IGNORECASE
+)
 """In names of what stands around the text of a page."""
 # trafilatura falls back to bare words below a few hundred characters and loses the headings.
 _SHORT = 400
@@ -61,8 +64,8 @@ def read_html(source: Source) -> Content:
     source.tick(0, 1)
     title = " ".join((tree.findtext(".//title") or "").split())
     _join_definitions(tree)
-    _name_main(tree)
-    text = normalise(_main_text(tree)).replace("\u00ad", "").strip()
+    text = max(_main_texts(tree), key=lambda one: len(one.split()))
+    text = normalise(text).replace("\u00ad", "").strip()
     source.tick(1, 1)
     metadata = {"title": title, "date": _published(tree), "encoding": encoding}
     if len(text) < _SHORT:
@@ -86,32 +89,35 @@ def _published(tree: Any) -> str:
     return stated_day(published) or ""
 
 
-def _name_main(tree: Any) -> None:
-    """Make the text of a page its main element, where it has none.
+def _name_main(tree: Any) -> bool:
+    """Make the text of a page its main element, where it has none; return whether it did.
 
     Without one, trafilatura keeps the paragraphs of many pages, and leaves headings and lists. The
-    text is the body of a page without menus, or else the element with most of the paragraphs.
+    text is the lowest element with nearly all paragraphs outside of menus, comments and the like.
     """
-    body = tree.find("body")
-    if body is None or tree.xpath("//main | //article | //*[@role='main']"):
-        return
-    direct = any(child.tag in _OF_TEXT for child in body)
-    framed = tree.xpath("//nav | //header | //footer | //aside | //*[@role='navigation']")
-    if direct or not (framed or any(map(_is_frame, body.iter("div", "ul", "section", "table")))):
-        body.tag = "main"
-        outer = body.makeelement("body")
-        body.addprevious(outer)
-        outer.append(body)
-        return
+    element = tree.find("body")
+    if element is None or tree.xpath("//main | //article | //*[@role='main']"):
+        return False
     lengths = Counter[Any]()
-    for paragraph in body.iter("p"):
-        lengths[paragraph.getparent()] += len(_words(paragraph))
-    for element, length in lengths.most_common(1):
-        if element.tag in ("div", "section") and length >= _MOST_OF_TEXT * lengths.total():
-            element.tag = "main"
+    for node in element.iter("p"):
+        above = list(itertools.takewhile(lambda one: one is not element, node.iterancestors()))
+        if not any(map(_is_frame, above)):
+            lengths.update(dict.fromkeys(above, len(_words(node))))
+            lengths[element] += len(_words(node))
+    least = _NEARLY_ALL * lengths[element]
+    while inner := next((one for one in element if lengths[one] > least), None):
+        element = inner
+    if element.tag == "body":
+        outer = element.makeelement("body")
+        element.addprevious(outer)
+        outer.append(element)
+    element.tag = "main"
+    return True
 
 
 def _is_frame(element: Any) -> bool:
+    if element.tag in ("nav", "header", "footer", "aside"):
+        return True
     return _FRAME.search(f"{element.get('id', '')} {element.get('class', '')}") is not None
 
 
@@ -140,6 +146,17 @@ def _put_before(definition: Any, term: str) -> None:
     paragraph = len(definition) and definition[0].tag == "p" and not (definition.text or "").strip()
     first = definition[0] if paragraph else definition
     first.text = f"{term}: {(first.text or '').lstrip()}"
+
+
+def _main_texts(tree: Any) -> Iterator[str]:
+    """Yield the main text, and that of the page with a main element where it has none.
+
+    That one comes first: it has the marks of headings and lists that the other one may lack.
+    """
+    named = deepcopy(tree)
+    if _name_main(named):
+        yield _main_text(named)
+    yield _main_text(tree)
 
 
 def _main_text(tree: Any) -> str:

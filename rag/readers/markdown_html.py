@@ -11,8 +11,13 @@ from rag.readers.html import table_rows
 from rag.readers.markdown import FENCE
 from rag.types import Span
 
-_OPENING = re.compile(r"^ {0,3}<table\b", re.IGNORECASE | re.MULTILINE)
-_COMMENT = re.compile(r"<!--|-->")
+_OPENING = re.compile(r"^[ \t]*<table\b", re.IGNORECASE | re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*<!--|-->", re.MULTILINE)
+_CODE_BEFORE = re.compile(r"(?:\A|\n)(?![ \t]*(?:[-*+<]|\d{1,9}[.)]))[^\s].*\n[ \t]*\n\Z")
+"""A paragraph of running text and an empty line: what is indented behind them is code."""
+_LOOKED_AT = 1000
+"""Characters before a table."""
+_CODE_INDENT = ("    ", "\t")
 _CLOSING = re.compile(r"</table\s*>", re.IGNORECASE)
 
 
@@ -32,14 +37,16 @@ def with_pipe_tables(text: str) -> str:
 
 def _html_tables(text: str) -> Iterator[Span]:
     opening = _OPENING.search(text)
-    silent = deque(sorted([*_fenced(text), *_comments(text)]) if opening else ())
+    fences = _fenced(text) if opening else []
+    silent = deque(sorted([*fences, *_comments(text, fences)]))
     while opening:
         closing = _CLOSING.search(text, opening.end())
         if closing is None:
             return
         while silent and silent[0][1] <= opening.start():
             silent.popleft()
-        if not silent or opening.start() < silent[0][0]:
+        is_silent = bool(silent) and silent[0][0] <= opening.start()
+        if not (is_silent or _is_indented_code(text, opening)):
             yield opening.start(), closing.end()
         opening = _OPENING.search(text, closing.end())
 
@@ -56,10 +63,19 @@ def _fenced(text: str) -> list[Span]:
     return [*spans, (start, len(text))] if fence else spans
 
 
-def _comments(text: str) -> Iterator[Span]:
-    start = -1
+def _is_indented_code(text: str, opening: re.Match[str]) -> bool:
+    before = text[max(opening.start() - _LOOKED_AT, 0) : opening.start()]
+    return opening.group().startswith(_CODE_INDENT) and _CODE_BEFORE.search(before) is not None
+
+
+def _comments(text: str, fences: Sequence[Span]) -> Iterator[Span]:
+    start, code = -1, deque(fences)
     for mark in _COMMENT.finditer(text):
-        if mark.group() == "<!--":
+        while code and code[0][1] <= mark.start():
+            code.popleft()
+        if code and code[0][0] <= mark.start():
+            continue
+        if mark.group().endswith("<!--"):
             start = mark.start() if start < 0 else start
         elif start >= 0:
             yield start, mark.end()

@@ -115,3 +115,32 @@ def test_headings_and_lists_of_a_page_without_a_main_element(tmp_path: Path, pag
     assert "- 60 pounds for frames" in document.text
     assert document.text.count("Frames of any colour.") == 2
     assert not any(word in document.text for word in ("Home of all pages", "Imprint"))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<nav>{menu}</nav><div class=wrap><h1>Guide</h1><p>Intro. {p}</p><table><tr><th>Fee</th>"
+        "<th>Sum</th></tr><tr><td>Entry</td><td>12</td></tr></table><div class=part>{p8}</div>"
+        "<div class=part><h2>Refunds</h2>{p3}</div></div>",
+        "<div class=navbar>{menu}</div><div class=section><h1>Guide</h1><p>Intro. {p}</p><p>Fee: "
+        "12</p><div class=section>{p8}</div><div class=section><h2>Refunds</h2>{p3}</div></div>",
+        "<header>{menu}</header><section><h1>Guide</h1><p>Intro. {p}</p><p>Fee: 12</p></section>"
+        "<section>{p8}</section><section><h2>Refunds</h2>{p3}</section>",
+    ],
+)
+def test_no_section_of_a_page_is_lost(tmp_path: Path, page: str) -> None:
+    paragraphs = [f"<p>Part {number}. {PROSE}</p>" for number in range(11)]
+    parts = {"p8": "".join(paragraphs[:8]), "p3": "".join(paragraphs[8:])}
+    markup = page.format(menu="<a href='/'>Home of all</a>", p=PROSE, **parts)
+    document = read(put(tmp_path, html(markup)), "x.html")
+    for words in ("Intro.", "12", "Part 0.", "Part 10.", "Refunds"):
+        assert words in document.text
+    assert [heading.title for heading in document.headings] == ["Guide", "Refunds"]
+
+
+def test_comments_do_not_replace_a_post(tmp_path: Path) -> None:
+    post = f"<div id=post><h1>Post</h1><p>Own words. {PROSE}</p><p>{PROSE}</p></div>"
+    comments = "".join(f"<p>Comment {number}. {PROSE}</p>" for number in range(8))
+    document = read(put(tmp_path, html(f"{post}<div id=comments>{comments}</div>")), "x.html")
+    assert "Own words." in document.text

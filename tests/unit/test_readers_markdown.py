@@ -100,3 +100,16 @@ def test_html_tables_of_markdown_are_tables(tmp_path: Path) -> None:
     assert layout in document.text
     assert fenced in document.text
     assert document.heading_at(one.start) == "Data"
+
+
+def test_indented_html_tables_are_tables_but_not_those_of_code(tmp_path: Path) -> None:
+    rows = "<table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>"
+    path = tmp_path / "a.md"
+    path.write_text(
+        f"<div>\n    {rows}\n</div>\n\n- item\n\n    {rows}\n\nThis is code:\n\n    {rows}\n\n"
+        f"Use `<!--` to open.\n\n{rows}\n\nand `-->` to close.\n",
+        encoding="utf-8",
+    )
+    document = read(path, "a.md")
+    assert len(document.tables) == 3
+    assert document.text.count(rows) == 1

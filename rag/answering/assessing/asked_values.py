@@ -45,10 +45,11 @@ _BARE_FIGURE = re.compile(rf"(?<![\w.,])\d[\d.,]{{0,12}}+(?![ -]?{_MEASURE})", r
 _PAYING = re.compile(
     r"\b(?:costs?|pric(?:es?|ed|ing)|fees?|charge[sd]?|fares?|fines?|rents?|deposits?|rates?"
     r"|tariffs?|salar(?:y|ies)|wages?|pay(?:s|able|ment|ments)?|paid|budgets?|allowances?|refunds?"
-    r"|owes?|sold|sells?|tickets?|vale|importes?|alquiler(?:es)?|tasas?|preci?os?|cost[eo]s?"
+    r"|owes?|sold|sells?|vale|importes?|alquiler(?:es)?|tasas?|preci?os?|cost[eo]s?"
     r"|cuestan?|cuotas?|multas?|tarifas?|sueldo|prix|coûte?n?t?s?|tarifs?|loyer|amendes?)\b"
-    r"|preis|kosten|kostet|gebühr|miete|zahlt|zahlen|bezahl|gehalt|lohn\b|eintritt|betrag|beträgt"
-    r"|pauschale|bußgeld|beitrag|[价费块]|стоим|цен[аыуе]\b|плат[аыуе]\b",
+    r"|preis|kosten|kostet|gebühr|miete\b|\b(?:be)?zahl(?:t|en)\b|bezahlung|\bgehalt\b|lohn\b"
+    r"|eintritt|betrag|beträgt|pauschale|bußgeld|beitrag|价格|价钱|票价|[学收]费|费用|\d块|стоим"
+    r"|\bцен[аыуе]\b|\bплат[аыуе]\b",
     re.IGNORECASE,
 )
 _SHORT = 60

@@ -8,7 +8,9 @@ from difflib import SequenceMatcher
 
 _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 _IDENTIFIER = re.compile(
-    r"(?<![\w-])(?<!und )(?<!oder )(?<!bzw\. )(?<!sowie )--?[a-z][\w-]{2,60}"  # -max-clients
+    r"(?<![\w-])--[a-z][\w-]{2,60}"  # --quota
+    r"|(?<![\w/-])(?<!und )(?<!oder )(?<!bzw\. )(?<!sowie )(?<!wie )(?<!, )(?<!& )(?<! y )"
+    r"-[a-z][\w-]{2,60}"  # -max-clients
     r"|\b(?:[a-z\d]+_)+[a-z\d]+\b|\b(?:[A-Z\d]+_)+[A-Z\d]+\b"  # max_clients, MAX_CLIENTS
     r"|\b[a-z]{2,30}(?:[A-Z][a-z\d]+){1,8}[A-Z]{0,4}\b"  # maxClients
 )

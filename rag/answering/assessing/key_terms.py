@@ -201,8 +201,8 @@ def _behind(word: str, at: int) -> str:
 def _tokens(
     question: str, wanted: Terms, words: Vocabulary
 ) -> Iterator[tuple[str, Kind, tuple[Terms, ...], int]]:
-    code = language(question)
-    no_names = question.isupper() or code in _CAPITAL_NOUNS
+    code, _ = likeliest(question)
+    no_names = question.isupper() or language(question) in _CAPITAL_NOUNS
     taken = set[tuple[Terms, ...]]()
     for match in _TOKEN.finditer(question):
         text = match.group()

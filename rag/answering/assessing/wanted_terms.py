@@ -8,14 +8,14 @@ from dataclasses import replace
 from rag.answering.assessing.editions import is_of_moment
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.assessing.question_forms import bound_pattern
-from rag.answering.assessing.ranges import is_in_range
+from rag.answering.assessing.ranges import asked_figures
 from rag.answering.assessing.validity import date_in, dates_in
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
 
 _BOUNDS = """
-    limit limits maximum max cap most highest largest greatest longest minimum min least fewest
+    limit maximum max most highest largest greatest longest minimum min least fewest
     lowest smallest shortest few little höchstens maximal höchste mindestens máximo máxima mínimo
     mínima
 """
@@ -30,7 +30,7 @@ def wanted_terms(
     """The key terms of a question that a quote from a document has to have, in order."""
     wanted = _without_date(key_terms(question, words), question, document, quote.text)
     if quote.kind == "row":
-        wanted = _without_ranges(wanted, quote.text)
+        wanted = _without_ranges(wanted, question, quote.text)
     bound = bound_pattern(question)
     if bound and bound.search(quote.text):
         wanted = _without_bound(wanted)
@@ -43,13 +43,10 @@ def _without_bound(wanted: tuple[KeyTerm, ...]) -> tuple[KeyTerm, ...]:
     return _sharing_all(rest) if rest else wanted
 
 
-def _without_ranges(wanted: tuple[KeyTerm, ...], row: str) -> tuple[KeyTerm, ...]:
+def _without_ranges(wanted: tuple[KeyTerm, ...], question: str, row: str) -> tuple[KeyTerm, ...]:
     """The key terms without the figures that no passage has, and a range of the row includes."""
-    rest = [
-        term
-        for term in wanted
-        if term.kind != "figure" or term.indexed or not is_in_range(term.text, row)
-    ]
+    inside = {figure.text for figure in asked_figures(question) if figure.is_in_range(row)}
+    rest = [term for term in wanted if term.indexed or term.text not in inside]
     return _sharing_all(rest) if 0 < len(rest) < len(wanted) else wanted
 
 
