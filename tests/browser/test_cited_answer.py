@@ -85,7 +85,7 @@ def _inspect(page: Page) -> None:
 def _move_threshold(page: Page) -> None:
     idle(page)
     before = _passing(page).inner_text()
-    slider = page.get_by_role("slider", name="Threshold")
+    slider = page.get_by_role("slider", name=re.compile("^Threshold"))
 
     def raise_it() -> None:
         for _ in range(35 - round(float(slider.input_value()) * 100)):

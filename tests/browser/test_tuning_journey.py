@@ -24,7 +24,7 @@ def test_tune_by_hand_then_by_search(
 
         page.get_by_role("radio", name="Set", exact=True).click()
         page.wait_for_url("**/tuning?*cut=Set*")
-        threshold = page.get_by_role("slider", name="Threshold")
+        threshold = page.get_by_role("slider", name=re.compile("^Threshold"))
         threshold.press("End")
         page.wait_for_url("**/tuning?*threshold=1*")
         page.get_by_text(

@@ -110,6 +110,11 @@ def _refusal(bench: Bench) -> None:
     st.markdown(
         f"**Off-topic questions {how} by itself:** {probabilities.refused(limit).sentence}."
     )
+    if not probabilities.can_choose:
+        st.caption(
+            f"It takes {FEWEST_FOR_REFUSAL} answerable questions to choose a limit by labels."
+        )
+        return
     cost = st.slider(
         "Answerable questions that may be refused",
         0.0,
@@ -119,14 +124,10 @@ def _refusal(bench: Bench) -> None:
         format="percent",
         key="refusal_cost",
         bind="query-params",
-        disabled=not probabilities.can_choose,
         help="The limit is the greatest that refuses no more of the questions that choose it.",
     )
     choice = probabilities.chosen(cost)
     if choice is None:
-        st.caption(
-            f"It takes {FEWEST_FOR_REFUSAL} answerable questions to choose a limit by labels."
-        )
         return
     st.markdown(f"A limit of {choice.limit:.3f} {choice.sentence}.")
     use = partial(working_recipe.change, bench.base, {"search.refuse": choice.limit})
