@@ -200,10 +200,8 @@ def select(
     chosen = _with_others(distinct or _beginning(hits), telling, question, reader)
     if asks_what_to_do(question):
         best = continued(chosen[0].hit.chunk.text, chosen[0].statement)
-        first = chosen[0].n
-        others = [
-            one for one in chosen[1:] if one.n != first or one.statement.quote not in best.quote
-        ]
+        n = chosen[0].n
+        others = [one for one in chosen[1:] if one.n != n or one.statement.quote not in best.quote]
         chosen = [replace(chosen[0], statement=best), *others]
     return QuoteSelection(reader, all_candidates, telling, scored, distinct, chosen)
 
