@@ -80,6 +80,8 @@ _LONG_ADDRESS = re.compile(r"https?://\S{100,}")
 _FEWEST_WORDS = 4
 """Beside a long address, for it to be a sentence."""
 _NEXT_LINE = re.compile(r"\s*\S[^\n]*")
+_ANNOUNCED = re.compile(r":(?=[ \t]*\n)")
+"""The end of a line that announces the next one."""
 _PARAGRAPH = 2
 """Line breaks between paragraphs."""
 _LONGEST_END = 12
@@ -130,6 +132,8 @@ class _Lead:
     words: str
     indent: int
     mark: str
+    is_flat: bool = False
+    """Whether the bullets that it announces stand beside it: "- Make sure:", "- that it is off"."""
 
     @classmethod
     def of(cls, item: str) -> _Lead:
@@ -142,7 +146,18 @@ class _Lead:
     def is_over(self, item: str) -> bool:
         """Whether another item stands under it: indented, or behind another mark."""
         indent, mark = _indent_and_mark(item)
-        return indent > self.indent or (indent == self.indent and mark != self.mark)
+        if indent != self.indent:
+            return indent > self.indent
+        return mark != self.mark or (self.is_flat and not item.endswith(":"))
+
+    def before(self, item: str) -> _Lead:
+        """The lead as the item right behind it shows it. Steps that end with a colon are none."""
+        is_beside = _indent_and_mark(item) == (self.indent, self.mark)
+        return replace(self, is_flat=is_beside and self.mark not in _STEPS)
+
+
+_STEPS = frozenset("0a")
+"""The marks of lists whose items are numbered or lettered."""
 
 
 def _indent_and_mark(item: str) -> tuple[int, str]:
@@ -157,7 +172,7 @@ def statements(passage: str) -> list[Statement]:
     """The statements of a passage in order. Headings are none: they announce, they do not say."""
     collected: list[Statement] = []
     lead, columns = "", list[str]()
-    above = list[_Lead]()
+    above, announces = list[_Lead](), False
     for segment in _entries(passage):
         text = passage[segment.start : segment.end]
         if segment.kind in ("record", "field"):
@@ -173,13 +188,16 @@ def statements(passage: str) -> list[Statement]:
         else:
             columns = []
             if segment.kind == "item":
+                if announces:
+                    above[-1] = above[-1].before(text)
                 above = [one for one in above if one.is_over(text)]
             leads = " ".join(filter(None, (lead, *(one.words for one in above))))
             collected += _sentences(text, segment, leads)
+        announces = segment.kind == "item" and text.endswith(":")
         if segment.kind in ("prose", "heading"):
             above = []
             lead = _plain(text[_last_sentence(text) :]) if text.endswith(":") else ""
-        elif segment.kind == "item" and text.endswith(":"):
+        elif announces:
             above.append(_Lead.of(text))
     return collected
 
@@ -187,24 +205,42 @@ def statements(passage: str) -> list[Statement]:
 def continued(passage: str, statement: Statement) -> Statement:
     """The statement with the next sentence of its passage, if that one leans on it.
 
-    "To configure this, use the option:" also takes the line that it announces.
+    "To configure this, use the option:" also takes the line that it announces, or the items. So
+    does "Please ensure:", where it goes on in the line of the statement.
     """
     if statement.start < 0 or statement.kind not in ("prose", "item"):
         return statement
     end = statement.start + len(statement.quote)
     rest = passage[end : end + LONGEST_STATEMENT]
     start = len(rest) - len(rest.lstrip())
-    if rest.count("\n", 0, start) > _PARAGRAPH or not _LEANS.match(rest, start):
-        return statement
+    breaks = rest.count("\n", 0, start)
     spans = sentence_spans(rest[start:].partition("\n\n")[0])
-    stop = start + spans[0][1]
-    if rest[start:stop].endswith(":") and (line := _NEXT_LINE.match(rest, stop)):
-        stop = line.end()
+    stop = start + spans[0][1] if spans else start
+    if colon := _ANNOUNCED.search(rest, start, stop):
+        stop = colon.start() + 1
+    announces = rest[start:stop].endswith(":")
+    if breaks > _PARAGRAPH or not (_LEANS.match(rest, start) or (announces and not breaks)):
+        return statement
+    if announces:
+        stop = _announced_end(rest, stop)
     if stop == len(rest) and end + stop < len(passage):
         return statement
     added = _plain(rest[start:stop])
     quote = passage[statement.start : end + stop]
     return replace(statement, text=f"{statement.text} {added}", quote=quote)
+
+
+def _announced_end(text: str, start: int) -> int:
+    """Return where the line that is announced ends, or the last whole one of its items."""
+    stop = start
+    while line := _NEXT_LINE.match(text, stop):
+        is_item = _ITEM.match(text, stop) is not None
+        if stop > start and (not is_item or line.end() == len(text)):
+            break
+        stop = line.end()
+        if not is_item:
+            break
+    return stop
 
 
 def is_cut(statement: Statement, passage: Chunk) -> bool:
@@ -353,6 +389,7 @@ def _with_additions(text: str, kind: str) -> list[tuple[int, int]]:
     is_whole = False
     for start, end in sentence_spans(text):
         adds = end - start <= SHORT_ADDITION and (kind == "item" or text[start] == "(")
+        adds = adds and text[end - 1] != ":"  # it announces what comes
         joins = bool(spans) and adds and not is_whole and not _QUESTION.search(text, *spans[-1])
         if joins:
             start = spans.pop()[0]

@@ -232,6 +232,10 @@ def test_statements_say_what_they_are_about(passage: str, texts: list[str]) -> N
             "Relays can ask for a secret. To configure this use the option: $ relay -token=x",
         ),
         ("A red button is shown.\n\nPumps need oil.", "A red button is shown."),
+        (
+            "- Send the laptop back to us. Please ensure: \n- That it is clean\n- The charger is in\n",
+            "Send the laptop back to us. Please ensure: That it is clean The charger is in",
+        ),
     ],
 )
 def test_a_statement_goes_on_in_a_sentence_that_leans_on_it(passage: str, text: str) -> None:
