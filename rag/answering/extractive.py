@@ -353,7 +353,7 @@ def _with_others(
         others = list(_counterparts(best, candidates, reader))
     if not others or any(one in chosen for one in others):
         return chosen
-    counterpart = max(others, key=lambda one: likeness(one.words, best.words))
+    counterpart = max(others, key=lambda one: _correspondence(one, best))
     return [best, counterpart]
 
 
@@ -374,13 +374,19 @@ def _counterparts(
         ):
             alike.setdefault(one.n, []).append(one)
     for group in alike.values():
-        one = max(group, key=lambda other: likeness(other.words, best.words))
+        one = max(group, key=lambda other: _correspondence(other, best))
         if (
             on_one_matter(best.words, one.words)
             and differ(best.statement.text, one.statement.text)
             and not _is_repeated(best, one, reader)
         ):
             yield one
+
+
+def _correspondence(one: _Candidate, other: _Candidate) -> tuple[bool, float]:
+    """Return how well two statements correspond, as a key: rows of one name more than others."""
+    same_name = one.statement.name.casefold() == other.statement.name.casefold()
+    return same_name, likeness(one.words, other.words)
 
 
 def _with_priors(
