@@ -91,7 +91,7 @@ def check(
                 if statement is None:
                     citations[number] = Citation(number, hit)
                     continue
-                above = words.terms(reader.context(hit))
+                above = words.terms(reader.context(hit, statement))
                 good = support.is_checked(terms_of(statement, words), above)
                 wide = reader.holding(hit, statement)
                 citations[number] = Citation(number, wide, statement.quote, checked=good)

@@ -30,7 +30,7 @@ from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.rows import BETWEEN
-from rag.answering.sentences import ENDED, Statement, continued, is_cut
+from rag.answering.sentences import ENDED, Statement, continued
 from rag.answering.support import Support, terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import with_digits
@@ -57,8 +57,8 @@ CHECKED_BONUS = 0.1
 """For a sentence with the rare words of the question."""
 CODE_BONUS = 0.15
 """For a sentence that has the codes of the question itself or above it, by their share."""
-OTHER_NUMBER = 0.4
-"""Subtracted from a sentence about band 2, where the question is about band 3."""
+SAME_NUMBER, OTHER_NUMBER = 0.3, 0.4
+"""For a sentence about band 3, where the question is about band 3; subtracted from one about band 2."""
 DEFINITION = 0.15
 """Subtracted from the definition of a word, unless the question asks for one."""
 LENGTH_WEIGHT = 0.04
@@ -124,8 +124,8 @@ class _Candidate:
     """Share of the codes of the question that stand in it or above it."""
     prior: float = 0.0
     """Its score without the cosine."""
-    of_another_number: bool = False
-    """Whether it is about band 2 where the question is about band 3."""
+    of_number: int = 0
+    """1 if it is about band 3, as the question is; -1 if it is about band 2 only, 0 for neither."""
     in_force: _Candidate | None = None
     """A statement of the edition in force that has other figures on the same matter."""
 
@@ -192,7 +192,7 @@ def select(
     """Choose the statements that ``quotes`` quotes, and keep what became of the others."""
     reader, words = reader or PassageReader(), words or Vocabulary()
     codes, all_candidates = _candidates(question, hits, reader, words)
-    telling = _telling(words.terms(question), codes, all_candidates)
+    telling = _telling(words.terms(question), codes, all_candidates, reader)
     telling = _with_editions(telling, question, reader)
     telling = _with_priors(telling, hits, question)
     scored = _ranked(question, _likeliest(telling), embedder)
@@ -217,8 +217,8 @@ def _candidates(
         for statement in reader.statements(hit)
     ]
     support = Support(question_terms, words, [terms for *_, terms in entries])
-    contexts = {n: reader.context(hit) for n, hit in enumerate(hits, start=1)}
-    above = {n: words.terms(context) for n, context in contexts.items()}
+    contexts = [reader.context(hit, statement) for _, hit, statement, _ in entries]
+    above = {context: words.terms(context) for context in set(contexts)}
     naming = frozenset[str]().union(
         *(words.terms(f"{document_words(hit.document)} {hit.chunk.heading}") for hit in hits)
     ) & frozenset[str]().union(
@@ -226,23 +226,23 @@ def _candidates(
     )
     there = frozenset[str]().union(
         *(codes_in(statement.text) for _, _, statement, _ in entries),
-        *map(codes_in, contexts.values()),
+        *map(codes_in, above),
     )
     codes, names = codes_at_hand(codes_in(question), there), numbered_names(question, words)
     return codes, [
         _Candidate(
             *(n, hit, statement, terms),
-            shared=support.share(terms, above[n]),
+            shared=support.share(terms, above[context]),
             named=max(
                 (_named(question_terms, words.terms(name)) for name in _row_names(statement)),
                 default=0.0,
             ),
-            checked=support.is_checked(terms, above[n]),
-            named_elsewhere=support.own_share(naming - terms - above[n]),
-            coded=_coded(codes, f"{statement.text} {contexts[n]}"),
-            of_another_number=_is_of_another_number(names, statement, contexts[n]),
+            checked=support.is_checked(terms, above[context]),
+            named_elsewhere=support.own_share(naming - terms - above[context]),
+            coded=_coded(codes, f"{statement.text} {context}"),
+            of_number=_of_number(names, statement, context),
         )
-        for n, hit, statement, terms in entries
+        for (n, hit, statement, terms), context in zip(entries, contexts, strict=True)
     ]
 
 
@@ -260,7 +260,10 @@ def _named(question_terms: Terms, name: Terms) -> float:
 
 
 def _telling(
-    question_terms: Terms, codes: set[str], candidates: list[_Candidate]
+    question_terms: Terms,
+    codes: set[str],
+    candidates: list[_Candidate],
+    reader: PassageReader,
 ) -> list[_Candidate]:
     """Return the candidates that are whole statements of their own; all where there are none."""
     there = codes & {code for one in candidates for code in codes_in(one.statement.name)}
@@ -271,7 +274,7 @@ def _telling(
         and not _is_of_another(one, codes, there)
     ] or candidates
     new = [one for one in new if not _ASKS.search(one.statement.text)] or new
-    return [one for one in new if not is_cut(one.statement, one.hit.chunk)] or new
+    return [one for one in new if not reader.is_cut(one.hit, one.statement)] or new
 
 
 def _is_of_another(candidate: _Candidate, codes: set[str], there: set[str]) -> bool:
@@ -290,16 +293,17 @@ def _coded(codes: set[str], text: str) -> float:
     return len(codes & codes_in(text)) / len(codes) if codes else 0.0
 
 
-def _is_of_another_number(
-    names: Sequence[NumberedName], statement: Statement, context: str
-) -> bool:
-    """Whether a statement names, or else stands under, another thing of the kind that is named."""
+def _of_number(names: Sequence[NumberedName], statement: Statement, context: str) -> int:
+    """Return whether a statement names a thing (1) or another of its kind (-1), or stands under it.
+
+    0 where neither it nor what stands above it names one.
+    """
     for text in (statement.text, f"{context} {statement.caption}"):
         if any(name.is_in(text) for name in names):
-            return False
+            return 1
         if any(name.has_another(text) for name in names):
-            return True
-    return False
+            return -1
+    return 0
 
 
 def _with_editions(
@@ -440,7 +444,8 @@ def _prior(
         + LENGTH_WEIGHT * math.log(max(len(candidate.statement.text), 1))
         - (SUPERSEDED if candidate.in_force else 0.0)
         - OTHER_NAME * candidate.named_elsewhere
-        - (OTHER_NUMBER if candidate.of_another_number else 0.0)
+        + (SAME_NUMBER if candidate.of_number > 0 else 0.0)
+        - (OTHER_NUMBER if candidate.of_number < 0 else 0.0)
     )
 
 

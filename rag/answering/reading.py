@@ -23,12 +23,16 @@ from rag.answering.assessing.resemblance import (
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
-from rag.answering.sentences import Statement, statements
+from rag.answering.sentences import Statement, is_cut, statements
 from rag.answering.sources import Sources
 from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
 
 _JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")
 """What stands for spaces in names of files: "pump-1.7-manual"."""
+
+_PARAGRAPH_END = re.compile(r"[^\S\n]*(?:\n[^\S\n]*\n|\n?\s*\Z)")
+_LINE = re.compile(r"[^\S\n]*\S")
+"""A line that is not blank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +74,15 @@ class PassageReader:
         if source is None:
             return statements(blank_running_heads(hit.chunk, ()))
         chunk, rows = hit.chunk, list(self._rows(source.document, hit))
-        prose = statements(
-            blank_running_heads(chunk, [*source.mute, *_tabular(source.document, hit)])
-        )
+        text = blank_running_heads(chunk, [*source.mute, *_tabular(source.document, hit)])
+        prose = statements(text, set(_beneath_headings(source.document, chunk, text)))
         return sorted([*prose, *rows], key=lambda statement: statement.start)
+
+    def is_cut(self, hit: Hit, statement: Statement) -> bool:
+        """Whether a sentence of a passage began before it, or goes on after it."""
+        source, end = self._read_document(hit), hit.chunk.end
+        ends = source is not None and _PARAGRAPH_END.match(source.document.text, end) is not None
+        return is_cut(statement, hit.chunk, ends=ends)
 
     def quoted(self, citation: Citation) -> Statement:
         """The quote of a citation as a statement: a row with the names of its columns.
@@ -104,12 +113,23 @@ class PassageReader:
         source = self._read_document(hit)
         return source.document if source else None
 
-    def context(self, hit: Hit) -> str:
-        """Return the context of a passage: the document's name, its headings and the page head."""
+    def context(self, hit: Hit, statement: Statement | None = None) -> str:
+        """Return the context of a passage: the document's name, its headings and the page head.
+
+        With a ``statement`` of the passage, the headings are those that it stands under.
+        """
         source = self._read_document(hit)
         pages = source.document.pages if source else ()
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")
-        return " ".join(filter(None, (document_words(hit.document), hit.chunk.heading, head)))
+        headings = self.heading_path(hit, statement) if statement else hit.chunk.heading
+        return " ".join(filter(None, (document_words(hit.document), headings, head)))
+
+    def heading_path(self, hit: Hit, statement: Statement) -> str:
+        """Return the headings that a statement of a passage stands under, "Chapter > Section"."""
+        source = self._read_document(hit)
+        if source is None or not source.document.headings:
+            return hit.chunk.heading
+        return source.document.heading_at(hit.chunk.start + statement.start)
 
     def edition_date(self, hit: Hit) -> EditionDate:
         """Return the dates of the document of a passage."""
@@ -252,6 +272,15 @@ def _headings(document: Document) -> Iterator[Span]:
         is_bare = line.strip("# \t") == heading.title  # most are: no need to look for marks
         if is_bare or unmarked(line).split() == unmarked(heading.title).split():
             yield heading.start, end
+
+
+def _beneath_headings(document: Document, chunk: Chunk, text: str) -> Iterator[int]:
+    """Where the first line behind each heading of a passage begins; headings are blank there."""
+    for heading in document.headings:
+        if chunk.start <= heading.start < chunk.end and (
+            line := _LINE.search(text, heading.start - chunk.start)
+        ):
+            yield line.start()
 
 
 def _tabular(document: Document, hit: Hit) -> Iterator[Span]:

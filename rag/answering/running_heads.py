@@ -19,6 +19,8 @@ _FOLIO = re.compile(
     r"^[ \t]*(?:page|p\.|seite)[ \t]+\d+(?:[ \t]*(?:of|/|\||von)[ \t]*\d+)?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
+_REST_OF_SENTENCE = re.compile(r"\s*[a-zß-ÿα-ωа-џ].*[.!?]\s*")
+"""A line that goes on a sentence; a rule may be said twice, and end alike."""
 _DIGITS = re.compile(r"\d+")
 
 
@@ -50,5 +52,5 @@ def _edges(text: str, page: Page) -> Iterator[tuple[Span, str]]:
     matches = _LINE.finditer(text, page.start, page.end)
     lines = [match.span() for match in matches if match.group().strip()]
     for start, end in dict.fromkeys((*lines[:EDGE], *lines[-EDGE:])):
-        if end - start <= LONGEST:
+        if end - start <= LONGEST and not _REST_OF_SENTENCE.fullmatch(text, start, end):
             yield (start, end), _DIGITS.sub("0", " ".join(text[start:end].split()))

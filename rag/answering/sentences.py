@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
@@ -168,8 +168,11 @@ def _indent_and_mark(item: str) -> tuple[int, str]:
     return len(item) - len(bare), mark
 
 
-def statements(passage: str) -> list[Statement]:
-    """The statements of a passage in order. Headings are none: they announce, they do not say."""
+def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
+    """The statements of a passage in order. Headings are none: they announce, they do not say.
+
+    ``beneath`` are the places right behind known headings: a short line there is no lost heading.
+    """
     collected: list[Statement] = []
     lead, columns = "", list[str]()
     above, announces = list[_Lead](), False
@@ -192,7 +195,8 @@ def statements(passage: str) -> list[Statement]:
                     above[-1] = above[-1].before(text)
                 above = [one for one in above if one.is_over(text)]
             leads = " ".join(filter(None, (lead, *(one.words for one in above))))
-            collected += _sentences(text, segment, leads)
+            if segment.start in beneath or not _is_heading(text, segment.kind):
+                collected += _sentences(text, segment, leads)
         announces = segment.kind == "item" and text.endswith(":")
         if segment.kind in ("prose", "heading"):
             above = []
@@ -243,15 +247,18 @@ def _announced_end(text: str, start: int) -> int:
     return stop
 
 
-def is_cut(statement: Statement, passage: Chunk) -> bool:
-    """Whether a sentence began before its passage, or goes on after it."""
+def is_cut(statement: Statement, passage: Chunk, *, ends: bool = False) -> bool:
+    """Whether a sentence began before its passage, or goes on after it.
+
+    ``ends`` says that a paragraph ends with the passage.
+    """
     if statement.kind != "prose":
         return False
     quote, text = statement.quote, passage.text
     first = not text[: statement.start].strip()
     if first and passage.start and _LOWER.match(quote):
         return True
-    last = not text[statement.start + len(quote) :].strip()
+    last = not ends and not text[statement.start + len(quote) :].strip()
     return last and len(quote.split()) >= CUT_WORDS and not ENDED.search(unmarked(quote))
 
 
@@ -354,8 +361,6 @@ def _kind(line: str) -> str:
 
 
 def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statement]:
-    if segment.kind == "heading" or (segment.kind == "prose" and _is_title(text)):
-        return
     marker = _ITEM.match(text) if segment.kind == "item" else None
     skip = marker.end() if marker else 0
     before = skip
@@ -438,6 +443,10 @@ def _cell_lines(entry: str) -> Iterator[str]:
         else:
             pending = f"{pending} {line}"
     yield _flat(pending)
+
+
+def _is_heading(text: str, kind: str) -> bool:
+    return kind == "heading" or (kind == "prose" and _is_title(text))
 
 
 def _is_title(text: str) -> bool:

@@ -196,7 +196,7 @@ def _borne_out(
 ) -> list[KeyTerm]:
     """The terms that a quote, or what stands above it, has in some form."""
     quote = reader.quoted(citation)
-    text = f"{quote.text} {quote.caption} {reader.context(citation.hit)}"
+    text = f"{quote.text} {quote.caption} {reader.context(citation.hit, quote)}"
     terms, spoken = words.terms(text), words_in(text)
     return [term for term in wanted if term.borne_out(terms) == 1 or any(map(term.is_like, spoken))]
 

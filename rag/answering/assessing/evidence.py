@@ -99,7 +99,8 @@ class EvidenceReader:
         """
         first = citations[0].hit
         quotes = [self.reader.quoted(citation) for citation in citations]
-        above = self.words.terms(self.reader.context(first))
+        around = self.reader.context(first, quotes[0])
+        above = self.words.terms(around)
         first_terms = terms_of(quotes[0], self.words) | above
         quoted_terms = first_terms.union(*(terms_of(quote, self.words) for quote in quotes[1:]))
         passage = self._passage(first)
@@ -111,7 +112,6 @@ class EvidenceReader:
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
         wanted = wanted_terms(trace.searched, first.document, quotes[0], self.words)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
-        around = self.reader.context(first)
         spoken = self._words(*quotes, above=f"{around} {shown}")
         shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
         absent = _lacking(wanted, shown_terms, spoken)
@@ -160,13 +160,13 @@ class EvidenceReader:
             or self._unknown_identifier(trace.searched, citations)
             or contradicted(trace.searched, wanted, quotes[0].text, shown)
             or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0]),
-            tuple(self._places(first, over)),
+            tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),
         )
 
-    def _places(self, hit: Hit, terms: Sequence[KeyTerm]) -> Iterator[str]:
-        """The heading of a passage and the name of its document, where they have a key term."""
-        heading, name = hit.chunk.heading, document_words(hit.document)
+    def _places(self, hit: Hit, quote: Statement, terms: Sequence[KeyTerm]) -> Iterator[str]:
+        """The heading of a quote and the name of its document, where they have a key term."""
+        heading, name = self.reader.heading_path(hit, quote), document_words(hit.document)
         places = {f"the heading “{heading}”": heading, "the name of its document": name}
         for place, words in places.items():
             place_terms, spoken = self.words.terms(words), words_in(words)

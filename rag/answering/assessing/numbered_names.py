@@ -34,6 +34,16 @@ _BEFORE = re.compile(
     r"|für|von|en|del?|la|el|para)\s|\A)\Z",
     re.IGNORECASE,
 )
+_LABELLED = frozenset(
+    """
+    level band zone grade stage phase step tier class category type mode part chapter section
+    article appendix annex schedule clause group room gate platform line option alarm error
+    stufe klasse kapitel abschnitt artikel anhang gruppe raum gleis linie phase zone
+    nivel zona grado etapa fase capítulo sección artículo anexo grupo
+    niveau étape chapitre
+    """.split()
+)
+"""Words that a number behind them labels, whatever follows it: "privacy level 2 hides"."""
 _NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
 
 
@@ -84,7 +94,7 @@ def _numbered_names(question: str, words: Vocabulary) -> Iterator[NumberedName]:
             words.terms(word) & asked
             and word not in MONTH_NUMBERS
             and not MEASURED.fullmatch(question, match.start("label"), _unit_end(question, match))
-            and (not counts or _BEFORE.search(question[: match.start()]))
+            and (not counts or word in _LABELLED or _BEFORE.search(question[: match.start()]))
         ):
             yield NumberedName(word, match["label"])
 
