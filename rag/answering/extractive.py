@@ -17,8 +17,9 @@ from rag.answering.assessing.editions import (
     on_one_matter,
 )
 from rag.answering.assessing.key_terms import key_terms
-from rag.answering.assessing.numbered_names import NumberedName, numbered_names
+from rag.answering.assessing.numbered_names import agreement, numbered_names
 from rag.answering.assessing.question_forms import (
+    answer_form,
     asks_definition,
     asks_figure,
     asks_what_to_do,
@@ -67,6 +68,8 @@ SUPERSEDED = 0.2
 """Subtracted where the edition in force says the same with other figures."""
 BOUND_BONUS = 0.3
 """For a sentence that sets a limit, "at most 45 mg", when the question asks for one."""
+FORM_BONUS = 0.1
+"""For a sentence that gives a reason, or says what to do, when the question asks for that."""
 RANGE_BONUS = 0.15
 """For a row with a range that a figure of the question is in, "£100 to £500"."""
 DATE_BONUS = 0.3
@@ -240,7 +243,7 @@ def _candidates(
             checked=support.is_checked(terms, above[context]),
             named_elsewhere=support.own_share(naming - terms - above[context]),
             coded=_coded(codes, f"{statement.text} {context}"),
-            of_number=_of_number(names, statement, context),
+            of_number=agreement(names, (statement.text, f"{context} {statement.caption}")),
         )
         for (n, hit, statement, terms), context in zip(entries, contexts, strict=True)
     ]
@@ -291,19 +294,6 @@ def _is_of_another(candidate: _Candidate, codes: set[str], there: set[str]) -> b
 
 def _coded(codes: set[str], text: str) -> float:
     return len(codes & codes_in(text)) / len(codes) if codes else 0.0
-
-
-def _of_number(names: Sequence[NumberedName], statement: Statement, context: str) -> int:
-    """Return whether a statement names a thing (1) or another of its kind (-1), or stands under it.
-
-    0 where neither it nor what stands above it names one.
-    """
-    for text in (statement.text, f"{context} {statement.caption}"):
-        if any(name.is_in(text) for name in names):
-            return 1
-        if any(name.has_another(text) for name in names):
-            return -1
-    return 0
 
 
 def _with_editions(
@@ -399,7 +389,7 @@ def _with_priors(
     wants_figure, asked = asks_figure(question), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
-    days, bound = _days(question), bound_pattern(question)
+    days, bound, form = _days(question), bound_pattern(question), answer_form(question)
     figures = asked_figures(question)
     # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
     defines = not wants_figure and asks_definition(question)
@@ -409,6 +399,7 @@ def _with_priors(
             prior=_prior(one, best, wants_figure, asked)
             + (DATE_BONUS if days & _days(one.statement.text if days else "") else 0.0)
             + (RANGE_BONUS if _is_in_range(figures, one.statement) else 0.0)
+            + (FORM_BONUS if form and form.search(one.statement.text) else 0.0)
             + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
             - (OTHER_DATE if one.hit.document in others else 0.0)
             - (DEFINITION if not defines and _DEFINITION.match(one.statement.text) else 0.0),

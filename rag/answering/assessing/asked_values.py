@@ -14,13 +14,18 @@ _NUMBER_WORDS = (
     r"|zwölf|zwanzig|halbe?[nrs]?|uno|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce"
     r"|quince|veinte|un|une|deux|trois|quatre|cinq|sept|huit|neuf|dix"
 )
-_DAYS = (
+_WEEKDAYS = (
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?"
     r"|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|lunes|martes|miércoles|jueves|viernes"
-    r"|sábados?|domingos?|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|januar|februar|märz|mai|juni|juli|oktober|dezember|enero|febrero|marzo"
-    r"|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|spring|summer|autumn"
-    r"|winter|morning|noon|afternoon|evening|midnight|christmas|easter|today|tomorrow|immediately"
+    r"|sábados?|domingos?"
+)
+_MONTHS = (
+    r"january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|januar|februar|märz|mai|juni|juli|oktober|dezember|enero|febrero|marzo|abril|mayo|junio"
+    r"|julio|agosto|septiembre|octubre|noviembre|diciembre"
+)
+_DAYS = (
+    rf"{_WEEKDAYS}|{_MONTHS}|spring|summer|autumn|winter|morning|noon|afternoon|evening|midnight|christmas|easter|today|tomorrow|immediately"
     r"|always|never|year|month|week|day|before|after|until|once|when|while|during|by|as soon as"
     r"|sobald|wenn|nach|vor|bis|während|cuando|antes|después|hasta|durante"
 )
@@ -269,10 +274,11 @@ KINDS = (
     ),
     _Price(
         "a price",
-        "cost costs price charge pay paid earn much kostet kosten preis cuesta cuestan vale precio"
+        "cost costs price charge pay paid earn much money kostet geld kosten preis cuesta cuestan vale precio"
         " coûte 多少钱",
         re.compile(
             r"\A\W{0,3}(?:how much|what|which)\b.{0,120}?\bcosts?\b"
+            r"|\bhow much (?:[\w-]{1,30} )?money\b|\bwie ?viel geld\b|\bcuánto dinero\b"
             r"|\bwhat (?:is|are|'s) the (?:price|cost|charge)s?\b"
             r"|\b(?:what|how much) (?:do|does|will|would|must) (?:[\w'’-]{1,30} ){1,4}?"
             r"(?:pay|charge)(?=\W{0,3}\Z| (?:for|per|if|when|me|us)\b)"
@@ -281,7 +287,7 @@ KINDS = (
             r"|\bwie ?viel kostet\b|\bwas (?:kosten?t?|bezahle?n?)\b"
             r"|\bcuánto (?:cuestan?|vale|pago)\b"
             r"|\bcuál es (?:el|la) (?:precio|costo|coste|tarifa|importe|cuota|multa)\b"
-            r"|\bcombien coûtent?\b|\bquel est le (?:prix|tarif)\b|多少钱",
+            r"|\bcombien coûte(?:nt)?\b|\bquel est le (?:prix|tarif)\b|多少钱",
             re.IGNORECASE,
         ),
         _MONEY,
@@ -343,6 +349,26 @@ KINDS = (
             rf"{_ANY_NUMBER}|\b(?:until|permanently|unlimited|indefinitely|immediately|at once|asap"
             r"|as soon as|within|unbegrenzt|sofort|unverzüglich|bis|hasta)\b"
             r"|\ban? (?:second|minute|hour|day|night|week|month|year)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    ValueKind(
+        "times of the day",
+        "opening open opens closing close closes hours time times when öffnungszeiten geöffnet"
+        " öffnet schließt horario abre cierra horaires ouvert",
+        re.compile(
+            r"\b(?:what|which) (?:are|is) (?:the |your |its |their )?(?:[\w'’-]{1,30} ){0,3}?"
+            r"(?:opening|business|office|visiting|service) (?:hours|times)\b"
+            r"|\b(?:when|(?:at |until )?what time) (?:do|does|is|are) .{1,60}\b(?:open|close|closed|opens"
+            r"|closes)(?=\W{0,3}\Z| (?:on|at|in|for|today|tomorrow|during|every|each)\b)"
+            r"|\bwie (?:sind|lauten) die (?:[\w-]{1,20} )?öffnungszeiten\b"
+            r"|\bwann .{1,60}\b(?:geöffnet|geschlossen|offen|auf|zu)(?=\W{0,3}\Z)"
+            r"|\bcu[aá]l es el horario\b|\bquels? sont les horaires\b",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            rf"\d|\b(?:noon|midnight|around the clock|all day|always|never|daily|mittags?|mitternacht"
+            rf"|rund um die uhr|mediodía|medianoche|midi|minuit|{_WEEKDAYS}|{_MONTHS})\b",
             re.IGNORECASE,
         ),
     ),

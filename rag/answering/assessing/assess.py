@@ -188,6 +188,8 @@ def _doubt(evidence: QuoteEvidence, shown: str) -> str:
         return f"No passage has {_named(unknown)}." + (f" Most similar: {near}." if near else "")
     if evidence.missing:
         return f"No quoted passage has {_named(evidence.missing)}."
+    if evidence.no_value:
+        return f"The first quote does not have {evidence.no_value}."
     return "The quotes have the words of the question, but hardly answer it."
 
 

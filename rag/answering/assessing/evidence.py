@@ -13,6 +13,7 @@ import numpy as np
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
 from rag.answering.assessing.codes import identifiers
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, words_in
+from rag.answering.assessing.numbered_names import agreement, numbered_names
 from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.reading import PassageReader, document_words
@@ -42,6 +43,11 @@ _JOINING = re.compile(r"[\s-]*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _IN = re.compile(r"\b(?:in|of|for|since|im|von|für|seit|en|de|desde|pour)\s\Z", re.IGNORECASE)
 _FOR = re.compile(rf"\b(?:for|on|in|für|im|para|en|pour)\s{ARTICLE}\Z", re.IGNORECASE)
+_PRICED = re.compile(
+    r"\b(?:price|cost|fee|charge|fare|prix|tarif|coût|precio|coste?|preis|gebühr)s?\s"
+    rf"(?:of|for|de|du|des|del|von|vom|für|der)\s{ARTICLE}(?:[ld]['’])?\Z",
+    re.IGNORECASE,
+)
 _PHRASES = """
     total general average addition advance practice detail particular case principle short fact
     person full time place writing future past end allgemeinen durchschnitt schnitt regel voraus
@@ -81,6 +87,7 @@ class QuoteEvidence:
     gap: str = ""
     above: tuple[str, ...] = ()
     several: bool = False
+    no_value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +165,12 @@ class EvidenceReader:
             or self._beside_unknown(quotes[0], trace.searched, wanted, gaps),
             _gap(asked, quotes, trace.searched, gaps)
             or self._unknown_identifier(trace.searched, citations)
+            or self._other_number(trace.searched, quotes[0], around)
             or contradicted(trace.searched, wanted, quotes[0].text, shown)
             or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0]),
             tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),
+            asked.name if asked and not asked.is_in(quotes[0].text) else "",
         )
 
     def _places(self, hit: Hit, quote: Statement, terms: Sequence[KeyTerm]) -> Iterator[str]:
@@ -182,6 +191,12 @@ class EvidenceReader:
         there = " ".join(around).translate(_AS_TYPED).casefold()
         return next((name for name in identifiers(question) if name.casefold() not in there), "")
 
+    def _other_number(self, question: str, quote: Statement, around: str) -> str:
+        """The numbered thing of a question where the quote is about another one of its kind."""
+        names = numbered_names(question, self.words)
+        texts = (quote.text, f"{around} {quote.caption}")
+        return names[0].text if agreement(names, texts) < 0 else ""
+
     def _unqualified(
         self,
         question: str,
@@ -193,7 +208,7 @@ class EvidenceReader:
     ) -> str:
         """A restriction that no cited passage has in these or other words; "" for none.
 
-        It stands behind a preposition ("for contractors", "in 2023"). Where a table row is quoted
+        It stands behind a preposition ("for contractors", "in 2023"), or is what has a price. Where a table row is quoted
         of which several columns have another word of the question, it may be what names the column:
         the "parking charge per week", where there are lifts per week and cleaning per week.
         """
@@ -208,6 +223,7 @@ class EvidenceReader:
             if term.kind == "word"
             and (
                 (term.share >= TELLING and _precedes(_FOR, question, term))
+                or _precedes(_PRICED, question, term)
                 or term.start in modifiers
             )
             and term.text.casefold() not in _IN_PHRASES

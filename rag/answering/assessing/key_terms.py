@@ -15,6 +15,8 @@ from rag.lexical.languages import language, likeliest
 Kind = Literal["code", "figure", "name", "word"]
 
 _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
+_ELIDED = re.compile(r"(?:[ldjmtsnc]|qu)['’](?=\w{3})", re.IGNORECASE)
+"""An article or pronoun without its vowel: "l'audioguide"."""
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
@@ -205,7 +207,9 @@ def _tokens(
     no_names = question.isupper() or language(question) in _CAPITAL_NOUNS
     taken = set[tuple[Terms, ...]]()
     for match in _TOKEN.finditer(question):
-        text = match.group()
+        elided = _ELIDED.match(match.group())
+        text = match.group()[elided.end() if elided else 0 :]
+        start = match.end() - len(text)
         readings = tuple(filter(None, (terms & wanted for terms in words.readings(text))))
         whole = "".join(_PART.findall(text)).casefold()
         kind = _kind(text, not _LETTER.search(question[: match.start()]) or no_names)
@@ -218,7 +222,7 @@ def _tokens(
             readings = (*readings, *filter(None, (words.terms(other),)))
         if readings and readings not in taken:
             taken.add(readings)
-            yield text, kind, readings, match.start()
+            yield text, kind, readings, start
 
 
 def _kind(text: str, beginning: bool) -> Kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.answering.assessing.asked_values import MEASURED
@@ -16,7 +16,7 @@ _NAME = re.compile(
 )
 _PAIR = re.compile(
     rf"(?<![^\W\d_])(?P<word>[^\W\d_]{{3,21}})[^\w.!?;]{{1,3}}(?P<label>{_LABEL})\b"
-    rf"(?P<more>\s?[-–,/]|\s(?:and|or|to|und|oder|bis|y|o|a|et|ou|à)\s(?:{_LABEL})\b)?"
+    rf"(?P<more>\s?[-–,/]\s?(?:{_LABEL})\b|\s(?:and|or|to|und|oder|bis|y|o|a|et|ou|à)\s(?:{_LABEL})\b)?"
 )
 _ROMAN = {
     "II": "2",
@@ -54,6 +54,11 @@ class NumberedName:
     word: str
     label: str
 
+    @property
+    def text(self) -> str:
+        """The name as one writes it."""
+        return f"{self.word} {self.label}"
+
     def is_in(self, text: str) -> bool:
         """Whether a text has the name; the row "Band: 3" has it, too."""
         labels, _ = self._labels(text)
@@ -69,6 +74,19 @@ class NumberedName:
         forms = (self.word, f"{self.word}s")
         pairs = [pair for pair in _PAIR.finditer(text) if pair["word"].casefold() in forms]
         return {_arabic(pair["label"]) for pair in pairs}, any(pair["more"] for pair in pairs)
+
+
+def agreement(names: Sequence[NumberedName], texts: Iterable[str]) -> int:
+    """Return 1 if the first text that names such a thing names one of ``names``, -1 if another.
+
+    Texts are the nearest first: a statement, then what it stands under. 0 where none names one.
+    """
+    for text in texts:
+        if any(name.is_in(text) for name in names):
+            return 1
+        if any(name.has_another(text) for name in names):
+            return -1
+    return 0
 
 
 def _arabic(label: str) -> str:

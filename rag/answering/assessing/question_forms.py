@@ -1,4 +1,4 @@
-"""Forms of questions: for a figure, a definition, a limit, or for what to do."""
+"""Forms of questions, for a figure, a limit, a reason, what to do; and of sentences with it."""
 
 from __future__ import annotations
 
@@ -86,6 +86,65 @@ _SET = (
         re.IGNORECASE,
     ),
 )
+_IMPERATIVES = (
+    r"(?:add|ask|attach|book|bring|buy|call|change|check|choose|click|complete|contact|copy|create"
+    r"|disable|download|drag|email|e-mail|enable|enter|fill|go to|hand|hold|insert|install|open|pay"
+    r"|press|pull|push|register|remove|replace|request|reset|restart|return|run|select|send|set"
+    r"|sign|submit|switch|tap|turn|type|update|upload|use|visit|write)"
+)
+_ANSWER_FORMS = (
+    (
+        re.compile(
+            r"\bwhy\b|\bwhat (?:is|are|was) the (?:reason|purpose|point)\b|\bhow come\b"
+            r"|\b(?:warum|wieso|weshalb|wozu)\b|\bpor qu[eé]\b|\bpourquoi\b",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"\b(?:because|so that|so as to|in order (?:to|that)|due to|owing to|reasons?|purpose"
+            r"|otherwise|designed (?:to|for)|requires?|caused? by|therefore"
+            r"|(?:to|and|which|that|this) (?:ensures?|prevents?|avoids?|protects?|helps?|keeps?"
+            r"|allows?|reduces?|guarantees?|makes? sure|compl(?:y|ies))"
+            r"|(?:helping|allowing|ensuring|preventing|avoiding)"
+            r"|weil|damit|wegen|aufgrund|grund|gründen|dient|dienen|sonst|denn|zweck"
+            r"|um [^.;]{3,80} zu"
+            r"|(?<=, )since|(?<=, )as (?:it|they|this|we)"
+            r"|porque|para que|a fin de|con el fin|debido a|por motivos?"
+            r"|parce qu|afin (?:de|qu)|en raison|pour (?:éviter|garantir|assurer))\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        re.compile(
+            r"\bhow (?:(?:do|can|could|should|must|may|would) (?:i|we|you|one|they)|to)\b"
+            r"|\bwie (?:kann|können|muss|soll|mache?n?|stelle|ändere|richte|beantrage|melde) "
+            r"(?:ich|wir|man|sie)\b"
+            r"|\bc[oó]mo (?:puedo|se|debo|hago)\b|\bcomment (?:puis|faire|dois|peut)\b",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"\b(?:you|we|they|employees|members|users|applicants|customers|guests|students)"
+            r" (?:must|should|need to|have to|shall|will need to)\b"
+            r"|\bplease\b|\bby (?!being\b)[a-z]{2,20}ing\b"
+            rf"|(?:\A|[.:;] |\bthen ){_IMPERATIVES}\b"
+            r"|\b(?:bitte|müssen|muss|können|kann|sollten?) |\b(?:puede|debe|hay que)\b"
+            r"|\b(?:veuillez|pouvez|devez|il faut)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        re.compile(
+            r"\bwhat (?:(?:will|would|can|could) happen|happens)\b|\bwas (?:passiert|geschieht)\b"
+            r"|\bqu[eé] (?:pasa|sucede|ocurre)\b|\bque se passe\b",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"\b(?:if|when|unless|otherwise|in case|fails? to|(?:any|each|every) [\w-]{1,30} (?:that|who)"
+            r"|wenn|falls|sofern|andernfalls|si|cuando|de lo contrario|quand|sinon)\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
+"""Questions for a reason, for what to do and for a consequence, and the words of such answers."""
 
 
 def asks_figure(question: str) -> bool:
@@ -111,3 +170,11 @@ def bound_pattern(question: str) -> re.Pattern[str] | None:
     return next(
         (limit for asked, limit in zip(_ASKED, _SET, strict=True) if asked.search(question)), None
     )
+
+
+def answer_form(question: str) -> re.Pattern[str] | None:
+    """Return the pattern of sentences that give a reason, say what to do, or what happens.
+
+    The one that the question asks for: "because" and "so that" for "why". None for other questions.
+    """
+    return next((form for asked, form in _ANSWER_FORMS if asked.search(question)), None)
