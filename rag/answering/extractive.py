@@ -26,7 +26,7 @@ from rag.answering.assessing.question_forms import (
     bound_pattern,
 )
 from rag.answering.assessing.ranges import AskedFigure, asked_figures
-from rag.answering.assessing.validity import dates_in
+from rag.answering.assessing.validity import days_in
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader, document_words
@@ -59,7 +59,7 @@ CHECKED_BONUS = 0.1
 CODE_BONUS = 0.15
 """For a sentence that has the codes of the question itself or above it, by their share."""
 SAME_NUMBER, OTHER_NUMBER = 0.3, 0.4
-"""For a sentence about band 3, where the question is about band 3; subtracted from one about band 2."""
+"""For a sentence about band 3, where the question is about it; subtracted from one about band 2."""
 DEFINITION = 0.15
 """Subtracted from the definition of a word, unless the question asks for one."""
 LENGTH_WEIGHT = 0.04
@@ -389,7 +389,7 @@ def _with_priors(
     wants_figure, asked = asks_figure(question), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
-    days, bound, form = _days(question), bound_pattern(question), answer_form(question)
+    days, bound, form = days_in(question), bound_pattern(question), answer_form(question)
     figures = asked_figures(question)
     # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
     defines = not wants_figure and asks_definition(question)
@@ -397,7 +397,7 @@ def _with_priors(
         replace(
             one,
             prior=_prior(one, best, wants_figure, asked)
-            + (DATE_BONUS if days & _days(one.statement.text if days else "") else 0.0)
+            + (DATE_BONUS if days & days_in(one.statement.text if days else "") else 0.0)
             + (RANGE_BONUS if _is_in_range(figures, one.statement) else 0.0)
             + (FORM_BONUS if form and form.search(one.statement.text) else 0.0)
             + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
@@ -410,11 +410,6 @@ def _with_priors(
 
 def _is_in_range(figures: Sequence[AskedFigure], statement: Statement) -> bool:
     return statement.kind == "row" and any(one.is_in_range(statement.text) for one in figures)
-
-
-def _days(text: str) -> set[str]:
-    """The days that a text names, however it writes them."""
-    return {day for day, _, _ in dates_in(text) if day.count("-") == 2}
 
 
 def _prior(

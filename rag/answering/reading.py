@@ -30,9 +30,8 @@ from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
 _JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")
 """What stands for spaces in names of files: "pump-1.7-manual"."""
 
-_PARAGRAPH_END = re.compile(r"[^\S\n]*(?:\n[^\S\n]*\n|\n?\s*\Z)")
-_LINE = re.compile(r"[^\S\n]*\S")
-"""A line that is not blank."""
+_LONGEST_BREAK = 200
+"""Characters of white space behind a passage that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,8 @@ class PassageReader:
 
     def is_cut(self, hit: Hit, statement: Statement) -> bool:
         """Whether a sentence of a passage began before it, or goes on after it."""
-        source, end = self._read_document(hit), hit.chunk.end
-        ends = source is not None and _PARAGRAPH_END.match(source.document.text, end) is not None
+        source = self._read_document(hit)
+        ends = source is not None and _ends_paragraph(source.document.text, hit.chunk.end)
         return is_cut(statement, hit.chunk, ends=ends)
 
     def quoted(self, citation: Citation) -> Statement:
@@ -275,12 +274,19 @@ def _headings(document: Document) -> Iterator[Span]:
 
 
 def _beneath_headings(document: Document, chunk: Chunk, text: str) -> Iterator[int]:
-    """Where the first line behind each heading of a passage begins; headings are blank there."""
+    """Yield where the first line behind each heading of a passage begins; headings are blank."""
     for heading in document.headings:
-        if chunk.start <= heading.start < chunk.end and (
-            line := _LINE.search(text, heading.start - chunk.start)
-        ):
-            yield line.start()
+        if chunk.start <= heading.start < chunk.end:
+            rest = text[heading.start - chunk.start :]
+            blank = rest[: len(rest) - len(rest.lstrip())]
+            yield heading.start - chunk.start + blank.rfind("\n") + 1
+
+
+def _ends_paragraph(text: str, at: int) -> bool:
+    """Whether nothing more of a paragraph follows a place in a text."""
+    rest = text[at : at + _LONGEST_BREAK]
+    blank = rest[: len(rest) - len(rest.lstrip())]
+    return blank.count("\n") > 1 or len(blank) == len(text) - at
 
 
 def _tabular(document: Document, hit: Hit) -> Iterator[Span]:

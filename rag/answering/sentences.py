@@ -220,26 +220,27 @@ def continued(passage: str, statement: Statement) -> Statement:
     breaks = rest.count("\n", 0, start)
     spans = sentence_spans(rest[start:].partition("\n\n")[0])
     stop = start + spans[0][1] if spans else start
-    if colon := _ANNOUNCED.search(rest, start, stop):
-        stop = colon.start() + 1
+    if announced := _ANNOUNCED.search(rest, start, stop):
+        stop = announced.start() + 1
     announces = rest[start:stop].endswith(":")
     if breaks > _PARAGRAPH or not (_LEANS.match(rest, start) or (announces and not breaks)):
         return statement
-    if announces:
-        stop = _announced_end(rest, stop)
-    if stop == len(rest) and end + stop < len(passage):
+    is_cut_off = end + len(rest) < len(passage)
+    colon, stop = stop, _announced_end(rest, stop, is_cut_off=is_cut_off) if announces else stop
+    if stop == len(rest) and is_cut_off:
         return statement
-    added = _plain(rest[start:stop])
+    items = filter(None, map(_plain, rest[colon:stop].split("\n")))
+    added = " ".join(filter(None, (_plain(rest[start:colon]), "; ".join(items))))
     quote = passage[statement.start : end + stop]
     return replace(statement, text=f"{statement.text} {added}", quote=quote)
 
 
-def _announced_end(text: str, start: int) -> int:
+def _announced_end(text: str, start: int, *, is_cut_off: bool) -> int:
     """Return where the line that is announced ends, or the last whole one of its items."""
     stop = start
     while line := _NEXT_LINE.match(text, stop):
         is_item = _ITEM.match(text, stop) is not None
-        if stop > start and (not is_item or line.end() == len(text)):
+        if stop > start and (not is_item or (is_cut_off and line.end() == len(text))):
             break
         stop = line.end()
         if not is_item:

@@ -233,8 +233,8 @@ def test_statements_say_what_they_are_about(passage: str, texts: list[str]) -> N
         ),
         ("A red button is shown.\n\nPumps need oil.", "A red button is shown."),
         (
-            "- Send the laptop back to us. Please ensure: \n- That it is clean\n- The charger is in\n",
-            "Send the laptop back to us. Please ensure: That it is clean The charger is in",
+            "- Send it back to us. Please ensure: \n- That it is clean\n- The plug is in\n",
+            "Send it back to us. Please ensure: That it is clean; The plug is in",
         ),
     ],
 )

@@ -274,8 +274,8 @@ KINDS = (
     ),
     _Price(
         "a price",
-        "cost costs price charge pay paid earn much money kostet geld kosten preis cuesta cuestan vale precio"
-        " coûte 多少钱",
+        "cost costs price charge pay paid earn much money kostet geld kosten preis cuesta cuestan"
+        " vale precio coûte 多少钱",
         re.compile(
             r"\A\W{0,3}(?:how much|what|which)\b.{0,120}?\bcosts?\b"
             r"|\bhow much (?:[\w-]{1,30} )?money\b|\bwie ?viel geld\b|\bcuánto dinero\b"
@@ -359,16 +359,18 @@ KINDS = (
         re.compile(
             r"\b(?:what|which) (?:are|is) (?:the |your |its |their )?(?:[\w'’-]{1,30} ){0,3}?"
             r"(?:opening|business|office|visiting|service) (?:hours|times)\b"
-            r"|\b(?:when|(?:at |until )?what time) (?:do|does|is|are) .{1,60}\b(?:open|close|closed|opens"
-            r"|closes)(?=\W{0,3}\Z| (?:on|at|in|for|today|tomorrow|during|every|each)\b)"
+            r"|\b(?:when|(?:at |until )?what time) (?:do|does|is|are) .{1,60}\b(?:open|close"
+            r"|closed|opens|closes)(?=\W{0,3}\Z"
+            r"| (?:on|at|in|for|today|tomorrow|during|every|each)\b)"
             r"|\bwie (?:sind|lauten) die (?:[\w-]{1,20} )?öffnungszeiten\b"
             r"|\bwann .{1,60}\b(?:geöffnet|geschlossen|offen|auf|zu)(?=\W{0,3}\Z)"
             r"|\bcu[aá]l es el horario\b|\bquels? sont les horaires\b",
             re.IGNORECASE,
         ),
         re.compile(
-            rf"\d|\b(?:noon|midnight|around the clock|all day|always|never|daily|mittags?|mitternacht"
-            rf"|rund um die uhr|mediodía|medianoche|midi|minuit|{_WEEKDAYS}|{_MONTHS})\b",
+            rf"\d|\b(?:noon|midnight|around the clock|all day|always|never|daily|mittags?"
+            rf"|mitternacht|rund um die uhr|mediodía|medianoche|midi|minuit"
+            rf"|{_WEEKDAYS}|{_MONTHS})\b",
             re.IGNORECASE,
         ),
     ),

@@ -208,9 +208,10 @@ class EvidenceReader:
     ) -> str:
         """A restriction that no cited passage has in these or other words; "" for none.
 
-        It stands behind a preposition ("for contractors", "in 2023"), or is what has a price. Where a table row is quoted
-        of which several columns have another word of the question, it may be what names the column:
-        the "parking charge per week", where there are lifts per week and cleaning per week.
+        It stands behind a preposition ("for contractors", "in 2023"), or is what has a price. Where
+        a table row is quoted of which several columns have another word of the question, it may be
+        what names the column: the "parking charge per week", where there are lifts per week and
+        cleaning per week.
         """
         lost = [term for term in absent if not term.borne_out(cited)]
         if year := next((term for term in lost if _is_year(term, question)), None):

@@ -34,15 +34,13 @@ _BEFORE = re.compile(
     r"|für|von|en|del?|la|el|para)\s|\A)\Z",
     re.IGNORECASE,
 )
-_LABELLED = frozenset(
-    """
+_LABELS = """
     level band zone grade stage phase step tier class category type mode part chapter section
     article appendix annex schedule clause group room gate platform line option alarm error
-    stufe klasse kapitel abschnitt artikel anhang gruppe raum gleis linie phase zone
-    nivel zona grado etapa fase capítulo sección artículo anexo grupo
-    niveau étape chapitre
-    """.split()
-)
+    stufe klasse kapitel abschnitt artikel anhang gruppe raum gleis linie
+    nivel zona grado etapa fase capítulo sección artículo anexo grupo niveau étape chapitre
+"""
+_LABELLED = frozenset(_LABELS.split())
 """Words that a number behind them labels, whatever follows it: "privacy level 2 hides"."""
 _NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
 

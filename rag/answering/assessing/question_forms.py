@@ -138,7 +138,8 @@ _ANSWER_FORMS = (
             re.IGNORECASE,
         ),
         re.compile(
-            r"\b(?:if|when|unless|otherwise|in case|fails? to|(?:any|each|every) [\w-]{1,30} (?:that|who)"
+            r"\b(?:if|when|unless|otherwise|in case|fails? to"
+            r"|(?:any|each|every) [\w-]{1,30} (?:that|who)"
             r"|wenn|falls|sofern|andernfalls|si|cuando|de lo contrario|quand|sinon)\b",
             re.IGNORECASE,
         ),

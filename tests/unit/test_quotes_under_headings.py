@@ -1,0 +1,255 @@
+"""Quotes by what stands over them: headings of their own, announcements of lists, numbered names;
+and by the form that answers the question: a reason, an instruction, a time of the day."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag.answering.assessing.asked_values import asked_value
+from rag.answering.assessing.key_terms import key_terms
+from rag.answering.assessing.numbered_names import NumberedName, agreement, numbered_names
+from rag.answering.assessing.question_forms import answer_form
+from rag.answering.running_heads import blank_running_heads, running_lines
+from rag.answering.sentences import statements
+from rag.answering.vocabulary import Vocabulary
+from rag.types import Answer, Assessment, Chunk, Document, Page
+from tests.unit.test_shown_quotes import ask
+
+BUS = """# Good to know
+
+### Lost articles
+
+The line is not responsible for articles that passengers lose.
+
+### Bicycles
+
+If space is available there is a $7.00 fee
+
+### Baggage limit
+
+Two bags
+
+### Tickets
+
+Ticket purchase at the door is with correct change only, and drivers do not carry cash.
+"""
+LEVELS = """# Privacy
+
+The privacy level says how much the statistics show. The privacy level may be changed at any time.
+
+### Level 1 - hide domains
+
+Store all domains as hidden
+
+### Level 2 - hide domains and clients
+
+Store all domains as hidden and clients as 0.0.0.0
+
+### Level 3 - anonymous mode
+
+Disable all details except the most anonymous statistics
+"""
+
+
+def _assessed(answer: Answer) -> Assessment:
+    assert answer.assessment is not None
+    return answer.assessment
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the fee for bicycles?", "If space is available there is a $7.00 fee"),
+        ("Which baggage limit is there?", "Two bags"),
+    ],
+)
+def test_a_short_line_is_quoted_by_its_own_heading(
+    tmp_path: Path, question: str, answer: str
+) -> None:
+    shown = ask(tmp_path, {"travel.md": BUS}, question)
+    assert _assessed(shown).state == "answered"
+    assert shown.text.startswith(f"“{answer}”")
+
+
+def test_a_line_that_is_no_heading_is_none_below_a_known_heading() -> None:
+    text = "Two bags\n\nContact\n\nCall the office."
+    assert [one.text for one in statements(text)] == ["Call the office."]
+    assert [one.text for one in statements(text, {0})] == ["Two bags", "Call the office."]
+
+
+@pytest.mark.parametrize(
+    ("question", "state", "quote"),
+    [
+        ("What does privacy level 2 hide?", "answered", "Store all domains as hidden and clients"),
+        ("What does privacy level 3 disable?", "answered", "Disable all details"),
+    ],
+)
+def test_the_numbered_thing_of_a_question_is_quoted(
+    tmp_path: Path, question: str, state: str, quote: str
+) -> None:
+    shown = ask(tmp_path, {"privacy.md": LEVELS}, question)
+    assert (_assessed(shown).state, shown.text[1 : 1 + len(quote)]) == (state, quote)
+
+
+def test_what_is_about_another_number_is_no_answer(tmp_path: Path) -> None:
+    tariffs = "# Tariff 11\n\nThe supply charge of Volta is 98 cents a day.\n"
+    shown = ask(
+        tmp_path, {"tariffs.md": tariffs}, "What is the supply charge of Volta in tariff 14?"
+    )
+    assert _assessed(shown).state == "doubtful"
+    assert _assessed(shown).probability == 0.02
+
+
+def test_a_dash_behind_a_number_is_no_range() -> None:
+    level = NumberedName("level", "2")
+    assert level.has_another("Level 3 - anonymous mode")
+    assert not level.has_another("levels 1 - 3")
+    assert numbered_names("What does level 2 hide?", Vocabulary()) == (level,)
+    assert numbered_names("Can I cancel 3 orders?", Vocabulary()) == ()
+    assert [agreement([level], texts) for texts in (["Level 2"], ["no", "level 3"], ["no"])] == [
+        1,
+        -1,
+        0,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("list_", "texts"),
+    [
+        (
+            "- Send it back to us. Please ensure:\n- That it is clean\n- The plug is in\n",
+            [
+                "Send it back to us.",
+                "Please ensure: That it is clean",
+                "Please ensure: The plug is in",
+            ],
+        ),
+        (
+            "- Toppings:\n  - salt\n- Drinks are extra.\n",
+            ["Toppings: salt", "Drinks are extra."],
+        ),
+        ("1. Press one of:\n2. Wait a minute.\n", ["Wait a minute."]),
+    ],
+)
+def test_an_announcement_takes_no_sentence_along(list_: str, texts: list[str]) -> None:
+    assert [one.text for one in statements(list_)] == texts
+
+
+def test_a_how_to_goes_on_with_the_items_that_it_announces(tmp_path: Path) -> None:
+    text = (
+        "# Laptops\n\n- A new laptop comes by post.\n"
+        "- You need to send the old laptop back to the office. Please ensure:\n"
+        "- That the device is clean\n- That the charger is included\n"
+    )
+    shown = ask(tmp_path, {"laptops.md": text}, "How do I send my old laptop back?")
+    assert shown.text.startswith(
+        "“You need to send the old laptop back to the office. Please ensure: That the device is "
+        "clean; That the charger is included”"
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "fitting", "other"),
+    [
+        (
+            "Why are there wristbands?",
+            "They were introduced to ensure that only adults get alcohol.",
+            "Wristbands are given at the cash table.",
+        ),
+        (
+            "Warum gibt es Bänder?",
+            "Es gibt sie, damit nur Erwachsene Alkohol bekommen.",
+            "Bänder gibt es an der Kasse.",
+        ),
+        (
+            "How do I get positions in inches?",
+            "Change it by sending $13=1.",
+            "Positions are reported in real time.",
+        ),
+        (
+            "How can we appeal?",
+            "Members must send the appeal to the board.",
+            "The board meets at the end of the month.",
+        ),
+        (
+            "What happens if a club is late?",
+            "A club that fails to submit its records loses its rooms.",
+            "The deadline is in June.",
+        ),
+    ],
+)
+def test_a_question_knows_the_form_of_its_answer(question: str, fitting: str, other: str) -> None:
+    form = answer_form(question)
+    assert form is not None
+    assert (bool(form.search(fitting)), bool(form.search(other))) == (True, False)
+
+
+def test_other_questions_have_no_form() -> None:
+    assert answer_form("When is the deadline?") is None
+    assert answer_form("How does the pump work?") is None
+
+
+def test_a_reason_is_quoted_first(tmp_path: Path) -> None:
+    text = (
+        "# Wristbands\n\nThe wristband policy is the duty of the servers at the cash table. "
+        "The wristband policy was introduced to ensure that only adults get alcohol.\n"
+    )
+    shown = ask(tmp_path, {"policy.md": text}, "Why is there a wristband policy?")
+    assert shown.text.startswith("“The wristband policy was introduced to ensure")
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("What are the opening hours of the café?", "times of the day"),
+        ("When is the café open?", "times of the day"),
+        ("Wann ist das Bad geöffnet?", "times of the day"),
+        ("When do I have to close the valve?", "a date or time"),
+        ("How much prize money comes with the award?", "a price"),
+        ("Combien coûte une activité ?", "a price"),
+    ],
+)
+def test_kinds_of_values(question: str, kind: str) -> None:
+    asked = asked_value(question)
+    assert asked is not None
+    assert asked.name == kind
+
+
+def test_a_sentence_without_a_time_is_no_opening_hour(tmp_path: Path) -> None:
+    text = "# Café\n\nThe managers of the Hard Hat Café report their expenses on a monthly basis.\n"
+    shown = ask(tmp_path, {"cafe.md": text}, "What are the opening hours of the Hard Hat Café?")
+    assert _assessed(shown).state == "doubtful"
+    assert _assessed(shown).reason == "The first quote does not have times of the day."
+
+
+def test_a_price_of_something_else_is_no_answer(tmp_path: Path) -> None:
+    text = "# Tarifs du musée\n\nLe prix pour les groupes du musée est de 5 € par personne.\n"
+    shown = ask(tmp_path, {"tarifs.md": text}, "Quel est le prix de l'audioguide du musée ?")
+    assert (_assessed(shown).state, _assessed(shown).missing) == ("doubtful", ("audioguide",))
+    assert _assessed(shown).reason == "No quoted passage has “audioguide”."
+
+
+def test_an_elided_article_is_no_part_of_a_word() -> None:
+    question = "Quel est le prix de l'audioguide ?"
+    terms = {term.text: term.start for term in key_terms(question, Vocabulary())}
+    assert terms["audioguide"] == question.index("audioguide")
+
+
+def test_the_end_of_a_sentence_is_no_running_line() -> None:
+    end = "left and draw cards until the row is full."
+    pages = [f"Rules of the game {n}\n{end}\n" for n in (1, 2)]
+    text = "".join(pages)
+    cut = len(pages[0])
+    document = Document(
+        "d",
+        "rules.pdf",
+        "rules.pdf",
+        "application/pdf",
+        text,
+        pages=(Page(1, 0, cut), Page(2, cut, len(text))),
+    )
+    chunk = Chunk(1, "d", 0, len(text), text, 0)
+    shown = blank_running_heads(chunk, running_lines(document)).split("\n")
+    assert [line.strip() for line in shown] == ["", end, "", end, ""]
