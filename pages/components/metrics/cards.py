@@ -10,7 +10,16 @@ import streamlit as st
 
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
-from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, percent, signed
+from rag import (
+    METRIC_TITLES,
+    Comparison,
+    Interval,
+    Run,
+    RunDifferences,
+    percent,
+    signed,
+    signed_points,
+)
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
 JUDGED, EXPECTED = "judged_correctness", "answer_containment"
@@ -179,7 +188,7 @@ def _change(change: float | None, card: Card) -> str | None:
         return None
     if abs(change) < UNCHANGED:
         return "no change"
-    return f"{signed(change * 100, 0)} points" if card.percent else signed(change)
+    return f"{signed_points(change)} points" if card.percent else signed(change)
 
 
 def style(change: float) -> dict[str, Any]:
