@@ -103,9 +103,7 @@ def test_a_fix_that_no_held_out_question_measures_is_left_out(
 
     monkeypatch.setattr(diagnosis, "try_fixes", with_parts)
     unmoved = halls.diagnoses.diagnose("halls", SEVERAL.with_fields(FILTERED))
-    note = (
-        "A change gains on the tuning questions, but no held-out question has an nDCG to test it."
-    )
+    note = "A change gains on the tuning questions, but no held-out question can test it."
     assert (unmoved.trials.fixes, unmoved.trials.note) == ((), note)
     assert unmoved.trials.tried > 0
     assert [(step.kind, step.reason) for step in unmoved.next_steps][-1] == ("label", note)

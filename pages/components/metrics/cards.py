@@ -227,7 +227,10 @@ def figures_table(run: Run) -> None:
 def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bool) -> str:
     """Describe the run that the changes are measured against; ``pinned`` if it is the baseline."""
     if before is None or between is None:
-        return "This is the first run of this set. The next one shows the change."
+        return (
+            "This is the first run of this set. To see the effect of a change of the recipe, make "
+            "the change and press *Evaluate* again."
+        )
     which = "the baseline, the run" if pinned else "the run"
     change = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
     if between.comparable:
