@@ -82,7 +82,7 @@ def main() -> None:
         session_settings.keep(base, talk, also)
     citation_clicks(partial(turn_view.follow, base))
     turns = base.conversations.turns(conversation_id) if conversation_id is not None else []
-    again = branches.wanted()
+    again = branches.requested()
     for turn in latest(branches.before(turns, again)):
         with st.container():
             turn_view.stored_turn(base, turn)

@@ -86,6 +86,7 @@ from .evaluation.inference.posterior import posterior as posterior
 from .evaluation.intervals import Interval as Interval
 from .evaluation.intervals import as_percent as as_percent
 from .evaluation.intervals import signed as signed
+from .evaluation.intervals import signed_points as signed_points
 from .evaluation.intervals import whole_percent as whole_percent
 from .evaluation.measuring import precision_ceiling as precision_ceiling
 from .evaluation.pooling.difference import PooledDifference as PooledDifference

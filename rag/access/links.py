@@ -37,7 +37,7 @@ class Links:
         NotFound for an unknown tour.
         """
         now = datetime.now(UTC)
-        name = name.strip() or f"Link of {now:%Y-%m-%d %H:%M:%S} UTC"
+        name = name.strip() or links.name_at(now)
         if len(name) > _LONGEST_NAME or not name.isprintable():
             raise InvalidInput(f"The name of a link has up to {_LONGEST_NAME} characters.")
         if not 1 <= days <= _LONGEST_LIFE:

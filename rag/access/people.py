@@ -114,7 +114,7 @@ class People:
         with self._database.read() as connection:
             return people.list_people(connection)
 
-    def named(self, email: str) -> Person:
+    def by_email(self, email: str) -> Person:
         """The person with an address. Raises NotFound."""
         with self._database.read() as connection:
             person = people.by_email(connection, address(email))

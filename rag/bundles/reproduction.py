@@ -16,7 +16,7 @@ class Deviation:
     question: str
     metric: str
     expected: float | None
-    found: float | None
+    actual: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def compared(
         run=evaluation.run.id,
         figures=len(figures),
         deviations=tuple(
-            deviation for deviation in figures if deviation.expected != deviation.found
+            deviation for deviation in figures if deviation.expected != deviation.actual
         ),
         rankings=len(pairs),
         rankings_changed=sum(_changed(one, other) for one, other in pairs),

@@ -37,30 +37,30 @@ class SpreadEmbedder:
     wherever the text was sent.
     """
 
-    def __init__(self, name: str, here: Embedder, cluster: Cluster) -> None:
+    def __init__(self, name: str, local: Embedder, cluster: Cluster) -> None:
         self._name = name
-        self._here = here
+        self._local = local
         self._cluster = cluster
 
     @property
     def id(self) -> str:
         """The id of the local embedder; workers must have the same embedder."""
-        return self._here.id
+        return self._local.id
 
     @property
     def dimension(self) -> int:
         """Length of a vector."""
-        return self._here.dimension
+        return self._local.dimension
 
     @property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of the local embedder: this process chunks the documents."""
-        return self._here.tokenizer
+        return self._local.tokenizer
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         """Unit vectors, see ``Embedder``. Raises Cancelled too."""
         if input_type == "query" or not texts or not self._cluster.there:
-            return self._here.embed(texts, input_type)
+            return self._local.embed(texts, input_type)
         pieces = even_pieces([len(text) for text in texts], _TEXTS_PER_TASK * self._cluster.breadth)
         sent = [
             self._cluster.submit(tasks.embed, self._name, self.id, [texts[row] for row in rows])
@@ -75,7 +75,7 @@ class SpreadEmbedder:
             else:
                 vectors[rows] = part
         if remaining:
-            vectors[remaining] = self._here.embed([texts[row] for row in remaining], input_type)
+            vectors[remaining] = self._local.embed([texts[row] for row in remaining], input_type)
         return vectors
 
 

@@ -115,3 +115,8 @@ def as_percent(level: float) -> str:
 def signed(number: float, digits: int = 3) -> str:
     """``+0.031`` or ``−0.031``, with a real minus sign; what rounds to nothing is ``+0.000``."""
     return f"{half_up(number, digits):+f}".replace("-", "−")
+
+
+def signed_points(change: float) -> str:
+    """Return the change of a share in percentage points: ``+3``, or ``+0.4`` below half a point."""
+    return signed(change * 100, 0 if half_up(change * 100) else 1)

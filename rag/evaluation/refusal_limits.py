@@ -38,21 +38,21 @@ class RefusedShares:
 class RefusalLimit:
     """The greatest limit that refuses at most ``cost`` of the answerable questions.
 
-    It is rounded down to four decimals. ``here`` is what it does to the questions that chose it.
-    ``expected`` is cross-validated: each question is refused, or not, by a limit that was chosen
-    without it.
+    It is rounded down to four decimals. ``in_sample`` is what it does to the questions that chose
+    it. ``expected`` is cross-validated: each question is refused, or not, by a limit that was
+    chosen without it.
     """
 
     cost: float
     limit: float
-    here: RefusedShares
+    in_sample: RefusedShares
     expected: RefusedShares
 
     @property
     def sentence(self) -> str:
         """Both shares, each with what it is of, in plain English."""
         return (
-            f"{self.here.sentence} that it was chosen on; on other questions "
+            f"{self.in_sample.sentence} that it was chosen on; on other questions "
             f"(cross-validated), it {self.expected.sentence}"
         )
 

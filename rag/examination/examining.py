@@ -157,20 +157,21 @@ def _resemblance(
         two, has_current = two[::-1], True
     places = tuple(map(_whole, two))
     dated = has_current or _tell(newest, older)
-    if pair.kind == "copy" or (not pair.named and not dated and not apart and pair.copied >= COPY):
+    has_no_order = not pair.by_name and not dated and not apart
+    if pair.kind == "copy" or (has_no_order and pair.copied >= COPY):
         summary = (
             f"{two[0].name} and {two[1].name} share {_percent(pair.copied)} of the shorter text."
         )
         return DocumentFinding("copies", summary, places, round(pair.copied, 2))
     differences = {one.words: one for pair in apart for one in _differences(documents, pair)}
-    if pair.named:
+    if pair.by_name:
         summary = f"{two[0].name} and {two[1].name} are editions of one document."
     else:
         summary = (
             f"{two[0].name} and {two[1].name} look like two editions of one document: "
             f"{_percent(pair.share)} of their runs of {RUN} words, without figures, are the same."
         )
-    if not pair.named:
+    if not pair.by_name:
         has_current = has_current and may_supersede(two[0].name, two[1].name)
     if has_current:
         summary += f" By their dates, {two[0].name} is in force."
@@ -219,7 +220,7 @@ _WORD = re.compile(r"\w+")
 class Resemblance:
     """Two documents by position, and how much of them is the same, from 0 to 1.
 
-    ``named`` is whether their names are those of editions. ``copied`` is the share of the shorter
+    ``by_name`` is whether their names are those of editions. ``copied`` is the share of the shorter
     text that the other one has, too.
     """
 
@@ -227,7 +228,7 @@ class Resemblance:
     one: int
     other: int
     share: float
-    named: bool = False
+    by_name: bool = False
     copied: float = 0.0
 
 
@@ -250,7 +251,7 @@ def resemblances(documents: Sequence[Document]) -> Iterator[Resemblance]:
             either = len(words(one) | words(other))
             share = len(words(one) & words(other)) / either if either else 0.0
             if share >= EDITION:
-                yield Resemblance("edition", one, other, share, named=True)
+                yield Resemblance("edition", one, other, share, by_name=True)
             continue
         if codes[one] != codes[other] and codes[one] and codes[other]:
             continue

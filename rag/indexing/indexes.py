@@ -153,7 +153,7 @@ class Indexes:
             self._save(index, place, recipe)
         return index
 
-    def whole(self, base_id: int, recipe: IndexRecipe) -> Index:
+    def complete(self, base_id: int, recipe: IndexRecipe) -> Index:
         """The same for measurements: raises InvalidInput while documents lack vectors.
 
         It is settled, so that what is measured does not depend on the moment.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from rag.answering.rows import readable_text, rows_within, tables_within
@@ -24,7 +25,7 @@ from rag.retrieval.stages import stage_title
 from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.turns import Turn
-from rag.tours import AnswerBasis, TourQuote, TourStop, TourValue
+from rag.tours import LONGEST_NOTE, AnswerBasis, TourQuote, TourStop, TourValue
 from rag.types import STATE_TITLES, AnswerState, Document, Span, Table, page_name
 
 SURROUNDINGS = 600
@@ -87,20 +88,31 @@ def answered_anew(
 ) -> list[TourStop]:
     """Return the stops of a tour with those of an answer replaced by what it is now.
 
-    Notes stay. A page that is cited no more is left out, and its note goes to the answer.
-    Without a stop for the answer, a page with a note stays as it is.
+    Notes stay. A page that is cited no more is left out, and its note goes to the answer. If there
+    is no stop for the answer, or no room in its note, the page stays and says that it is not cited.
     """
     now = {stop.kind: stop for stop in new}
-    gone = [stop.note for stop in stops if stop.basis == old and stop.kind not in now and stop.note]
-    has_answer = any(stop.basis == old and stop.kind == "answer" for stop in stops)
+    rest_on_it = [stop for stop in stops if stop.basis == old]
+    moved = [stop.note for stop in rest_on_it if stop.kind not in now and stop.note]
+    notes = ["\n\n".join([stop.note, *moved]) for stop in rest_on_it if stop.kind == "answer"]
+    if not notes or max(map(len, notes)) > LONGEST_NOTE:
+        moved = []
     replaced = list[TourStop]()
     for stop in stops:
-        if stop.basis != old or (stop.kind not in now and stop.note and not has_answer):
+        if stop.basis != old:
             replaced.append(stop)
         elif stop.kind in now:
-            notes = [stop.note, *(gone if stop.kind == "answer" else ())]
-            replaced.append(now[stop.kind].with_note("\n\n".join(filter(None, notes))))
+            own = [stop.note, *(moved if stop.kind == "answer" else ())]
+            replaced.append(now[stop.kind].with_note("\n\n".join(filter(None, own))))
+        elif stop.note and not moved:
+            replaced.append(_uncited(stop, new[0].basis))
     return replaced
+
+
+def _uncited(page: TourStop, basis: AnswerBasis | None) -> TourStop:
+    """A page as it was, with the new basis: an update of the tour looked at it."""
+    day = f" of {basis.answered:%Y-%m-%d}" if basis else ""
+    return replace(page, points=(f"The answer{day} does not cite this page.",), basis=basis)
 
 
 def _cited(citation: StoredCitation, document: Document | None) -> TourQuote:

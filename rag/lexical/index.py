@@ -143,7 +143,7 @@ class LexicalIndex:
         segment_results = []
         for at, segment in enumerate(self.segments):
             scores = segment_scores(parts, segment, at, dampings[at])
-            if allowed is not None or not segment.whole:
+            if allowed is not None or not segment.is_complete:
                 scores = np.where(segment.usable(allowed), scores, 0.0)
             segment_results.append(_best(segment.keys, scores, k))
         if not segment_results:

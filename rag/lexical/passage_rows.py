@@ -29,7 +29,7 @@ class PassageRows:
         return int(np.count_nonzero(self.live))
 
     @cached_property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether nothing was removed."""
         return self.size == len(self.keys)
 

@@ -128,7 +128,7 @@ def laid_out(
     restricts what matches, None for no limit.
     """
     usable = [
-        None if allowed is None and segment.whole else segment.usable(allowed)
+        None if allowed is None and segment.is_complete else segment.usable(allowed)
         for segment in segments
     ]
     pieces = [

@@ -73,7 +73,7 @@ class Segment(PassageRows):
     def frequency(self, term: int) -> int:
         """Number of live passages that hold the term at this position."""
         rows = self.rows[self.starts[term] : self.starts[term + 1]]
-        return len(rows) if self.whole else int(np.count_nonzero(self.live[rows]))
+        return len(rows) if self.is_complete else int(np.count_nonzero(self.live[rows]))
 
     def save(self, folder: Path) -> None:
         """Write one ``.npy`` file per array and ``terms.txt``, a term per line."""
@@ -240,7 +240,7 @@ def _scattered(
     bases = accumulate((segment.size for segment in segments), initial=0)
     for segment, place, width, base in zip(segments, places, widths, bases, strict=False):
         target = ranges(cursor[place], width)
-        live = slice(None) if segment.whole else segment.live[segment.rows]
+        live = slice(None) if segment.is_complete else segment.live[segment.rows]
         row_of = (np.cumsum(segment.live) - 1 + base).astype(np.int32)
         rows[target] = row_of[segment.rows[live]]
         counts[target] = segment.counts[live]
@@ -250,7 +250,7 @@ def _scattered(
 
 def _live_widths(segment: Segment) -> Integers:
     """Number of live passages by term, shape (terms,)."""
-    if segment.whole:
+    if segment.is_complete:
         return np.diff(segment.starts)
     running = np.concatenate(([0], np.cumsum(segment.live[segment.rows])))
     return np.diff(running[segment.starts])

@@ -82,5 +82,5 @@ def take_complete_snapshot(services: Services, base_id: int, recipe: Recipe) -> 
     ``take_snapshot`` raises.
     """
     refuse_tools(recipe.search)
-    index = services.indexes.whole(base_id, recipe.index)
+    index = services.indexes.complete(base_id, recipe.index)
     return take_snapshot(services, base_id, recipe, index)

@@ -1,10 +1,18 @@
 """Guided tours for stakeholders: stops that an owner keeps from real states of pages."""
 
 from rag.tours.printed import tour_html
-from rag.tours.stops import LONGEST_TOUR_TITLE, AnswerBasis, TourQuote, TourStop, TourValue
+from rag.tours.stops import (
+    LONGEST_NOTE,
+    LONGEST_TOUR_TITLE,
+    AnswerBasis,
+    TourQuote,
+    TourStop,
+    TourValue,
+)
 from rag.tours.tours import Tour, Tours
 
 __all__ = [
+    "LONGEST_NOTE",
     "LONGEST_TOUR_TITLE",
     "AnswerBasis",
     "Tour",

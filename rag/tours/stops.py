@@ -13,6 +13,8 @@ from rag.answering.markup import unmarked, without_markup
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 LONGEST_TOUR_TITLE = 80
 """Characters of the title of a tour."""
+LONGEST_NOTE = 2_000
+"""Characters of the note of a stop."""
 _SHORT_TITLE = 60  # two lines on a small screen
 StopKind = Literal["answer", "page", "why", "metrics", "comparison"]
 
@@ -56,7 +58,8 @@ class AnswerBasis:
     """The question behind an answer, when it was answered, and what the knowledge base was then.
 
     ``documents`` and ``recipe`` are hashes of the documents and of the recipe that answered.
-    ``documents`` is empty if documents were added between the answer and its place in a tour.
+    ``documents`` is empty if documents were added, or a cited one was deleted, between the answer
+    and its place in a tour.
     """
 
     question: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -17,11 +17,10 @@ from rag.storage import Connection, Database, bases, documents
 from rag.storage.access import links, tours
 from rag.storage.access.tours import TourRow
 from rag.storage.rows import in_utc
-from rag.tours.stops import LONGEST_TOUR_TITLE, AnswerBasis, TourStop
+from rag.tours.stops import LONGEST_NOTE, LONGEST_TOUR_TITLE, AnswerBasis, TourStop
 
 MOST_STOPS = 50
 MOST_TOURS = 100
-LONGEST_NOTE = 2_000
 
 _STOPS = TypeAdapter(tuple[TourStop, ...])
 
@@ -66,15 +65,20 @@ class Tours:
         return _tour(_required(row))
 
     @operation("viewer")
-    def basis(self, question: str, answered: datetime, recipe: Recipe) -> AnswerBasis:
-        """Return what an answer of a recipe rests on.
+    def basis(
+        self, question: str, answered: datetime, recipe: Recipe, cited: Collection[str] = ()
+    ) -> AnswerBasis:
+        """Return what an answer of a recipe rests on; ``cited`` has the ids of its documents.
 
-        That is the documents as they are now, or nothing known if some are newer than the answer.
+        That is the documents as they are now, or nothing known if some are newer than the answer,
+        or if one that it cites was deleted.
         """
         with self._database.read() as connection:
             newest = documents.newest(connection, self._base_id)
-        held = self._documents_hash() if newest is None or newest <= in_utc(answered) else ""
-        return AnswerBasis(question, answered, held, recipe.hash)
+            stored = documents.names(connection, self._base_id, list(cited))
+        unchanged = (newest is None or newest <= in_utc(answered)) and stored.keys() >= set(cited)
+        now = self._documents_hash() if unchanged else ""
+        return AnswerBasis(question, answered, now, recipe.hash)
 
     @operation("guest")
     def changes(self, basis: AnswerBasis) -> tuple[Literal["documents", "recipe"], ...]:

@@ -73,7 +73,7 @@ class BuildTable:
         effort = WeightedProgress(on_progress, (len(grid) + len(grid.builds)) * len(questions))
         for place, recipe in enumerate(grid.indexes()):
             with effort.part(len(questions)) as progress:
-                index = self._services.indexes.whole(self._base_id, recipe.index)
+                index = self._services.indexes.complete(self._base_id, recipe.index)
                 queries = self._evaluator.queries(questions, recipe.index, progress)
                 count, tokens = self._passages(recipe.index)
             for number in range(place * by_build, (place + 1) * by_build):

@@ -132,7 +132,7 @@ class Calibrator:
     ) -> list[LabelledCandidates]:
         """The candidates of questions, with which of them are relevant; the threshold cuts none."""
         effort = WeightedProgress(on_progress, 2 * len(questions))
-        index = self._services.indexes.whole(self._base_id, index_recipe)
+        index = self._services.indexes.complete(self._base_id, index_recipe)
         with effort.part(len(questions)) as progress:
             queries = self._evaluator.queries(questions, index_recipe, progress)
         judge = self._evaluator.judge(questions, index)

@@ -309,7 +309,7 @@ class Sweeper:
     ) -> CandidateSource:
         """The candidates of a build; ``on_progress`` is called with questions that are embedded."""
         if recipe.hash not in self._sources:
-            index = self._services.indexes.whole(self._base_id, recipe)
+            index = self._services.indexes.complete(self._base_id, recipe)
             queries = self._evaluator.queries(self._questions, recipe, on_progress)
             judge = self._evaluator.judge(self._questions, index)
             self._sources[recipe.hash] = CandidateSource(

@@ -82,4 +82,4 @@ def compared(pages: list[tuple[Path, int]]) -> Iterator[tuple[float, float, floa
 
 
 def _lines(table: PageTable) -> list[str]:
-    return [*table.caption, *(" ".join(row) for row in table.found.rows)]
+    return [*table.caption, *(" ".join(row) for row in table.table.rows)]

@@ -73,7 +73,7 @@ def test_two_people_and_a_link(
             told = {(line.email, line.entry.action) for line in workspace.access.audit.lines()}
             assert {("ann@example.org", "members.add"), ("ben@example.org", "links.create")} <= told
             people = workspace.access.people
-            people.forget(people.named("ben@example.org"))
+            people.forget(people.by_email("ben@example.org"))
             workspace.close()
             ben.reload()  # the cookie says still who this is
             expect(ben.get_by_text("This account was deleted")).to_be_visible()

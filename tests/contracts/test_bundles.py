@@ -208,7 +208,7 @@ def test_a_figure_that_is_not_the_same_is_named(
     found = there.import_bundle(written(tmp_path / "changed.zip", parts))
     (deviation,) = found.deviations
     assert (deviation.question, deviation.metric) == ("q2", "mrr@10")
-    assert (deviation.expected, deviation.found) == (real + 1e-15, real)
+    assert (deviation.expected, deviation.actual) == (real + 1e-15, real)
     assert (found.exact, found.rankings_changed) == (False, 0)
     assert found.sentence.startswith("not reproduced: 1 of ")
 

@@ -39,7 +39,7 @@ def test_a_mark_covers_its_words_and_no_others(tmp_path: Path) -> None:
     path = stored(tmp_path, pdf(TEXT))
     page = drawn(path, "with the answer")
     assert text_inside(path, 1, page.boxes[0]).split() == ["with", "the", "answer"]
-    assert (page.pages, page.found) == (1, 1.0)
+    assert (page.pages, page.matched) == (1, 1.0)
 
 
 def test_a_mark_of_two_lines_has_two_boxes(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_another_page_than_there_is_shows_the_nearest(tmp_path: Path) -> None:
 def test_words_that_are_not_there_are_not_found(tmp_path: Path) -> None:
     path = stored(tmp_path, pdf("one"))
     page = readers.draw(path, 1, "zebra crossing", [Mark(0, 14)])
-    assert (page.boxes, page.found) == (((),), 0.0)
+    assert (page.boxes, page.matched) == (((),), 0.0)
 
 
 def reason(path: Path, limits: Limits | None = None) -> str:
@@ -122,7 +122,7 @@ def test_what_cannot_be_drawn_is_told_apart(tmp_path: Path) -> None:
 def test_a_page_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     path = stored(tmp_path, pdf(TEXT))
     assert reason(path, Limits(seconds_to_open=0.0)) == "timed_out"
-    assert drawn(path, "answer").found == 1.0  # the next one gets a fresh process
+    assert drawn(path, "answer").matched == 1.0  # the next one gets a fresh process
 
 
 def test_a_page_of_any_size_is_a_picture_of_bounded_size(tmp_path: Path) -> None:

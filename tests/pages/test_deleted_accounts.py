@@ -43,7 +43,7 @@ def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(
     assert gone.email not in [each.email for each in every()]
     app = visit("returning", "settings.py", issued=datetime.now(UTC))
     assert "Your account" in {each.value for each in app.header}
-    world.workspace.access.people.forget(world.workspace.access.people.named(gone.email))
+    world.workspace.access.people.forget(world.workspace.access.people.by_email(gone.email))
 
 
 def test_who_deletes_the_own_account_is_signed_out(

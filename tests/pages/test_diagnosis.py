@@ -125,3 +125,6 @@ def test_what_next_names_a_confirmed_fix(
     assert not app.error
     assert app.query_params["metrics"] == "Failures"
     assert any("What should I do next?" in one.value for one in app.header)
+    failed = next(table for table in app.dataframe if "Evidence" in table.value)
+    question = json.loads(failed.proto.columns)["Question"]
+    assert (question["pinned"], question["width"]) == (True, 220)

@@ -170,12 +170,12 @@ def test_questions_are_listed_failures_first(labelled: Workspace, open_page: Ope
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": None}))
     evaluated(labelled)
-    app = open_page("metrics.py")
-    table = app.dataframe[-1].value
+    drawn = open_page("metrics.py").dataframe[-1]
+    table, columns = drawn.value, json.loads(drawn.proto.columns)
     assert table["Question"][0] == "Who won the world cup in 1954?"
     assert table["Answer"][0] == "doubted, rightly"
-    columns = json.loads(app.dataframe[-1].proto.columns)
     assert (columns["Tags"]["width"], columns["Answer"]["width"]) == (110, 150)
+    assert (columns["Question"]["pinned"], columns["Question"]["width"]) == (True, 220)
     scores = table["nDCG@10"].tolist()
     assert scores[0] is None or math.isnan(scores[0])  # it has no answer to rank
     assert scores[1:] == sorted(scores[1:])

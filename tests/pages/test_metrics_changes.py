@@ -14,6 +14,15 @@ from tests.pages.test_metrics import evaluated
 OpenPage = Callable[..., AppTest]
 
 
+def test_after_the_first_run_the_page_says_how_to_see_a_change(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    evaluated(labelled)
+    captions = [one.value for one in open_page("metrics.py").caption]
+    (said,) = [one for one in captions if "This is the first run of this set." in one]
+    assert said.endswith("make the change and press *Evaluate* again.")
+
+
 def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     before = evaluated(labelled)

@@ -268,6 +268,8 @@ def test_three_runs_have_a_table_with_corrected_p(
     words = _run(base, threshold=None, mode="lexical")
     app = open_page("runs.py", runs=f"{good},{bad},{words}")
     table = app.dataframe[1].value
+    run_column = json.loads(app.dataframe[1].proto.columns)["Run"]
+    assert (run_column["pinned"], run_column["width"]) == (True, 220)
     order = [row.run.id for row in base.runs.leaderboard("checks") if row.run.id != good]
     found = base.runs.compare(order, good)
     assert list(table["p"]) == [each.figures.p for each in found]

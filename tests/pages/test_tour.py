@@ -242,6 +242,22 @@ def test_a_refused_new_answer_leaves_the_stop(base: KnowledgeBase, open_page: Op
     assert "the saved recipe is another one" in _said(app)
     app.button(key="tour_update").click().run()
     assert not app.exception
-    assert "The stop stays: the new answer is not complete" in _said(app)
+    assert "The stop stays: the documents no longer answer it. " in _said(app)
+    assert "not complete" not in _said(app)
     assert base.tours.get(tour).stops == (stop,)
     assert base.conversations.recent() == []
+
+
+def test_a_stop_of_an_answer_whose_document_was_deleted_says_so_at_once(
+    base: KnowledgeBase, open_page: OpenPage
+) -> None:
+    app = open_page("chat.py")
+    app.chat_input[0].set_value(QUESTION).run()
+    (turn,) = base.conversations.turns(1)
+    base.documents.delete_documents([turn.citations[0].document_id])
+    app.button(key=f"tour_turn_{turn.id}").click().run()
+    app.button(key="tour_add_really").click().run()
+    assert not app.exception
+    (tour,) = base.tours.list_tours()
+    said = _said(open_page("tour.py", tour=str(tour.id)))
+    assert f"Answer from {turn.created:%Y-%m-%d}; the documents changed since." in said

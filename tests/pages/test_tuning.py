@@ -19,7 +19,9 @@ from pages.components.tuning.takeaways import (
 from rag import (
     CostPoint,
     InvalidInput,
+    PromiseCurves,
     Recipe,
+    ThresholdCurve,
     TopicProbabilities,
     Tuner,
     Workspace,
@@ -202,6 +204,25 @@ def test_a_limit_of_refusals_takes_enough_questions(
     assert drawn is (answerable >= 20)
     reason = "It takes 20 answerable questions to choose a limit by labels."
     assert (reason in [one.value for one in app.caption]) is (answerable < 20)
+
+
+@pytest.mark.parametrize(("questions", "enough"), [(1, False), (40, True)])
+def test_the_precision_to_promise_is_set_only_if_the_labels_can_promise_any(
+    labelled: Workspace,
+    open_page: OpenPage,
+    monkeypatch: pytest.MonkeyPatch,
+    questions: int,
+    enough: bool,
+) -> None:
+    all_of_them = np.ones(questions, bool)
+    relevance = np.linspace(0.9, 0.1, questions)
+    curve = ThresholdCurve.of(relevance, all_of_them, np.arange(questions), all_of_them)
+    monkeypatch.setattr(Tuner, "promise_curves", lambda *_: PromiseCurves(curve))
+    app = open_page("tuning.py", precision="0.6")
+    precision = app.slider(key="precision")
+    assert (precision.disabled, precision.value) == (not enough, 0.6)
+    assert ("too few to promise any precision" in precision.help) is not enough
+    assert app.button(key="tuning_use_floor").disabled is not enough
 
 
 def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> None:

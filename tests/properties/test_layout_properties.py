@@ -53,6 +53,6 @@ def test_every_word_of_a_page_is_in_its_text(page: tuple[list[Word], Drawn]) -> 
         if isinstance(block, str):
             parts = [block]
         else:
-            parts = [*block.caption, *(cell for row in block.found.rows for cell in row)]
+            parts = [*block.caption, *(cell for row in block.table.rows for cell in row)]
         found.update("".join("".join(part.split()) for part in parts))
     assert found == expected

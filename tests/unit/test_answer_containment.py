@@ -35,6 +35,9 @@ CONTAINED = (
     ("opens at 9am daily", "09:00", ""),
     ("open from 9 am to 5 pm", "09:00", ""),
     ("opens at 9.30 am", "09:30", ""),
+    ("closes at 12 am Monday", "00:00", ""),
+    ("opens at 12 am Sat and Sun", "00:00", ""),
+    ("closes at 12 am weekdays", "00:00", ""),
     ("Der Zug fährt auf Gleis 14 am Hauptbahnhof ab.", "Gleis 14", ""),
     ("Der Zug fährt auf Gleis 12 am Hauptbahnhof ab.", "Gleis 12", ""),
     ("Der Bus fährt um 12:30 am Montag.", "12:30", ""),
@@ -74,6 +77,7 @@ CONTAINED = (
 )
 LACKING = (
     ("Der Zug fährt auf Gleis 14 am Hauptbahnhof ab.", "Gleis 2", ""),
+    ("closes at 12 am Monday", "12:00", ""),
     ("Bis 30.03. zu nehmen", "31. März", ""),
     ("The limit is 31.3.", "31. März", ""),
     ("The maximum is 6 months of pay.", "4 months", "What is the maximum severance pay?"),

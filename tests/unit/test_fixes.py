@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from rag import Workspace
+from rag import KnowledgeBase, Workspace
+from rag.evaluation.splits import Split
+from rag.tuning.diagnosis import diagnosis
+from rag.tuning.diagnosis.fixes import Trials, try_fixes
 from tests.workspaces import QUICK, add, workspace_at
 
 WORDS = QUICK.with_fields(
@@ -19,6 +22,11 @@ WORDS = QUICK.with_fields(
     }
 )
 
+ROOMS = tuple(f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw")
+SEVERAL = WORDS.with_fields({"search.top_k": 3})
+STRICT = {"search.threshold": 1.0}
+FILTERED = {"search.documents": [f"{room}.md" for room in ROOMS[:8]]}
+
 
 def _line(name: str, text: str, document: str, quote: str) -> dict[str, Any]:
     return {"id": name, "text": text, "evidence": [{"document": document, "quote": quote}]}
@@ -29,56 +37,79 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return workspace_at(tmp_path_factory.mktemp("home"))
 
 
+def _imported(workspace: Workspace, name: str, unanswerable: int = 0) -> KnowledgeBase:
+    """A base with a document and a question for each room, and questions without an answer."""
+    base = workspace.create(name, WORDS)
+    texts = {room: f"The room {room} has a projector." for room in ROOMS}
+    add(workspace, base, {f"{room}.md": text for room, text in texts.items()})
+    lines = [
+        _line(room, f"What does {room} have?", f"{room}.md", text) for room, text in texts.items()
+    ]
+    lines += [
+        {"id": f"cost {room}", "text": f"What does {room} cost?", "answerable": False}
+        for room in ROOMS[:unanswerable]
+    ]
+    base.exchange.import_file(name, "x.jsonl", "\n".join(map(json.dumps, lines)))
+    return base
+
+
+@pytest.fixture(scope="module")
+def halls(workspace: Workspace) -> KnowledgeBase:
+    return _imported(workspace, "halls", 8)
+
+
 def test_a_fix_is_told_by_what_all_held_out_questions_gain_and_lose(
     workspace: Workspace,
 ) -> None:
-    base = workspace.create("rooms", WORDS)
-    names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
-    add(workspace, base, {f"{name}.md": f"The room {name} has a projector." for name in names})
-    lines = [
-        _line(name, f"What does {name} have?", f"{name}.md", f"The room {name} has a projector.")
-        for name in names
-    ]
-    base.exchange.import_file("rooms", "x.jsonl", "\n".join(map(json.dumps, lines)))
-    strict = WORDS.with_fields({"search.threshold": 1.0})
-    diagnosis = base.diagnoses.diagnose("rooms", strict)
-    assert diagnosis.causes == {"threshold": 16}
-    (fix,) = diagnosis.trials.fixes
+    base = _imported(workspace, "rooms")
+    outcome = base.diagnoses.diagnose("rooms", WORDS.with_fields(STRICT))
+    assert outcome.causes == {"threshold": 16}
+    (fix,) = outcome.trials.fixes
     assert fix.changes == {"search.threshold": None}
     assert (fix.tuning, fix.tuning_gain, fix.comparison.difference) == (8, 1.0, 1.0)
     assert (fix.comparison.won, fix.comparison.lost, len(fix.rescued)) == (8, 0, 8)
     assert fix.comparison.verdict == "better"
 
 
-def test_unanswerable_questions_that_a_fix_does_not_move_have_no_ndcg(
-    workspace: Workspace,
+@pytest.mark.parametrize(
+    ("fields", "cause", "moves"),
+    [(FILTERED, "filter", False), (STRICT, "threshold", True)],
+    ids=["unmoved", "returned"],
+)
+def test_questions_without_an_answer_measure_a_fix_only_if_it_moves_them(
+    halls: KnowledgeBase, fields: dict[str, Any], cause: str, moves: bool
 ) -> None:
-    base = workspace.create("halls", WORDS)
-    names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
-    add(workspace, base, {f"{name}.md": f"The hall {name} has a projector." for name in names})
-    lines = [
-        _line(name, f"What does {name} have?", f"{name}.md", f"The hall {name} has a projector.")
-        for name in names
-    ]
-    near = [
-        {"id": f"cost {name}", "text": f"What does {name} cost?", "answerable": False}
-        for name in names[:8]
-    ]
-    base.exchange.import_file("halls", "x.jsonl", "\n".join(map(json.dumps, lines + near)))
-    several = WORDS.with_fields({"search.top_k": 3})
-    filtered = several.with_fields({"search.documents": [f"{name}.md" for name in names[:8]]})
-    (fix,) = base.diagnoses.diagnose("halls", filtered).trials.fixes
-    assert fix.causes == ("filter",)
-    assert set(fix.comparison.differences) < set(names)
-    assert (fix.comparison.mean, fix.without_ndcg) == (1.0, 0)
-    assert "Among them" not in fix.sentence
-    assert fix.tuning + len(fix.comparison.differences) == 16
-
-    strict = several.with_fields({"search.threshold": 1.0})  # for near misses, the fix loses
-    (fix,) = base.diagnoses.diagnose("halls", strict).trials.fixes
-    near_misses = set(fix.comparison.differences) - set(names)
-    assert fix.without_ndcg == len(near_misses) == fix.comparison.lost > 0
-    assert fix.sentence.endswith(
+    (fix,) = halls.diagnoses.diagnose("halls", SEVERAL.with_fields(fields)).trials.fixes
+    unanswerable = set(fix.comparison.differences) - set(ROOMS)
+    assert fix.causes == (cause,)
+    assert bool(unanswerable) is moves
+    assert fix.without_ndcg == len(unanswerable) == fix.comparison.lost
+    scored = (
         f" Among them: {fix.without_ndcg} questions without an answer, scored 1 if the search "
         "returns nothing and 0 otherwise."
+    )
+    assert fix.sentence == fix.comparison.sentence + scored * moves
+    assert (fix.comparison.mean == 1.0) is not moves
+    assert (fix.tuning + len(fix.comparison.differences) == 16) is not moves
+
+
+def test_a_fix_that_no_held_out_question_measures_is_left_out(
+    halls: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = Split(ROOMS, tuple(f"cost {room}" for room in ROOMS[:8]))
+
+    def with_parts(*arguments: Any) -> Trials:
+        return try_fixes(*arguments[:4], parts, *arguments[5:])
+
+    monkeypatch.setattr(diagnosis, "try_fixes", with_parts)
+    unmoved = halls.diagnoses.diagnose("halls", SEVERAL.with_fields(FILTERED))
+    note = "A change gains on the tuning questions, but no held-out question can test it."
+    assert (unmoved.trials.fixes, unmoved.trials.note) == ((), note)
+    assert unmoved.trials.tried > 0
+    assert [(step.kind, step.reason) for step in unmoved.next_steps][-1] == ("label", note)
+    (fix,) = halls.diagnoses.diagnose("halls", SEVERAL.with_fields(STRICT)).trials.fixes
+    assert fix.without_ndcg == len(fix.comparison.differences) == fix.comparison.lost == 8
+    assert fix.sentence.endswith(
+        " None of these questions has an nDCG: they are questions without an answer, scored 1 if "
+        "the search returns nothing and 0 otherwise."
     )

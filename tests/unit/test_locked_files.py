@@ -79,7 +79,7 @@ def test_its_pages_are_counted_and_drawn_as_of_any_other(workspace: Workspace, h
     assert original is not None
     assert count_pages(original) == info.pages == 1
     page = base.documents.page(document, 1, [(0, len(document.text))])
-    assert (page.pages, page.found) == (1, 1.0)
+    assert (page.pages, page.matched) == (1, 1.0)
     assert page.png.startswith(b"\x89PNG")
     assert _originals(home) == {info.id}  # the encrypted one is gone
 

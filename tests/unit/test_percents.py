@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rag import half_up, percent, signed, whole_percent
+from rag import half_up, percent, signed, signed_points, whole_percent
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,8 @@ def test_whole_percents_and_points_are_rounded_alike() -> None:
     assert whole_percent(5 / 8) == "63%"
     assert [signed(100 * change, 0) for change in (0.125, -0.125, -0.001)] == ["+13", "−13", "+0"]
     assert str(half_up(2.5)) == "3"
+
+
+def test_a_change_below_half_a_point_is_not_shown_as_none() -> None:
+    changes = (0.004, -0.0006, 0.005, -0.031)
+    assert [signed_points(change) for change in changes] == ["+0.4", "−0.1", "+1", "−3"]

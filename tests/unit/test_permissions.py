@@ -386,6 +386,12 @@ def test_links_without_a_name_are_called_by_their_time(workspace: Workspace) -> 
     base = workspace.base("manuals")
     _, row = base.links.create("  ")
     assert row.name == f"Link of {row.created:%Y-%m-%d %H:%M:%S} UTC"
+    _, former = base.links.create("link")  # the name that earlier versions stored
+    names = {stored.id: stored.name for stored in base.links.list_all()}
+    assert names == {
+        row.id: row.name,
+        former.id: f"Link of {former.created:%Y-%m-%d %H:%M:%S} UTC",
+    }
 
 
 def test_a_guest_has_conversations_apart_from_those_of_the_browser(workspace: Workspace) -> None:

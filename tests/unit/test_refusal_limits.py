@@ -45,7 +45,7 @@ def test_what_is_expected_of_it_is_cross_validated() -> None:
 def test_what_chose_a_limit_and_what_did_not_are_told_apart() -> None:
     found = FOUND.chosen(0.05)
     assert found is not None
-    assert found.here == FOUND.refused(found.limit)
+    assert found.in_sample == FOUND.refused(found.limit)
     assert found.sentence == (
         "refuses 5% of answerable questions and 30% of unanswerable questions that it was chosen "
         "on; on other questions (cross-validated), it refuses "
@@ -59,7 +59,7 @@ def test_a_limit_that_is_shown_and_used_refuses_no_more_than_was_allowed() -> No
     found = TopicProbabilities(values, np.ones(40, np.bool_), 0.1).chosen(0.0)
     assert found is not None
     assert found.limit == 0.1
-    assert found.here == RefusedShares(0.0, None)
+    assert found.in_sample == RefusedShares(0.0, None)
 
 
 def test_few_questions_choose_no_limit() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from rag import (
+    AnswerBasis,
     Assessment,
     InvalidInput,
     KnowledgeBase,
@@ -342,10 +344,40 @@ def test_an_answer_knows_what_changed_since_and_is_answered_anew(home: Path) -> 
         ("Zero", "Words.", "A note."),
         (QUESTION, "Until 31 March.", "See.\n\nHere."),
     ]
-    assert answered_anew(tour.stops[::2], basis, new) == [*tour.stops[::2]]
     late = base.tours.basis(turn.complete, turn.created, turn.recipe)
     assert (late.documents, late.recipe) == ("", turn.recipe.hash)
     assert base.tours.changes(late) == ("documents", "recipe")
+
+
+def test_a_page_whose_note_has_no_other_place_stays_and_says_that_it_is_not_cited() -> None:
+    old = AnswerBasis(QUESTION, datetime(2026, 5, 4, tzinfo=UTC), "documents", "recipe")
+    new = replace(old, answered=datetime(2026, 6, 5, tzinfo=UTC), documents="others")
+    answer = TourStop("answer", QUESTION, "Until 30 June.", basis=old)
+    page = TourStop("page", "Where it says so", note="n" * 1_500, basis=old)
+    newer = replace(answer, text="Until 31 March.", basis=new)
+    kept = replace(page, points=("The answer of 2026-06-05 does not cite this page.",), basis=new)
+    assert answered_anew([page], old, [newer]) == [kept]
+    assert answered_anew([page.with_note("")], old, [newer]) == []
+    short, long = answer.with_note("a" * 498), answer.with_note("a" * 499)
+    joined = newer.with_note("a" * 498 + "\n\n" + "n" * 1_500)
+    assert answered_anew([short, page], old, [newer]) == [joined]
+    assert answered_anew([long, page], old, [newer]) == [newer.with_note("a" * 499), kept]
+    assert answered_anew([newer, kept], new, [newer, replace(page, basis=new, note="")]) == [
+        newer,
+        replace(page, basis=new),
+    ]
+
+
+def test_a_cited_document_that_was_deleted_after_the_answer_is_a_change(home: Path) -> None:
+    _, base = handbook(home)
+    turn = _asked(base)
+    assert turn.created is not None
+    cited = {citation.document_id for citation in turn.citations}
+    asked = base.tours.basis(turn.complete, turn.created, turn.recipe, cited)
+    assert (asked.documents, base.tours.changes(asked)) == (base.documents_hash(), ())
+    base.documents.delete_documents([turn.citations[0].document_id])
+    late = base.tours.basis(turn.complete, turn.created, turn.recipe, cited)
+    assert (late.documents, base.tours.changes(late)) == ("", ("documents",))
 
 
 def test_a_link_to_a_tour_shows_this_tour_alone(home: Path) -> None:

@@ -157,7 +157,7 @@ def test_what_is_measured_is_settled(
     workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kinds, "MOST_SCANNED", 1 * DIMENSION)
-    whole = workspace._services.indexes.whole(base.id, AUTO.index)
+    whole = workspace._services.indexes.complete(base.id, AUTO.index)
     assert (whole.kind, whole.dense.settled) == ("hnsw", True)
 
 

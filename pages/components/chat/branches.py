@@ -35,7 +35,7 @@ class Again:
         return base.conversations.history(self.turn.conversation_id, self.turn.parent)
 
 
-def wanted() -> Again | None:
+def requested() -> Again | None:
     """Return the request of the page to answer a turn again, until ``taken`` removes it."""
     again: Again | None = st.session_state.get(_INSTEAD)
     return again

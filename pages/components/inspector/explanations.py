@@ -44,16 +44,16 @@ def compare(
 
 
 def attribution(
-    base: KnowledgeBase, trace: Trace, recipe: Recipe, key: int, *, wanted: bool
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, key: int, *, compute: bool
 ) -> Attribution | None:
-    """Return the cached attribution of the cosine; compute it, with a progress bar, if ``wanted``.
+    """Return the cached attribution of the cosine; compute it, with a progress bar, if ``compute``.
 
-    Return None if it is neither cached nor wanted. A rerun interrupts the computation. Raises
+    Return None if it is neither cached nor computed. A rerun interrupts the computation. Raises
     TouchstoneError.
     """
     attributions: dict[object, Attribution] = st.session_state.setdefault(_ATTRIBUTIONS, {})
     attribution_key = _build(base, recipe), trace.question, key
-    if attribution_key not in attributions and wanted:
+    if attribution_key not in attributions and compute:
         bar = st.progress(0.0, "Leaving out one part at a time …")
         computed = explainer(base, trace, recipe).attribution(
             key, lambda done, total: bar.progress(done / total, f"{done} of {total} texts embedded")

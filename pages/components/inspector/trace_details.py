@@ -208,7 +208,7 @@ def attribution_view(
         st.caption("Select a passage to see which parts contribute to its cosine.")
         return
     attribution = explanations.attribution(
-        base, trace, recipe, selected.chunk.key, wanted=_attribution_wanted(selected)
+        base, trace, recipe, selected.chunk.key, compute=_attribution_wanted(selected)
     )
     if attribution is not None:
         _draw(attribution, selected)

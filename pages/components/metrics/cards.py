@@ -10,7 +10,16 @@ import streamlit as st
 
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
-from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, percent, signed
+from rag import (
+    METRIC_TITLES,
+    Comparison,
+    Interval,
+    Run,
+    RunDifferences,
+    percent,
+    signed,
+    signed_points,
+)
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
 JUDGED, EXPECTED = "judged_correctness", "answer_containment"
@@ -179,7 +188,7 @@ def _change(change: float | None, card: Card) -> str | None:
         return None
     if abs(change) < UNCHANGED:
         return "no change"
-    return f"{signed(change * 100, 0)} points" if card.percent else signed(change)
+    return f"{signed_points(change)} points" if card.percent else signed(change)
 
 
 def style(change: float) -> dict[str, Any]:
@@ -218,7 +227,10 @@ def figures_table(run: Run) -> None:
 def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bool) -> str:
     """Describe the run that the changes are measured against; ``pinned`` if it is the baseline."""
     if before is None or between is None:
-        return "This is the first run of this set. The next one shows the change."
+        return (
+            "This is the first run of this set. To see the effect of a change of the recipe, make "
+            "the change and press *Evaluate* again."
+        )
     which = "the baseline, the run" if pinned else "the run"
     change = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
     if between.comparable:

@@ -15,7 +15,7 @@ from pages.components.metrics.cards import (
     JUDGED,
     cutoffs,
 )
-from pages.components.shell.tables import picked_rows
+from pages.components.shell.tables import PINNED_WIDTH, picked_rows
 from pages.components.shell.text import plain
 from rag import PASSING, KnowledgeBase, QuestionResult, Run, counted, lacks_expected
 
@@ -203,7 +203,7 @@ def _correctness(result: QuestionResult) -> str:
 
 def _columns(run: Run) -> dict[str, object]:
     return {
-        "Question": st.column_config.TextColumn(width="large"),
+        "Question": st.column_config.TextColumn(pinned=True, width=PINNED_WIDTH),
         "Tags": st.column_config.ListColumn(width=110),
         "First relevant": st.column_config.TextColumn(
             help="Rank of the first relevant passage, also if the threshold cut it."

@@ -78,7 +78,7 @@ def _table(looks: Sequence[WatchLook]) -> None:
         hide_index=True,
         placeholder="–",
         column_config={
-            "Time": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+            "Time": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm", pinned=True),
             "nDCG@10": st.column_config.NumberColumn(format="%.3f"),
             "Lowest cosine": st.column_config.NumberColumn(format="%.4f"),
             "Distance of questions": st.column_config.NumberColumn(format="%.3f"),

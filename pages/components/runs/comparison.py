@@ -20,6 +20,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import failure, follow
 from pages.components.shell.permission import guest, offered
 from pages.components.shell.session import cache_data, show, to_url
+from pages.components.shell.tables import PINNED_WIDTH
 from pages.components.shell.text import plain
 from pages.components.shell.wording import VERDICT_BADGES, difference
 from pages.components.tours.add_dialog import tour_button
@@ -162,7 +163,7 @@ def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
         [_row(compared.figures, names[compared.run.id], label) for compared in table],
         hide_index=True,
         column_config={
-            "Run": st.column_config.TextColumn(width=230),  # a phone shows the verdict beside it
+            "Run": st.column_config.TextColumn(pinned=True, width=PINNED_WIDTH),
             label: st.column_config.NumberColumn(format="%.3f"),
             "Difference": st.column_config.NumberColumn(format="%+.3f"),
             "Interval": st.column_config.TextColumn(

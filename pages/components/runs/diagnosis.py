@@ -13,7 +13,7 @@ from pages.components.runs.labelling import label_button
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
-from pages.components.shell.tables import picked_rows
+from pages.components.shell.tables import PINNED_WIDTH, picked_rows
 from pages.components.shell.text import plain
 from pages.components.shell.wording import VERDICT_BADGES, duration
 from rag import (
@@ -246,7 +246,7 @@ def _questions(diagnosis: Diagnosis) -> None:
         on_select=_click,
         selection_mode=("single-row", "single-cell"),
         column_config={
-            "Question": st.column_config.TextColumn(width="medium"),
+            "Question": st.column_config.TextColumn(pinned=True, width=PINNED_WIDTH),
             "Evidence": st.column_config.TextColumn(width="large"),
             "Page": st.column_config.NumberColumn(width="small"),
             "nDCG": st.column_config.NumberColumn(format="%.2f", width="small"),

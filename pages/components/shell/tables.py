@@ -7,6 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+PINNED_WIDTH = 220  # a phone shows more beside it; Streamlit pins no more than 60% of the width
+
 
 def pick_rows(
     rows: Sequence[Mapping[str, object]],

@@ -174,8 +174,8 @@ def printed_page(
         # As the PNG that it is: Streamlit would make a JPEG of it at every rerun.
         description = _page_description(document, number, drawn)
         st.image(drawn.png, width="stretch", output_format="PNG", alt=description)
-    if drawn.found < _MOST_MATCHED and any(drawn.boxes):
-        st.caption(f"{percent(drawn.found)} of the passage was found on the page.")
+    if drawn.matched < _MOST_MATCHED and any(drawn.boxes):
+        st.caption(f"{percent(drawn.matched)} of the passage was found on the page.")
     return drawn.pages
 
 

@@ -23,10 +23,12 @@ from rag import (
 
 def turn_stops(base: KnowledgeBase, turn: Turn) -> list[TourStop]:
     """Return the answer of a turn, and the page that it cites first, as stops of a tour."""
-    here = {cited.document_id for cited in turn.citations if cited.base in ("", base.name)}
-    documents = {key: base.documents.document(key) for key in here if base.outline(key)}
+    own = [citation for citation in turn.citations if citation.base in ("", base.name)]
+    cited = {citation.document_id for citation in own if not citation.from_tool}
+    documents = {key: base.documents.document(key) for key in cited if base.outline(key)}
     answered = turn.created or datetime.now(UTC)
-    return answer_stops(turn, documents, base.tours.basis(turn.complete, answered, turn.recipe))
+    basis = base.tours.basis(turn.complete, answered, turn.recipe, cited)
+    return answer_stops(turn, documents, basis)
 
 
 def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | None:
@@ -59,12 +61,14 @@ def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | Non
 
 
 def _answered_anew(base: KnowledgeBase, tour: Tour, basis: AnswerBasis) -> Tour | None:
-    """Return the tour with a complete new answer; without one, say what came, and keep the old."""
+    """Return the tour with a complete new answer; without one, show what came, and keep the old."""
     recipe = base.recipe()
     turn = unstored_turn(basis.question, recipe, base.ask(basis.question, recipe).answer)
     if turn.status != "complete" or turn.state == "refused":
+        refused = turn.state == "refused"
+        why = "the documents no longer answer it" if refused else "the new answer is not complete"
         st.warning(
-            f"The stop stays: the new answer is not complete. {plain(turn.note or turn.answer)}",
+            f"The stop stays: {why}. {plain(turn.note or turn.answer)}",
             icon=":material/update_disabled:",
         )
         return None

@@ -21,6 +21,7 @@ from rag import (
     Recipe,
     half_up,
     signed,
+    signed_points,
 )
 
 _CARDS = (*CARDS[:-1], replace(CARDS[-1], label=METRIC_TITLES[REFUSED]))
@@ -109,7 +110,7 @@ def _style(change: Comparison | None) -> dict[str, Any]:
 
 
 def _signed(value: float, card: Card) -> str:
-    return f"{signed(value * 100, 0)} pts" if card.percent else signed(value)
+    return f"{signed_points(value)} pts" if card.percent else signed(value)
 
 
 def _spread(change: Comparison, card: Card) -> str:
@@ -129,8 +130,7 @@ def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
 
 
 def _ends(interval: Interval, card: Card, of_change: bool = False) -> str:
+    if of_change:
+        return " to ".join(map(signed_points if card.percent else signed, interval))
     scale, digits = (100, 0) if card.percent else (1, 3)
-    ends = [end * scale for end in interval]
-    return " to ".join(
-        signed(end, digits) if of_change else f"{half_up(end, digits)}" for end in ends
-    )
+    return " to ".join(f"{half_up(end * scale, digits)}" for end in interval)

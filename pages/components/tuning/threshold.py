@@ -24,6 +24,8 @@ from rag import (
     percent,
 )
 
+_LEAST_PRECISION = 0.05  # that a threshold can be asked to promise
+
 
 def threshold_panel(bench: Bench) -> None:
     """The section of the page."""
@@ -62,18 +64,7 @@ def _promise(bench: Bench) -> None:
         "candidates: Recall also counts those that no retriever returned. *Answers* counts "
         "questions for which a passage is left, also if the answer is then doubtful."
     )
-    share = st.slider(
-        "Wanted precision above the threshold",
-        0.05,
-        0.99,
-        0.5,
-        0.01,
-        key="precision",
-        bind="query-params",
-        help="The relevant share of all candidates above the threshold, before top-k. The promise "
-        "is for questions that did not choose the threshold, and is kept 9 times in 10.",
-    )
-    promised = _promised(bench, rest, share)
+    promised = _promised(bench, rest)
     # Rounded down: what reached the threshold still does.
     value = int(promised.point.threshold * 1000) / 1000 if promised and promised.point else None
     use = partial(working_recipe.change, bench.base, {"search.threshold": value})
@@ -81,22 +72,44 @@ def _promise(bench: Bench) -> None:
     action_button(label, "tuning_use_floor", "check", use, disabled=value is None)
 
 
-def _promised(bench: Bench, rest: Key, share: float) -> ThresholdPromise | None:
-    """The threshold that promises a precision, and what came of it on held-out questions."""
-
-    def promise() -> ThresholdPromise:
-        measure = partial(bench.tuner.promise_curves, bench.recipe)
-        return cached(measure, "promise_curves", rest).promise(share)
-
+def _promised(bench: Bench, rest: Key) -> ThresholdPromise | None:
+    """Draw the slider, the threshold that promises a precision, and its test on other questions."""
+    measure = partial(bench.tuner.promise_curves, bench.recipe)
     try:
-        promised = cached(promise, "promised", (*rest, share))
+        curves = cached(measure, "promise_curves", rest)
     except InvalidInput as error:
+        _precision(is_possible=False)
         st.markdown(plain(f"{error.message} {error.hint}"))
         return None
+
+    def promise(share: float) -> ThresholdPromise:
+        return cached(partial(curves.promise, share), "promised", (*rest, share))
+
+    possible = promise(_LEAST_PRECISION).possible
+    promised = promise(_precision(is_possible=(possible or 0.0) >= _LEAST_PRECISION))
     st.markdown(f"**{plain(promised.headline)}**")
     with st.expander("How it was tested", icon=":material/science:"):
         st.markdown(plain(f"{promised.method} {promised.check}".strip()))
     return promised
+
+
+def _precision(*, is_possible: bool) -> float:
+    """Draw the slider for the precision to promise; return it."""
+    meaning = (
+        "The relevant share of all candidates above the threshold, before top-k. The promise "
+        "is for questions that did not choose the threshold, and is kept 9 times in 10."
+    )
+    return st.slider(
+        "Wanted precision above the threshold",
+        _LEAST_PRECISION,
+        0.99,
+        0.5,
+        0.01,
+        key="precision",
+        bind="query-params",
+        disabled=not is_possible,
+        help=meaning if is_possible else "These labels are too few to promise any precision.",
+    )
 
 
 def _refusal(bench: Bench) -> None:

@@ -103,7 +103,7 @@ def people(args: argparse.Namespace) -> Output:
     accounts = inputs.workspace(args).access.people
     if args.action == "delete":
         email = _needed(args.email, "Say who.", "Give the e-mail address after delete.")
-        removed = accounts.forget(accounts.named(email))
+        removed = accounts.forget(accounts.by_email(email))
         counts = ", ".join(f"{number} {what}" for what, number in removed.items())
         return Output(DeletedPersonData(deleted=email, **removed), f"deleted {email}: {counts}")
     rows = [PersonData.of(person) for person in accounts.list_all()]

@@ -45,7 +45,7 @@ def token(args: argparse.Namespace) -> Output:
         tokens.revoke(args.name)
         return Output(RevokedTokenData(revoked=args.name), f"revoked {args.name}")
     days = None if args.forever else args.days
-    owner = access.people.named(args.owner).id if args.owner else ""
+    owner = access.people.by_email(args.owner).id if args.owner else ""
     secret, row = tokens.create(args.name, args.scope or ["read"], days, owner)
     text = f"{secret}\n\nThis is shown once. {_line(row)}"
     return Output(TokenData.of(row).extend(CreatedTokenData, token=secret), text)

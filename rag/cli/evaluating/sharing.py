@@ -104,7 +104,7 @@ def _reproduction(reproduction: Reproduction) -> Output:
     lines += [f"read differently: {name}" for name in reproduction.read_differently]
     lines += [
         f"{deviation.question or 'mean'} {deviation.metric}: "
-        f"{deviation.expected} there, {deviation.found} here"
+        f"{deviation.expected} there, {deviation.actual} here"
         for deviation in reproduction.deviations[:_SHOWN]
     ]
     lines += [

@@ -388,7 +388,7 @@ def threshold(
 
 def _promised(promise: ThresholdPromise) -> PromiseData:
     return PromiseData(
-        precision=promise.wanted,
+        precision=promise.target,
         confidence=promise.confidence,
         threshold=promise.point.threshold if promise.point else None,
         promised=promise.bound,

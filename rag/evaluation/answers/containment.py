@@ -55,11 +55,13 @@ _VERBS = frozenset({"may", "march"})
 _CLOCK = re.compile(
     r"\b(?P<short>0?\d|1[0-2])(?:[:.](?P<minutes>[0-5]\d))?"
     r"(?:\s?(?P<half>[ap]\.m|pm)\b|am\b|\sam(?=\s*(?:[,.;:!?)–—-]|\Z)"
-    r"|\s(?:and|daily|every|on|or|sharp|till?|to|until)\b))\.?"
+    r"|\s(?:and|daily|every|on|or|sharp|till?|to|until"
+    r"|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:days?)?|weekdays?|weekends?)\b))\.?"
     r"|\b(?P<long>[01]?\d|2[0-4]):(?P<long_minutes>[0-5]\d)\b",
     re.IGNORECASE,
 )
-"""Times. "Am" behind a space is one only before what ends it: German has "Gleis 9 am Hafen"."""
+"""Times. "Am" behind a space is one only before an English day or what ends the time: German has
+"Gleis 9 am Hafen"."""
 _POINTS = re.compile(
     r"(?<![\d.,])(?P<day>0?[1-9]|[12]\d|3[01])\.\s?(?P<month>0?[1-9]|1[0-2])\.(?!\d)"
 )

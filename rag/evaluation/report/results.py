@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rag.evaluation.intervals import Interval, signed
+from rag.evaluation.intervals import Interval, signed, signed_points
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import RunReport
@@ -161,7 +161,7 @@ def _change(metric: str, value: float, before: float | None, report: RunReport) 
     change = value - before
     if abs(change) < _NO_CHANGE:
         return element("div", "same as baseline", class_="small")
-    amount = f"{signed(change * 100, 0)} points" if _is_share(metric) else signed(change)
+    amount = f"{signed_points(change)} points" if _is_share(metric) else signed(change)
     colours = {"better": "small up", "worse": "small down"}
     name = colours.get(compared.verdict, "small") if compared else "small"
     return element("div", f"{amount} vs. baseline", class_=name)

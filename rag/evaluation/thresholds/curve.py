@@ -20,33 +20,33 @@ _FEWEST_KEPT = 10
 
 
 class Share(NamedTuple):
-    """``part`` of ``whole``."""
+    """``part`` of ``total``."""
 
     part: int
-    whole: int
+    total: int
 
     @property
     def value(self) -> float | None:
         """Between 0 and 1; None where there is nothing to take a share of."""
-        return self.part / self.whole if self.whole else None
+        return self.part / self.total if self.total else None
 
     def __str__(self) -> str:
-        return f"{self.part:,} of {self.whole:,}"
+        return f"{self.part:,} of {self.total:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPoint:
     """One threshold, in counts.
 
-    ``pure``: relevant passages of those that reach it. ``found``: retrieved relevant passages that
-    reach it. ``answering``: answerable questions with anything left. ``refusing``: unanswerable
-    questions of the documents' topic with nothing left. ``turning_away``: the same of questions
-    tagged ``OFF_TOPIC``.
+    ``pure``: relevant passages of those that reach it. ``retained``: retrieved relevant passages
+    that reach it. ``answering``: answerable questions with anything left. ``refusing``:
+    unanswerable questions of the documents' topic with nothing left. ``turning_away``: the same of
+    questions tagged ``OFF_TOPIC``.
     """
 
     threshold: float
     pure: Share
-    found: Share
+    retained: Share
     answering: Share
     refusing: Share
     turning_away: Share
@@ -59,7 +59,7 @@ class ThresholdPoint:
     @property
     def kept(self) -> float | None:
         """The share of the retrieved relevant passages that reach it."""
-        return self.found.value
+        return self.retained.value
 
     @property
     def answered(self) -> float | None:
@@ -75,7 +75,7 @@ class ThresholdPoint:
         """Shares by name, and ``counts``: (part, whole) of each."""
         counts = {
             "precision": self.pure,
-            "kept": self.found,
+            "kept": self.retained,
             "answered": self.answering,
             "refused": self.refusing,
             "turned_away": self.turning_away,
@@ -86,13 +86,13 @@ class ThresholdPoint:
     @property
     def sentence(self) -> str:
         """The threshold in plain English, a count beside every share."""
-        on_topic = " on topic" if self.turning_away.whole else ""
+        on_topic = " on topic" if self.turning_away.total else ""
         parts = [
             _sentence(
-                f"passes {counted(self.pure.whole, 'candidate')},", self.pure, "of them relevant"
+                f"passes {counted(self.pure.total, 'candidate')},", self.pure, "of them relevant"
             )
             or "passes nothing",
-            _sentence("keeps", self.found, "of the retrieved relevant passages"),
+            _sentence("keeps", self.retained, "of the retrieved relevant passages"),
             _sentence("answers", self.answering, "of answerable questions"),
             _sentence("refuses", self.refusing, f"of unanswerable ones{on_topic}"),
             _sentence("turns away", self.turning_away, "of off-topic ones"),
@@ -166,7 +166,7 @@ class ThresholdCurve:
         return ThresholdPoint(
             threshold=threshold,
             pure=Share(hits, count),
-            found=Share(hits, relevant),
+            retained=Share(hits, relevant),
             answering=Share(len(self.answerable) - below[0], len(self.answerable)),
             refusing=Share(below[1], len(self.unanswerable)),
             turning_away=Share(below[2], len(self.off_topic)),

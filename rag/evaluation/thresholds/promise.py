@@ -49,7 +49,7 @@ def _level(confidence: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPromise:
-    """The lowest threshold that promises ``wanted`` precision, or what could be promised instead.
+    """The lowest threshold that promises a precision of ``target``, or what could be instead.
 
     ``point`` is what it did on the ``questions`` where it was chosen, which count as ``units``
     groups, None where nothing can be promised; ``bound`` is the promise that it bears.
@@ -59,7 +59,7 @@ class ThresholdPromise:
     labels do not help.
     """
 
-    wanted: float
+    target: float
     confidence: float
     questions: int
     units: int
@@ -72,14 +72,14 @@ class ThresholdPromise:
     @property
     def needed(self) -> int:
         """The fewest questions, or groups of them, on which that much can be promised."""
-        return questions_needed(self.wanted, self.confidence)
+        return questions_needed(self.target, self.confidence)
 
     @property
     def kept(self) -> bool | None:
         """Whether the other questions kept it; None where nothing was promised, or reached it."""
         if self.point is None or self.checked is None or self.checked.precision is None:
             return None
-        return self.checked.precision >= self.wanted
+        return self.checked.precision >= self.target
 
     @property
     def headline(self) -> str:
@@ -87,15 +87,15 @@ class ThresholdPromise:
         if self.point is not None:
             return (
                 f"Threshold {self.point.threshold:.3f} promises a precision of at least "
-                f"{self.wanted:.2f}."
+                f"{self.target:.2f}."
             )
         if self.missing is None:
             return (
-                f"No threshold can promise {self.wanted:.2f}: too few of the passages above any "
+                f"No threshold can promise {self.target:.2f}: too few of the passages above any "
                 "threshold are relevant."
             )
         return (
-            f"Too few labels to promise {self.wanted:.2f}. "
+            f"Too few labels to promise {self.target:.2f}. "
             f"Label about {counted(self.missing, 'more question')}."
         )
 
@@ -121,7 +121,7 @@ class ThresholdPromise:
         if self.checked is None:
             return ""
         shares = self.checked.answering, self.checked.refusing, self.checked.turning_away
-        count = counted(sum(share.whole for share in shares), "other question")
+        count = counted(sum(share.total for share in shares), "other question")
         return f"On {count}, where nothing was chosen, it {self.checked.sentence}."
 
 
@@ -166,7 +166,7 @@ class PromiseCurves:
         if step is not None:
             point = self.choosing.at(float(self.choosing.values[ladder.steps[step]]))
         return ThresholdPromise(
-            wanted=precision,
+            target=precision,
             confidence=confidence,
             questions=self.choosing.questions,
             units=self.choosing.units,

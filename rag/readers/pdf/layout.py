@@ -34,23 +34,23 @@ class PageTable:
     """A table with the lines above it that are its caption, or a ``title`` from elsewhere."""
 
     caption: tuple[str, ...]
-    found: FoundTable
+    table: FoundTable
     title: str = ""
 
     def continues(self, before: PageTable) -> bool:
         """Whether it goes on with the table at the end of the page before."""
-        return not self.caption and self.found.continues(before.found)
+        return not self.caption and self.table.continues(before.table)
 
     def is_part_of(self, before: PageTable) -> bool:
         """Whether it goes on with a table before it on the page, behind the title of a group."""
         named = _NAMED.search(" ".join(self.caption))
-        return named is None and self.found.is_part_of(before.found)
+        return named is None and self.table.is_part_of(before.table)
 
     def under(self, before: PageTable) -> PageTable:
         """The table under the labels and the title of the one that it goes on with."""
-        table = replace(self.found, labels=before.found.column_labels)
+        table = replace(self.table, labels=before.table.column_labels)
         title = "" if self.caption else caption(before.caption) or before.title
-        return replace(self, found=table, title=title)
+        return replace(self, table=table, title=title)
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ class PageImage:
     """A page as a PNG of ``width`` by ``height`` pixels; ``pages`` counts those of the file.
 
     ``boxes`` has a list for every mark asked for: where its words stand, a box per line.
-    ``found`` is the share of all marked letters that were found on the page, 1 for no marks.
+    ``matched`` is the share of all marked letters that were found on the page, 1 for no marks.
     """
 
     png: bytes
@@ -50,7 +50,7 @@ class PageImage:
     height: int
     pages: int
     boxes: tuple[tuple[Box, ...], ...]
-    found: float
+    matched: float
 
 
 def draw_page(source: Source, number: int, text: str, marks: Sequence[Mark]) -> PageImage:

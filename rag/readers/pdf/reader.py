@@ -189,7 +189,7 @@ class _Reading:
                 block = block.under(before)
             elif self._labelled is not None and block.is_part_of(self._labelled):
                 block = block.under(self._labelled)
-            self._labelled = block if block.found.column_labels else None
+            self._labelled = block if block.table.column_labels else None
             self._add_table(block)
             has_text = True
             if number == len(blocks) - 1:
@@ -197,10 +197,10 @@ class _Reading:
         return has_text
 
     def _add_table(self, table: PageTable) -> None:
-        rows = (clean_page(line(cells)) for cells in table.found.rows)
+        rows = (clean_page(line(cells)) for cells in table.table.rows)
         above = tuple(map(clean_page, table.caption))
-        labels = tuple(clean_page(label) for label in table.found.labels)
-        grid = Grid(above, labels, rows, len(table.found.rows[0]))
+        labels = tuple(clean_page(label) for label in table.table.labels)
+        grid = Grid(above, labels, rows, len(table.table.rows[0]))
         self.composer.table(grid, title=table.title)
 
 

@@ -23,6 +23,7 @@ from rag.storage.tables import base_id, metadata
 
 DELETED_TOUR = 0
 """The tour of a link whose tour was deleted: SQLite gives ids of deleted rows to new ones."""
+_FORMER_NAME = "link"  # of all links that got no name, in databases of earlier versions
 
 share_link = Table(
     "share_link",
@@ -108,4 +109,10 @@ def forget_tour(connection: Connection, base_id: int, tour_id: int) -> None:
 
 def _row(row: Any) -> LinkRow:
     moments = {name: in_utc(getattr(row, name)) for name in ("created", "expires", "revoked")}
-    return read(LinkRow, row, **moments)
+    name = row.name if row.name != _FORMER_NAME else name_at(in_utc(row.created))
+    return read(LinkRow, row, **moments, name=name)
+
+
+def name_at(created: datetime) -> str:
+    """Return the name of a link that got none: its time, which tells it from other links."""
+    return f"Link of {created:%Y-%m-%d %H:%M:%S} UTC"

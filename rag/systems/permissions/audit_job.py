@@ -188,7 +188,8 @@ def audit_permissions(services: Services, opened: Opened, job: JobRow, reporter:
     places: Places
     if "recipe" in payload:
         recipe = Recipe.parse(payload["recipe"])
-        services.indexes.whole(base_id, recipe.index)  # one that lacks documents has too few leaks
+        # An index that lacks documents has too few leaks.
+        services.indexes.complete(base_id, recipe.index)
         source = f"recipe {recipe.hash}"
         searches, places = _of_recipe(opened(base_id), matrix, recipe), _own_places
     else:

@@ -27,6 +27,7 @@ Changes = Mapping[str, Any]
 
 MOST_CANDIDATES = 400
 _LEAST_GAIN = 1e-9
+_UNMEASURED = "A change gains on the tuning questions, but no held-out question can test it."
 _OVERLAP = 4  # a quarter of a passage
 
 
@@ -57,9 +58,13 @@ class Fix:
         """The comparison in words, with the score of questions that have no nDCG."""
         if not self.without_ndcg:
             return self.comparison.sentence
+        if self.without_ndcg == len(self.comparison.differences):
+            which = "None of these questions has an nDCG: they are questions without an answer"
+        else:
+            which = f"Among them: {counted(self.without_ndcg, 'question')} without an answer"
         return (
-            f"{self.comparison.sentence} Among them: {counted(self.without_ndcg, 'question')} "
-            "without an answer, scored 1 if the search returns nothing and 0 otherwise."
+            f"{self.comparison.sentence} {which}, scored 1 if the search returns nothing and 0 "
+            "otherwise."
         )
 
 
@@ -193,7 +198,10 @@ def chosen(
     groups: Mapping[str, str],
     k: int,
 ) -> Trials:
-    """Choose the best change of each cause on tuning questions, and compare it on the others."""
+    """Choose the best change of each cause on tuning questions, and compare it on the others.
+
+    A change that no held-out question measures is left out.
+    """
     ids, base = [one.id for one in examination.questions], scores(examination.searched, k)
     tuning, held_out = np.isin(ids, parts.tuning), np.isin(ids, parts.held_out)
     best: dict[str, tuple[Changes, list[Cause], int]] = {}
@@ -210,11 +218,14 @@ def chosen(
     ranked = have_ndcg(examination.searched, k)
     # A question without an nDCG says nothing about a change that leaves its score as it is.
     told, pairs = dict[str, Mask](), list[tuple[str, Figures, Figures]]()
-    for key in best:
+    unmeasured = False
+    for key in list(best):
         told[key] = ranked | (measured[key] != base)
-        if not (held_out & told[key]).any():
-            told[key] = np.ones_like(ranked)
         part = held_out & told[key]
+        if not part.any():
+            unmeasured = True
+            del best[key]
+            continue
         names = np.array(ids)[part].tolist()
         pairs.append(
             (f"ndcg@{k}", _figures(names, measured[key][part]), _figures(names, base[part]))
@@ -244,9 +255,13 @@ def chosen(
         for change in proposed_changes
         if key_of(change) in measured
     }
-    parts_of_trials = tuple(fixes), tuple(without)
     return Trials(
-        f"ndcg@{k}", *parts_of_trials, tried=len(measured), indexes=tuple(sorted(indexes))
+        f"ndcg@{k}",
+        tuple(fixes),
+        tuple(without),
+        note=_UNMEASURED if unmeasured else "",
+        tried=len(measured),
+        indexes=tuple(sorted(indexes)),
     )
 
 
