@@ -229,10 +229,16 @@ def continued(passage: str, statement: Statement) -> Statement:
     colon, stop = stop, _announced_end(rest, stop, is_cut_off=is_cut_off) if announces else stop
     if stop == len(rest) and is_cut_off:
         return statement
-    items = filter(None, map(_plain, rest[colon:stop].split("\n")))
+    items = filter(None, map(_listed, rest[colon:stop].split("\n")))
     added = " ".join(filter(None, (_plain(rest[start:colon]), "; ".join(items))))
     quote = passage[statement.start : end + stop]
     return replace(statement, text=f"{statement.text} {added}", quote=quote)
+
+
+def _listed(line: str) -> str:
+    """The words of an item of a list, without its mark and what ends it."""
+    marker = _ITEM.match(line)
+    return _plain(line[marker.end() if marker else 0 :]).rstrip(";,")
 
 
 def _announced_end(text: str, start: int, *, is_cut_off: bool) -> int:

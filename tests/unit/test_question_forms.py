@@ -236,6 +236,10 @@ def test_statements_say_what_they_are_about(passage: str, texts: list[str]) -> N
             "- Send it back to us. Please ensure: \n- That it is clean\n- The plug is in\n",
             "Send it back to us. Please ensure: That it is clean; The plug is in",
         ),
+        (
+            "1. Appeals are heard monthly. They must include:\n    1. a reason;\n    2. a budget.\n",
+            "Appeals are heard monthly. They must include: a reason; a budget.",
+        ),
     ],
 )
 def test_a_statement_goes_on_in_a_sentence_that_leans_on_it(passage: str, text: str) -> None:

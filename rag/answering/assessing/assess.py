@@ -101,7 +101,8 @@ class Assessor:
         model = answer_model(self.embedder.id)
         probability = round(probability_of(evidence, model), 4)
         missing = tuple(term.text for term in evidence.missing)
-        if not all(check.borne_out for check in answer.sentences):
+        written = answer.mode != "quotes"  # quotations need no support: they are the documents' words
+        if written and not all(check.borne_out for check in answer.sentences):
             return Assessment("doubtful", _UNSUPPORTED, probability, missing)
         if probability < model.limit:
             return Assessment("doubtful", _doubt(evidence, _shown(answer)), probability, missing)
