@@ -237,8 +237,8 @@ def test_statements_say_what_they_are_about(passage: str, texts: list[str]) -> N
             "Send it back to us. Please ensure: That it is clean; The plug is in",
         ),
         (
-            "1. Appeals are heard monthly. They must include:\n    1. a reason;\n    2. a budget.\n",
-            "Appeals are heard monthly. They must include: a reason; a budget.",
+            "1. Appeals are heard monthly. They must include:\n  1. a reason;\n  2. a plan.\n",
+            "Appeals are heard monthly. They must include: a reason; a plan.",
         ),
     ],
 )

@@ -231,6 +231,15 @@ def test_a_price_of_something_else_is_no_answer(tmp_path: Path) -> None:
     assert _assessed(shown).reason == "No quoted passage has “audioguide”."
 
 
+def test_what_a_document_is_about_restricts_no_question(tmp_path: Path) -> None:
+    stops = "\n\n".join(f"### Stop {n}\n\nThe bus waits {n} minutes there." for n in range(4, 9))
+    shown = ask(
+        tmp_path, {"travel.md": f"{BUS}\n\n{stops}\n"}, "Is there a fee for bicycles on the bus?"
+    )
+    assert _assessed(shown).state == "answered"
+    assert shown.text.startswith("“If space is available")
+
+
 def test_an_elided_article_is_no_part_of_a_word() -> None:
     question = "Quel est le prix de l'audioguide ?"
     terms = {term.text: term.start for term in key_terms(question, Vocabulary())}

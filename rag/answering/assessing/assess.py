@@ -101,7 +101,9 @@ class Assessor:
         model = answer_model(self.embedder.id)
         probability = round(probability_of(evidence, model), 4)
         missing = tuple(term.text for term in evidence.missing)
-        written = answer.mode != "quotes"  # quotations need no support: they are the documents' words
+        written = (
+            answer.mode != "quotes"
+        )  # quotations need no support: they are the documents' words
         if written and not all(check.borne_out for check in answer.sentences):
             return Assessment("doubtful", _UNSUPPORTED, probability, missing)
         if probability < model.limit:

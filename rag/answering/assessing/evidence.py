@@ -35,6 +35,9 @@ TELLING = 0.2
 """The least share of a question that a word behind a preposition has, to be what it is about."""
 SYNONYM = 0.5
 """The least cosine of two single words of which one will do for the other."""
+THEME_MENTIONS, THEME_SHARE, THEME_CHARACTERS = 4, 0.1, 20_000
+"""A word in so many paragraphs, and that share of them, is what a document is about; only so much
+of its text is read."""
 _FEWEST_LETTERS = 3
 _AS_TYPED = str.maketrans("‐‑–−", "----", "\\")
 """Dashes as printers set them, and what Markdown escapes."""
@@ -167,7 +170,7 @@ class EvidenceReader:
             or self._unknown_identifier(trace.searched, citations)
             or self._other_number(trace.searched, quotes[0], around)
             or contradicted(trace.searched, wanted, quotes[0].text, shown)
-            or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0]),
+            or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0], first),
             tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),
             asked.name if asked and not asked.is_in(quotes[0].text) else "",
@@ -205,13 +208,14 @@ class EvidenceReader:
         cited: Terms,
         spoken: Collection[str],
         quote: Statement,
+        first: Hit,
     ) -> str:
         """A restriction that no cited passage has in these or other words; "" for none.
 
         It stands behind a preposition ("for contractors", "in 2023"), or is what has a price. Where
         a table row is quoted of which several columns have another word of the question, it may be
         what names the column: the "parking charge per week", where there are lifts per week and
-        cleaning per week.
+        cleaning per week. What the first document speaks of all the time restricts nothing.
         """
         lost = [term for term in absent if not term.borne_out(cited)]
         if year := next((term for term in lost if _is_year(term, question)), None):
@@ -228,6 +232,7 @@ class EvidenceReader:
                 or term.start in modifiers
             )
             and term.text.casefold() not in _IN_PHRASES
+            and not self._is_theme(first, term)
         ]
         others = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
         if not lost or not others:
@@ -236,6 +241,13 @@ class EvidenceReader:
         nearest = (vectors @ self.embedder.embed(others, "document").T).max(axis=1)
         pairs = zip(lost, nearest, strict=True)
         return next((f"“{term.text}”" for term, cosine in pairs if cosine < SYNONYM), "")
+
+    def _is_theme(self, hit: Hit, term: KeyTerm) -> bool:
+        """Whether the document of a passage has a term in many of its first paragraphs."""
+        document = self.reader.document(hit)
+        paragraphs = document.text[:THEME_CHARACTERS].split("\n\n") if document else []
+        mentions = sum(any(map(term.is_like, words_in(text))) for text in paragraphs)
+        return mentions >= max(THEME_MENTIONS, THEME_SHARE * len(paragraphs))
 
     def _has_columns_alike(self, quote: Statement, wanted: Sequence[KeyTerm]) -> bool:
         """Whether several columns of a quoted row have the same word of a question."""
