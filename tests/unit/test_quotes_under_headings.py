@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 
 from rag.answering.assessing.asked_values import asked_value
+from rag.answering.assessing.evidence import EvidenceReader
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.numbered_names import NumberedName, agreement, numbered_names
 from rag.answering.assessing.question_forms import answer_form
+from rag.answering.reading import PassageReader
 from rag.answering.running_heads import blank_running_heads, running_lines
 from rag.answering.sentences import statements
 from rag.answering.vocabulary import Vocabulary
-from rag.types import Answer, Assessment, Chunk, Document, Page
+from rag.providers.hashing import HashingEmbedder
+from rag.types import Answer, Assessment, Chunk, Citation, Document, Hit, Page
+from tests.answers import hit, trace
 from tests.unit.test_shown_quotes import ask
 
 BUS = """# Good to know
@@ -231,13 +235,26 @@ def test_a_price_of_something_else_is_no_answer(tmp_path: Path) -> None:
     assert _assessed(shown).reason == "No quoted passage has “audioguide”."
 
 
-def test_what_a_document_is_about_restricts_no_question(tmp_path: Path) -> None:
-    stops = "\n\n".join(f"### Stop {n}\n\nThe bus waits {n} minutes there." for n in range(4, 9))
-    shown = ask(
-        tmp_path, {"travel.md": f"{BUS}\n\n{stops}\n"}, "Is there a fee for bicycles on the bus?"
-    )
-    assert _assessed(shown).state == "answered"
-    assert shown.text.startswith("“If space is available")
+class _OneDocument:
+    """The source of passages of one Markdown file."""
+
+    def __init__(self, text: str) -> None:
+        self._document = Document("doc-1.md", "doc-1.md", "doc-1.md", "text/markdown", text)
+
+    def document(self, hit: Hit) -> Document | None:
+        return self._document
+
+    outline = document
+
+
+@pytest.mark.parametrize(("buses", "gap"), [(5, ""), (2, "“bus”")])
+def test_what_a_document_is_about_restricts_no_question(buses: int, gap: str) -> None:
+    quote = "If space is available there is a fee of $7.00."
+    text = "\n\n".join([quote, *["The bus waits there."] * buses])
+    passage = hit(quote)
+    reader = EvidenceReader(HashingEmbedder(), PassageReader(_OneDocument(text)), Vocabulary())
+    asked = trace([passage], "How high is the fee on the bus?")
+    assert reader.read(asked, [Citation(1, passage, quote)]).gap == gap
 
 
 def test_an_elided_article_is_no_part_of_a_word() -> None:
