@@ -23,11 +23,13 @@ _LANGUAGE = re.compile(r"\s*([\w+#.-]*)")
 _INLINE = re.compile(
     r"(?<!`)(?P<ticks>`++)(?P<code>(?:(?!\n\s*\n).){1,1000}?)(?<!`)(?P=ticks)(?!`)"
     r"|!?\[(?P<link>[^\[\]\n]+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"
-    r"|(?<![\w*])(?P<stars>\*{1,3})(?![\s*])(?P<starred>(?:(?!\n\s*\n).){1,1000}?)(?<![\s*])(?P=stars)"
+    r"|(?<![\w*\\])(?P<stars>\*{1,3})(?![\s*])(?P<starred>(?:(?!\n\s*\n).){1,1000}?)(?<![\s*])(?P=stars)"
     r"(?![\w*])"
-    r"|(?<![\w/])_(?![\s_])(?P<underlined>[^_\n]+)(?<!\s)_(?![\w/])",
+    r"|(?<![\w/\\])_(?![\s_])(?P<underlined>[^_\n]+)(?<![\s\\])_(?![\w/])",
     re.DOTALL,
 )
+_ESCAPE = re.compile(r"(?<!\\)\\(?=[$*#](?![^\W\d_]))")
+"""The backslash of a character that is no mark, as in "\\$7.00"; not that of a "\\$name"."""
 _BLOCK = re.compile(
     r"^[ \t]*(?:(?:>[ \t]?)+(?:#{1,6}[ \t]+)?|#{1,6}[ \t]+)"  # quotes, headings
     r"|^[ \t]*[-*+•‣▪●○◦]++[ \t]++(?=\S)"  # bullets
@@ -163,6 +165,7 @@ def marks(text: str) -> list[Span]:
     """Spans of the characters that only mark up: of words, headings, lists and tables."""
     spans = [
         *_inline_marks(text, 0),
+        *_escapes(text),
         *(match.span() for match in _BLOCK.finditer(text)),
         *_tag_marks(text),
     ]
@@ -202,6 +205,16 @@ def _inline_marks(text: str, offset: int) -> Iterator[Span]:
         if markup.style != "code":
             inner = text[markup.inner_start : markup.inner_end]
             yield from _inline_marks(inner, offset + markup.inner_start)
+
+
+def _escapes(text: str) -> Iterator[Span]:
+    """Backslashes before what would be marks, outside of code."""
+    if "\\" not in text:
+        return
+    code = [(one.start, one.end) for one in inline_markup(text) if one.style == "code"]
+    for match in _ESCAPE.finditer(text):
+        if not any(start <= match.start() < end for start, end in code):
+            yield match.span()
 
 
 def _tags(text: str) -> Iterator[re.Match[str]]:

@@ -29,7 +29,7 @@ The line is not responsible for articles that passengers lose.
 
 ### Bicycles
 
-If space is available there is a $7.00 fee
+If space is available there is a \\$7.00 fee
 
 ### Baggage limit
 
