@@ -64,8 +64,8 @@ DEFINITION = 0.15
 """Subtracted from the definition of a word, unless the question asks for one."""
 LENGTH_WEIGHT = 0.04
 """For each factor e of its length: a sentence of three words says little."""
-SUPERSEDED = 0.2
-"""Subtracted where the edition in force says the same with other figures."""
+SUPERSEDED, OUTDATED = 0.2, 0.1
+"""Subtracted where the edition in force says the same with other figures; where it is at hand."""
 BOUND_BONUS = 0.3
 """For a sentence that sets a limit, "at most 45 mg", when the question asks for one."""
 FORM_BONUS = 0.1
@@ -129,6 +129,8 @@ class _Candidate:
     """Its score without the cosine."""
     of_number: int = 0
     """1 if it is about band 3, as the question is; -1 if it is about band 2 only, 0 for neither."""
+    outdated: bool = False
+    """Whether an edition at hand supersedes its document."""
     in_force: _Candidate | None = None
     """A statement of the edition in force that has other figures on the same matter."""
 
@@ -313,6 +315,7 @@ def _with_editions(
     return [
         replace(
             one,
+            outdated=bool(rivals[one.n]),
             in_force=next((two for two in rivals[one.n] if _supersedes(two, one, reader)), None),
         )
         for one in candidates
@@ -428,7 +431,7 @@ def _prior(
         + (FIGURE_BONUS if has_figure else 0.0)
         + (_value_bonus(asked, text) if asked else 0.0)
         + LENGTH_WEIGHT * math.log(max(len(candidate.statement.text), 1))
-        - (SUPERSEDED if candidate.in_force else 0.0)
+        - (SUPERSEDED if candidate.in_force else OUTDATED if candidate.outdated else 0.0)
         - OTHER_NAME * candidate.named_elsewhere
         + (SAME_NUMBER if candidate.of_number > 0 else 0.0)
         - (OTHER_NUMBER if candidate.of_number < 0 else 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.editions import (
@@ -23,23 +23,33 @@ from rag.answering.assessing.resemblance import (
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.running_heads import blank_running_heads, running_lines
-from rag.answering.sentences import Statement, is_cut, statements
+from rag.answering.sentences import ENDED, Statement, statements
 from rag.answering.sources import Sources
 from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
 
 _JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")
 """What stands for spaces in names of files: "pump-1.7-manual"."""
 
+CUT_WORDS = 8
+"""A sentence of so many words without an end was cut off by its passage."""
+_LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
+"""What no sentence begins with: the rest of one that an earlier passage has."""
+_UNDERLINE = re.compile(r"(?:={2,100}|-{2,100})(?=\n)")
+"""What marks the line above it as a heading in Markdown."""
 _LONGEST_BREAK = 200
 """Characters of white space behind a passage that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ReadDocument:
-    """A document with where its lines stand that say nothing by themselves."""
+    """A document with where its lines stand that say nothing by themselves.
+
+    ``page_heads`` are the heads of its pages, by their numbers.
+    """
 
     document: Document
     mute: tuple[Span, ...]
+    page_heads: Mapping[int, str]
 
 
 class PassageReader:
@@ -79,9 +89,16 @@ class PassageReader:
 
     def is_cut(self, hit: Hit, statement: Statement) -> bool:
         """Whether a sentence of a passage began before it, or goes on after it."""
-        source = self._read_document(hit)
-        ends = source is not None and _ends_paragraph(source.document.text, hit.chunk.end)
-        return is_cut(statement, hit.chunk, ends=ends)
+        if statement.kind != "prose":
+            return False
+        quote, text, source = statement.quote, hit.chunk.text, self._read_document(hit)
+        first = not text[: statement.start].strip()
+        if first and hit.chunk.start and _LOWER.match(quote):
+            return True
+        if source is not None and _ends_paragraph(source.document.text, hit.chunk.end):
+            return False
+        last = not text[statement.start + len(quote) :].strip()
+        return last and len(quote.split()) >= CUT_WORDS and not ENDED.search(unmarked(quote))
 
     def quoted(self, citation: Citation) -> Statement:
         """The quote of a citation as a statement: a row with the names of its columns.
@@ -118,8 +135,7 @@ class PassageReader:
         With a ``statement`` of the passage, the headings are those that it stands under.
         """
         source = self._read_document(hit)
-        pages = source.document.pages if source else ()
-        head = next((page.head for page in pages if page.number == hit.chunk.page), "")
+        head = source.page_heads.get(hit.chunk.page or 0, "") if source else ""
         headings = self.heading_path(hit, statement) if statement else hit.chunk.heading
         return " ".join(filter(None, (document_words(hit.document), headings, head)))
 
@@ -237,14 +253,19 @@ class PassageReader:
         key = _source(hit)
         if key not in self._documents:
             document = self._sources.document(hit)
-            mute = (*running_lines(document), *_headings(document)) if document else ()
-            self._documents[key] = _ReadDocument(document, mute) if document else None
+            self._documents[key] = _read(document) if document else None
         return self._documents[key]
 
 
 def document_words(name: str) -> str:
     """Return the words of the name of a document: "pump 1.7 manual" for "pump-1.7_manual.pdf"."""
     return _JOINTS.sub(" ", name_stem(name))
+
+
+def _read(document: Document) -> _ReadDocument:
+    mute = (*running_lines(document), *_headings(document))
+    heads = {page.number: page.head for page in document.pages if page.head}
+    return _ReadDocument(document, mute, heads)
 
 
 def _source(hit: Hit) -> tuple[str, str]:
@@ -276,10 +297,14 @@ def _headings(document: Document) -> Iterator[Span]:
 def _beneath_headings(document: Document, chunk: Chunk, text: str) -> Iterator[int]:
     """Yield where the first line behind each heading of a passage begins; headings are blank."""
     for heading in document.headings:
-        if chunk.start <= heading.start < chunk.end:
-            rest = text[heading.start - chunk.start :]
-            blank = rest[: len(rest) - len(rest.lstrip())]
-            yield heading.start - chunk.start + blank.rfind("\n") + 1
+        end = document.text.find("\n", heading.start)
+        while end >= 0 and (rule := _UNDERLINE.match(document.text, end + 1)):
+            end = rule.end()
+        if end < 0 or not chunk.start <= heading.start <= end < chunk.end:
+            continue
+        rest = text[end - chunk.start :]
+        blank = rest[: len(rest) - len(rest.lstrip())]
+        yield end - chunk.start + blank.rfind("\n") + 1
 
 
 def _ends_paragraph(text: str, at: int) -> bool:

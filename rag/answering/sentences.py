@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
 from rag.answering.rows import named_cells
-from rag.types import Chunk
 
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
 _ROW = re.compile(r"\s*\|.*\|\s*")
@@ -90,12 +89,8 @@ SHORT_LINE = 0.75
 """A line of less than this share of the longest one was not broken for lack of room."""
 
 
-CUT_WORDS = 8
-"""A sentence of so many words without an end was cut off by its passage."""
 ENDED = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
 """The end of a whole sentence."""
-_LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
-"""What no sentence begins with: the rest of one that an earlier passage has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +127,8 @@ class _Lead:
     words: str
     indent: int
     mark: str
-    is_flat: bool = False
-    """Whether the bullets that it announces stand beside it: "- Make sure:", "- that it is off"."""
+    beside: str = ""
+    """The first of the bullets that stand beside it: "- Make sure:", "- that it is off"."""
 
     @classmethod
     def of(cls, item: str) -> _Lead:
@@ -148,16 +143,28 @@ class _Lead:
         indent, mark = _indent_and_mark(item)
         if indent != self.indent:
             return indent > self.indent
-        return mark != self.mark or (self.is_flat and not item.endswith(":"))
+        return mark != self.mark or (
+            bool(self.beside)
+            and not item.endswith(":")
+            and _is_sentence(item) == _is_sentence(self.beside)
+        )
 
     def before(self, item: str) -> _Lead:
-        """The lead as the item right behind it shows it. Steps that end with a colon are none."""
+        """The lead as the item right behind it shows it.
+
+        Steps that end with a colon announce no others, and neither do single words: "Name:".
+        """
         is_beside = _indent_and_mark(item) == (self.indent, self.mark)
-        return replace(self, is_flat=is_beside and self.mark not in _STEPS)
+        is_clause = len(self.words.split()) > 1 and self.mark not in _STEPS
+        return replace(self, beside=item if is_beside and is_clause else "")
 
 
 _STEPS = frozenset("0a")
 """The marks of lists whose items are numbered or lettered."""
+
+
+def _is_sentence(text: str) -> bool:
+    return text.rstrip().endswith((".", "!", "?", "。"))
 
 
 def _indent_and_mark(item: str) -> tuple[int, str]:
@@ -176,7 +183,8 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
     collected: list[Statement] = []
     lead, columns = "", list[str]()
     above, announces = list[_Lead](), False
-    for segment in _entries(passage):
+    segments = list(_entries(passage))
+    for segment, following in itertools.zip_longest(segments, segments[1:]):
         text = passage[segment.start : segment.end]
         if segment.kind in ("record", "field"):
             collected.append(Statement(_flat(text), text, segment.start, "record"))
@@ -195,7 +203,8 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
                     above[-1] = above[-1].before(text)
                 above = [one for one in above if one.is_over(text)]
             leads = " ".join(filter(None, (lead, *(one.words for one in above))))
-            if segment.start in beneath or not _is_heading(text, segment.kind):
+            is_said = segment.start in beneath and not _are_headings(passage, following, beneath)
+            if segment.kind != "heading" and (is_said or not _is_title(text, segment.kind)):
                 collected += _sentences(text, segment, leads)
         announces = segment.kind == "item" and text.endswith(":")
         if segment.kind in ("prose", "heading"):
@@ -209,64 +218,53 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
 def continued(passage: str, statement: Statement) -> Statement:
     """The statement with the next sentence of its passage, if that one leans on it.
 
-    "To configure this, use the option:" also takes the line that it announces, or the items. So
-    does "Please ensure:", where it goes on in the line of the statement.
+    "To configure this, use the option:" also takes the line that it announces, or the items.
+    "Please ensure:" takes items, where it goes on in the line of the statement.
     """
     if statement.start < 0 or statement.kind not in ("prose", "item"):
         return statement
     end = statement.start + len(statement.quote)
     rest = passage[end : end + LONGEST_STATEMENT]
     start = len(rest) - len(rest.lstrip())
-    breaks = rest.count("\n", 0, start)
+    breaks, is_cut_off = rest.count("\n", 0, start), end + len(rest) < len(passage)
     spans = sentence_spans(rest[start:].partition("\n\n")[0])
     stop = start + spans[0][1] if spans else start
     if announced := _ANNOUNCED.search(rest, start, stop):
         stop = announced.start() + 1
     announces = rest[start:stop].endswith(":")
-    if breaks > _PARAGRAPH or not (_LEANS.match(rest, start) or (announces and not breaks)):
+    leans = _LEANS.match(rest, start) is not None
+    if breaks > _PARAGRAPH or not (leans or (announces and not breaks)):
         return statement
-    is_cut_off = end + len(rest) < len(passage)
-    colon, stop = stop, _announced_end(rest, stop, is_cut_off=is_cut_off) if announces else stop
+    colon = stop
+    items = list(_announced_items(rest, colon, is_cut_off=is_cut_off)) if announces else []
+    if items:
+        stop = items[-1][1]
+    elif announces and leans and (line := _NEXT_LINE.match(rest, stop)):
+        stop = line.end()
+        items = [(colon, stop)]
+    elif announces:
+        return statement
     if stop == len(rest) and is_cut_off:
         return statement
-    items = filter(None, map(_listed, rest[colon:stop].split("\n")))
-    added = " ".join(filter(None, (_plain(rest[start:colon]), "; ".join(items))))
+    listed = "; ".join(_listed(rest[low:high]) for low, high in items)
+    added = " ".join(filter(None, (_plain(rest[start:colon]), listed)))
     quote = passage[statement.start : end + stop]
     return replace(statement, text=f"{statement.text} {added}", quote=quote)
 
 
-def _listed(line: str) -> str:
+def _listed(item: str) -> str:
     """The words of an item of a list, without its mark and what ends it."""
-    marker = _ITEM.match(line)
-    return _plain(line[marker.end() if marker else 0 :]).rstrip(";,")
+    marker = _ITEM.match(item)
+    return _plain(item[marker.end() if marker else 0 :]).rstrip(";,")
 
 
-def _announced_end(text: str, start: int, *, is_cut_off: bool) -> int:
-    """Return where the line that is announced ends, or the last whole one of its items."""
-    stop = start
-    while line := _NEXT_LINE.match(text, stop):
-        is_item = _ITEM.match(text, stop) is not None
-        if stop > start and (not is_item or (is_cut_off and line.end() == len(text))):
-            break
-        stop = line.end()
-        if not is_item:
-            break
-    return stop
-
-
-def is_cut(statement: Statement, passage: Chunk, *, ends: bool = False) -> bool:
-    """Whether a sentence began before its passage, or goes on after it.
-
-    ``ends`` says that a paragraph ends with the passage.
-    """
-    if statement.kind != "prose":
-        return False
-    quote, text = statement.quote, passage.text
-    first = not text[: statement.start].strip()
-    if first and passage.start and _LOWER.match(quote):
-        return True
-    last = not ends and not text[statement.start + len(quote) :].strip()
-    return last and len(quote.split()) >= CUT_WORDS and not ENDED.search(unmarked(quote))
+def _announced_items(text: str, start: int, *, is_cut_off: bool) -> Iterator[tuple[int, int]]:
+    """The spans of the items that begin in the next line; the last one only if it is whole."""
+    segments = (one for one in _segments(text[start:]) if one.kind)
+    items = list(itertools.takewhile(lambda one: one.kind == "item", segments))
+    for item in items:
+        if not (is_cut_off and start + item.end >= len(text.rstrip())):
+            yield start + item.start, start + item.end
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -452,15 +450,20 @@ def _cell_lines(entry: str) -> Iterator[str]:
     yield _flat(pending)
 
 
-def _is_heading(text: str, kind: str) -> bool:
-    return kind == "heading" or (kind == "prose" and _is_title(text))
+def _are_headings(passage: str, following: _TextSegment | None, beneath: Collection[int]) -> bool:
+    """Whether another short line follows, as in a list of contents or a menu."""
+    if following is None or following.start in beneath:
+        return False
+    return _is_title(passage[following.start : following.end], following.kind)
 
 
-def _is_title(text: str) -> bool:
+def _is_title(text: str, kind: str) -> bool:
     """A short line without a full stop, colon or figure: a title whose marks were lost.
 
     Digits of a name ("T30") are no figure.
     """
+    if kind != "prose":
+        return False
     title = _NUMBERED.sub("", unmarked(text), count=1)
     short = len(title.split()) <= LONGEST_TITLE_WORDS and "\n" not in text
     return short and not re.search(r"[.:;!?。：；！？]|(?<![A-Za-z])(?<![A-Za-z]-)\b\d", title)

@@ -17,7 +17,7 @@ _NUMBER_WORDS = (
 _WEEKDAYS = (
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?"
     r"|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|lunes|martes|miércoles|jueves|viernes"
-    r"|sábados?|domingos?"
+    r"|sábados?|domingos?|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
 )
 _MONTHS = (
     r"january|february|march|april|may|june|july|august|september|october|november|december"
@@ -31,8 +31,8 @@ _DAYS = (
 )
 _ANY_NUMBER = rf"(?:[\d零一二两三四五六七八九十百千半½¼¾]|\b(?:{_NUMBER_WORDS})\b)"
 _FREE = (
-    r"\b(?:free|no charge|included|half (?:the )?price|at no cost|kostenlos|kostenfrei|gratis"
-    r"|inklusive|inbegriffen|gratuite?|freien?)\b|免费"
+    r"\b(?:free|no (?:charge|fee|cost|refund|deposit|money)|included|half (?:the )?price"
+    r"|at no cost|kostenlos|kostenfrei|gratis|inklusive|inbegriffen|gratuite?|freien?)\b|免费"
 )
 _MEASURE = (
     r"(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
@@ -168,7 +168,8 @@ class _Price(ValueKind):
         """Whether a text has an amount of money."""
         if self.value.search(text):
             return True
-        may_be_bare = len(text) <= _SHORT or BETWEEN in text or _PAYING.search(text)
+        is_line = len(text) <= _SHORT and not text.endswith(".")
+        may_be_bare = is_line or BETWEEN in text or _PAYING.search(text)
         return bool(may_be_bare) and _BARE_FIGURE.search(text) is not None
 
 
@@ -274,10 +275,12 @@ KINDS = (
     ),
     _Price(
         "a price",
-        "cost costs price charge pay paid earn much money kostet geld kosten preis cuesta cuestan"
-        " vale precio coûte 多少钱",
+        "cost costs price charge pay paid earn much money spend kostet geld kosten preis cuesta"
+        " cuestan vale precio coûte 多少钱",
         re.compile(
             r"\A\W{0,3}(?:how much|what|which)\b.{0,120}?\bcosts?\b"
+            r"|\b(?:what|how much) (?:can|may|could|should) (?:[\w'’-]{1,30} ){1,3}?"
+            r"(?:spend|claim)\b"
             r"|\bhow much (?:[\w-]{1,30} )?money\b|\bwie ?viel geld\b|\bcuánto dinero\b"
             r"|\bwhat (?:is|are|'s) the (?:price|cost|charge)s?\b"
             r"|\b(?:what|how much) (?:do|does|will|would|must) (?:[\w'’-]{1,30} ){1,4}?"
@@ -363,14 +366,17 @@ KINDS = (
             r"|closed|opens|closes)(?=\W{0,3}\Z"
             r"| (?:on|at|in|for|today|tomorrow|during|every|each)\b)"
             r"|\bwie (?:sind|lauten) die (?:[\w-]{1,20} )?öffnungszeiten\b"
-            r"|\bwann .{1,60}\b(?:geöffnet|geschlossen|offen|auf|zu)(?=\W{0,3}\Z)"
+            r"|\bwann .{1,60}\b(?:geöffnet|geschlossen|offen)(?=\W{0,3}\Z)"
+            r"|\bwann (?:ist|sind|hat|haben|macht|machen) .{1,60}\b(?:auf|zu)(?=\W{0,3}\Z)"
             r"|\bcu[aá]l es el horario\b|\bquels? sont les horaires\b",
             re.IGNORECASE,
         ),
         re.compile(
-            rf"\d|\b(?:noon|midnight|around the clock|all day|always|never|daily|mittags?"
-            rf"|mitternacht|rund um die uhr|mediodía|medianoche|midi|minuit"
-            rf"|{_WEEKDAYS}|{_MONTHS})\b",
+            rf"{_TIME}|(?:19|20)\d\d[-./]\d|\d[./]\d{{1,2}}[./]"
+            r"|\b\d{1,2} ?(?:[ap]\.?m|uhr|h|o['’]clock|-|–|to|bis|a|à|until)\b"
+            rf"|\b(?:around the clock|all day|daily|sunrise|sunset|dusk|dawn|by appointment|season"
+            r"|täglich|mittags?|mitternacht|rund um die uhr|mediodía|medianoche|midi|minuit"
+            rf"|{_DAYS})\b",
             re.IGNORECASE,
         ),
     ),

@@ -20,8 +20,6 @@ from rag.types import Citation, Edition, Hit
 
 SAME = 0.6
 """Statements of editions that share this much of their words (Jaccard) say the same."""
-ONE_CLAUSE = 0.4
-"""So much they share where one is the other in a new wording: "TA team", then "Talent team"."""
 
 
 def disagreeing(
@@ -58,10 +56,7 @@ def disagreeing(
         )
         and not _is_repeated(citation, first, reader)
         and not _is_repeated(first, citation, reader)
-        and (
-            _are_one_clause(citation, first, reader, words)
-            or set(named) <= set(_borne_out(rare, citation, reader, words))
-        )
+        and set(named) <= set(_borne_out(rare, citation, reader, words))
         and not _agrees(citation, quote, heading, reader, words)
     ]
     if not others:
@@ -103,14 +98,6 @@ def _says_otherwise(
         and likeness(*terms) >= SAME
         and all(term.borne_out(own) == 1 for term in key_terms(question, words) for own in terms)
     )
-
-
-def _are_one_clause(
-    one: Citation, other: Citation, reader: PassageReader, words: Vocabulary
-) -> bool:
-    """Whether quotes of two editions by their names share enough words to be one clause."""
-    terms = [terms_of(reader.quoted(citation), words) for citation in (one, other)]
-    return reader.are_named_editions(one.hit, other.hit) and likeness(*terms) >= ONE_CLAUSE
 
 
 def _is_disputed(term: KeyTerm, quote: Statement) -> bool:

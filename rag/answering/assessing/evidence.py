@@ -52,12 +52,13 @@ _PRICED = re.compile(
     re.IGNORECASE,
 )
 _PHRASES = """
+    entry entrance admission visit use access stay
     total general average addition advance practice detail particular case principle short fact
     person full time place writing future past end allgemeinen durchschnitt schnitt regel voraus
     einzelnen promedio media efectivo moyenne général principe
 """
 _IN_PHRASES = frozenset(_PHRASES.split())
-"""What follows "in" or "on" without restricting anything: "in total", "on average"."""
+"""What follows "in", "on" or "price of" without restricting anything: "in total", "for entry"."""
 _WHO = re.compile(r"\b(?:who|wer|quién|quien|qui)\s\Z", re.IGNORECASE)
 _PAUSE = re.compile(r"[^\w\s'’-]")
 _DETERMINED = re.compile(
@@ -77,10 +78,11 @@ class QuoteEvidence:
     that quotes and passage have; None for a question without codes. ``apart`` are the things that
     the question names together ("from A to C") where the quoted row has only some of them, and
     other rows have the rest, or no passage has it. ``gap`` names what the first quote lacks so that
-    it cannot be the answer: a value of the exact kind that is asked for, or a figure that names a
-    thing. ``above`` are the places over the first quote with key terms that no quote has: its
-    heading, or the name of its document. ``several`` says that the first quote alone lacks a key
-    term that another one has.
+    it cannot be the answer: a value of the exact kind that is asked for, a figure or a number that
+    names a thing, what has the price, or another restriction. ``above`` are the places over the
+    first quote with key terms that no quote has: its heading, or the name of its document.
+    ``several`` says that the first quote alone lacks a key term that another one has. ``no_value``
+    names the kind of value that is asked for, such as "a price", where the first quote has none.
     """
 
     figures: Mapping[str, float]
@@ -198,7 +200,11 @@ class EvidenceReader:
         """The numbered thing of a question where the quote is about another one of its kind."""
         names = numbered_names(question, self.words)
         texts = (quote.text, f"{around} {quote.caption}")
-        return names[0].text if agreement(names, texts) < 0 else ""
+        if agreement(names, texts) >= 0 or any(one.is_in(text) for one in names for text in texts):
+            return ""
+        written = f"{names[0].word} {names[0].label}"
+        at = question.casefold().find(written.casefold())
+        return question[at : at + len(written)] if at >= 0 else written
 
     def _unqualified(
         self,
@@ -227,8 +233,10 @@ class EvidenceReader:
             for term in lost
             if term.kind == "word"
             and (
-                (term.share >= TELLING and _precedes(_FOR, question, term))
-                or _precedes(_PRICED, question, term)
+                (
+                    term.share >= TELLING
+                    and (_precedes(_FOR, question, term) or _precedes(_PRICED, question, term))
+                )
                 or term.start in modifiers
             )
             and term.text.casefold() not in _IN_PHRASES

@@ -42,6 +42,20 @@ _LABELS = """
 """
 _LABELLED = frozenset(_LABELS.split())
 """Words that a number behind them labels, whatever follows it: "privacy level 2 hides"."""
+_RANGE_AHEAD = re.compile(
+    r"\b(?:from|above|below|over|under|up to|until|at least|at most|ab|von|bis|über|unter"
+    r"|mindestens|höchstens|desde|hasta|a partir de|à partir de|jusqu['’]à|dès)"
+    r" (?:the |der |la |le |el )?\Z",
+    re.IGNORECASE,
+)
+_RANGE_BEHIND = re.compile(
+    r"\s(?:(?:or|and|oder|und|y|o|et|ou) (?:higher|above|below|lower|up|over|more|beyond|höher"
+    r"|darüber|darunter|niedriger|superior(?:es)?|más|plus|au-dessus)|up(?:wards?)?|onwards?|through"
+    r"|to|aufwärts|bis)\b",
+    re.IGNORECASE,
+)
+_REACH = 20
+"""Characters before a name in which "from" or "up to" makes it the end of a range."""
 _NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
 
 
@@ -51,11 +65,6 @@ class NumberedName:
 
     word: str
     label: str
-
-    @property
-    def text(self) -> str:
-        """The name as one writes it."""
-        return f"{self.word} {self.label}"
 
     def is_in(self, text: str) -> bool:
         """Whether a text has the name; the row "Band: 3" has it, too."""
@@ -71,7 +80,12 @@ class NumberedName:
         """The labels behind the word, and whether a list or a range has more of them."""
         forms = (self.word, f"{self.word}s")
         pairs = [pair for pair in _PAIR.finditer(text) if pair["word"].casefold() in forms]
-        return {_arabic(pair["label"]) for pair in pairs}, any(pair["more"] for pair in pairs)
+        return {_arabic(pair["label"]) for pair in pairs}, any(
+            pair["more"]
+            or _RANGE_AHEAD.search(text, max(pair.start() - _REACH, 0), pair.start())
+            or _RANGE_BEHIND.match(text, pair.end())
+            for pair in pairs
+        )
 
 
 def agreement(names: Sequence[NumberedName], texts: Iterable[str]) -> int:

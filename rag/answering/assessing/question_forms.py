@@ -101,7 +101,7 @@ _ANSWER_FORMS = (
         ),
         re.compile(
             r"\b(?:because|so that|so as to|in order (?:to|that)|due to|owing to|reasons?|purpose"
-            r"|otherwise|designed (?:to|for)|requires?|caused? by|therefore"
+            r"|otherwise|designed (?:to|for)|caused? by|therefore"
             r"|(?:to|and|which|that|this) (?:ensures?|prevents?|avoids?|protects?|helps?|keeps?"
             r"|allows?|reduces?|guarantees?|makes? sure|compl(?:y|ies))"
             r"|(?:helping|allowing|ensuring|preventing|avoiding)"
@@ -126,7 +126,9 @@ _ANSWER_FORMS = (
             r" (?:must|should|need to|have to|shall|will need to)\b"
             r"|\bplease\b|\bby (?!being\b)[a-z]{2,20}ing\b"
             rf"|(?:\A|[.:;] |\bthen ){_IMPERATIVES}\b"
-            r"|\b(?:bitte|müssen|muss|können|kann|sollten?) |\b(?:puede|debe|hay que)\b"
+            r"|\bbitte\b|\b(?:(?:sie|man|du|ihr) (?:müssen|muss|können|kann|sollten?)"
+            r"|(?:müssen|muss|können|kann|sollten?) (?:sie|man|du|ihr))\b"
+            r"(?!.{0,60}\b(?:nicht|kein\w{0,2})\b)|(?<!no )\b(?:puede|debe|hay que)\b"
             r"|\b(?:veuillez|pouvez|devez|il faut)\b",
             re.IGNORECASE,
         ),
@@ -138,9 +140,9 @@ _ANSWER_FORMS = (
             re.IGNORECASE,
         ),
         re.compile(
-            r"\b(?:if|when|unless|otherwise|in case|fails? to"
+            r"(?:\A|[,;:.] )(?:when|cuando|quand)\b|\b(?:if|unless|otherwise|in case|fails? to"
             r"|(?:any|each|every) [\w-]{1,30} (?:that|who)"
-            r"|wenn|falls|sofern|andernfalls|si|cuando|de lo contrario|quand|sinon)\b",
+            r"|wenn|falls|sofern|andernfalls|si|de lo contrario|sinon)\b",
             re.IGNORECASE,
         ),
     ),
