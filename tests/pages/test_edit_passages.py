@@ -27,6 +27,19 @@ def test_text_is_left_out_and_taken_back(filled: Workspace, open_page: OpenPage)
     assert base.passage_edits.of(info.id) == []
 
 
+def test_a_document_that_is_left_out_is_told_from_one_without_text(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    info = base.documents.documents(base.recipe().index)[0]
+    base.passage_edits.add(info.id, "exclude", (0, len(base.documents.document(info.id).text)))
+    app = open_page("upload.py", doc=info.id[:12])
+    assert not app.exception
+    told = " ".join(caption.value for caption in app.caption)
+    assert "All text of this document is left out of search." in told
+    assert "no text" not in told
+
+
 def test_words_that_are_not_there_are_refused(filled: Workspace, open_page: OpenPage) -> None:
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]

@@ -66,7 +66,7 @@ def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> Non
     app = open_page("chat.py")
     assert _line(app) == (
         "The question set *checks* has 3 labels. With 50 or more, metrics show smaller differences "
-        "between recipes. Whether more labels decide a single change, *Failures* says."
+        "between recipes. *Failures* says whether more labels would decide a change."
     )
     assert _button(app) == "Judge next"
     app.button(key="frame_next_go").click().run()

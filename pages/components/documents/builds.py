@@ -16,6 +16,7 @@ from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunking, cut
 from rag import BuildRow, IndexRecipe, KnowledgeBase, TouchstoneError, counted
 
 _MOST_OFFERED = 3
+_STATE_WIDTH = 110
 _CHUNKING_WIDTH = 220  # what a phone shows beside the state
 
 
@@ -36,7 +37,8 @@ def builds_view(base: KnowledgeBase) -> None:
         selection_mode=("single-row", "single-cell"),
         column_config={
             "State": st.column_config.TextColumn(
-                help="Missing: documents without passages or vectors in this index."
+                width=_STATE_WIDTH,
+                help="Missing: documents without passages or vectors in this index.",
             ),
             "Chunking": st.column_config.TextColumn(width=_CHUNKING_WIDTH),
             "Context": st.column_config.TextColumn(help=CONTEXT_HELP),

@@ -48,6 +48,10 @@ _DONE = {
     "words": "Also found by",
 }
 _LONG = 100
+_ALL_EXCLUDED = (
+    "All text of this document is left out of search. To include it again, remove *Left out* "
+    "above, or reopen the finding in *Check your documents*."
+)
 
 
 def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
@@ -107,7 +111,7 @@ def _sizes(
     is_other = proposal.cut != base.recipe().index.cut
     before = base.documents.sizes(document, present, proposal) if is_other else []
     if not lengths:
-        st.caption("This document has no text.")
+        st.caption(_ALL_EXCLUDED if document.text.strip() else "This document has no text.")
         return
     st.markdown(_takeaway(lengths, before, proposal.unit))
     draw_chart(

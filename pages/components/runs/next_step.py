@@ -177,7 +177,7 @@ def _more_labels(
         return Step(f"{has_labels} and no results yet.", "metrics.py", "Evaluate", set_address)
     text = (
         f"{has_labels}. With {ENOUGH_LABELS} or more, metrics show smaller differences between "
-        "recipes. Whether more labels decide a single change, *Failures* says."
+        "recipes. *Failures* says whether more labels would decide a change."
     )
     if runs:
         hint = "*Judge next* on this page suggests the passages to label."
