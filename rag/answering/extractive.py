@@ -28,10 +28,10 @@ from rag.answering.assessing.question_forms import (
 from rag.answering.assessing.ranges import AskedFigure, asked_figures
 from rag.answering.assessing.validity import days_in
 from rag.answering.markup import unmarked
-from rag.answering.quoting import in_quotation_marks
+from rag.answering.quoting import in_quotation_marks, with_what_follows
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.rows import BETWEEN
-from rag.answering.sentences import ENDED, Statement, continued
+from rag.answering.sentences import ENDED, Statement
 from rag.answering.support import Support, terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import with_digits
@@ -204,7 +204,7 @@ def select(
     distinct = _distinct(scored)
     chosen = _with_others(distinct or _beginning(hits), telling, question, reader)
     if asks_what_to_do(question):
-        best = continued(chosen[0].hit.chunk.text, chosen[0].statement)
+        best = with_what_follows(question, chosen[0].hit.chunk.text, chosen[0].statement)
         n = chosen[0].n
         others = [one for one in chosen[1:] if one.n != n or one.statement.quote not in best.quote]
         chosen = [replace(chosen[0], statement=best), *others]

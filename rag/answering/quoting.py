@@ -1,8 +1,11 @@
-"""Statements of a document between quotation marks of their own."""
+"""Statements of a document as quotations: with what follows them, between marks of their own."""
 
 from __future__ import annotations
 
 import re
+
+from rag.answering.assessing.question_forms import is_step_of
+from rag.answering.sentences import Statement, continued, with_steps
 
 _OPENING, _CLOSING, _EITHER = "“„«", "”»", '"'
 _MARKS = re.compile("[“”„«»\"‘’']")
@@ -42,3 +45,12 @@ def _paired(text: str) -> str:
     if text[:1] and ((text[0] in _OPENING and surplus > 0) or (text[0] == _EITHER and odd)):
         return text[1:].lstrip()
     return text
+
+
+def with_what_follows(question: str, passage: str, statement: Statement) -> Statement:
+    """The answer to how to do something, or to what happens, with what belongs to it.
+
+    A step goes with the steps of its list, another statement with the sentence that leans on it.
+    """
+    is_step = statement.kind == "item" and is_step_of(question, statement.quote)
+    return with_steps(passage, statement) if is_step else continued(passage, statement)

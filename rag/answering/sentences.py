@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
@@ -146,7 +146,7 @@ class _Lead:
         return mark != self.mark or (
             bool(self.beside)
             and not item.endswith(":")
-            and _is_sentence(item) == _is_sentence(self.beside)
+            and item.endswith(_STOPS) == self.beside.endswith(_STOPS)
         )
 
     def before(self, item: str) -> _Lead:
@@ -159,12 +159,9 @@ class _Lead:
         return replace(self, beside=item if is_beside and is_clause else "")
 
 
+_STOPS = (".", "!", "?", "。")
 _STEPS = frozenset("0a")
 """The marks of lists whose items are numbered or lettered."""
-
-
-def _is_sentence(text: str) -> bool:
-    return text.rstrip().endswith((".", "!", "?", "。"))
 
 
 def _indent_and_mark(item: str) -> tuple[int, str]:
@@ -246,16 +243,37 @@ def continued(passage: str, statement: Statement) -> Statement:
         return statement
     if stop == len(rest) and is_cut_off:
         return statement
-    listed = "; ".join(_listed(rest[low:high]) for low, high in items)
+    listed = _listed(rest[low:high] for low, high in items)
     added = " ".join(filter(None, (_plain(rest[start:colon]), listed)))
     quote = passage[statement.start : end + stop]
     return replace(statement, text=f"{statement.text} {added}", quote=quote)
 
 
-def _listed(item: str) -> str:
-    """The words of an item of a list, without its mark and what ends it."""
+def with_steps(passage: str, item: Statement) -> Statement:
+    """The item with all of its list, or with the items behind it that there is room for."""
+    end = item.start + len(item.quote)
+    runs = (list(run) for _, run in itertools.groupby(_segments(passage), lambda one: one.kind))
+    items = next((run for run in runs if run[0].start <= item.start and end <= run[-1].end), [])
+    if items and items[-1].end - items[0].start > LONGEST_STATEMENT:
+        most = item.start + LONGEST_STATEMENT
+        items = [one for one in items if end <= one.end <= most]
+    if item.kind != "item" or len(items) < 2:
+        return item
+    quote = _without_mark(passage[items[0].start : items[-1].end])
+    listed = _listed(passage[one.start : one.end] for one in items)
+    text = item.text.removesuffix(_plain(item.quote)) + listed
+    return replace(item, text=text, quote=quote, start=items[-1].end - len(quote))
+
+
+def _listed(items: Iterable[str]) -> str:
+    """The words of some items of a list, without their marks."""
+    words = (_plain(_without_mark(item)).rstrip(";,") for item in items)
+    return "; ".join(words).replace(".; ", ". ")
+
+
+def _without_mark(item: str) -> str:
     marker = _ITEM.match(item)
-    return _plain(item[marker.end() if marker else 0 :]).rstrip(";,")
+    return item[marker.end() if marker else 0 :]
 
 
 def _announced_items(text: str, start: int, *, is_cut_off: bool) -> Iterator[tuple[int, int]]:

@@ -11,11 +11,11 @@ from rag.answering.assessing.asked_values import asked_value
 from rag.answering.assessing.evidence import EvidenceReader
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.numbered_names import NumberedName, agreement, numbered_names
-from rag.answering.assessing.question_forms import answer_form
+from rag.answering.assessing.question_forms import answer_form, is_step_of
 from rag.answering.extractive import FORM_BONUS
 from rag.answering.reading import PassageReader
 from rag.answering.running_heads import blank_running_heads, running_lines
-from rag.answering.sentences import continued, statements
+from rag.answering.sentences import LONGEST_STATEMENT, continued, statements, with_steps
 from rag.answering.vocabulary import Vocabulary
 from rag.providers.hashing import HashingEmbedder
 from rag.types import Answer, Assessment, Chunk, Citation, Document, Hit, Page
@@ -198,6 +198,39 @@ def test_a_how_to_goes_on_with_the_items_that_it_announces(tmp_path: Path) -> No
         "“You need to send the old laptop back to the office. Please ensure: That the device is "
         "clean; That the charger is included”"
     )
+
+
+CANCEL = (
+    "- Go to the page of the benefit\n- Log in\n- Click on **Withdraw** from the transit benefit\n"
+    "- Fill out and submit the form\n"
+)
+
+
+def test_a_how_to_is_answered_with_all_steps_of_the_list(tmp_path: Path) -> None:
+    text = f"# Cancelling the transit benefit\n\n{CANCEL}"
+    shown = ask(tmp_path, {"transit.md": text}, "How do I withdraw from the transit benefit?")
+    assert shown.text.split("\n\n")[0] == (
+        "“Go to the page of the benefit; Log in; Click on Withdraw from the transit benefit; Fill "
+        "out and submit the form” [1]"
+    )
+    assert shown.citations[0].quote == CANCEL.removeprefix("- ").rstrip()
+
+
+def test_of_a_long_list_the_steps_behind_are_quoted() -> None:
+    steps = "".join(f"{n}. Press button {n} and wait until it is green.\n" for n in range(1, 21))
+    fifth = statements(steps)[4]
+    longer = with_steps(steps, fifth)
+    assert longer.text.startswith("Press button 5 and wait until it is green. Press button 6")
+    assert steps[longer.start :].startswith(longer.quote)
+    assert len(longer.quote) <= LONGEST_STATEMENT
+    assert longer.quote.endswith("green.")
+
+
+def test_only_a_question_for_how_wants_steps() -> None:
+    assert is_step_of("How do I cancel?", "Click on Withdraw")
+    assert is_step_of("Wie kann ich kündigen?", "Öffnen Sie das Portal")
+    assert not is_step_of("When can I cancel?", "Click on Withdraw")
+    assert not is_step_of("How do I cancel?", "The page lists all benefits")
 
 
 @pytest.mark.parametrize(

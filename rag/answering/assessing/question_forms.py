@@ -89,8 +89,11 @@ _SET = (
 _IMPERATIVES = (
     r"(?:add|ask|attach|book|bring|buy|call|change|check|choose|click|complete|contact|copy|create"
     r"|disable|download|drag|email|e-mail|enable|enter|fill|go to|hand|hold|insert|install|open|pay"
-    r"|press|pull|push|register|remove|replace|request|reset|restart|return|run|select|send|set"
-    r"|sign|submit|switch|tap|turn|type|update|upload|use|visit|write)"
+    r"|press|pull|push|log ?in|register|remove|replace|request|reset|restart|return|run|select|send"
+    r"|set|sign|submit|switch|tap|turn|type|update|upload|use|visit|write)"
+)
+_STEP = re.compile(
+    rf"\W{{0,3}}(?:{_IMPERATIVES}\b|(?-i:[A-ZÄÖÜ])[a-zäöüß]{{2,20}}n Sie\b)", re.IGNORECASE
 )
 _ANSWER_FORMS = (
     (
@@ -173,6 +176,11 @@ def bound_pattern(question: str) -> re.Pattern[str] | None:
     return next(
         (limit for asked, limit in zip(_ASKED, _SET, strict=True) if asked.search(question)), None
     )
+
+
+def is_step_of(question: str, text: str) -> bool:
+    """Whether a question asks how to do something, and a text begins as an instruction for it."""
+    return _ANSWER_FORMS[1][0].search(question) is not None and _STEP.match(text) is not None
 
 
 def answer_form(question: str) -> re.Pattern[str] | None:
