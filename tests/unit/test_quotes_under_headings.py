@@ -12,7 +12,7 @@ from rag.answering.assessing.evidence import EvidenceReader
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.numbered_names import NumberedName, agreement, numbered_names
 from rag.answering.assessing.question_forms import answer_form, is_step_of
-from rag.answering.extractive import FORM_BONUS
+from rag.answering.extractive import FORM_BONUS, OUTDATED, quotes
 from rag.answering.reading import PassageReader
 from rag.answering.running_heads import blank_running_heads, running_lines
 from rag.answering.sentences import LONGEST_STATEMENT, continued, statements, with_steps
@@ -412,3 +412,18 @@ def test_the_end_of_a_sentence_is_no_running_line() -> None:
     chunk = Chunk(1, "d", 0, len(text), text, 0)
     shown = blank_running_heads(chunk, running_lines(document)).split("\n")
     assert [line.strip() for line in shown] == ["", end, "", end, ""]
+
+
+@pytest.mark.parametrize(
+    ("outdated", "first"), [(0.0, "leave-2023.md"), (OUTDATED, "leave-2025.md")]
+)
+def test_like_sentences_are_quoted_from_the_edition_in_force(
+    monkeypatch: pytest.MonkeyPatch, outdated: float, first: str
+) -> None:
+    monkeypatch.setattr("rag.answering.extractive.OUTDATED", outdated)
+    editions = [
+        hit("Unused annual leave lapses at the end of the year.", 1, document="leave-2023.md"),
+        hit("At the end of the year, unused annual leave lapses.", 2, document="leave-2025.md"),
+    ]
+    _, citations = quotes("When does unused annual leave lapse?", editions, HashingEmbedder())
+    assert citations[0].hit.document == first
