@@ -297,10 +297,12 @@ def _headings(document: Document) -> Iterator[Span]:
 def _beneath_headings(document: Document, chunk: Chunk, text: str) -> Iterator[int]:
     """Yield where the first line behind each heading of a passage begins; headings are blank."""
     for heading in document.headings:
+        if not chunk.start <= heading.start < chunk.end:
+            continue
         end = document.text.find("\n", heading.start)
         while end >= 0 and (rule := _UNDERLINE.match(document.text, end + 1)):
             end = rule.end()
-        if end < 0 or not chunk.start <= heading.start <= end < chunk.end:
+        if not 0 <= end < chunk.end:
             continue
         rest = text[end - chunk.start :]
         blank = rest[: len(rest) - len(rest.lstrip())]

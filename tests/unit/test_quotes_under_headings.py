@@ -427,3 +427,21 @@ def test_like_sentences_are_quoted_from_the_edition_in_force(
     ]
     _, citations = quotes("When does unused annual leave lapse?", editions, HashingEmbedder())
     assert citations[0].hit.document == first
+
+
+def test_a_row_is_set_against_the_row_of_its_name_in_the_other_edition(tmp_path: Path) -> None:
+    head = (
+        "| Amount | {} | Payment on the start date | Payment after probation |\n|---|---|---|---|\n"
+    )
+    new = "| £500 | Apprentices | £250 | £250 |\n| £1500 | All other roles | £750 | £750 |\n"
+    old = "| £500 | 20,000 to 50,000 | £250 | £250 |\n| £1500 | 70,001 to 90,000 | £500 | £1000 |\n"
+    files = {
+        "referral-2023.md": f"# Referrals\n\n{head.format('Salary')}{old}",
+        "referral-2025.md": f"# Referrals\n\n{head.format('Roles')}{new}",
+    }
+    shown = ask(tmp_path, files, "What is the payment on the start date of all other roles?")
+    rows = [quote.removeprefix("“").split(" · ")[:2] for quote in shown.text.split("\n\n")]
+    assert rows == [
+        ["Amount: £1500", "Roles: All other roles"],
+        ["Amount: £1500", "Salary: 70,001 to 90,000"],
+    ]
