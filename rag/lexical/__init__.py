@@ -9,6 +9,7 @@ from rag.lexical.postings import Postings
 from rag.lexical.query import Bm25Options, Query, Variants
 from rag.lexical.respelling import Respelling, respellings
 from rag.lexical.spelling import Correction, Meant
+from rag.lexical.synonyms import synonyms
 from rag.lexical.word_shares import IDF_MASS, term_weights, word_shares
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "function_words",
     "inverse_document_frequency",
     "respellings",
+    "synonyms",
     "term_weights",
     "word_shares",
 ]

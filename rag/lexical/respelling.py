@@ -161,19 +161,19 @@ class _Candidate(NamedTuple):
 
 def respellings(question: str, lexical: LexicalIndex) -> list[Respelling]:
     """Return the probable corrections of a question, disjoint and in order."""
-    language = _language(question, lexical.analyzers)
+    language = question_language(question, lexical.analyzers)
     if language is None:
         return []
     reader = _Reader(lexical, language, function_words(language))
     corrected = list[Respelling]()
-    for word, start in _words(question):
+    for word, start in question_words(question):
         meant = reader.meant(word, named=start > 0 and word[0].isupper())
         if meant is not None:
             corrected.append(Respelling(start, start + len(word), _cased(meant, word)))
     return corrected
 
 
-def _language(question: str, languages: Set[str]) -> str | None:
+def question_language(question: str, languages: Set[str]) -> str | None:
     """The analyzer by whose language a question is read; None where no passage is in it."""
     code, probability = likeliest(question)
     own = ANALYZERS.get(code, NO_STEMMER)
@@ -185,7 +185,7 @@ def _language(question: str, languages: Set[str]) -> str | None:
     return _ENGLISH if _ENGLISH in languages else min(languages)
 
 
-def _words(question: str) -> Iterator[tuple[str, int]]:
+def question_words(question: str) -> Iterator[tuple[str, int]]:
     """Words that may have been mistyped, and where they begin: no code, no quotation."""
     quoted = [match.span() for match in _QUOTED.finditer(question)]
     looked_at = 0

@@ -34,6 +34,7 @@ CAPTIONS: Mapping[str, str] = {
     "search.prefix": "Match beginnings of words",
     "search.rewrite": "Make follow-ups complete",
     "search.abbreviations": "Abbreviations",
+    "search.synonyms": "Synonyms",
     "search.expansions": "Further wordings",
     "search.hyde": "Search with an imagined answer",
     "search.feedback": "Feedback from the first passages",

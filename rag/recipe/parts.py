@@ -282,6 +282,10 @@ class SearchRecipe(Retrievers):
         description="an abbreviation that the documents define is searched with its long form, and "
         "the long form with its abbreviation",
     )
+    synonyms: bool = Field(
+        False,
+        description="an English word that no passage has is searched with synonyms that one has",
+    )
     expansions: Annotated[int, AsksChat] = Field(
         0, ge=0, le=8, description="further wordings by a language model, searched as well"
     )

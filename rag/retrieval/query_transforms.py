@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.lexical import Correction, LexicalIndex, OtherForm, respellings
+from rag.lexical import Correction, LexicalIndex, OtherForm, respellings, synonyms
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import QueryVariant, SearchQuery
 from rag.retrieval.corpus import Corpus
@@ -20,6 +20,7 @@ from rag.types import Chunk, Message, StageName, Vectors, WordCorrection, page_n
 
 LONGEST_SHOWN = 300
 NO_ABBREVIATION = "the question has no form that the documents define another for"
+NO_SYNONYM = "every word of the question is in the index, or no synonym is"
 NOTHING_CORRECTED = "every word is in the index, or no similar word is"
 NO_MODEL = "there is no language model: answers are quotes"
 
@@ -53,6 +54,11 @@ def transform_query(
     if recipe.abbreviations:
         reading, forms = with_other_forms(reading, corpus, timeline)
         words = reading if recipe.spelling is not True else add_other_forms(words, corpus)
+        corrections += forms
+    if recipe.synonyms:
+        before = reading
+        reading, forms = with_synonyms(reading, corpus.lexical, timeline)
+        words = reading if words == before else _with_forms(words, synonyms(words, corpus.lexical))
         corrections += forms
     others = _reworded(reading, recipe, corpus, timeline) if recipe.expansions else []
     passage = _imagined(reading, recipe, corpus, timeline) if recipe.hyde else ""
@@ -187,17 +193,30 @@ def with_other_forms(
         for form in forms
     ]
     timeline.passed("abbreviations", 1, 1, ", ".join(notes) or NO_ABBREVIATION)
-    read = [
-        WordCorrection(typed, f"{typed} ({form.form})")
-        for form in forms
-        for typed in [question[form.start : form.end]]
-    ]
-    return _with_forms(question, forms), read
+    return _with_forms(question, forms), _read(question, forms)
 
 
 def add_other_forms(question: str, corpus: Corpus) -> str:
     """The question with the other form, in brackets, after each that passages define."""
     return _with_forms(question, corpus.lexical.glossary.other_forms(question, corpus.allowed))
+
+
+def with_synonyms(
+    question: str, lexical: LexicalIndex, timeline: Timeline
+) -> tuple[str, list[WordCorrection]]:
+    """The question with synonyms after each word that no passage has, and these words."""
+    forms = synonyms(question, lexical)
+    notes = [f"{question[form.start : form.end]}: {form.form}" for form in forms]
+    timeline.passed("synonyms", 1, 1, ", ".join(notes) or NO_SYNONYM)
+    return _with_forms(question, forms), _read(question, forms)
+
+
+def _read(question: str, forms: Iterable[OtherForm]) -> list[WordCorrection]:
+    return [
+        WordCorrection(typed, f"{typed} ({form.form})")
+        for form in forms
+        for typed in [question[form.start : form.end]]
+    ]
 
 
 def _with_forms(question: str, forms: Iterable[OtherForm]) -> str:

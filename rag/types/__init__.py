@@ -51,13 +51,23 @@ from rag.types.documents import (
 )
 from rag.types.labels import LOST, MISLEADING, Evidence, Question
 from rag.types.percents import half_up, percent
-from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace, WordCorrection
+from rag.types.retrieval import (
+    SYNONYM_SEPARATOR,
+    TOOL,
+    Dropped,
+    Hit,
+    Stage,
+    StageName,
+    Trace,
+    WordCorrection,
+)
 
 __all__ = [
     "LOST",
     "MISLEADING",
     "MUST_CITE",
     "STATE_TITLES",
+    "SYNONYM_SEPARATOR",
     "TOOL",
     "Answer",
     "AnswerState",

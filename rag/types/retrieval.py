@@ -10,8 +10,10 @@ from typing import Literal
 from rag.types.documents import Chunk
 
 StageName = (
-    Literal["rewrite", "spelling", "abbreviations", "expansions", "hyde", "question", "language"]
-    | Literal["filter", "dense", "lexical", "fusion", "feedback", "learned", "rerank", "tool"]
+    Literal["rewrite", "spelling", "abbreviations", "synonyms", "expansions", "hyde", "question"]
+    | Literal[
+        "language", "filter", "dense", "lexical", "fusion", "feedback", "learned", "rerank", "tool"
+    ]
     | Literal["refuse", "threshold", "duplicates", "mmr", "top_k", "merge", "context"]
 )
 """What a stage of retrieval is called wherever it is stored; ``retrieval.stages`` tells of each."""
@@ -74,21 +76,26 @@ class Stage:
     hint: str = ""
 
 
+SYNONYM_SEPARATOR = " / "
+"""Between the synonyms of one word."""
+
+
 @dataclass(frozen=True, slots=True)
 class WordCorrection:
     """Words of a question as they were ``typed``, and as they were ``read``.
 
-    Corrected, or with the other form that documents define for them.
+    Corrected, or with other forms: one that documents define, or synonyms.
     """
 
     typed: str
     read: str
 
     @property
-    def other_form(self) -> str:
-        """The form that ``read`` has beside what was typed; "" for a corrected word."""
+    def other_forms(self) -> tuple[str, ...]:
+        """The forms that ``read`` has beside what was typed; none for a corrected word."""
         before = f"{self.typed} ("
-        return self.read[len(before) : -1] if self.read.startswith(before) else ""
+        forms = self.read[len(before) : -1] if self.read.startswith(before) else ""
+        return tuple(forms.split(SYNONYM_SEPARATOR)) if forms else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,9 +219,8 @@ def test_the_precision_to_promise_is_set_only_if_the_labels_can_promise_any(
     curve = ThresholdCurve.of(relevance, all_of_them, np.arange(questions), all_of_them)
     monkeypatch.setattr(Tuner, "promise_curves", lambda *_: PromiseCurves(curve))
     app = open_page("tuning.py", precision="0.6")
-    precision = app.slider(key="precision")
-    assert (precision.disabled, precision.value) == (not enough, 0.6)
-    assert ("too few to promise any precision" in precision.help) is not enough
+    drawn = [slider.value for slider in app.slider if slider.key == "precision"]
+    assert drawn == ([0.6] if enough else [])
     assert app.button(key="tuning_use_floor").disabled is not enough
 
 

@@ -25,6 +25,7 @@ from rag import (
 )
 
 _LEAST_PRECISION = 0.05  # that a threshold can be asked to promise
+_USUAL_PRECISION = 0.5
 
 
 def threshold_panel(bench: Bench) -> None:
@@ -73,42 +74,38 @@ def _promise(bench: Bench) -> None:
 
 
 def _promised(bench: Bench, rest: Key) -> ThresholdPromise | None:
-    """Draw the slider, the threshold that promises a precision, and its test on other questions."""
+    """Draw the threshold that promises a precision, and its test on other questions."""
     measure = partial(bench.tuner.promise_curves, bench.recipe)
     try:
         curves = cached(measure, "promise_curves", rest)
     except InvalidInput as error:
-        _precision(is_possible=False)
         st.markdown(plain(f"{error.message} {error.hint}"))
         return None
 
     def promise(share: float) -> ThresholdPromise:
         return cached(partial(curves.promise, share), "promised", (*rest, share))
 
-    possible = promise(_LEAST_PRECISION).possible
-    promised = promise(_precision(is_possible=(possible or 0.0) >= _LEAST_PRECISION))
+    possible = promise(_LEAST_PRECISION).possible or 0.0
+    # No slider where the labels are too few to promise any precision: the sentence says so.
+    promised = promise(_precision() if possible >= _LEAST_PRECISION else _USUAL_PRECISION)
     st.markdown(f"**{plain(promised.headline)}**")
     with st.expander("How it was tested", icon=":material/science:"):
         st.markdown(plain(f"{promised.method} {promised.check}".strip()))
     return promised
 
 
-def _precision(*, is_possible: bool) -> float:
+def _precision() -> float:
     """Draw the slider for the precision to promise; return it."""
-    meaning = (
-        "The relevant share of all candidates above the threshold, before top-k. The promise "
-        "is for questions that did not choose the threshold, and is kept 9 times in 10."
-    )
     return st.slider(
         "Wanted precision above the threshold",
         _LEAST_PRECISION,
         0.99,
-        0.5,
+        _USUAL_PRECISION,
         0.01,
         key="precision",
         bind="query-params",
-        disabled=not is_possible,
-        help=meaning if is_possible else "These labels are too few to promise any precision.",
+        help="The relevant share of all candidates above the threshold, before top-k. The promise "
+        "is for questions that did not choose the threshold, and is kept 9 times in 10.",
     )
 
 

@@ -355,8 +355,8 @@ class EvidenceReader:
         return (*there, *elsewhere) if there and elsewhere else ()
 
     def _forms(self, trace: Trace) -> list[tuple[Terms, Terms]]:
-        """The abbreviations of a question that was searched with both forms."""
-        pairs = ((one.typed, one.other_form) for one in trace.corrections if one.other_form)
+        """The abbreviations and words of a question that were searched with other forms too."""
+        pairs = ((one.typed, form) for one in trace.corrections for form in one.other_forms)
         return [(self.words.terms(typed), self.words.terms(other)) for typed, other in pairs]
 
     def _passage(self, hit: Hit) -> Terms:
