@@ -71,7 +71,7 @@ BOUND_BONUS = 0.3
 FORM_BONUS = 0.1
 """For a sentence that gives a reason, or says what to do, when the question asks for that."""
 RANGE_BONUS = 0.15
-"""For a row with a range that a figure of the question is in, "£100 to £500"."""
+"""For a row or an item with a range that a figure of the question is in, "£100 to £500"."""
 DATE_BONUS = 0.3
 """For a sentence with a day of the question, however each writes it."""
 OTHER_DATE = 0.2
@@ -412,7 +412,8 @@ def _with_priors(
 
 
 def _is_in_range(figures: Sequence[AskedFigure], statement: Statement) -> bool:
-    return statement.kind == "row" and any(one.is_in_range(statement.text) for one in figures)
+    is_listed = statement.kind in ("row", "item")
+    return is_listed and any(one.is_in_range(statement.text) for one in figures)
 
 
 def _prior(

@@ -51,7 +51,7 @@ def answer(
     ``examples`` are past interactions for a model: as many as fit their share of the budget are
     shown to it, and stand in the answer. Quotes and refusals have no use for any.
     """
-    words = words or Vocabulary()
+    words = (words or Vocabulary()).for_question(trace.corrections)
     if chat is not None:
         parts = Parts(
             embedder, sources, words, replace(beside or Beside(), examples=tuple(examples)), tools
@@ -94,9 +94,9 @@ def _quoted(
             text, citations = compared.text, compared.citations
             basis.append(compared)
         else:
-            edition = dated(trace.searched, trace.context, reader)
+            edition = dated(trace.corrected, trace.context, reader)
             hits = edition.hits if edition else trace.context
-            text, citations = quotes(trace.searched, hits, embedder, reader, words)
+            text, citations = quotes(trace.corrected, hits, embedder, reader, words)
             basis.extend(filter(None, (compared or edition,)))
         all_citations.extend(citations)
         yield Delta(text)

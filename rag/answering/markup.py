@@ -1,7 +1,7 @@
 """Marks of Markdown in a text: where they stand, and the text without them.
 
-After CommonMark (https://spec.commonmark.org/0.31.2/), but stricter: what may as well be a formula,
-a footnote or code (``2*3*4``, ``__init__``) is left alone, because any text may be asked for.
+After CommonMark (https://spec.commonmark.org/0.31.2/), but stricter: what may as well be a formula
+or code (``2*3*4``, ``__init__``) is left alone, because any text may be asked for.
 """
 
 from __future__ import annotations
@@ -30,6 +30,12 @@ _INLINE = re.compile(
 )
 _ESCAPE = re.compile(r"(?<!\\)\\(?=[$*#](?![^\W\d_]))")
 """The backslash of a character that is no mark, as in "\\$7.00"; not that of a "\\$name"."""
+_NOTE = re.compile(
+    r"(?<=[^\s\[\](])\[\^[\w-]{1,30}\](?![\w:])|^[ \t]*\[\^[\w-]{1,30}\]:[ \t]+"
+    r"|[ \t]*\{(?::[^{}\n]{1,60}|[.#][a-zA-Z][\w.# -]{2,60})\}[ \t]*$",
+    re.MULTILINE,
+)
+"""The mark of a footnote, and attributes at the end of a line, as in "{.is-warning}"."""
 _BLOCK = re.compile(
     r"^[ \t]*(?:(?:>[ \t]?)+(?:#{1,6}[ \t]+)?|#{1,6}[ \t]+)"  # quotes, headings
     r"|^[ \t]*[-*+•‣▪●○◦]++[ \t]++(?=\S)"  # bullets
@@ -165,7 +171,7 @@ def marks(text: str) -> list[Span]:
     """Spans of the characters that only mark up: of words, headings, lists and tables."""
     spans = [
         *_inline_marks(text, 0),
-        *_escapes(text),
+        *_escapes_and_notes(text),
         *(match.span() for match in _BLOCK.finditer(text)),
         *_tag_marks(text),
     ]
@@ -207,12 +213,12 @@ def _inline_marks(text: str, offset: int) -> Iterator[Span]:
             yield from _inline_marks(inner, offset + markup.inner_start)
 
 
-def _escapes(text: str) -> Iterator[Span]:
-    """Backslashes before what would be marks, outside of code."""
-    if "\\" not in text:
+def _escapes_and_notes(text: str) -> Iterator[Span]:
+    """Backslashes before what would be marks, footnotes and attributes, outside of code."""
+    if not any(mark in text for mark in ("\\", "[^", "{")):
         return
     code = [(one.start, one.end) for one in inline_markup(text) if one.style == "code"]
-    for match in _ESCAPE.finditer(text):
+    for match in (*_ESCAPE.finditer(text), *_NOTE.finditer(text)):
         if not any(start <= match.start() < end for start, end in code):
             yield match.span()
 

@@ -35,12 +35,13 @@ def quote_fates(
     """
     if not trace.context:
         return {}
+    words = words.for_question(trace.corrections)
     compared = compare(trace, embedder, reader, words)
     if isinstance(compared, Compared):
         return {hit.chunk.key: _in_comparison(hit, compared) for hit in trace.context}
-    edition = dated(trace.searched, trace.context, reader)
+    edition = dated(trace.corrected, trace.context, reader)
     hits = edition.hits if edition else trace.context
-    selection = select(trace.searched, hits, embedder, reader, words)
+    selection = select(trace.corrected, hits, embedder, reader, words)
     in_force = edition.document if edition else ""
     left_out = QuoteFate(0, f"of the editions, {in_force} is in force")
     return dict.fromkeys((hit.chunk.key for hit in trace.context), left_out) | {

@@ -22,9 +22,11 @@ _ABBREVIATION = re.compile(
 )
 _LONGEST_ABBREVIATION = len("approx.")
 _LEANS = re.compile(
-    r"(?:it|this|these|that|those|they|he|she|such|however|but|otherwise|therefore|thus|then"
-    r"|in this case|in that case|after that|the latter|doing (?:so|this|that|it)"
-    r"|(?:to [a-z]{2,15}|[a-z]{2,15}ing) (?:this|that|it))\b",
+    r"(?:it|this|these|that|those|they|he|she|such|however|but|otherwise|therefore|thus|then|hence"
+    r"|in (?:this case|that case|particular|addition(?! to))|after that|the latter|as a result"
+    r"|for (?:example|instance)|consequently|instead(?! of)|doing (?:so|this|that|it)"
+    r"|(?:to [a-z]{2,15}|[a-z]{2,15}ing) (?:this|that|it)|insbesondere|andernfalls|jedoch|cela|ceci"
+    r"|toutefois|cependant|notamment|sin embargo|en (?:este caso|particular)|de lo contrario)\b",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -64,9 +66,7 @@ _UNFINISHED = re.compile(
     r"(?<![^\W])(?:the|an?|of|to|and|or|for|at|with|from|der|die|das|dem|den|des|eine?[mnrs]?"
     r"|und|oder|für|von|zu[mr]?|mit|im|am|auf|bei|nach|le|la|les|une?|et|ou|du|de|el|los|las|y|o)\s*\Z"
 )
-"""What no sentence ends with: the next line goes on, also where it begins with a capital letter.
-
-"in" and "on" are not among them: "Sign in" is whole."""
+"""What no sentence ends with, so that the next line goes on; "Sign in" is whole."""
 
 LONGEST_TITLE_WORDS = 10
 _CLAUSE = re.compile(r"[;:,](?=\s)|[；，：]")
@@ -81,13 +81,13 @@ _FEWEST_WORDS = 4
 _NEXT_LINE = re.compile(r"\s*\S[^\n]*")
 _ANNOUNCED = re.compile(r":(?=[ \t]*\n)")
 """The end of a line that announces the next one."""
+_AS_FOLLOWS = re.compile(r"\b(?:as follows|the following|wie folgt|comme suit|como sigue)\.\Z")
 _PARAGRAPH = 2
 """Line breaks between paragraphs."""
 _LONGEST_END = 12
 """Characters of a line in which its last word is looked at."""
 SHORT_LINE = 0.75
 """A line of less than this share of the longest one was not broken for lack of room."""
-
 
 ENDED = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
 """The end of a whole sentence."""
@@ -229,7 +229,7 @@ def continued(passage: str, statement: Statement) -> Statement:
     if announced := _ANNOUNCED.search(rest, start, stop):
         stop = announced.start() + 1
     announces = rest[start:stop].endswith(":")
-    leans = _LEANS.match(rest, start) is not None
+    leans = _LEANS.match(rest, start) or _AS_FOLLOWS.search(statement.quote)
     if breaks > _PARAGRAPH or not (leans or (announces and not breaks)):
         return statement
     colon = stop

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from itertools import chain
 from math import log
 
 from rag.lexical import LexicalIndex, analyzer
+from rag.types import WordCorrection
 
 Terms = frozenset[str]
 
@@ -35,6 +37,17 @@ class Vocabulary:
         # An answer and its checks look at the same texts and words.
         self._terms: dict[str, Terms] = {}
         self._readings: dict[str, tuple[Terms, ...]] = {}
+        self._forms: Sequence[tuple[Terms, Terms]] = ()
+
+    def for_question(self, corrections: Iterable[WordCorrection]) -> Vocabulary:
+        """The same for a question, of which a text with another form of a word has the word."""
+        pairs = ((one.typed, form) for one in corrections for form in one.other_forms)
+        forms = [(self.terms(typed), self.terms(other)) for typed, other in pairs]
+        if not forms:
+            return self
+        vocabulary = copy(self)
+        vocabulary._forms, vocabulary._terms = forms, {}
+        return vocabulary
 
     def terms(self, text: str) -> Terms:
         """The terms of a text without function words, unless it has nothing else.
@@ -46,7 +59,17 @@ class Vocabulary:
         if terms is None:
             if len(self._terms) >= _REMEMBERED:
                 self._terms.clear()
-            terms = self._terms[text] = self._cut_terms(text)
+            terms = self._terms[text] = self._with_forms(self._cut_terms(text))
+        return terms
+
+    def _with_forms(self, terms: Terms) -> Terms:
+        """Terms with the words of the question of which they have another form.
+
+        A single synonym is the word; a long form has words that stand for themselves too.
+        """
+        for typed, other in self._forms:
+            if other and other <= terms:
+                terms = (terms - other if len(other) == 1 else terms) | typed
         return terms
 
     def _cut_terms(self, text: str) -> Terms:

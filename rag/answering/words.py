@@ -70,6 +70,11 @@ def word_of(digits: str, code: str) -> str:
     return next((word for word, value in words.items() if value == digits != "1"), "")
 
 
+def in_digits(text: str, code: str) -> str:
+    """Return a text with digits in place of the words of a language that spell them out."""
+    return _WORD.sub(lambda match: digits_of(match.group(), code) or match.group(), text)
+
+
 def with_digits(question: str) -> str:
     """Return a question with the figures that it spells out as digits too, as tables write them."""
     code, _ = likeliest(question)

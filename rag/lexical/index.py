@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -252,6 +252,23 @@ class LexicalIndex:
         names = sorted(self.analyzers)
         return [frozenset(self.analyzer.question_tokens(word, (name,))) for name in names]
 
+    def other_readings(
+        self, question: str, absent: Sequence[str], present: Collection[str]
+    ) -> frozenset[str]:
+        """The ``absent`` terms of a question without which each word keeps one term.
+
+        A word that a term of ``present`` reads needs no other one, and any other word needs one.
+        """
+        others = set[str]()
+        for word in self.analyzer.words(question) if len(self.analyzers) > 1 else ():
+            readings = self.readings(word)
+            if any(len(reading) > 1 for reading in readings):
+                continue  # a code, or a run of a script without spaces: each term is one of its own
+            terms = frozenset().union(*readings)
+            own = [term for term in absent if term in terms]
+            others.update(own if not terms.isdisjoint(present) else own[1:])
+        return frozenset(others)
+
     def spellings(self, text: str) -> dict[str, str]:
         """The index terms of a text, each as the word that it was first made of there."""
         words = dict[str, str]()
@@ -317,19 +334,11 @@ class LexicalIndex:
 
     def _without_other_readings(self, query: Query, score: Explanation) -> tuple[str, ...]:
         """Return a term for each word of a question that a passage lacks by all analyzers."""
-        if not isinstance(query, str) or len(self.analyzers) < 2:
+        if not isinstance(query, str):
             return score.unmatched
         matched = {match.term for match in score.matches}
-        unmatched = dict.fromkeys(score.unmatched)
-        for word in self.analyzer.words(query):
-            readings = self.readings(word)
-            if any(len(reading) > 1 for reading in readings):
-                continue  # a code, or a run of a script without spaces: each term is one of its own
-            terms = frozenset().union(*readings)
-            others = [term for term in unmatched if term in terms]
-            for term in others if terms & matched else others[1:]:
-                del unmatched[term]
-        return tuple(unmatched)
+        others = self.other_readings(query, score.unmatched, matched)
+        return tuple(term for term in score.unmatched if term not in others)
 
     def _explained(
         self, parts: Sequence[Clause], at: int, row: int, k1: float, b: float

@@ -16,10 +16,14 @@ IDF_MASS: Bm25Options = {"k1": 0.0, "b": 0.0, "fuzzy": False, "prefix": False}
 def term_weights(words: str, lexical: LexicalIndex, passages: int) -> dict[str, float]:
     """Return the idf of each index term of a question among ``passages``.
 
-    Terms that no passage has are included: they have the greatest idf.
+    Terms that no passage has are included: they have the greatest idf. Where passages are in
+    several languages, a word counts once.
     """
     terms = dict.fromkeys(lexical.terms(words), 1.0)
     frequencies = lexical.frequencies(terms, fuzzy=False, prefix=False)
+    unknown = [term for term in terms if term not in frequencies]
+    for term in lexical.other_readings(words, unknown, frequencies):
+        del terms[term]
     return {term: inverse_document_frequency(frequencies.get(term, 0), passages) for term in terms}
 
 

@@ -132,6 +132,15 @@ class Trace:
         return self.reading or self.question
 
     @property
+    def corrected(self) -> str:
+        """The question with corrected words, and without the other forms that were searched."""
+        question = self.searched
+        for correction in self.corrections:
+            if correction.other_forms:
+                question = question.replace(correction.read, correction.typed, 1)
+        return question
+
+    @property
     def read_as(self) -> str:
         """The corrections in a sentence; "" where there are none."""
         readings = (

@@ -206,7 +206,7 @@ class ModelAnswer:
         self._decide("citations", "asked once more", "the first answer cited no passage")
 
     def _quote(self) -> None:
-        parts, question = self._parts, self._trace.searched
+        parts, question = self._parts, self._trace.corrected
         try:
             citations = quotes(question, self._hits, parts.embedder, self._reader, parts.words)[1]
         except ProviderError:
@@ -216,7 +216,7 @@ class ModelAnswer:
     def _finish(self, text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
         text = self._revised or text
         cited, unsupported = check(
-            text, self._hits, self._trace.searched, self._reader, self._parts.words
+            text, self._hits, self._trace.corrected, self._reader, self._parts.words
         )
         cited = tuple(replace(one, n=n) for n, one in enumerate(cited, start=1))
         citations, gone = place_citations(cited, self._parts.sources)

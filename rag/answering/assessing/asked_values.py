@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from rag.answering.assessing.units import base_unit, unit_at, unit_of
 from rag.answering.rows import BETWEEN
 
 _NUMBER_WORDS = (
@@ -39,6 +40,16 @@ _MEASURE = (
     r"|tage?n?|wochen?|monate?n?|jahre?n?|minutos?|horas?|días?|semanas?|mes(?:es)?|años?|h|km|m|cm"
     r"|mm|kg|mg|µg|g|l|ml|[kmgt]i?b|litres?|liters?|met(?:re|er)s?|people|persons?|personen|pages?"
     r"|seats?)\b"
+)
+_LASTING = (
+    r"(?:sec(?:ond)?s?|min(?:ute)?s?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?"
+    r"|yrs?|decades?|terms?|semesters?|sekunden?|minuten?|stunden?|tage?[ns]?|nächten?|nacht"
+    r"|wochen?|monat(?:en?|s)?|jahre?[ns]?|segundos?|minutos?|horas?|días?|noches?|semanas?"
+    r"|mes(?:es)?|años?|secondes?|heures?|jours?|nuits?|semaines?|mois|ans?|années?|h)"
+)
+_LENGTH = (
+    r"(?:km|m|cm|mm|ft|met(?:re|er)[ns]?|kilomet(?:re|er)[ns]?|miles?|feet|foot|yards?|inch(?:es)?"
+    r"|metros?|kilómetros?|m[eè]tres?|pages?|words?|characters?|lines?|seiten?|wörter|zeichen)"
 )
 _MONEY = re.compile(
     r"[€$£¥₹元%]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|euros?|dollars?|pounds?|cents?|pence|yen"
@@ -100,6 +111,10 @@ _ANNOUNCED = re.compile(
 )
 """A number of few digits that a word makes a phone number: "ext. 42"."""
 _WORD = re.compile(r"[^\W_]+")
+_DIGITS = re.compile(r"\d[\d.,]*")
+_UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
+_NUMBER = re.compile(_ANY_NUMBER, re.IGNORECASE)
+_COUNTS = re.compile(r"\b(?:how many|wie viele?|cuánt[ao]s|combien d['e]) ?([^\W\d_]{2,20})", re.I)
 _DEFINES = re.compile(r"\b(?:means(?! of\b)|shall mean|bedeutet|bezeichnet|significa|désigne)\b")
 _NO_BREAK = str.maketrans("\u00a0\u202f\u2010\u2011", "  --")
 _COUNTED = re.compile(r"[1-9]\d?(?:[ .]\d{3})+|[1-9]\d* - [1-9]\d*")
@@ -171,6 +186,33 @@ class _Price(ValueKind):
         is_line = len(text) <= _SHORT and not text.endswith(".")
         may_be_bare = is_line or BETWEEN in text or _PAYING.search(text)
         return bool(may_be_bare) and _BARE_FIGURE.search(text) is not None
+
+
+class _Duration(ValueKind):
+    """A time, or a length: "how long" asks for either. In running text a figure needs its unit."""
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text says how long something is."""
+        if self.value.search(text):
+            return True
+        is_line = len(text) <= _SHORT and not text.endswith(".")
+        return (is_line or BETWEEN in text) and _NUMBER.search(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurement(ValueKind):
+    """A figure in a ``unit`` that the question names, or in one that is a power of ten of it."""
+
+    unit: str = ""
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has such a figure, or a figure and the unit elsewhere, as in a label."""
+        figures = [*_DIGITS.finditer(text)]
+        units = {unit_at(text, *match.span()) for match in figures}
+        if figures:
+            labels = (one[1] or one[2] for one in _UNIT_LABEL.finditer(text))
+            units.update(map(unit_of, labels))
+        return self.unit in map(base_unit, units)
 
 
 class _PhoneNumber(ValueKind):
@@ -336,7 +378,7 @@ KINDS = (
             re.IGNORECASE,
         ),
     ),
-    ValueKind(
+    _Duration(
         "a duration",
         "long quickly soon take takes last lasts lange dauert dauern dura tiempo temps 多久",
         re.compile(
@@ -349,8 +391,11 @@ KINDS = (
             re.IGNORECASE,
         ),
         re.compile(
-            rf"{_ANY_NUMBER}|\b(?:until|permanently|unlimited|indefinitely|immediately|at once|asap"
-            r"|as soon as|within|unbegrenzt|sofort|unverzüglich|bis|hasta)\b"
+            rf"{_ANY_NUMBER}[^.;!?\n]{{0,25}}?(?:(?<![^\W\d_]){_LASTING}|[\d\s]{_LENGTH})\b"
+            rf"|{_ANY_NUMBER} ?个?[秒分时小日天周月年米页]|{_TIME}"
+            r"|(?:19|20)\d\d ?[-–] ?(?:19|20)?\d\d"
+            r"|\b(?:until|till|permanently|unlimited|indefinitely|immediately|at once|asap"
+            r"|as soon as|within|unbegrenzt|sofort|unverzüglich|bis(?! zu\b)|hasta|jusqu)\b"
             r"|\ban? (?:second|minute|hour|day|night|week|month|year)\b",
             re.IGNORECASE,
         ),
@@ -423,4 +468,7 @@ def asked_value(question: str) -> ValueKind | None:
     kind = next((kind for kind in KINDS if kind.question.search(question)), None)
     if isinstance(kind, _Person):
         return replace(kind, taken=frozenset(_WORD.findall(question.casefold())))
+    counted = _COUNTS.search(question) if kind is KINDS[-1] else None
+    if counted and (unit := base_unit(unit_of(counted[1]))):
+        return _Measurement(f"a value in {counted[1]}", "", _COUNTS, _DIGITS, unit=unit)
     return kind

@@ -53,7 +53,7 @@ class Assessor:
         assessment = self._judge(answer)
         if assessment is None or assessment.state != "answered" or not assessment.missing:
             return assessment
-        terms = key_terms(answer.trace.searched, self.words)
+        terms = key_terms(answer.trace.corrected, self.words)
         telling = {term.text for term in terms if term.restricts}
         missing = tuple(text for text in assessment.missing if text in telling)
         return replace(assessment, missing=missing)
@@ -71,7 +71,7 @@ class Assessor:
             if all(citation.hit.document != compared.document for citation in answer.citations):
                 return assessment
             return replace(assessment, reason=f"{assessment.reason} {compared.reason}".strip())
-        bound = bound_pattern(answer.trace.searched)
+        bound = bound_pattern(answer.trace.corrected)
         is_limit = bound is not None and isinstance(compared, Uncompared)
         reason = _NO_LIMIT if is_limit else compared.reason
         if assessment.state == "doubtful":
@@ -108,7 +108,7 @@ class Assessor:
             return Assessment("doubtful", _UNSUPPORTED, probability, missing)
         if probability < model.limit:
             return Assessment("doubtful", _doubt(evidence, _shown(answer)), probability, missing)
-        question = answer.trace.searched
+        question = answer.trace.corrected
         editions = disagreeing(answer.citations, self.reader, self.words, question)
         if editions and any(not term.indexed and term.restricts for term in evidence.missing):
             return Assessment("doubtful", _doubt(evidence, _shown(answer)), probability, missing)

@@ -116,23 +116,18 @@ class EvidenceReader:
         first_terms = terms_of(quotes[0], self.words) | above
         quoted_terms = first_terms.union(*(terms_of(quote, self.words) for quote in quotes[1:]))
         passage = self._passage(first)
-        forms = self._forms(trace)
-        first_terms, quoted_terms, passage = (
-            _with_forms(terms, forms) for terms in (first_terms, quoted_terms, passage)
-        )
         cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
-        wanted = wanted_terms(trace.searched, first.document, quotes[0], self.words)
+        wanted = wanted_terms(trace.corrected, first.document, quotes[0], self.words)
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         spoken = self._words(*quotes, above=f"{around} {shown}")
         shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
         absent = _lacking(wanted, shown_terms, spoken)
         own_terms = self.words.terms(shown).union(*(terms_of(one, self.words) for one in quotes))
-        own_terms = _with_forms(own_terms, forms)
         own_words = self._words(*quotes, above=shown)
         over = [term for term in _lacking(wanted, own_terms, own_words) if term not in absent]
-        asked = asked_value(trace.searched)
-        if asked and asked.exact and not _names_another(quotes[0], trace.searched):
+        asked = asked_value(trace.corrected)
+        if asked and asked.exact and not _names_another(quotes[0], trace.corrected):
             around = f"{around} {first.chunk.text}"  # what a number belongs to stands over it
         first_words = self._words(quotes[0], above=around)
         near_terms = first_terms | self.words.terms(around)
@@ -151,7 +146,7 @@ class EvidenceReader:
             ),
             "unknown": sum(term.share for term in gaps if not term.indexed),
             "gap": _greatest(gaps, wanted),
-            "contrast": float(_contrasts(trace.searched, wanted, gaps)),
+            "contrast": float(_contrasts(trace.corrected, wanted, gaps)),
             "value": float(asked is not None and asked.is_in(quotes[0].text)),
             "no_value": float(asked is not None and not asked.is_in(quotes[0].text)),
             "missing_name": sum(term.share for term in gaps if term.kind == "name"),
@@ -166,13 +161,13 @@ class EvidenceReader:
             tuple(sorted(absent, key=lambda term: -term.weight)),
             fmean(codes) if codes else None,
             self._apart(first, quotes[0], above, wanted)
-            or self._parted(first, quotes[0], trace.searched, wanted, gaps)
-            or self._beside_unknown(quotes[0], trace.searched, wanted, gaps),
-            _gap(asked, quotes, trace.searched, gaps)
-            or self._unknown_identifier(trace.searched, citations)
-            or self._other_number(trace.searched, quotes[0], around)
-            or contradicted(trace.searched, wanted, quotes[0].text, shown)
-            or self._unqualified(trace.searched, wanted, absent, cited, spoken, quotes[0], first),
+            or self._parted(first, quotes[0], trace.corrected, wanted, gaps)
+            or self._beside_unknown(quotes[0], trace.corrected, wanted, gaps),
+            _gap(asked, quotes, trace.corrected, gaps)
+            or self._unknown_identifier(trace.corrected, citations)
+            or self._other_number(trace.corrected, quotes[0], around)
+            or contradicted(trace.corrected, wanted, quotes[0].text, shown)
+            or self._unqualified(trace.corrected, wanted, absent, cited, spoken, quotes[0], first),
             tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),
             asked.name if asked and not asked.is_in(quotes[0].text) else "",
@@ -354,11 +349,6 @@ class EvidenceReader:
         ]
         return (*there, *elsewhere) if there and elsewhere else ()
 
-    def _forms(self, trace: Trace) -> list[tuple[Terms, Terms]]:
-        """The abbreviations and words of a question that were searched with other forms too."""
-        pairs = ((one.typed, form) for one in trace.corrections for form in one.other_forms)
-        return [(self.words.terms(typed), self.words.terms(other)) for typed, other in pairs]
-
     def _passage(self, hit: Hit) -> Terms:
         context = self.reader.context(hit)
         return self.words.terms(f"{hit.chunk.text} {hit.chunk.context} {context}")
@@ -412,12 +402,6 @@ def _side_by_side(question: str, wanted: Sequence[KeyTerm]) -> Iterator[tuple[Ke
     for pair in pairwise(wanted):
         if _JOINING.fullmatch(question, pair[0].end, pair[1].start):
             yield pair
-
-
-def _with_forms(terms: Terms, forms: Sequence[tuple[Terms, Terms]]) -> Terms:
-    """Terms with those of the other form, where they have one of an abbreviation."""
-    other = (two for pair in forms for one, two in (pair, reversed(pair)) if one and one <= terms)
-    return terms.union(*other)
 
 
 def _contrasts(question: str, wanted: Sequence[KeyTerm], gaps: Sequence[KeyTerm]) -> bool:

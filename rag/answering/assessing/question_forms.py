@@ -68,12 +68,15 @@ _ASKED = (
     ),
 )
 _FIGURE = r"(?=.{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half)\b))"
+_NOT = r"(?:not|never|cannot|can['’]t) (?:[a-z]{1,15} ){0,2}?"
 _SET = (
     re.compile(
         r"\bmax\b[.:]?(?=.{0,15}\d)|\b(?:maxim(?:um|al)|at (?:the )?most|up to|upper limit"
         r"|no (?:more|longer|later) than"
+        rf"|{_NOT}(?:more|higher|longer|later|greater|larger|faster|above|over)(?: than)?"
         r"|limit(?:ed)?(?: is|:)? (?:to|of)?|(?:not|never) (?:to )?exceed(?:ing)?|cannot exceed"
         r"|höchstens|maximal|bis zu|höchstbetrag|como máximo|máxim[oa](?: de)?|hasta|au plus"
+        r"|nicht (?:über|mehr als)|n[eo] [^.;\n]{0,40}\bsup[ée]ri(?:or|eur)e?s? [aà]"
         rf"|jusqu['’]à)\b{_FIGURE}"
         r"|\d[^.;\n]{0,40}\b(?:at (?:the )?most|or less|or fewer|max(?:imum)?|höchstens)\b",
         re.IGNORECASE,
@@ -81,6 +84,8 @@ _SET = (
     re.compile(
         r"\bmin\b[.:]?(?=.{0,15}\d)|\b(?:minim(?:um|al)|at (?:the )?least|lower limit"
         r"|no (?:less|fewer|earlier) than"
+        rf"|{_NOT}(?:less|lower|fewer|shorter|earlier|smaller|slower|below|under)(?: than)?"
+        r"|nicht (?:unter|weniger als)|n[eo] [^.;\n]{0,40}\binf[ée]ri(?:or|eur)e?s? [aà]"
         rf"|mindestens|wenigstens|como mínimo|mínim[oa](?: de)?|al menos|au moins)\b{_FIGURE}"
         r"|\d[^.;\n]{0,40}\b(?:at (?:the )?least|or more|min(?:imum)?|mindestens)\b",
         re.IGNORECASE,
@@ -108,6 +113,7 @@ _ANSWER_FORMS = (
             r"|(?:to|and|which|that|this) (?:ensures?|prevents?|avoids?|protects?|helps?|keeps?"
             r"|allows?|reduces?|guarantees?|makes? sure|compl(?:y|ies))"
             r"|(?:helping|allowing|ensuring|preventing|avoiding)"
+            r"|to (?:reduce|avoid|prevent|protect|save|ensure|keep|make sure|comply|improve|limit)"
             r"|weil|damit|wegen|aufgrund|grund|gründen|dient|dienen|sonst|denn|zweck"
             r"|um [^.;]{3,80} zu"
             r"|(?<=, )since|(?<=, )as (?:it|they|this|we)"

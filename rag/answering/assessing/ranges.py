@@ -1,12 +1,15 @@
-"""Figures within the ranges of table rows: £300 is in "£100 to £500"."""
+"""Figures within the ranges of table rows and items: £300 is in "£100 to £500", "over £100"."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf, nextafter
 
 from rag.answering.rows import BETWEEN
+from rag.answering.words import in_digits
+from rag.lexical.languages import likeliest
 
 _ASKED = re.compile(
     r"(?<![\w.,:/-])(?P<sign>[£$€¥])?(?P<figure>\d[\d.,]{0,12})(?![\w:/-])"
@@ -16,6 +19,18 @@ _RANGE = re.compile(
     r"(?<![\w.,:/-])[£$€¥]?(\d(?:[\d.,]{0,11}\d)?)(?: ?[£$€¥%]| [^\W\d_]{1,12})?"
     r" ?(?:to|until|bis|hasta|до|至|-|–|—|~) ?[£$€¥]?(\d(?:[\d.,]{0,11}\d)?)(?![\d:/-]|[^\W\d_]\d)"
 )
+_OPEN = re.compile(
+    r"(?:(?P<under>less than|fewer than|under|below|unter|weniger als|menos de|moins de)"
+    r"|(?P<most>up to|at most|bis zu|höchstens|hasta|jusqu['’]à|[≤<]=?)"
+    r"|(?P<over>more than|greater than|over|above|über|mehr als|más de|plus de)"
+    r"|(?P<least>at least|from|ab|mindestens|desde|au moins|à partir de|[≥>]=?))"
+    r" ?[£$€¥]?(?P<figure>\d(?:[\d.,]{0,11}\d)?)(?![\d:/]|[-–—][^\W_]|[^\W\d_]\d)"
+    r"|(?<![\w.,:/-])[£$€¥]?(?P<end>\d(?:[\d.,]{0,11}\d)?)(?: ?[£$€¥%]| [^\W\d_]{1,12})?"
+    r" (?:(?P<or_more>or (?:more|over|older|above)|und mehr|o más|et plus)"
+    r"|(?P<or_less>or (?:less|fewer|under|below)|oder weniger|o menos|ou moins))",
+    re.IGNORECASE,
+)
+"""Ranges with one end: "less than 2 days", "5 years or older"."""
 _COMMAS, _POINTS = re.compile(r"\d{1,3}(?:,\d{3})+"), re.compile(r"\d{1,3}(?:\.\d{3})+")
 _STEM = 5
 """Letters that two forms of a unit begin with alike."""
@@ -29,7 +44,7 @@ class AskedFigure:
     unit: str
 
     def is_in_range(self, row: str) -> bool:
-        """Whether a cell of a row has a range of this unit that includes the figure.
+        """Whether a cell of a row, or an item, has a range of this unit that includes the figure.
 
         The cell itself or the name of its column has the unit: phone numbers, times and scores
         are no ranges of pounds.
@@ -50,10 +65,11 @@ class AskedFigure:
 
 
 def asked_figures(question: str) -> list[AskedFigure]:
-    """The figures of a question that have a unit."""
+    """The figures of a question that have a unit; it may spell them out."""
+    digits = in_digits(question, likeliest(question)[0])
     return [
         AskedFigure(match["figure"].rstrip(".,"), (match["sign"] or match["unit"]).casefold())
-        for match in _ASKED.finditer(question)
+        for match in _ASKED.finditer(digits)
         if match["sign"] or match["unit"]
     ]
 
@@ -63,6 +79,18 @@ def _ranges(cell: str) -> Iterator[tuple[float, float]]:
         low, high = _value(match[1]), _value(match[2])
         if low is not None and high is not None:
             yield low, high
+    for match in _OPEN.finditer(cell):
+        value = _value(match["figure"] or match["end"])
+        if value is None:
+            continue
+        if match["under"]:
+            yield -inf, nextafter(value, -inf)
+        elif match["over"]:
+            yield nextafter(value, inf), inf
+        elif match["most"] or match["or_less"]:
+            yield -inf, value
+        else:
+            yield value, inf
 
 
 def _value(figure: str) -> float | None:

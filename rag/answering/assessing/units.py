@@ -83,6 +83,19 @@ _BEHIND = re.compile(rf"{_GAP}[-‐‑]?(°[CF]|[%％℃℉€$£¥]|[^\W\d_]+)"
 _BEFORE = re.compile(rf"(?:\b(EUR|USD|GBP|CHF|JPY)|([€$£¥])){_GAP}[-−]?$")
 
 
+_PREFIX = re.compile(r"kilo|milli|centi|mega|giga|tera|micro")
+
+
+def unit_of(word: str) -> str:
+    """The unit of measure that a word is, by one name for all spellings; "" for another word."""
+    return _UNITS.get(word) or _UNITS.get(word.casefold(), "")
+
+
+def base_unit(unit: str) -> str:
+    """The unit without the prefix that makes it a power of ten: metre for millimetre."""
+    return _PREFIX.sub("", unit, count=1)
+
+
 def unit_at(text: str, start: int, end: int) -> str:
     """The unit of the number ``text[start:end]``, by one name for all spellings; "" if none is
     known: it may have one all the same, as in the head of a column."""

@@ -13,6 +13,8 @@ from rag.answering.assessing.validity import date_in, dates_in
 from rag.answering.rows import BETWEEN
 from rag.answering.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
+from rag.answering.words import in_digits
+from rag.lexical.languages import likeliest
 
 _BOUNDS = """
     limit maximum max most highest largest greatest longest minimum min least fewest
@@ -29,7 +31,7 @@ def wanted_terms(
 ) -> tuple[KeyTerm, ...]:
     """The key terms of a question that a quote from a document has to have, in order."""
     wanted = _without_date(key_terms(question, words), question, document, quote.text)
-    if quote.kind == "row":
+    if quote.kind in ("row", "item"):
         wanted = _without_ranges(wanted, question, quote.text)
     bound = bound_pattern(question)
     if bound and bound.search(quote.text):
@@ -44,9 +46,17 @@ def _without_bound(wanted: tuple[KeyTerm, ...]) -> tuple[KeyTerm, ...]:
 
 
 def _without_ranges(wanted: tuple[KeyTerm, ...], question: str, row: str) -> tuple[KeyTerm, ...]:
-    """The key terms without the figures that no passage has, and a range of the row includes."""
+    """The key terms without the figures that a range of the row includes.
+
+    Those in digits only where no passage has them: another row may be theirs.
+    """
     inside = {figure.text for figure in asked_figures(question) if figure.is_in_range(row)}
-    rest = [term for term in wanted if term.indexed or term.text not in inside]
+    code, _ = likeliest(question)
+    rest = [
+        term
+        for term in wanted
+        if (term.indexed and term.text.isdecimal()) or in_digits(term.text, code) not in inside
+    ]
     return _sharing_all(rest) if 0 < len(rest) < len(wanted) else wanted
 
 

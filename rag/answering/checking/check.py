@@ -226,7 +226,7 @@ def with_checks(
         if answer.status not in ("complete", "interrupted"):
             return answer
         checker = SentenceChecker(
-            answer.trace.searched, answer.citations, embedder=embedder, reader=reader, words=words
+            answer.trace.corrected, answer.citations, embedder=embedder, reader=reader, words=words
         )
         return replace(answer, sentences=checker.check(answer.text, quoted=quoted))
 

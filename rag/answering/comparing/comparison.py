@@ -52,7 +52,7 @@ def compare(
 
     Raises ProviderError when a remote embedder fails.
     """
-    question = trace.searched
+    question = trace.corrected
     wanted, two = superlative(question), pair(question)
     if wanted is None and two is None:
         return None
