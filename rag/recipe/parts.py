@@ -283,8 +283,7 @@ class SearchRecipe(Retrievers):
         "the long form with its abbreviation",
     )
     synonyms: bool = Field(
-        False,
-        description="an English word that no passage has is searched with synonyms that one has",
+        False, description="an English word that no passage has is searched with its synonyms"
     )
     expansions: Annotated[int, AsksChat] = Field(
         0, ge=0, le=8, description="further wordings by a language model, searched as well"

@@ -24,7 +24,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -228,7 +228,8 @@ def _observed(
 ) -> Asked:
     if not answer.citations:
         return Asked(kind, None)
-    evidence = reader.read(answer.trace, answer.citations)
+    words = reader.words.for_question(answer.trace.corrections)
+    evidence = replace(reader, words=words).read(answer.trace, answer.citations)
     least = 1 if base in SPANS_OF_ANSWERS else LEAST_GRADE
     right = tuple(_is_right(citation, question, least) for citation in answer.citations)
     return Asked(kind, evidence, right)

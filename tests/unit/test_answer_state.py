@@ -83,16 +83,17 @@ def test_a_quote_with_the_other_form_of_an_abbreviation_bears_it_out(
     text = f"Berths of the {other} are let by Ann."
     question = f"Who lets berths of {typed}?"
     passages, read_as = hits(text), f"{typed} ({other})"
-    reader = EvidenceReader(HashingEmbedder(), PassageReader(), Vocabulary())
     searched = replace(
         trace(passages, question),
         reading=question.replace(typed, read_as),
         corrections=(WordCorrection(typed, read_as),),
     )
-    citations = [Citation(1, passages[0], text)]
-    assert reader.read(searched, citations).missing == ()
-    plain = reader.read(replace(searched, corrections=()), citations)
+    words, citations = Vocabulary(), [Citation(1, passages[0], text)]
+    reader = EvidenceReader(HashingEmbedder(), PassageReader(), words)
+    plain = reader.read(searched, citations)
     assert {term.text for term in plain.missing} == set(typed.split())
+    reader = replace(reader, words=words.for_question(searched.corrections))
+    assert reader.read(searched, citations).missing == ()
 
 
 def test_words_beside_a_code_count_less_where_its_entry_is_quoted() -> None:

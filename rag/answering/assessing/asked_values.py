@@ -444,7 +444,7 @@ KINDS = (
     ),
     ValueKind(
         "a number",
-        "many much hoch viele viel cuánto cuánta combien 多少",
+        "many much often oft hoch viele viel cuánto cuánta combien 多少",
         re.compile(
             r"\bhow (?:many|much|far|old|high|tall|large|big|fast|heavy|deep|wide|loud|hot|warm"
             r"|often|soon|late)\b|\bwie ?(?:viele?|weit|alt|hoch|groß|schnell|schwer|tief|breit"

@@ -41,7 +41,7 @@ _ASKED = (
         rf"\b(?:most|maximum) {_ALLOWS}"
         rf"|\b(?:what|which) (?:is|are|was) the (?:highest|largest|greatest|longest|max(?:imum)?)"
         rf" {_QUANTITY}"
-        rf"|\b(?:how (?:much|many|long|far|late|often) .{{0,60}} at (?:the )?most)\b"
+        rf"|\b(?:how (?:much|many|long|far|late|often)(?: .{{0,60}})? at (?:the )?most)\b"
         r"|\bwhat(?:['’]s| is| are) the (?:[\w-]{1,30} ){0,3}?(?:limit|maximum)"
         r"(?=\W{0,3}\Z| (?:for|on|of|to|per|in|i|we|you|one)\b)"
         r"|\bwie (?:viele?|lange?|hoch|weit|oft) .{0,60}\b(?:höchstens|maximal)\b"
@@ -56,7 +56,7 @@ _ASKED = (
         rf"|\b(?:what|which) (?:is|are|was) the (?:lowest|smallest|shortest|min(?:imum)?)"
         rf" {_QUANTITY}"
         r"|\bhow (?:few|little) (?!(?:is|are|was|were|do|does|did|can|of)\b)\w"
-        r"|\b(?:how (?:much|many|long|far|early|often) .{0,60} at least)\b"
+        r"|\b(?:how (?:much|many|long|far|early|often)(?: .{0,60})? at (?:the )?least)\b"
         r"|\bwhat(?:['’]s| is| are) the (?:[\w-]{1,30} ){0,3}?(?:lower limit|minimum)"
         r"(?=\W{0,3}\Z| (?:for|on|of|to|per|in|i|we|you|one)\b)"
         r"|\bwie (?:viele?|lange?|hoch|weit|oft) .{0,60}\b(?:mindestens|wenigstens)\b"
@@ -67,7 +67,7 @@ _ASKED = (
         re.IGNORECASE,
     ),
 )
-_FIGURE = r"(?=.{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half)\b))"
+_FIGURE = r"(?=.{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|once|twice)\b))"
 _NOT = r"(?:not|never|cannot|can['’]t) (?:[a-z]{1,15} ){0,2}?"
 _SET = (
     re.compile(
