@@ -67,7 +67,10 @@ _ASKED = (
         re.IGNORECASE,
     ),
 )
-_FIGURE = r"(?=.{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|once|twice)\b))"
+_FIGURE = (
+    r"(?=.{0,80}(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|half|once|twice)"
+    r"\b))"
+)
 _NOT = r"(?:not|never|cannot|can['’]t) (?:[a-z]{1,15} ){0,2}?"
 _SET = (
     re.compile(
