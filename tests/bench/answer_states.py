@@ -175,9 +175,8 @@ def _of_sets(workspace: Workspace, services: Services, names: Sequence[str]) -> 
         for question in document_set.questions:
             answer = base.ask(question.text, base.recipe()).answer
             kind = "answerable" if question.words else "unanswerable"
-            evidence = reader.read(answer.trace, answer.citations) if answer.citations else None
             right = tuple(has_words(one, question) for one in answer.citations)
-            rows.append(Asked(kind, evidence, right))
+            rows.append(Asked(kind, _evidence(reader, answer), right))
     return rows
 
 
@@ -226,13 +225,16 @@ def _reader(services: Services, base: KnowledgeBase) -> EvidenceReader:
 def _observed(
     reader: EvidenceReader, answer: Answer, question: Question, kind: str, base: str
 ) -> Asked:
-    if not answer.citations:
-        return Asked(kind, None)
-    words = reader.words.for_question(answer.trace.corrections)
-    evidence = replace(reader, words=words).read(answer.trace, answer.citations)
     least = 1 if base in SPANS_OF_ANSWERS else LEAST_GRADE
     right = tuple(_is_right(citation, question, least) for citation in answer.citations)
-    return Asked(kind, evidence, right)
+    return Asked(kind, _evidence(reader, answer), right)
+
+
+def _evidence(reader: EvidenceReader, answer: Answer) -> QuoteEvidence | None:
+    if not answer.citations:
+        return None
+    words = reader.words.for_question(answer.trace.corrections)
+    return replace(reader, words=words).read(answer.trace, answer.citations)
 
 
 def _is_right(citation: Citation, question: Question, least: int) -> bool:
