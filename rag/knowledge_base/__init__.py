@@ -53,7 +53,7 @@ from rag.retrieval import Part, ScoreContribution, merge_traces, retrieve, score
 from rag.retrieval.filters import filter_digest
 from rag.runs.deciding.decisions import Decisions
 from rag.runs.evaluate_job import Evaluations
-from rag.runs.evaluator import Evaluator, documents_hash
+from rag.runs.evaluator import Evaluator
 from rag.runs.figures import RunFigures
 from rag.runs.gate import Gate
 from rag.runs.history import RunHistory
@@ -67,6 +67,7 @@ from rag.runs.quality.preference_job import PairwiseComparisons
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
+from rag.runs.searched_documents import documents_hash
 from rag.search.corpus import StoredSources, StoredSurroundings, vectors_of
 from rag.search.learned_fusion import stored_fusion
 from rag.search.questions import check_question

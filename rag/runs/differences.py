@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag.evaluation.report.words import counted, setting
 from rag.recipe import Recipe
 from rag.recipe.captions import phrase
-from rag.results import EDITS, PROMPTS, Run
+from rag.results import EDITS, LEFT_OUT, PROMPTS, Run
 from rag.retrieval.filters import OF_DOCUMENTS
+from rag.runs.searched_documents import LeftOut
 
 QuestionTexts = Mapping[str, str]
 """The texts of a run's questions by id."""
 
-_DISTINGUISHED = frozenset({"answers", "filtered", "touchstone", EDITS, PROMPTS})
+_DISTINGUISHED = frozenset({"answers", "filtered", "touchstone", EDITS, LEFT_OUT, PROMPTS})
 """Of the environment of a run: what has a sentence of its own, or is a figure."""
+
+
+_MOST_NAMED = 3  # documents in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +28,26 @@ class RunDifferences:
     """The differences of a run from an earlier run or its baseline.
 
     ``recipe`` has a phrase for each field of retrieval, or one for another system. ``data`` names
-    the differing inputs of the measurement: ``questions``, ``labels``, ``documents``, ``filtered
-    documents``. ``sentences`` describe all differences except those of the recipe.
+    the differing inputs of the measurement: ``questions``, ``labels``, ``documents``, ``documents
+    left out of search``, ``filtered documents``. ``sentences`` describe all differences except
+    those of the recipe. ``in_one_run`` has the ids of the documents that one of the runs left out
+    of search, if the documents differ in nothing else.
     """
 
     recipe: tuple[str, ...]
     data: tuple[str, ...]
     sentences: tuple[str, ...]
     source: Literal["recipe", "system"] = "recipe"
+    in_one_run: frozenset[str] = frozenset()
 
     @property
     def comparable(self) -> bool:
         """Whether both were measured on the same questions, labels and documents."""
         return not self.data
+
+    def without(self, part: str) -> RunDifferences:
+        """Return the differences without a part of ``data``."""
+        return replace(self, data=tuple(name for name in self.data if name != part))
 
     @property
     def obstacle(self) -> str:
@@ -63,7 +74,8 @@ def differences(
     data = dict(_data(run, before, questions, questions_before))
     besides = (*data.values(), *_surroundings(run, before))
     source: Literal["recipe", "system"] = "recipe" if run.recipe else "system"
-    return RunDifferences(source_chips(before, run), tuple(data), besides, source)
+    left_out = frozenset(_left_out_once(run, before)) if LEFT_OUT in data else frozenset[str]()
+    return RunDifferences(source_chips(before, run), tuple(data), besides, source, left_out)
 
 
 def _data(
@@ -80,16 +92,46 @@ def _data(
         edited = f"The labels or tags of the questions changed between the two runs ({versions})."
         parts.append(("labels", edited))
     if run.documents_hash != before.documents_hash:
-        old, new = (side.environment.get(EDITS, "none") for side in (before, run))
-        if old != new:
-            message = f"Passages were edited by hand between the two runs: {old}, then {new}."
-            parts.append((EDITS, message))
-        else:
-            parts.append(("documents", "The documents changed between the two runs."))
+        parts.append(_documents_moved(run, before))
     elif _filters_moved(run, before):
         message = "The same filter selects other documents than before."
         parts.append(("filtered documents", message))
     return parts
+
+
+def _documents_moved(run: Run, before: Run) -> tuple[str, str]:
+    """Return the name and a sentence of what differs about the documents of two runs."""
+    names = _left_out_once(run, before)
+    if names:
+        now, then = LeftOut.of(run), LeftOut.of(before)
+        gone = [name for key, name in names.items() if now and key in now.names]
+        back = [name for key, name in names.items() if then and key in then.names]
+        sentences = [*_moved(gone, "left out of search"), *_moved(back, "put back into search")]
+        if now and then and now.others == then.others:
+            return LEFT_OUT, " ".join(sentences)
+        return "documents", " ".join([*sentences, "Other documents or passages changed too."])
+    old, new = (side.environment.get(EDITS, "none") for side in (before, run))
+    if old != new:
+        message = f"Passages were edited by hand between the two runs: {old}, then {new}."
+        return EDITS, message
+    return "documents", "The documents changed between the two runs."
+
+
+def _left_out_once(run: Run, before: Run) -> dict[str, str]:
+    """Return the names, by id, of the documents that one of two runs left out of search."""
+    now, then = LeftOut.of(run), LeftOut.of(before)
+    if now is None or then is None:
+        return {}
+    names = {**now.names, **then.names}
+    return {key: name for key, name in names.items() if (key in now.names) != (key in then.names)}
+
+
+def _moved(names: Sequence[str], what: str) -> Iterator[str]:
+    if names:
+        listed = ", ".join(names[:_MOST_NAMED])
+        more = f" and {counted(len(names) - _MOST_NAMED, 'more document')}"
+        listed += more if len(names) > _MOST_NAMED else ""
+        yield f"{listed} {'was' if len(names) == 1 else 'were'} {what} between the two runs."
 
 
 def _surroundings(run: Run, before: Run) -> list[str]:

@@ -150,6 +150,25 @@ def stretch(connection: Connection, base_id: int, document_id: str, start: int, 
     return text if first == last else text[at : at + length]
 
 
+def left_out(connection: Connection, base_id: int) -> dict[str, str]:
+    """Return the names, by id, of the documents whose whole text is excluded from passages."""
+    excluded = passage_edits.exclusions(connection, base_id)
+    ids = [key for key, spans in excluded.items() if _covers(connection, base_id, key, spans)]
+    return names(connection, base_id, ids)
+
+
+def _covers(
+    connection: Connection, base_id: int, document_id: str, spans: Sequence[tuple[int, int]]
+) -> bool:
+    """Return whether nothing but white space is outside of ``spans``, sorted by their start."""
+    length, reached = characters(connection, base_id, document_id), 0
+    for start, end in [*spans, (length, length)]:
+        if start > reached and stretch(connection, base_id, document_id, reached, start).strip():
+            return False
+        reached = max(reached, end)
+    return True
+
+
 def list_documents(connection: Connection, base_id: int) -> list[DocumentRow]:
     """All documents of a base without their text, by name."""
     columns = document.c

@@ -152,18 +152,31 @@ def move(connection: Connection, edit: StoredEdit) -> None:
     connection.execute(update(passage_edit).where(passage_edit.c.id == edit.id).values(row))
 
 
-def digest(connection: Connection, base_id: int) -> str:
+def exclusions(connection: Connection, base_id: int) -> dict[str, list[tuple[int, int]]]:
+    """Return the excluded spans of all present documents by document id, in the text's order."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for stored in list_edits(connection, base_id):
+        if stored.kind == "exclude":
+            spans.setdefault(stored.document_id, []).append((stored.start, stored.end))
+    return spans
+
+
+def digest(connection: Connection, base_id: int, included: Collection[str] = ()) -> str:
     """Return a digest of all edits of present documents, as ``"2 exclude, 1 words (3f2a…)"``.
 
     The digest is "" if there are no edits. Equal edits of equal documents have equal digests in
-    every knowledge base.
+    every knowledge base. The documents with the ids ``included`` count as if nothing was excluded.
     """
     rows = connection.execute(
         select(passage_edit).where(
             passage_edit.c.base_id == base_id, passage_edit.c.document_id.in_(_present(base_id))
         )
     )
-    edits = sorted((row.document_id, row.kind, row.start, row.end, row.words) for row in rows)
+    edits = sorted(
+        (row.document_id, row.kind, row.start, row.end, row.words)
+        for row in rows
+        if row.kind != "exclude" or row.document_id not in included
+    )
     if not edits:
         return ""
     kinds = Counter(kind for _, kind, *_ in edits)
