@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.metrics import failures
 from pages.components.metrics.failures import address
+from pages.components.shell.tables import row_height
 from pages.components.shell.text import plain
 from rag import Workspace
 
@@ -85,3 +86,15 @@ def test_questions_fail_by_a_cutoff_that_the_run_has(
     assert captions == [caption]
     ((first, *_),) = tables
     assert first["nDCG@10"] is None  # not measured, rather than 0
+
+
+def test_long_questions_wrap_in_tables(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    loose = base.recipe().with_fields({"search.threshold": None})
+    base.evaluator.evaluate("checks", loose)
+    app = open_page("metrics.py", set="checks")
+    table = next(one for one in app.dataframe if "First relevant" in one.value)
+    longest = max(table.value["Question"], key=len)
+    assert len(longest) > 32
+    assert table.proto.row_height == 66  # Streamlit wraps text in rows of more than 64 pixels
+    assert [row_height(["Who?", longest], width) for width in (220, 400)] == [66, None]

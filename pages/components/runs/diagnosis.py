@@ -13,7 +13,7 @@ from pages.components.runs.labelling import label_button
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
-from pages.components.shell.tables import PINNED_WIDTH, picked_rows
+from pages.components.shell.tables import LARGE_WIDTH, PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
 from pages.components.shell.wording import VERDICT_BADGES, duration
 from rag import (
@@ -244,7 +244,11 @@ def _moved(diagnosis: Diagnosis, fix: Fix) -> None:
         st.dataframe(
             rows,
             hide_index=True,
-            column_config={"Difference": st.column_config.NumberColumn(format="%+.3f")},
+            row_height=row_height((str(row["Question"]) for row in rows), LARGE_WIDTH),
+            column_config={
+                "Question": st.column_config.TextColumn(width="large"),
+                "Difference": st.column_config.NumberColumn(format="%+.3f", width="small"),
+            },
             alt="Held-out questions whose score changes, those that lose first.",
         )
 
@@ -263,6 +267,7 @@ def _questions(diagnosis: Diagnosis) -> None:
         [_row(question) for question in questions],
         key="metrics_failed",
         height=460 if len(questions) > 10 else "auto",
+        row_height=row_height((question.text for question in questions), PINNED_WIDTH),
         hide_index=True,
         on_select=_click,
         selection_mode=("single-row", "single-cell"),
