@@ -36,6 +36,7 @@ from rag.exports.recipe_exports import RecipeExports
 from rag.indexing.lookup import lookup
 from rag.jobs import Jobs
 from rag.knowledge_base.federated import federated_parts
+from rag.knowledge_base.saved_recipe import SavedRecipe
 from rag.lexical import Explanation
 from rag.maps.base_maps import BaseMaps
 from rag.maps.maps import Maps
@@ -88,17 +89,6 @@ from rag.tuning.diagnosis.job import Diagnoses, failure_note
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
 from rag.watch.watches import Watches
-
-
-@dataclass(frozen=True, slots=True)
-class SavedRecipe:
-    """The outcome of saving a recipe.
-
-    ``saved`` is False if another recipe was saved meanwhile. ``job`` builds what the index lacks.
-    """
-
-    saved: bool
-    job: int | None = None
 
 
 class KnowledgeBase:
@@ -432,6 +422,12 @@ class KnowledgeBase:
         """Return why each passage is quoted or not, by its key; nothing where a model answers."""
         index = self._services.indexes.current(self.id, recipe.index)
         return self._answers.quote_fates(trace, recipe, index)
+
+    @operation("guest", models="none")
+    def unknown_words(self, trace: Trace, recipe: Recipe) -> tuple[str, ...]:
+        """Return the key words of the question of a retrieval that no passage has, in order."""
+        index = self._services.indexes.current(self.id, recipe.index)
+        return self._answers.unknown_words(trace, index)
 
     @operation("guest", models="none")
     def threshold(self, recipe: Recipe) -> float | None:

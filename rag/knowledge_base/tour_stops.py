@@ -267,18 +267,18 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
         ),
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
-    evidence = (f"How it was tested: {figures.evidence}",) if figures.evidence else ()
+    points = [f"How it was tested: {figures.evidence}"] if figures.evidence else []
     if as_percent(figures.confidence) != as_percent(LEVEL) and figures.differences:
-        evidence += (
+        points.append(
             f"The interval of the difference has the level {figures.level}. Ranges of single runs "
-            f"have the level {as_percent(LEVEL)}.",
+            f"have the level {as_percent(LEVEL)}."
         )
     return TourStop(
         "comparison",
         f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
         _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
         values=values,
-        points=(*evidence, *compared.caveats),
+        points=(*points, *compared.caveats),
     )
 
 
