@@ -11,8 +11,8 @@ from rag.recipe import Recipe
 
 EDITS = "edits of passages"
 """What the environment of a run calls the decisions of people about passages."""
-LEFT_OUT = "documents left out of search"
-"""What it calls the documents whose whole text is excluded, which it has as JSON."""
+EDITED = "edited documents"
+"""What it calls the documents with such decisions, which it has as JSON."""
 PROMPTS = "prompts"
 """What it calls the versions of the prompts that its answers were asked with."""
 

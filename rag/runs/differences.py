@@ -9,17 +9,25 @@ from typing import Literal
 from rag.evaluation.report.words import counted, setting
 from rag.recipe import Recipe
 from rag.recipe.captions import phrase
-from rag.results import EDITS, LEFT_OUT, PROMPTS, Run
+from rag.results import EDITED, EDITS, PROMPTS, Run
 from rag.retrieval.filters import OF_DOCUMENTS
-from rag.runs.searched_documents import LeftOut
+from rag.runs.searched_documents import DocumentChange, SearchedDocuments
 
 QuestionTexts = Mapping[str, str]
 """The texts of a run's questions by id."""
 
-_DISTINGUISHED = frozenset({"answers", "filtered", "touchstone", EDITS, LEFT_OUT, PROMPTS})
+_DISTINGUISHED = frozenset({"answers", "filtered", "touchstone", EDITED, EDITS, PROMPTS})
 """Of the environment of a run: what has a sentence of its own, or is a figure."""
 
 
+LEFT_OUT = "documents left out of search"
+"""The name of documents that one of two runs left out, where nothing else of them differs."""
+_CHANGED = "The documents changed between the two runs."
+_DONE: Mapping[DocumentChange, str] = {
+    "left out": "left out of search",
+    "put back": "put back into search",
+    "edited": "edited by hand",
+}
 _MOST_NAMED = 3  # documents in a sentence
 
 
@@ -29,25 +37,25 @@ class RunDifferences:
 
     ``recipe`` has a phrase for each field of retrieval, or one for another system. ``data`` names
     the differing inputs of the measurement: ``questions``, ``labels``, ``documents``, ``documents
-    left out of search``, ``filtered documents``. ``sentences`` describe all differences except
-    those of the recipe. ``in_one_run`` has the ids of the documents that one of the runs left out
-    of search, if the documents differ in nothing else.
+    left out of search``, ``edits of passages``, ``filtered documents``. ``sentences`` describe all
+    differences except those of the recipe. ``edited`` has the ids of the documents whose passages
+    people edited or left out of search between the runs, if the documents differ in nothing else.
     """
 
     recipe: tuple[str, ...]
     data: tuple[str, ...]
     sentences: tuple[str, ...]
     source: Literal["recipe", "system"] = "recipe"
-    in_one_run: frozenset[str] = frozenset()
+    edited: frozenset[str] = frozenset()
 
     @property
     def comparable(self) -> bool:
         """Whether both were measured on the same questions, labels and documents."""
         return not self.data
 
-    def without(self, part: str) -> RunDifferences:
-        """Return the differences without a part of ``data``."""
-        return replace(self, data=tuple(name for name in self.data if name != part))
+    def without_edits(self) -> RunDifferences:
+        """Return the differences without those of ``edited``."""
+        return replace(self, data=tuple(n for n in self.data if n not in (EDITS, LEFT_OUT)))
 
     @property
     def obstacle(self) -> str:
@@ -74,8 +82,8 @@ def differences(
     data = dict(_data(run, before, questions, questions_before))
     besides = (*data.values(), *_surroundings(run, before))
     source: Literal["recipe", "system"] = "recipe" if run.recipe else "system"
-    left_out = frozenset(_left_out_once(run, before)) if LEFT_OUT in data else frozenset[str]()
-    return RunDifferences(source_chips(before, run), tuple(data), besides, source, left_out)
+    edited = _edited(run, before) if {EDITS, LEFT_OUT} & data.keys() else frozenset[str]()
+    return RunDifferences(source_chips(before, run), tuple(data), besides, source, edited)
 
 
 def _data(
@@ -101,37 +109,39 @@ def _data(
 
 def _documents_moved(run: Run, before: Run) -> tuple[str, str]:
     """Return the name and a sentence of what differs about the documents of two runs."""
-    names = _left_out_once(run, before)
-    if names:
-        now, then = LeftOut.of(run), LeftOut.of(before)
-        gone = [name for key, name in names.items() if now and key in now.names]
-        back = [name for key, name in names.items() if then and key in then.names]
-        sentences = [*_moved(gone, "left out of search"), *_moved(back, "put back into search")]
-        if now and then and now.others == then.others:
-            return LEFT_OUT, " ".join(sentences)
-        return "documents", " ".join([*sentences, "Other documents or passages changed too."])
-    old, new = (side.environment.get(EDITS, "none") for side in (before, run))
-    if old != new:
-        message = f"Passages were edited by hand between the two runs: {old}, then {new}."
-        return EDITS, message
-    return "documents", "The documents changed between the two runs."
-
-
-def _left_out_once(run: Run, before: Run) -> dict[str, str]:
-    """Return the names, by id, of the documents that one of two runs left out of search."""
-    now, then = LeftOut.of(run), LeftOut.of(before)
+    now, then = SearchedDocuments.of(run), SearchedDocuments.of(before)
     if now is None or then is None:
-        return {}
-    names = {**now.names, **then.names}
-    return {key: name for key, name in names.items() if (key in now.names) != (key in then.names)}
+        old, new = (side.environment.get(EDITS, "none") for side in (before, run))
+        if old == new:
+            return "documents", _CHANGED
+        return EDITS, f"Passages were edited by hand between the two runs: {old}, then {new}."
+    changes = list(now.changes(then))
+    if now.hash != then.hash or not changes:
+        # What has no edits any more may be gone.
+        left_out = list(_named([one for one in changes if one[2] == "left out"]))
+        rest = "Other documents changed too." if left_out else _CHANGED
+        return "documents", " ".join([*left_out, rest])
+    by_hand = any(change == "edited" for _, _, change in changes)
+    return EDITS if by_hand else LEFT_OUT, " ".join(_named(changes))
 
 
-def _moved(names: Sequence[str], what: str) -> Iterator[str]:
-    if names:
-        listed = ", ".join(names[:_MOST_NAMED])
-        more = f" and {counted(len(names) - _MOST_NAMED, 'more document')}"
-        listed += more if len(names) > _MOST_NAMED else ""
-        yield f"{listed} {'was' if len(names) == 1 else 'were'} {what} between the two runs."
+def _edited(run: Run, before: Run) -> frozenset[str]:
+    """Return the ids of the documents whose edits differ between two runs."""
+    now, then = SearchedDocuments.of(run), SearchedDocuments.of(before)
+    return frozenset(key for key, _, _ in now.changes(then)) if now and then else frozenset()
+
+
+def _named(changes: Sequence[tuple[str, str, DocumentChange]]) -> Iterator[str]:
+    """Yield a sentence for each kind of change, with the names of the documents."""
+    for kind in _DONE:
+        names = [name for _, name, change in changes if change == kind]
+        if names:
+            more = len(names) - _MOST_NAMED
+            listed = ", ".join(names[:_MOST_NAMED])
+            listed += f" and {counted(more, 'more document')}" if more > 0 else ""
+            verb = "was" if len(names) == 1 and kind != "edited" else "were"
+            of = "Passages of " if kind == "edited" else ""
+            yield f"{of}{listed} {verb} {_DONE[kind]} between the two runs."
 
 
 def _surroundings(run: Run, before: Run) -> list[str]:

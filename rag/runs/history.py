@@ -17,7 +17,7 @@ from rag.evaluation.comparison import (
 from rag.evaluation.metrics import MEASURES, parse_metric
 from rag.operation import ALL, operation
 from rag.questions.trial_log import Attempt
-from rag.results import LEFT_OUT, QuestionResult, Run
+from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences
 from rag.runs.groups import groups_of_set, questions_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
@@ -288,8 +288,8 @@ class RunHistory:
     def changes(self, run_id: str, before_id: str, metrics: Sequence[str]) -> dict[str, Comparison]:
         """Several metrics of a run that are shown side by side, corrected together.
 
-        Those that both runs measured. If the runs left other documents out of search, the
-        questions without a label in these are compared. Raises NotFound.
+        Those that both runs measured. If people edited documents between the runs, or left
+        some out of search, the questions without a label in these are compared. Raises NotFound.
         """
         ranking = [name for name in metrics if name.partition("@")[0] in MEASURES]
         depth = max((parse_metric(name).k for name in ranking), default=0)
@@ -299,7 +299,7 @@ class RunHistory:
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
             between = differences(run.run, before.run, run.texts, before.texts)
-            outside = _questions_outside(connection, run.run, between.in_one_run)
+            outside = _questions_outside(connection, run.run, between.edited)
         pairs = [
             (
                 name,
@@ -309,7 +309,7 @@ class RunHistory:
             for name in metrics
             if name in run.run.metrics and name in before.run.metrics
         ]
-        obstacle = between.without(LEFT_OUT).obstacle if outside else between.obstacle
+        obstacle = between.without_edits().obstacle if outside else between.obstacle
         comparisons = [
             replace(comparison, obstacle=obstacle)
             for comparison in compare_pairs(pairs, groups=groups)

@@ -1,35 +1,58 @@
-"""The documents that a run searched: their hash, and those that are left out of search."""
+"""The documents that a run searched: their hash, and those with edits of people."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
 
-from rag.results import EDITS, LEFT_OUT, Run
+from rag.results import EDITED, EDITS, Run
 from rag.storage import Connection, documents, passage_edits
+
+DocumentChange = Literal["left out", "put back", "edited"]
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """The documents that a run left out of search: their names by id.
+class EditedDocument:
+    """A document with edits of its passages: all of its text is ``left_out`` of search, or not."""
 
-    ``others`` is the hash of all documents with the other edits. Two runs with equal ``others``
-    searched the same documents, except those that only one of them left out.
-    """
+    name: str
+    digest: str
+    left_out: bool
 
-    names: Mapping[str, str]
-    others: str
+
+@dataclass(frozen=True, slots=True)
+class SearchedDocuments:
+    """The documents of a run: the hash of their ids, and those with edits by id."""
+
+    hash: str
+    edited: Mapping[str, EditedDocument]
 
     @classmethod
-    def of(cls, run: Run) -> LeftOut | None:
-        """Return what a run left out; None for an earlier version's run with edits."""
+    def of(cls, run: Run) -> SearchedDocuments | None:
+        """Return the documents of a run; None for a run of an earlier version with edits."""
         if EDITS not in run.environment:
-            return cls({}, run.documents_hash)
-        if LEFT_OUT not in run.environment:
+            return cls(run.documents_hash, {})
+        if EDITED not in run.environment:
             return None
-        return cls(**json.loads(run.environment[LEFT_OUT]))
+        stored = json.loads(run.environment[EDITED])
+        edited = {key: EditedDocument(**values) for key, values in stored["edited"].items()}
+        return cls(stored["hash"], edited)
+
+    def changes(self, before: SearchedDocuments) -> Iterator[tuple[str, str, DocumentChange]]:
+        """Yield the id and name of each document whose edits differ, with what was done."""
+        for key in sorted({*self.edited, *before.edited}):
+            now, then = self.edited.get(key), before.edited.get(key)
+            shown = now or then
+            if now == then or shown is None:
+                continue
+            is_out, was_out = (one is not None and one.left_out for one in (now, then))
+            change: DocumentChange = "edited"
+            if is_out != was_out:
+                change = "left out" if is_out else "put back"
+            yield key, shown.name, change
 
 
 def documents_hash(ids: Iterable[str], edits: str = "") -> str:
@@ -46,7 +69,11 @@ def edits_environment(connection: Connection, base_id: int, ids: Collection[str]
     edits = passage_edits.digest(connection, base_id)
     if not edits:
         return {}
-    names = documents.left_out(connection, base_id)
-    others = documents_hash(ids, passage_edits.digest(connection, base_id, included=names))
-    left_out = {"names": dict(sorted(names.items())), "others": others}
-    return {EDITS: edits, LEFT_OUT: json.dumps(left_out)}
+    digests = passage_edits.digest_by_document(connection, base_id)
+    names = documents.names(connection, base_id, sorted(digests))
+    left_out = documents.left_out(connection, base_id)
+    edited = {
+        key: asdict(EditedDocument(names[key], digests[key], key in left_out))
+        for key in sorted(names)
+    }
+    return {EDITS: edits, EDITED: json.dumps({"hash": documents_hash(ids), "edited": edited})}

@@ -11,6 +11,7 @@ import pytest
 
 from rag import KnowledgeBase, Recipe
 from rag.errors import InvalidInput, NotFound
+from rag.results import EDITED, EDITS
 from rag.runs.differences import differences, recipe_chips
 from rag.runs.version import code_version
 from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
@@ -392,16 +393,39 @@ def test_runs_are_not_compared_if_more_than_the_documents_left_out_changed(
         ("documents",),
         (
             "pump.txt, travel.txt were left out of search between the two runs. Other documents "
-            "or passages changed too.",
+            "changed too.",
         ),
     )
     found = base.runs.changes(second, first, ["ndcg@10"])["ndcg@10"]
     assert (found.verdict, found.obstacle) == ("incomparable", "the documents differ")
 
 
-def test_edits_that_leave_no_whole_document_out_are_named_as_before(base: KnowledgeBase) -> None:
+def test_the_questions_of_documents_with_other_edits_are_compared(base: KnowledgeBase) -> None:
+    base.passage_edits.add("pump.txt", "words", (0, 10), "bellows")
     first = _run(base)
     base.passage_edits.add("travel.txt", "exclude", (0, 33))
-    between = base.runs.differences(_run(base), first)
+    second = _run(base)
+    between = base.runs.differences(second, first)
     assert between.data == ("edits of passages",)
-    assert between.sentences[0].startswith("Passages were edited by hand between the two runs: ")
+    assert between.sentences == (
+        "Passages of travel.txt were edited by hand between the two runs.",
+    )
+    found = base.runs.changes(second, first, ["ndcg@10"])["ndcg@10"]
+    assert (sorted(found.differences), found.obstacle) == (["q1", "q2"], "")
+
+
+def test_edits_that_a_run_of_an_earlier_version_does_not_name_are_counted(
+    base: KnowledgeBase,
+) -> None:
+    base.passage_edits.add("travel.txt", "exclude", (0, 33))
+    texts = {question.id: question.text for question in base.questions.usable(SET)}
+    run = base.runs.get(_run(base))
+    same = {name: value for name, value in run.environment.items() if name != EDITED}
+    other = replace(run, environment={**same, EDITS: "1 words (1a)"}, documents_hash="0" * 64)
+    between = differences(run, other, texts, texts)
+    assert (between.data, between.edited) == (("edits of passages",), frozenset())
+    assert between.sentences[0].startswith(
+        "Passages were edited by hand between the two runs: 1 words (1a), then 1 exclude ("
+    )
+    between = differences(run, replace(other, environment=same), texts, texts)
+    assert between.sentences == ("The documents changed between the two runs.",)

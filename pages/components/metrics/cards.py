@@ -245,8 +245,8 @@ def comparison(
     colored = "A change has a color if it is significant with all cards tested together"
     if between.comparable:
         return f"{change} {colored}; *Runs* tests one metric."
-    if between.in_one_run and changes and not any(found.obstacle for found in changes.values()):
-        which = "this document" if len(between.in_one_run) == 1 else "these documents"
+    if between.edited and changes and not any(found.obstacle for found in changes.values()):
+        which = "this document" if len(between.edited) == 1 else "these documents"
         return (
             f"{change} The changes count only the questions without a label in {which}; the "
             f"means count all. {colored}."

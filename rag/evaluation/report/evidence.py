@@ -9,7 +9,7 @@ from rag.evaluation.report.markup import Markup, columns, definitions, element, 
 from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
 from rag.evaluation.report.words import setting
 from rag.recipe import Recipe
-from rag.results import EDITS, LEFT_OUT, PROMPTS
+from rag.results import EDITED, EDITS, PROMPTS
 
 
 def misses(report: RunReport) -> Markup | None:
@@ -139,7 +139,7 @@ def reproducing(report: RunReport) -> Markup:
         "Packages": ", ".join(
             f"{name} {version}"
             for name, version in run.environment.items()
-            if name not in ("touchstone", "machine", "answers", EDITS, LEFT_OUT, PROMPTS)
+            if name not in ("touchstone", "machine", "answers", EDITS, EDITED, PROMPTS)
         ),
     }
     terms = {name: element("code", value, class_="user") for name, value in facts.items() if value}
