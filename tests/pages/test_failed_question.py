@@ -98,3 +98,23 @@ def test_long_questions_wrap_in_tables(labelled: Workspace, open_page: OpenPage)
     assert len(longest) > 32
     assert table.proto.row_height == 66  # Streamlit wraps text in rows of more than 64 pixels
     assert [row_height(["Who?", longest], width) for width in (220, 400)] == [66, None]
+
+
+def test_the_table_of_questions_has_no_blank_row(
+    labelled: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = labelled.base("notes")
+    evaluated = base.evaluator.evaluate("checks", base.recipe())
+    heights = []
+
+    def draw(*_: object, height: object, **__: object) -> SimpleNamespace:
+        heights.append(height)
+        return SimpleNamespace(selection=SimpleNamespace(rows=[], cells=[]))
+
+    monkeypatch.setattr(failures.st, "dataframe", draw)
+    long = [replace(result, text="Why? " * 9) for result in evaluated.results]
+    short = [replace(result, text="Why?") for result in evaluated.results]
+    for results in (short * 3, short * 4, long, long * 2):
+        failures.failures_table(base, evaluated.run, results)
+    # 12 short questions fit, 16 scroll; of long ones, which wrap, 8 scroll.
+    assert heights == ["content", 460, "content", 460]
