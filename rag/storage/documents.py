@@ -16,6 +16,7 @@ from rag.storage.tables import build, chunk, document, document_part, indexed, k
 from rag.types import Document, Heading, Page, Table
 
 _PART = 1 << 20  # characters of a document in one row
+_GLANCE = 4096  # characters that are read at once where words are looked for
 
 # Every page that is drawn reads it: putting it together costs more than its answer.
 _COUNTS = select(document.c.base_id, func.count().label("documents")).group_by(document.c.base_id)
@@ -163,8 +164,10 @@ def _covers(
     """Return whether nothing but white space is outside of ``spans``, sorted by their start."""
     length, reached = characters(connection, base_id, document_id), 0
     for start, end in [*spans, (length, length)]:
-        if start > reached and stretch(connection, base_id, document_id, reached, start).strip():
-            return False
+        for at in range(reached, start, _GLANCE):
+            part = at, min(at + _GLANCE, start)
+            if stretch(connection, base_id, document_id, *part).strip():
+                return False
         reached = max(reached, end)
     return True
 
