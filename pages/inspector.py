@@ -38,6 +38,7 @@ from pages.components.source.places import place, tables_of
 from pages.components.source.view import LEAF, WALK, SourceSpan, source_view
 from pages.components.tours.add_dialog import tour_button
 from rag import (
+    STATE_TITLES,
     Hit,
     KnowledgeBase,
     QuoteFate,
@@ -172,6 +173,9 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | No
         fates = quote_fates(base, trace, recipe)
     step = funnel(trace, fates)
     search_notes(trace)
+    if origins.own.trace is trace:  # nothing else is searched, which may have the words
+        with guard():
+            _outlook(trace, recipe, base.unknown_words(trace, recipe))
     picture = st.container()
     grading = grading_bar(base, trace.question, recipe)
     _lost_labels(grading)
@@ -186,6 +190,18 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | No
         _cards_and_source(origins, grading, trace, listed, selected, fates)
     trace_details(origins, trace, recipe, selected, grading.labels.grades, fates, open_passage)
     return grading
+
+
+def _outlook(trace: Trace, recipe: Recipe, unknown: Sequence[str]) -> None:
+    """Say whether the answer is refused, and which key words of the question no passage has."""
+    sentences = list[str]()
+    if not trace.context and recipe.answer.mode == "strict":
+        sentences.append(f"**{STATE_TITLES['refused']}:** no passage is given to the answer.")
+    if unknown:
+        words = " or ".join(f"“{plain(word)}”" for word in unknown)
+        sentences.append(f"No passage has {words}.")
+    if sentences:
+        st.caption(f":material/help: {' '.join(sentences)}")
 
 
 def _lost_labels(grading: Grading) -> None:

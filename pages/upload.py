@@ -46,7 +46,8 @@ with guard():
     bases_view()
 with guard():
     chosen = base()
-    number = len(chosen.documents.documents(chosen.recipe().index))
+    infos = chosen.documents.documents(chosen.recipe().index)
+    number, left_out = len(infos), sum(info.left_out for info in infos)
     if number:
         st.caption("Add documents, and see how they are chunked.")
     elif reading(chosen.id):
@@ -60,4 +61,8 @@ with guard():
         upload_status(chosen)
     if number:
         st.header(counted(number, "document"))
+        if left_out:
+            st.caption(
+                f"{left_out:,} of them {'is' if left_out == 1 else 'are'} left out of search."
+            )
         _documents(chosen)

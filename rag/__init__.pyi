@@ -146,9 +146,9 @@ from .jobs import Jobs as Jobs
 from .jobs.reporter import end_process as end_process
 from .knowledge_base import FederatedBase as FederatedBase
 from .knowledge_base import KnowledgeBase as KnowledgeBase
-from .knowledge_base import SavedRecipe as SavedRecipe
 from .knowledge_base.overview import BaseInfo as BaseInfo
 from .knowledge_base.overview import BaseOverview as BaseOverview
+from .knowledge_base.saved_recipe import SavedRecipe as SavedRecipe
 from .knowledge_base.tour_stops import answer_stops as answer_stops
 from .knowledge_base.tour_stops import answered_anew as answered_anew
 from .knowledge_base.tour_stops import comparison_stop as comparison_stop

@@ -11,6 +11,8 @@ from rag.recipe import Recipe
 
 EDITS = "edits of passages"
 """What the environment of a run calls the decisions of people about passages."""
+EDITED = "edited documents"
+"""What it calls the documents with such decisions, which it has as JSON."""
 PROMPTS = "prompts"
 """What it calls the versions of the prompts that its answers were asked with."""
 

@@ -15,7 +15,8 @@ from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe, SearchRecipe
 from rag.results import Run
 from rag.retrieval.filters import filter_digest
-from rag.runs.evaluator import USERS, documents_hash
+from rag.runs.evaluator import USERS
+from rag.runs.searched_documents import documents_hash
 from rag.search.threshold import as_fitted
 from rag.services import Services
 from rag.storage import bases, calibrations, documents, passage_edits, questions, runs

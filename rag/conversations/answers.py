@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from rag import answering
 from rag.answering import AnswerStream, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
+from rag.answering.assessing.key_terms import key_terms
 from rag.answering.quote_fates import QuoteFate, quote_fates
 from rag.conversations.prompts import Prompts
 from rag.indexing.index import Index
@@ -73,6 +74,11 @@ class Answers:
         embedder = services.remembering(recipe.index.embedder)
         words = answering.Vocabulary(index.lexical, len(index.passages))
         return quote_fates(trace, embedder, answering.PassageReader(self._sources), words)
+
+    def unknown_words(self, trace: Trace, index: Index) -> tuple[str, ...]:
+        """Return the key words of the question of ``trace`` that no passage of ``index`` has."""
+        words = answering.Vocabulary(index.lexical, len(index.passages))
+        return tuple(term.text for term in key_terms(trace.searched, words) if not term.indexed)
 
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
         """Return the prompt of a language model for a retrieval, without previous messages."""

@@ -39,7 +39,7 @@ class DocumentInfo:
     """A document as a table shows it; ``passages`` counts those of the build asked for.
 
     ``date`` is the day that it states itself, as ``2024-01-31``, "" for none: filters by date then
-    use the day it was added.
+    use the day it was added. ``left_out`` tells that all of its text is left out of search.
     """
 
     id: str
@@ -52,6 +52,7 @@ class DocumentInfo:
     added: datetime
     tags: tuple[str, ...] = ()
     date: str = ""
+    left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,7 @@ class Library:
         with self._database.read() as connection:
             counts = passages.counts(connection, self._base_id, cut) if cut is not None else {}
             rows = documents.list_documents(connection, self._base_id)
+            left_out = documents.left_out(connection, self._base_id)
         return [
             DocumentInfo(
                 row.id,
@@ -169,6 +171,7 @@ class Library:
                 row.added,
                 row.tags,
                 row.date,
+                row.id in left_out,
             )
             for row in rows
         ]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from math import prod
 
 from rag.examination.findings import DocumentFinding, FindingPlace
@@ -29,11 +30,12 @@ HUB_FACTOR = 5
 class RunReach:
     """The first results of a run: (passage or document id, grade) by question.
 
-    ``passages`` are those of the rankings that are stored, by id. ``in_documents`` is the number of
-    passages by document, in the whole index.
+    ``rankings`` has an entry for each of ``questions``. ``passages`` are those of the rankings that
+    are stored, by id. ``in_documents`` is the number of passages by document, in the whole index.
     """
 
     created: datetime
+    questions: Sequence[str]
     rankings: Sequence[Sequence[tuple[str, int]]]
     passages: Mapping[str, Chunk]
     in_documents: Mapping[str, int]
@@ -54,16 +56,12 @@ def unreached(
     reached. With few questions, chance leaves documents out too: those are not shown.
     """
     reached = set(labelled)
-    chances = []
     for run in runs:
-        by_question = [run.documents(ranking) for ranking in run.rankings]
-        reached.update(*by_question)
-        total = max(len(run.in_documents), 1)
-        chances.append(prod(max(0.0, 1 - len(names) / total) for names in by_question))
+        reached.update(*map(run.documents, run.rankings))
+    chance_of_runs = cache(lambda since: _chance([runs[number] for number in since]))
     for document in documents:
-        since = [number for number, run in enumerate(runs) if document.added <= run.created]
-        chance = prod(chances[number] for number in since)
-        questions = sum(len(runs[number].rankings) for number in since)
+        since = tuple(number for number, run in enumerate(runs) if document.added <= run.created)
+        questions, chance = chance_of_runs(since)
         indexed = all(runs[number].in_documents.get(document.id) for number in since)
         if document.id in reached or not questions or not indexed or chance > UNLIKELY:
             continue
@@ -74,6 +72,24 @@ def unreached(
             (FindingPlace(document.id, document.name, 0, document.characters, None, ""),),
             round(1 - chance, 2),
         )
+
+
+def _chance(runs: Sequence[RunReach]) -> tuple[int, float]:
+    """Return the number of questions of some runs, and the chance of a document in no ranking.
+
+    A question that several sets have counts once, as the first of the runs ranked it.
+    """
+    chances: dict[str, float] = {}
+    for run in runs:
+        total = max(len(run.in_documents), 1)
+        for question, ranking in zip(run.questions, run.rankings, strict=True):
+            chance = max(0.0, 1 - len(run.documents(ranking)) / total)
+            chances.setdefault(_folded(question), chance)
+    return len(chances), prod(chances.values())
+
+
+def _folded(question: str) -> str:
+    return " ".join(question.split()).casefold()
 
 
 def hubs(run: RunReach, names: Mapping[str, str]) -> Iterator[DocumentFinding]:
@@ -114,8 +130,7 @@ def unanswered(questions: Sequence[ChatQuestion]) -> Iterator[DocumentFinding]:
     """Yield the questions of chats, newest first, whose newest answer is refused or doubtful."""
     by_words: dict[str, list[ChatQuestion]] = {}
     for question in questions:
-        words = " ".join(question.question.split()).casefold()
-        by_words.setdefault(words, []).append(question)
+        by_words.setdefault(_folded(question.question), []).append(question)
     for same in by_words.values():
         newest = same[0]
         if not newest.flagged:

@@ -202,7 +202,7 @@ def _reach(connection: Connection, base_id: int, run: Run) -> RunReach:
     stored = passages.passages_by_id(connection, base_id, run.cut, ids)
     cut = builds.cut_id(connection, base_id, run.cut)
     counts = {} if cut is None else passages.counts(connection, base_id, cut)
-    return RunReach(run.created, rankings, stored, counts)
+    return RunReach(run.created, [result.text for result in results], rankings, stored, counts)
 
 
 def _kept(finding: DocumentFinding, document: str) -> FindingPlace:

@@ -36,6 +36,7 @@ from rag.exports.recipe_exports import RecipeExports
 from rag.indexing.lookup import lookup
 from rag.jobs import Jobs
 from rag.knowledge_base.federated import federated_parts
+from rag.knowledge_base.saved_recipe import SavedRecipe
 from rag.lexical import Explanation
 from rag.maps.base_maps import BaseMaps
 from rag.maps.maps import Maps
@@ -53,7 +54,7 @@ from rag.retrieval import Part, ScoreContribution, merge_traces, retrieve, score
 from rag.retrieval.filters import filter_digest
 from rag.runs.deciding.decisions import Decisions
 from rag.runs.evaluate_job import Evaluations
-from rag.runs.evaluator import Evaluator, documents_hash
+from rag.runs.evaluator import Evaluator
 from rag.runs.figures import RunFigures
 from rag.runs.gate import Gate
 from rag.runs.history import RunHistory
@@ -67,6 +68,7 @@ from rag.runs.quality.preference_job import PairwiseComparisons
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
+from rag.runs.searched_documents import documents_hash
 from rag.search.corpus import StoredSources, StoredSurroundings, vectors_of
 from rag.search.learned_fusion import stored_fusion
 from rag.search.questions import check_question
@@ -87,17 +89,6 @@ from rag.tuning.diagnosis.job import Diagnoses, failure_note
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
 from rag.watch.watches import Watches
-
-
-@dataclass(frozen=True, slots=True)
-class SavedRecipe:
-    """The outcome of saving a recipe.
-
-    ``saved`` is False if another recipe was saved meanwhile. ``job`` builds what the index lacks.
-    """
-
-    saved: bool
-    job: int | None = None
 
 
 class KnowledgeBase:
@@ -431,6 +422,12 @@ class KnowledgeBase:
         """Return why each passage is quoted or not, by its key; nothing where a model answers."""
         index = self._services.indexes.current(self.id, recipe.index)
         return self._answers.quote_fates(trace, recipe, index)
+
+    @operation("guest", models="none")
+    def unknown_words(self, trace: Trace, recipe: Recipe) -> tuple[str, ...]:
+        """Return the key words of the question of a retrieval that no passage has, in order."""
+        index = self._services.indexes.current(self.id, recipe.index)
+        return self._answers.unknown_words(trace, index)
 
     @operation("guest", models="none")
     def threshold(self, recipe: Recipe) -> float | None:

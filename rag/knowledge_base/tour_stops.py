@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from rag.answering.rows import readable_text, rows_within, tables_within
 from rag.evaluation.anchoring import find_quote
@@ -19,6 +20,7 @@ from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report import as_shown, meaning, on_cards, unanswered
 from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
+from rag.evaluation.significance import LEVEL
 from rag.explanation.standing import Passing, Standing
 from rag.results import QuestionResult, Run
 from rag.retrieval.stages import stage_title
@@ -55,13 +57,16 @@ _SPACE = re.compile(r"\s+")
 
 
 def answer_stops(
-    turn: Turn, documents: Mapping[str, Document], basis: AnswerBasis | None = None
+    turn: Turn,
+    documents: Mapping[str, Document],
+    basis: AnswerBasis | None = None,
+    opened: int = 0,
 ) -> list[TourStop]:
     """Return a stop with the question and its answer, and one with the page that answers.
 
-    That is the page of the first quote with all key words of the question, else of the first quote.
-    ``documents`` has the documents by id. A citation of a document that is not there is
-    quoted without its surroundings, and gets no page.
+    That is the page of the citation with the number ``opened``, else of the first quote with all
+    key words of the question, else of the first quote. ``documents`` has the documents by id. A
+    citation of a document that is not there is quoted without its surroundings, and gets no page.
     """
     quotes = tuple(_cited(one, documents.get(one.document_id)) for one in turn.citations)
     state, points = turn.state or "answered", list[str]()
@@ -74,7 +79,9 @@ def answer_stops(
     stops = [answer]
     there = [citation for citation in turn.citations if citation.document_id in documents]
     if there:
-        shown = next((citation for citation in there if citation.checked), there[0])
+        chosen = (citation for citation in there if citation.n == opened)
+        checked = (citation for citation in there if citation.checked)
+        shown = next(chain(chosen, checked), there[0])
         document = documents[shown.document_id]
         place = _place(shown, document)
         page = _page(place, document, _quoted(document.text, shown))
@@ -226,7 +233,7 @@ def run_stop(
         "metrics",
         f"How good is it? {name}",
         f"{ranks}{refused}Measured on the question set {run.question_set} on "
-        f"{run.created:%Y-%m-%d}. Ranges are 95% confidence intervals.",
+        f"{run.created:%Y-%m-%d}. Ranges are {as_percent(LEVEL)} confidence intervals.",
         values=tuple(values),
         points=tuple(f"{metric_title(metric)}: {meaning(metric)}" for metric in metrics),
     )
@@ -260,19 +267,25 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
         ),
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
-    evidence = (f"How it was tested: {figures.evidence}",) if figures.evidence else ()
+    points = [f"How it was tested: {figures.evidence}"] if figures.evidence else []
+    if as_percent(figures.confidence) != as_percent(LEVEL) and figures.differences:
+        points.append(
+            f"The interval of the difference has the level {figures.level}. Ranges of single runs "
+            f"have the level {as_percent(LEVEL)}."
+        )
     return TourStop(
         "comparison",
         f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
         _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
         values=values,
-        points=(*evidence, *compared.caveats),
+        points=(*points, *compared.caveats),
     )
 
 
 def _in_plain_words(figures: Comparison, run: str, baseline: str) -> str:
     """The verdict for a reader who knows no statistics."""
-    scale = f" {metric_title(figures.metric)} goes from 0 to 1; higher is better."
+    says = meaning(figures.metric)
+    scale = f" {metric_title(figures.metric)} goes from 0 to 1; higher is better. {says}".rstrip()
     match figures.verdict:
         case "better":
             return f"Yes: {run} is better than {baseline}, by more than chance explains.{scale}"

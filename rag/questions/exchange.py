@@ -45,6 +45,8 @@ class Imported:
     contain no known field. ``replaced`` is the version of the set with the replaced questions,
     which are kept (see ``QuestionSets.restore_version``); None if no question was replaced.
     ``repeated`` describes each quote that its document has in several places: its label is on one.
+    ``unlabelled`` is the number of questions that count as answerable and have neither a label nor
+    an expected answer.
     """
 
     number: int
@@ -52,6 +54,7 @@ class Imported:
     unused: tuple[str, ...] = ()
     replaced: int | None = None
     repeated: tuple[str, ...] = ()
+    unlabelled: int = 0
 
 
 class Exchange:
@@ -133,8 +136,14 @@ class Exchange:
 
     def _save(self, set_name: str, parsed: QuestionFile, existing: Existing) -> Imported:
         replaced = self._sets.save(set_name, parsed.questions, existing)
-        repeated = self._repeated(parsed)
-        return Imported(len(parsed.questions), parsed.skipped, parsed.unused, replaced, repeated)
+        return Imported(
+            len(parsed.questions),
+            parsed.skipped,
+            parsed.unused,
+            replaced,
+            self._repeated(parsed),
+            sum(item.answerable and not (item.labels or item.answer) for item in parsed.questions),
+        )
 
     def _repeated(self, parsed: QuestionFile) -> tuple[str, ...]:
         with self._database.read() as connection:

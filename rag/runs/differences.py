@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag.evaluation.report.words import counted, setting
 from rag.recipe import Recipe
 from rag.recipe.captions import phrase
-from rag.results import EDITS, PROMPTS, Run
+from rag.results import EDITED, EDITS, PROMPTS, Run
 from rag.retrieval.filters import OF_DOCUMENTS
+from rag.runs.searched_documents import DocumentChange, SearchedDocuments
 
 QuestionTexts = Mapping[str, str]
 """The texts of a run's questions by id."""
 
-_DISTINGUISHED = frozenset({"answers", "filtered", "touchstone", EDITS, PROMPTS})
+_DISTINGUISHED = frozenset({"answers", "filtered", "touchstone", EDITED, EDITS, PROMPTS})
 """Of the environment of a run: what has a sentence of its own, or is a figure."""
+
+
+LEFT_OUT = "documents left out of search"
+"""The name of documents that one of two runs left out, where nothing else of them differs."""
+_CHANGED = "The documents changed between the two runs."
+_DONE: Mapping[DocumentChange, str] = {
+    "left out": "left out of search",
+    "put back": "put back into search",
+    "edited": "edited by hand",
+}
+_MOST_NAMED = 3  # documents in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +36,26 @@ class RunDifferences:
     """The differences of a run from an earlier run or its baseline.
 
     ``recipe`` has a phrase for each field of retrieval, or one for another system. ``data`` names
-    the differing inputs of the measurement: ``questions``, ``labels``, ``documents``, ``filtered
-    documents``. ``sentences`` describe all differences except those of the recipe.
+    the differing inputs of the measurement: ``questions``, ``labels``, ``documents``, ``documents
+    left out of search``, ``edits of passages``, ``filtered documents``. ``sentences`` describe all
+    differences except those of the recipe. ``edited`` has the ids of the documents whose passages
+    people edited or left out of search between the runs, if the documents differ in nothing else.
     """
 
     recipe: tuple[str, ...]
     data: tuple[str, ...]
     sentences: tuple[str, ...]
     source: Literal["recipe", "system"] = "recipe"
+    edited: frozenset[str] = frozenset()
 
     @property
     def comparable(self) -> bool:
         """Whether both were measured on the same questions, labels and documents."""
         return not self.data
+
+    def without_edits(self) -> RunDifferences:
+        """Return the differences without those of ``edited``."""
+        return replace(self, data=tuple(n for n in self.data if n not in (EDITS, LEFT_OUT)))
 
     @property
     def obstacle(self) -> str:
@@ -63,7 +82,8 @@ def differences(
     data = dict(_data(run, before, questions, questions_before))
     besides = (*data.values(), *_surroundings(run, before))
     source: Literal["recipe", "system"] = "recipe" if run.recipe else "system"
-    return RunDifferences(source_chips(before, run), tuple(data), besides, source)
+    edited = _edited(run, before) if {EDITS, LEFT_OUT} & data.keys() else frozenset[str]()
+    return RunDifferences(source_chips(before, run), tuple(data), besides, source, edited)
 
 
 def _data(
@@ -80,16 +100,48 @@ def _data(
         edited = f"The labels or tags of the questions changed between the two runs ({versions})."
         parts.append(("labels", edited))
     if run.documents_hash != before.documents_hash:
-        old, new = (side.environment.get(EDITS, "none") for side in (before, run))
-        if old != new:
-            message = f"Passages were edited by hand between the two runs: {old}, then {new}."
-            parts.append((EDITS, message))
-        else:
-            parts.append(("documents", "The documents changed between the two runs."))
+        parts.append(_documents_moved(run, before))
     elif _filters_moved(run, before):
         message = "The same filter selects other documents than before."
         parts.append(("filtered documents", message))
     return parts
+
+
+def _documents_moved(run: Run, before: Run) -> tuple[str, str]:
+    """Return the name and a sentence of what differs about the documents of two runs."""
+    now, then = SearchedDocuments.of(run), SearchedDocuments.of(before)
+    if now is None or then is None:
+        old, new = (side.environment.get(EDITS, "none") for side in (before, run))
+        if old == new:
+            return "documents", _CHANGED
+        return EDITS, f"Passages were edited by hand between the two runs: {old}, then {new}."
+    changes = list(now.changes(then))
+    if now.hash != then.hash or not changes:
+        # What has no edits any more may be gone.
+        left_out = list(_named([one for one in changes if one[2] == "left out"]))
+        rest = "Other documents changed too." if left_out else _CHANGED
+        return "documents", " ".join([*left_out, rest])
+    by_hand = any(change == "edited" for _, _, change in changes)
+    return EDITS if by_hand else LEFT_OUT, " ".join(_named(changes))
+
+
+def _edited(run: Run, before: Run) -> frozenset[str]:
+    """Return the ids of the documents whose edits differ between two runs."""
+    now, then = SearchedDocuments.of(run), SearchedDocuments.of(before)
+    return frozenset(key for key, _, _ in now.changes(then)) if now and then else frozenset()
+
+
+def _named(changes: Sequence[tuple[str, str, DocumentChange]]) -> Iterator[str]:
+    """Yield a sentence for each kind of change, with the names of the documents."""
+    for kind in _DONE:
+        names = [name for _, name, change in changes if change == kind]
+        if names:
+            more = len(names) - _MOST_NAMED
+            listed = ", ".join(names[:_MOST_NAMED])
+            listed += f" and {counted(more, 'more document')}" if more > 0 else ""
+            verb = "was" if len(names) == 1 and kind != "edited" else "were"
+            of = "Passages of " if kind == "edited" else ""
+            yield f"{of}{listed} {verb} {_DONE[kind]} between the two runs."
 
 
 def _surroundings(run: Run, before: Run) -> list[str]:

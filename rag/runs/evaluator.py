@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import time
 import uuid
@@ -29,10 +28,11 @@ from rag.results import EDITS, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Selection, Timeline, gather, select
 from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.doubts import correct_doubts
+from rag.runs.searched_documents import documents_hash, edits_environment
 from rag.runs.version import code_version
 from rag.search.snapshot import SearchSnapshot, take_complete_snapshot
 from rag.services import Services
-from rag.storage import Connection, Database, bases, documents, passage_edits, passages, runs
+from rag.storage import Connection, Database, bases, documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
 from rag.types import Keys, ProgressCallback, Question, Vectors
@@ -154,14 +154,13 @@ class Evaluator:
     def _environment(self, snapshot: SearchSnapshot, fallbacks: Fallbacks) -> dict[str, str]:
         """Return the other conditions that the metrics may depend on."""
         with self._services.database.read() as connection:
-            edits = passage_edits.digest(connection, self._base_id)
+            edits = edits_environment(connection, self._base_id, snapshot.index.keys)
         more = {
             "filtered": snapshot.filter_digest,
             "calibration": snapshot.threshold_rule.digest,
             "fallbacks": fallbacks.described(),
-            EDITS: edits,
         }
-        return code_and_machine() | {name: value for name, value in more.items() if value}
+        return code_and_machine() | {name: value for name, value in more.items() if value} | edits
 
     @operation("guest")
     def questions(
@@ -340,15 +339,6 @@ def store_run(
 def new_run_id() -> str:
     """A name that no run has yet."""
     return uuid.uuid4().hex[:12]
-
-
-def documents_hash(ids: Iterable[str], edits: str = "") -> str:
-    """SHA-256 of sorted document ids: tells whether two runs searched the same documents.
-
-    ``edits`` is the digest of what people decided about passages; it counts where there is one.
-    """
-    lines = [*sorted(ids), *([f"edits {edits}"] if edits else [])]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def deepened(search: SearchRecipe, depth: int) -> SearchRecipe:

@@ -19,13 +19,13 @@ from rag.operation import ALL, operation
 from rag.questions.trial_log import Attempt
 from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences
-from rag.runs.groups import groups_of_set
+from rag.runs.groups import groups_of_set, questions_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
 from rag.runs.loaded import Loaded, figure_of, labels_moved, same_questions
 from rag.runs.pooling import with_open_hits
 from rag.runs.quality.spending import bills_text
 from rag.runs.trials import compared, other_runs
-from rag.storage import Database, recipe_names, runs
+from rag.storage import Connection, Database, recipe_names, runs
 from rag.storage.quality import answers
 
 LEADING = "ndcg@10"
@@ -288,7 +288,8 @@ class RunHistory:
     def changes(self, run_id: str, before_id: str, metrics: Sequence[str]) -> dict[str, Comparison]:
         """Several metrics of a run that are shown side by side, corrected together.
 
-        Those that both runs measured. Raises NotFound.
+        Those that both runs measured. If people edited documents between the runs, or left
+        some out of search, the questions without a label in these are compared. Raises NotFound.
         """
         ranking = [name for name in metrics if name.partition("@")[0] in MEASURES]
         depth = max((parse_metric(name).k for name in ranking), default=0)
@@ -297,16 +298,18 @@ class RunHistory:
                 Loaded.read(connection, self._base_id, key, depth) for key in (run_id, before_id)
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
+            between = differences(run.run, before.run, run.texts, before.texts)
+            outside = _questions_outside(connection, run.run, between.edited)
         pairs = [
             (
                 name,
-                same_questions(run.figures(name, None), run, before.texts),
-                before.figures(name, None),
+                same_questions(run.figures(name, outside), run, before.texts),
+                before.figures(name, outside),
             )
             for name in metrics
             if name in run.run.metrics and name in before.run.metrics
         ]
-        obstacle = differences(run.run, before.run, run.texts, before.texts).obstacle
+        obstacle = between.without_edits().obstacle if outside else between.obstacle
         comparisons = [
             replace(comparison, obstacle=obstacle)
             for comparison in compare_pairs(pairs, groups=groups)
@@ -365,6 +368,28 @@ class RunHistory:
         if baseline is None:
             raise NotFound(f"{run.question_set!r} has no baseline.", "Pin a run as the baseline.")
         return list(self.compare([run_id], baseline.id, metric)[0].regressions)
+
+
+def _questions_outside(
+    connection: Connection, run: Run, document_ids: Collection[str]
+) -> set[str] | None:
+    """Return the ids of the questions of a run's set without a label in any of the documents.
+
+    None if there are no documents, no such question with a label, or no such set any more.
+    """
+    if not document_ids:
+        return None
+    try:
+        _, questions = questions_of_set(connection, run.base_id, run.question_set)
+    except NotFound:
+        return None
+    outside = [
+        question
+        for question in questions
+        if not any(label.document_id in document_ids for label in question.evidence)
+    ]
+    labelled = any(question.answerable for question in outside)
+    return {question.id for question in outside} if labelled else None
 
 
 def _comparison(

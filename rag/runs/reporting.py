@@ -24,11 +24,11 @@ from rag.recipe import Recipe
 from rag.results import FOREIGN, QuestionResult, Run
 from rag.retrieval.filters import filter_digest
 from rag.runs.deciding.finished import finished_decisions
-from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.groups import groups_of_set
 from rag.runs.history import RunHistory
 from rag.runs.pooling import Pooling
+from rag.runs.searched_documents import documents_hash
 from rag.runs.trials import looked
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services

@@ -16,6 +16,7 @@ from rag.storage.tables import build, chunk, document, document_part, indexed, k
 from rag.types import Document, Heading, Page, Table
 
 _PART = 1 << 20  # characters of a document in one row
+_GLANCE = 4096  # characters that are read at once where words are looked for
 
 # Every page that is drawn reads it: putting it together costs more than its answer.
 _COUNTS = select(document.c.base_id, func.count().label("documents")).group_by(document.c.base_id)
@@ -148,6 +149,27 @@ def stretch(connection: Connection, base_id: int, document_id: str, start: int, 
     )
     text = "".join(rows.scalars())
     return text if first == last else text[at : at + length]
+
+
+def left_out(connection: Connection, base_id: int) -> dict[str, str]:
+    """Return the names, by id, of the documents whose whole text is excluded from passages."""
+    excluded = passage_edits.exclusions(connection, base_id)
+    ids = [key for key, spans in excluded.items() if _covers(connection, base_id, key, spans)]
+    return names(connection, base_id, ids)
+
+
+def _covers(
+    connection: Connection, base_id: int, document_id: str, spans: Sequence[tuple[int, int]]
+) -> bool:
+    """Return whether nothing but white space is outside of ``spans``, sorted by their start."""
+    length, reached = characters(connection, base_id, document_id), 0
+    for start, end in [*spans, (length, length)]:
+        for at in range(reached, start, _GLANCE):
+            part = at, min(at + _GLANCE, start)
+            if stretch(connection, base_id, document_id, *part).strip():
+                return False
+        reached = max(reached, end)
+    return True
 
 
 def list_documents(connection: Connection, base_id: int) -> list[DocumentRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import (
@@ -152,21 +152,37 @@ def move(connection: Connection, edit: StoredEdit) -> None:
     connection.execute(update(passage_edit).where(passage_edit.c.id == edit.id).values(row))
 
 
+def exclusions(connection: Connection, base_id: int) -> dict[str, list[tuple[int, int]]]:
+    """Return the excluded spans of all present documents by document id, in the text's order."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for stored in list_edits(connection, base_id):
+        if stored.kind == "exclude":
+            spans.setdefault(stored.document_id, []).append((stored.start, stored.end))
+    return spans
+
+
 def digest(connection: Connection, base_id: int) -> str:
     """Return a digest of all edits of present documents, as ``"2 exclude, 1 words (3f2a…)"``.
 
     The digest is "" if there are no edits. Equal edits of equal documents have equal digests in
     every knowledge base.
     """
-    rows = connection.execute(
-        select(passage_edit).where(
-            passage_edit.c.base_id == base_id, passage_edit.c.document_id.in_(_present(base_id))
-        )
-    )
-    edits = sorted((row.document_id, row.kind, row.start, row.end, row.words) for row in rows)
-    if not edits:
+    return _digest(list_edits(connection, base_id))
+
+
+def digest_by_document(connection: Connection, base_id: int) -> dict[str, str]:
+    """Return the digest of the edits of each present document that has some, by document id."""
+    by_document: dict[str, list[StoredEdit]] = {}
+    for edit in list_edits(connection, base_id):
+        by_document.setdefault(edit.document_id, []).append(edit)
+    return {key: _digest(edits) for key, edits in by_document.items()}
+
+
+def _digest(stored: Sequence[StoredEdit]) -> str:
+    if not stored:
         return ""
-    kinds = Counter(kind for _, kind, *_ in edits)
+    edits = sorted((one.document_id, one.kind, one.start, one.end, one.words) for one in stored)
+    kinds = Counter(one.kind for one in stored)
     listed = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
     return f"{listed} ({hashlib.sha256(json.dumps(edits).encode()).hexdigest()[:12]})"
 

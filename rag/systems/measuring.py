@@ -23,12 +23,12 @@ from rag.runs.evaluator import (
     Evaluation,
     Evaluator,
     code_and_machine,
-    documents_hash,
     new_run_id,
     store_run,
 )
+from rag.runs.searched_documents import documents_hash, edits_environment
 from rag.services import Services
-from rag.storage import Connection, bases, builds, documents, passage_edits, passages, runs
+from rag.storage import Connection, bases, builds, documents, passages, runs
 from rag.systems.alignment import AlignedText, Aligner, Method, Source
 from rag.systems.hops import HopFigures, HopSummary, hop_figures
 from rag.systems.returned import Returned, ReturnedText
@@ -131,8 +131,8 @@ class SystemRuns:
         }
         results, means = measured(judged, cutoffs, span_figures(judged, spans, cutoffs))
         with self._services.database.read() as connection:
-            ids = documents.ids_by_name(connection, self._base_id).values()
-            edits = passage_edits.digest(connection, self._base_id)
+            ids = set(documents.ids_by_name(connection, self._base_id).values())
+            edits = edits_environment(connection, self._base_id, ids)
         run = Run(
             id=run_id or new_run_id(),
             base_id=self._base_id,
@@ -141,10 +141,10 @@ class SystemRuns:
             recipe=None,
             base_version=locator.base_version,
             documents=len(ids),
-            documents_hash=documents_hash(ids, edits),
+            documents_hash=documents_hash(ids, edits.get(EDITS, "")),
             questions=len(answered),
             metrics=means,
-            environment=code_and_machine() | ({EDITS: edits} if edits else {}),
+            environment=code_and_machine() | edits,
             seconds=spent + time.perf_counter() - started,
             created=datetime.now(UTC),
             system=replace(

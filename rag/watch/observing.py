@@ -16,8 +16,9 @@ from rag.evaluation.inference.two_samples import energy_test
 from rag.protocols import Embedder
 from rag.recipe import Recipe
 from rag.runs.doubts import answer_states
-from rag.runs.evaluator import Evaluator, documents_hash
+from rag.runs.evaluator import Evaluator
 from rag.runs.groups import groups_of_set
+from rag.runs.searched_documents import documents_hash
 from rag.search.snapshot import SearchSnapshot, take_complete_snapshot
 from rag.services import Services
 from rag.storage import passage_edits

@@ -13,6 +13,7 @@ from pages.components.recipe.working_recipe import STATE
 from pages.components.runs import next_step
 from pages.components.runs.diagnosis import _most_frequent
 from rag import NextStep, Workspace
+from rag.tuning.diagnosis.causes import Cause
 from tests.pages.conftest import fill, finished
 
 OpenPage = Callable[..., AppTest]
@@ -92,6 +93,29 @@ def test_an_order_by_gain_is_mentioned_only_where_a_step_can_gain(
     app.run()
     assert "**Nothing that was tried helps**" in [one.value for one in app.markdown]
     assert order not in [one.value for one in app.caption]
+
+
+@pytest.mark.parametrize(
+    ("cause", "link"),
+    [
+        ("answered", "Change the recipe on Tuning"),
+        ("missing", "Open Documents"),
+        ("doubted", "Ask in the chat"),
+        ("unexpected", "Open Question sets"),
+    ],
+)
+def test_advice_leads_to_the_place_where_it_is_followed(
+    labelled: Workspace,
+    open_page: OpenPage,
+    monkeypatch: pytest.MonkeyPatch,
+    cause: Cause,
+    link: str,
+) -> None:
+    advice = NextStep("advice", "2 of 3", "Do it.", None, None, causes=(cause,))
+    monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [advice])
+    app = _diagnosed(labelled, open_page)
+    links = [one.value for one in app.main.get("page_link")]
+    assert link in [*links, *(one.label for one in app.main.button)]
 
 
 def test_what_next_names_a_confirmed_fix(

@@ -38,6 +38,10 @@ def test_a_document_that_is_left_out_is_told_from_one_without_text(
     told = " ".join(caption.value for caption in app.caption)
     assert "All text of this document is left out of search." in told
     assert "no text" not in told
+    assert not any("As indexed" in caption.value for caption in app.caption)
+    assert not [
+        block for block in app.get("vertical") if block.proto.height_config.pixel_height == 560
+    ]
 
 
 def test_words_that_are_not_there_are_refused(filled: Workspace, open_page: OpenPage) -> None:

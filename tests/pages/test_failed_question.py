@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.metrics import failures
 from pages.components.metrics.failures import address
+from pages.components.shell.tables import row_height
 from pages.components.shell.text import plain
 from rag import Workspace
 
@@ -85,3 +86,35 @@ def test_questions_fail_by_a_cutoff_that_the_run_has(
     assert captions == [caption]
     ((first, *_),) = tables
     assert first["nDCG@10"] is None  # not measured, rather than 0
+
+
+def test_long_questions_wrap_in_tables(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    loose = base.recipe().with_fields({"search.threshold": None})
+    base.evaluator.evaluate("checks", loose)
+    app = open_page("metrics.py", set="checks")
+    table = next(one for one in app.dataframe if "First relevant" in one.value)
+    longest = max(table.value["Question"], key=len)
+    assert len(longest) > 32
+    assert table.proto.row_height == 66  # Streamlit wraps text in rows of more than 64 pixels
+    assert [row_height(["Who?", longest], width) for width in (220, 400)] == [66, None]
+
+
+def test_the_table_of_questions_has_no_blank_row(
+    labelled: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = labelled.base("notes")
+    evaluated = base.evaluator.evaluate("checks", base.recipe())
+    heights = []
+
+    def draw(*_: object, height: object, **__: object) -> SimpleNamespace:
+        heights.append(height)
+        return SimpleNamespace(selection=SimpleNamespace(rows=[], cells=[]))
+
+    monkeypatch.setattr(failures.st, "dataframe", draw)
+    long = [replace(result, text="Why? " * 9) for result in evaluated.results]
+    short = [replace(result, text="Why?") for result in evaluated.results]
+    for results in (short * 3, short * 4, long, long * 2):
+        failures.failures_table(base, evaluated.run, results)
+    # 12 short questions fit, 16 scroll; of long ones, which wrap, 8 scroll.
+    assert heights == ["content", 460, "content", 460]

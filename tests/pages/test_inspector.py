@@ -200,3 +200,19 @@ def test_without_documents_it_says_what_to_do(home: Path) -> None:
         assert "No documents to search yet." in texts(app)
         assert not app.info
     st.cache_resource.clear()
+
+
+def test_words_of_the_question_that_no_passage_has_are_named(base: KnowledgeBase) -> None:
+    recipe = base.recipe()
+    question = "How is unused leave of a girlfriend carried over?"
+    assert base.unknown_words(base.search(question, recipe), recipe) == ("girlfriend",)
+    said = texts(visit("inspector.py", q=question))
+    assert "No passage has “girlfriend”." in said
+    assert "Not in these documents" not in said
+    assert "No passage has" not in texts(visit("inspector.py", q=LEAVE))
+
+
+def test_a_question_for_which_no_passage_is_given_is_refused(base: KnowledgeBase) -> None:
+    base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
+    said = texts(visit("inspector.py", q=LEAVE))
+    assert "**Not in these documents:** no passage is given to the answer." in said

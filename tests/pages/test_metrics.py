@@ -6,13 +6,11 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.labels.question_editor import read_rows
-from pages.components.metrics import failures
 from pages.components.metrics.cards import refusals_card
 from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first
@@ -68,23 +66,6 @@ def test_the_card_of_refusals_is_named_after_what_it_counts(
     run = base.evaluator.evaluate("checks", base.recipe()).run
     card = refusals_card(replace(run, metrics=metrics))
     assert (card.metric, card.label) == (metric, label)
-
-
-def test_the_table_of_questions_has_no_blank_row(
-    labelled: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    base = labelled.base("notes")
-    evaluated = base.evaluator.evaluate("checks", base.recipe())
-    heights = []
-
-    def draw(*_: object, height: object, **__: object) -> SimpleNamespace:
-        heights.append(height)
-        return SimpleNamespace(selection=SimpleNamespace(rows=[], cells=[]))
-
-    monkeypatch.setattr(failures.st, "dataframe", draw)
-    for times in (3, 4):  # 12 questions fit, 16 scroll
-        failures.failures_table(base, evaluated.run, list(evaluated.results) * times)
-    assert heights == ["content", 460]
 
 
 def test_a_run_leaves_as_files(labelled: Workspace, open_page: OpenPage) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
+from pages.components.shell.text import plain
 from rag import Workspace, signed
-from tests.pages.conftest import questions_file
+from tests.pages.conftest import DOCUMENTS, questions_file
 from tests.pages.test_metrics import evaluated
 
 OpenPage = Callable[..., AppTest]
@@ -53,6 +54,24 @@ def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(
     said = next(one.value for one in app.caption if "Change against" in one.value)
     assert "labels or tags of the questions changed" in said
     assert "the figures do not compare" in said
+
+
+def test_a_document_that_was_left_out_leaves_its_questions_out_of_the_change(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    evaluated(labelled)
+    base.passage_edits.add("travel.txt", "exclude", (0, len(DOCUMENTS["travel.txt"])))
+    evaluated(labelled)
+    app = open_page("metrics.py")
+    now, before = base.runs.list_all("checks")
+    changes = base.runs.changes(now.id, before.id, ["recall@10"])
+    assert sorted(changes["recall@10"].differences) == ["q1", "q2"]
+    assert app.metric[2].delta == "no change"
+    said = next(one.value for one in app.caption if "Change against" in one.value)
+    assert plain("travel.txt was left out of search between the two runs.") in said
+    assert "only the questions without a label in this document" in said
+    assert "do not compare" not in said
 
 
 def test_cards_have_intervals_and_the_change_against_the_baseline(

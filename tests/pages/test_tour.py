@@ -110,6 +110,22 @@ def test_the_next_stop_goes_to_the_tour_of_the_last_one(
     assert app.selectbox(key="tour_add_to").value == added
 
 
+def test_the_page_of_a_stop_is_that_of_the_source_that_is_open(
+    base: KnowledgeBase, tour: int, open_page: OpenPage
+) -> None:
+    app = open_page("chat.py")
+    app.chat_input[0].set_value("How is leave carried over and sick leave reported?").run()
+    (turn,) = base.conversations.turns(1)
+    first, last = turn.citations
+    assert first.quote != last.quote
+    app.query_params["source"] = f"{turn.id}.{last.n}"
+    app.run()
+    app.button(key=f"tour_turn_{turn.id}").click().run()
+    assert any("source that is open beside the answer" in one.value for one in app.caption)
+    app.button(key="tour_add_really").click().run()
+    assert base.tours.get(tour).stops[-1].quotes[0].text == last.quote
+
+
 @pytest.mark.parametrize("stop", ["0", "99", "x", "-1"])
 def test_a_stop_that_is_none_shows_the_nearest(tour: int, open_page: OpenPage, stop: str) -> None:
     app = open_page("tour.py", tour=str(tour), stop=stop)

@@ -130,3 +130,29 @@ def test_a_few_questions_do_not_tell_how_probable_it_is(
     app = open_page("runs.py", runs=",".join(each.run.id for each in runs))
     assert "with a probability" not in _said(app)
     assert not app.number_input
+
+
+def _importing(base: object, content: str) -> None:
+    import io
+
+    import streamlit as st
+
+    from pages.components.labels import question_sets
+    from pages.components.shell.notices import notices
+
+    notices()
+    if st.button("Import", key="import"):
+        file = io.BytesIO(content.encode())
+        file.name = "asked.csv"
+        question_sets._import(base, "asked", file, {}, [], "refuse", skip_bad=False)
+
+
+def test_an_import_says_how_many_questions_no_metric_counts(filled: Workspace) -> None:
+    lines = ["question,document,quote", "Where is the canteen?,,", "A hotel?,travel.txt,140 euros"]
+    base = filled.base("notes")
+    app = AppTest.from_function(_importing, args=(base, "\n".join(lines))).run()
+    app.button(key="import").click().run()
+    assert not app.exception
+    assert base.questions.named("asked").questions == 2
+    (warning,) = [one.value for one in app.warning]
+    assert warning.startswith("1 question of the file has no label and no expected answer")

@@ -34,7 +34,8 @@ def _reach(rankings: Sequence[Sequence[int]], grade: int = 0) -> RunReach:
     """A run over documents with ten passages each; rankings are the numbers of documents."""
     stored = {f"{n:016x}": Chunk(n, IDS[n], 0, 9, f"Passage {n}", 0) for n in range(len(IDS))}
     by_question = [[(f"{n:016x}", grade) for n in ranking] for ranking in rankings]
-    return RunReach(MEASURED, by_question, stored, dict.fromkeys(IDS, 10))
+    questions = [f"Question {number}?" for number in range(len(by_question))]
+    return RunReach(MEASURED, questions, by_question, stored, dict.fromkeys(IDS, 10))
 
 
 def test_documents_that_no_ranking_and_no_label_has_are_unreached() -> None:
@@ -53,8 +54,17 @@ def test_few_questions_and_older_rankings_leave_nothing_unreached() -> None:
 
 
 def test_rankings_of_documents_reach_them() -> None:
-    run = replace(_reach([]), rankings=[[(key, 0) for key in IDS[:10]]] * 9)
+    run = replace(_reach([[]] * 9), rankings=[[(key, 0) for key in IDS[:10]]] * 9)
     assert len(list(unreached(_rows(), [run], ()))) == 10
+
+
+def test_a_question_of_two_sets_counts_once() -> None:
+    run = _reach([range(9), range(9, 18)] * 5)
+    same = replace(run, questions=[text.upper() for text in run.questions])
+    (finding,) = unreached(_rows(), [run, same], {IDS[18]})
+    assert "results of none of 10 questions" in finding.summary
+    few = _reach([range(9)] * 3)  # by chance .17, of two sets .03
+    assert list(unreached(_rows(), [few, few], ())) == []
 
 
 def test_a_hub_is_among_the_first_results_of_many_questions() -> None:

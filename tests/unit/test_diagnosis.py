@@ -167,14 +167,18 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
     diagnosis = base.diagnoses.diagnose("mixed", WORDS)
     assert _causes(diagnosis) == {"none": "answered"}
     assert WORDS.search.refuse == "auto"
-    assert diagnosis.advice("answered") == (
+    (fix,) = diagnosis.trials.fixes
+    assert (fix.causes, fix.comparison.difference) == (("answered",), 0.0)
+    without = replace(diagnosis.trials, fixes=(), without_gain=("answered",))
+    for tried in (diagnosis, replace(diagnosis, trials=without)):
+        assert tried.advice("answered") == (
+            "What was tried gains nothing. Not tried: raise the limit of off-topic questions."
+        )
+    untried = replace(diagnosis, trials=replace(diagnosis.trials, fixes=()))
+    assert untried.advice("answered") == (
         "Raise the threshold, or the limit of off-topic questions."
     )
-    without = replace(diagnosis.trials, without_gain=("answered",))
-    assert replace(diagnosis, trials=without).advice("answered") == (
-        "What was tried gains nothing. Not tried: raise the limit of off-topic questions."
-    )
-    lax = replace(diagnosis, recipe=WORDS.with_fields({"search.refuse": "off"}))
+    lax = replace(untried, recipe=WORDS.with_fields({"search.refuse": "off"}))
     assert lax.advice("answered") == "Set off-topic questions to Auto, or raise the threshold."
 
 

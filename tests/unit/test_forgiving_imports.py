@@ -195,6 +195,27 @@ def test_the_command_line_names_what_is_lost(
     assert "  r: gone.pdf, page 7" in capsys.readouterr().out
 
 
+def test_questions_that_nothing_can_be_measured_with_are_counted(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = (
+        "question,answerable,answer,document,quote\n"
+        f"When does leave lapse?,true,,rules.pdf,{FIRST}\n"
+        "Who books travel?,true,,,\n"
+        "How is leave asked for?,,in writing,,\n"
+        "Who won the cup?,false,,,\n"
+        "Is there a canteen?,,,,\n"
+    )
+    assert base.exchange.import_file("s", "s.csv", table).unlabelled == 2
+    (tmp_path / "s.csv").write_text(table)
+    command = ["import-questions", "rules", str(tmp_path / "s.csv"), "--home"]
+    assert main([*command, str(tmp_path / "home")]) == 0
+    printed = capsys.readouterr().out
+    assert "without a label and an expected answer: 2 questions, which no metric counts" in printed
+    assert main([*command, str(tmp_path / "home"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unlabelled_questions"] == 2
+
+
 def test_a_document_named_like_its_question_is_no_result(base: KnowledgeBase) -> None:
     for number in range(3):
         name = f"claim-{number}"

@@ -238,6 +238,13 @@ def test_the_largest_group_of_failures_comes_first() -> None:
     # As many failures: the gain decides.
     equal: dict[Cause, int] = {"answered": 2, "threshold": 2}
     assert [step.kind for step in next_steps(replace(basis, causes=equal))] == ["fix"]
+    # Nor is it advised where it gained on the tuning questions alone.
+    lost = replace(trials, fixes=(replace(refusal, comparison=_comparison(*([-0.2] * 20))),))
+    advice, nothing = next_steps(replace(basis, trials=lost, causes=counts))
+    assert (advice.reason, nothing.title) == (
+        "Raise the limit of off-topic questions.",
+        "Nothing that was tried helps",
+    )
     # Advice that was tried without gain is none.
     failed = replace(trials, without_gain=("top_k", "misspelt"))
     spelling = replace(basis, trials=failed, causes={"misspelt": 5, "threshold": 2})

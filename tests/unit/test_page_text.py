@@ -138,3 +138,18 @@ def test_each_of_two_tables_has_the_names_of_its_own_columns() -> None:
     assert with_columns(text, [], tables)[0] == (
         "Fee\tAmount\nFee: Parking\tAmount: 5\n\nRoom\tSeats\nRoom: Blue\tSeats: 12\nLeft\tover"
     )
+
+
+def test_a_snippet_of_a_table_shows_the_row_with_the_rare_words() -> None:
+    names = ("Bern", "Rome", "Kiel", "Lyon", "Nice", "Metz", "Oslo", "Graz", "Linz", "Pisa")
+    rows = ["Hotel\tQuarter\tA night"]
+    rows += [f"Hotel {name}\tnear the main station\t{100 + at}" for at, name in enumerate(names)]
+    text = "\n".join(rows)
+    spans = [match.span() for match in re.finditer("Hotel|Oslo|night", text)]
+    table = (0, len(text)), ("Hotel", "Quarter", "A night")
+    shown = snippet(*with_columns(text, spans, [table]), 70)
+    mark = ":orange-background"
+    assert shown == (
+        f"… {mark}[Hotel]\\: {mark}[Hotel] {mark}[Oslo] · Quarter\\: near the main station · "
+        f"A {mark}[night]\\: 106; {mark}[Hotel]\\: …"
+    )

@@ -11,6 +11,7 @@ import pytest
 
 from rag import KnowledgeBase, Recipe
 from rag.errors import InvalidInput, NotFound
+from rag.results import EDITED, EDITS
 from rag.runs.differences import differences, recipe_chips
 from rag.runs.version import code_version
 from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
@@ -342,3 +343,89 @@ def test_a_relevant_passage_that_the_threshold_cuts_is_told_from_one_that_is_not
         open_ended[name].first_relevant for name in ids
     ]
     assert strict["q5"].cut_rank is None
+
+
+def _leave_out(base: KnowledgeBase, name: str) -> int:
+    return base.passage_edits.add(name, "exclude", (0, len(DOCUMENTS[name])))
+
+
+def test_a_document_that_was_left_out_is_named_and_the_other_questions_are_compared(
+    base: KnowledgeBase,
+) -> None:
+    first = _run(base)
+    edit = _leave_out(base, "travel.txt")
+    second = _run(base)
+    between = base.runs.differences(second, first)
+    assert between.phrase == (
+        "the same recipe. travel.txt was left out of search between the two runs."
+    )
+    assert (between.comparable, between.obstacle) == (
+        False,
+        "the documents left out of search differ",
+    )
+    changes = base.runs.changes(second, first, ["ndcg@10", "mrr@10"])
+    assert {name: sorted(found.differences) for name, found in changes.items()} == {
+        "ndcg@10": ["q1", "q2"],
+        "mrr@10": ["q1", "q2"],
+    }
+    assert {found.verdict for found in changes.values()} == {"undecided"}
+    (compared,) = base.runs.compare([second], first)
+    assert compared.figures.verdict == "incomparable"
+    base.passage_edits.remove(edit)
+    third = _run(base)
+    assert base.runs.differences(third, first).comparable
+    assert base.runs.differences(third, second).sentences == (
+        "travel.txt was put back into search between the two runs.",
+    )
+
+
+def test_runs_are_not_compared_if_more_than_the_documents_left_out_changed(
+    home: Path,
+) -> None:
+    workspace, base = handbook(home)
+    first = _run(base)
+    _leave_out(base, "pump.txt")
+    _leave_out(base, "travel.txt")
+    add(workspace, base, {"canteen.txt": "Lunch is served from eleven to two."})
+    second = _run(base)
+    between = base.runs.differences(second, first)
+    assert (between.data, between.sentences) == (
+        ("documents",),
+        (
+            "pump.txt, travel.txt were left out of search between the two runs. Other documents "
+            "changed too.",
+        ),
+    )
+    found = base.runs.changes(second, first, ["ndcg@10"])["ndcg@10"]
+    assert (found.verdict, found.obstacle) == ("incomparable", "the documents differ")
+
+
+def test_the_questions_of_documents_with_other_edits_are_compared(base: KnowledgeBase) -> None:
+    base.passage_edits.add("pump.txt", "words", (0, 10), "bellows")
+    first = _run(base)
+    base.passage_edits.add("travel.txt", "exclude", (0, 33))
+    second = _run(base)
+    between = base.runs.differences(second, first)
+    assert between.data == ("edits of passages",)
+    assert between.sentences == (
+        "Passages of travel.txt were edited by hand between the two runs.",
+    )
+    found = base.runs.changes(second, first, ["ndcg@10"])["ndcg@10"]
+    assert (sorted(found.differences), found.obstacle) == (["q1", "q2"], "")
+
+
+def test_edits_that_a_run_of_an_earlier_version_does_not_name_are_counted(
+    base: KnowledgeBase,
+) -> None:
+    base.passage_edits.add("travel.txt", "exclude", (0, 33))
+    texts = {question.id: question.text for question in base.questions.usable(SET)}
+    run = base.runs.get(_run(base))
+    same = {name: value for name, value in run.environment.items() if name != EDITED}
+    other = replace(run, environment={**same, EDITS: "1 words (1a)"}, documents_hash="0" * 64)
+    between = differences(run, other, texts, texts)
+    assert (between.data, between.edited) == (("edits of passages",), frozenset())
+    assert between.sentences[0].startswith(
+        "Passages were edited by hand between the two runs: 1 words (1a), then 1 exclude ("
+    )
+    between = differences(run, replace(other, environment=same), texts, texts)
+    assert between.sentences == ("The documents changed between the two runs.",)

@@ -141,6 +141,21 @@ def test_an_answer_has_its_quotes_and_the_page_that_is_cited_first(home: Path) -
     assert [stop.kind for stop in answer_stops(turn, {})] == ["answer"]
 
 
+def test_the_page_of_a_tour_is_that_of_the_source_that_is_open(home: Path) -> None:
+    base = handbook(home)[1]
+    turn = _asked(base)
+    first = turn.citations[0]
+    other = replace(first, n=2, start=0, end=5, quote="", text="Leave", checked=False)
+    turn = replace(turn, citations=(replace(first, checked=True), other))
+    documents = {first.document_id: base.documents.document(first.document_id)}
+    quotes = {
+        opened: answer_stops(turn, documents, opened=opened)[1].quotes[0].text
+        for opened in (0, 1, 2, 3)
+    }
+    text = documents[first.document_id].text
+    assert quotes == {0: first.quote, 1: first.quote, 2: text[:5], 3: first.quote}
+
+
 def test_the_page_of_a_tour_is_that_of_the_quote_with_the_words_of_the_question(home: Path) -> None:
     base = handbook(home)[1]
     turn = _asked(base)
@@ -267,7 +282,9 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert stop.text.startswith("For 4 of 4 questions, the first result is relevant.")
     precision = next(value for value in stop.values if value.label == "Precision@5")
     assert precision.detail.endswith("to 0.200, of at most 0.20")
-    assert stop.points[0] == "nDCG@10: Are the best at the top? 1 is ideal."
+    assert stop.points[0] == (
+        "nDCG@10: Are the best at the top? 1 would mean that they always come first."
+    )
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
     stop = comparison_stop(compared, {first.id: "Words", second.id: "Vectors"})
     assert stop.title == "Is it better? Vectors against Words"
@@ -275,7 +292,12 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert "p = " not in stop.text
     assert "interval" not in stop.text
     assert stop.text.startswith(("Not decided. 4 questions are too few to tell.", "No difference:"))
-    assert stop.points[0] == f"How it was tested: {compared.figures.evidence}"
+    assert stop.text.endswith("1 would mean that they always come first.")
+    assert stop.points[:2] == (
+        f"How it was tested: {compared.figures.evidence}",
+        "The interval of the difference has the level 98%, because a verdict needs p ≤ 0.02. "
+        "Ranges of single runs have the level 95%.",
+    )
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 QUOTES = "quotes"
 TALK = "talk"  # the URL's parameter: the conversation
+_TOUR_HINT = "The stop of the page shows the source that is open beside the answer."
 OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
 NEAREST = 3
 _MODES = {
@@ -343,7 +344,11 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
             branches.again_button(base, turn)
             if not guest():
                 collect_button(base, turn, lambda: retrieved(base, turn))
-            tour_button(base, f"turn_{turn.id}", partial(turn_stops, base, turn))
+            opened = _opened(turn)
+            stops = partial(turn_stops, base, turn, opened.n if opened else 0)
+            tour_button(
+                base, f"turn_{turn.id}", stops, _TOUR_HINT if len(turn.citations) > 1 else ""
+            )
             feedback.thumbs(base, turn)
 
 

@@ -49,8 +49,8 @@ _DONE = {
 }
 _LONG = 100
 _ALL_EXCLUDED = (
-    "All text of this document is left out of search. To include it again, remove *Left out* "
-    "above, or reopen the finding in *Check your documents*."
+    "All text of this document is left out of search. To include it again, reopen the finding "
+    "under *settled* in *Check your documents*, or click *Take back* in *Edit passages* above."
 )
 
 
@@ -71,8 +71,11 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
             label, key = "Reset", "documents_cut_reset"
             action_button(label, key, "undo", reset_index_form, stored, _FORM, type="tertiary")
     with left:
-        st.caption(_caption(proposal, stored))
-        draw_passages(document.text, proposed, f"documents_window_{info.id[:12]}")
+        if proposed:
+            st.caption(_caption(proposal, stored))
+            draw_passages(document.text, proposed, f"documents_window_{info.id[:12]}")
+        else:
+            st.caption(_ALL_EXCLUDED if document.text.strip() else "This document has no text.")
 
 
 def _about(base: KnowledgeBase, info: DocumentInfo) -> None:
@@ -111,7 +114,6 @@ def _sizes(
     is_other = proposal.cut != base.recipe().index.cut
     before = base.documents.sizes(document, present, proposal) if is_other else []
     if not lengths:
-        st.caption(_ALL_EXCLUDED if document.text.strip() else "This document has no text.")
         return
     st.markdown(_takeaway(lengths, before, proposal.unit))
     draw_chart(

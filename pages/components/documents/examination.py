@@ -48,6 +48,7 @@ _LABELS: dict[FindingKind, str] = {
     "unanswered": "Without a sure answer",
     "unreached": "Never reached",
 }
+_KEPT = "examination_kept"  # state key of the message on what was kept
 _EXCLUDED = {
     "part": "Excludes the contradicting words of the other document from passages.",
     "whole": "Excludes the whole other document from passages.",
@@ -76,6 +77,8 @@ def examination_view(base: KnowledgeBase) -> None:
 def _findings(base: KnowledgeBase) -> None:
     with st.spinner("Comparing the documents"):
         examination = base.examinations.examine()
+    if kept := st.session_state.pop(_KEPT, ""):
+        st.success(plain(kept), icon=":material/check:")
     opened = examination.open
     if not opened:
         st.markdown(
@@ -194,7 +197,7 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
         if len(finding.places) > 1:
             for place in finding.places:
                 key = f"examination_keep_{finding.id}_{place.document_id[:8]}"
-                keep = partial(settle, "keep", place.document_id)
+                keep = partial(_keep, base, finding, place)
                 effect = _EXCLUDED["part" if finding.kind == "contradiction" else "whole"]
                 with_help = offered(base, "examinations.settle", help=effect)
                 action_button(f"Keep {plain(place.document)}", key, "check", keep, **with_help)
@@ -210,6 +213,22 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
             key = f"examination_exclude_{finding.id}"
             action_button("Exclude", key, "block", exclude, **offered(base, "passage_edits.add"))
         _ignore(base, finding)
+
+
+def _keep(base: KnowledgeBase, finding: DocumentFinding, kept: FindingPlace) -> None:
+    """Settle a finding for one of its documents, and keep a message on what that means."""
+    base.examinations.settle(finding.id, "keep", kept.document_id)
+    others = dict.fromkeys(
+        place.document for place in finding.places if place.document_id != kept.document_id
+    )
+    what = ", ".join(others)
+    if finding.kind == "contradiction":
+        what = f"The contradicting text of {what}"
+    st.session_state[_KEPT] = (
+        f"{what} is now left out of search. You don't need to build an index. To see the effect "
+        "on the metrics, evaluate again on the Metrics page. To undo the decision, click Reopen "
+        "in the list of settled findings below."
+    )
 
 
 def _ignore(base: KnowledgeBase, finding: DocumentFinding) -> None:

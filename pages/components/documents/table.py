@@ -42,14 +42,21 @@ def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | 
     return picked[0] if len(picked) == 1 else None
 
 
+def _status(info: DocumentInfo, by_words: Set[str]) -> str:
+    if info.left_out:
+        return "left out of search"
+    if info.name in by_words:
+        return "lexical only"
+    return "ready" if info.passages else "not built"
+
+
 def _row(info: DocumentInfo, by_words: Set[str]) -> dict[str, object]:
-    status = "lexical only" if info.name in by_words else "ready" if info.passages else "not built"
     return {
         "Name": info.name,
         "Type": kind(info.media_type),
         "Pages": info.pages or None,
         "Passages": info.passages,
-        "Status": status,
+        "Status": _status(info, by_words),
         "Updated": info.added,
     }
 
@@ -61,7 +68,8 @@ def _columns() -> dict[str, object]:
             help="In the build that answers now.", format="localized"
         ),
         "Status": st.column_config.TextColumn(
-            help="Ready: questions find it. By words: its vectors are not in yet."
+            help="Ready: questions find it. Lexical only: its vectors are not in yet. Left out of "
+            "search: all of its text is excluded."
         ),
         "Updated": st.column_config.DatetimeColumn(format="distance"),
         "Tags": st.column_config.ListColumn(help="A recipe can search documents by tag."),

@@ -201,6 +201,8 @@ def _import(
         later(partial(_skipped, file.name, came.skipped))
     if came.repeated:
         later(partial(_repeated, came.repeated))
+    if came.unlabelled:
+        later(partial(_unlabelled, came.unlabelled))
     choose_set(name)
     st.rerun()
 
@@ -211,6 +213,18 @@ def _repeated(notes: Sequence[str]) -> None:
     with st.expander(title, icon=":material/content_copy:", expanded=True):
         rows = [{"Label": note} for note in notes]
         st.dataframe(rows, hide_index=True, alt="Quotes that occur more than once.")
+
+
+def _unlabelled(number: int) -> None:
+    """Say what to do with the questions of a file that nothing can be measured with."""
+    questions, have = counted(number, "question"), "has" if number == 1 else "have"
+    st.warning(
+        f"{questions} of the file {have} no label and no expected answer, so no metric can count "
+        f"{'it' if number == 1 else 'them'}. Label the passages that answer, or type an expected "
+        "answer: click *Edit questions* on *Question sets*. Clear *Answerable* there if the "
+        "documents don't answer the question.",
+        icon=":material/label_off:",
+    )
 
 
 def _kept(version: int) -> str:

@@ -141,7 +141,10 @@ def _card(
         st.metric(card.label, "–", help=f"{card.help} This set has no such question.")
         return
     comparable = compared is None or not compared.obstacle
-    change = value - before[card.metric] if card.metric in before and comparable else None
+    change = None
+    if card.metric in before and comparable:
+        # On the questions that the test compares, which may be fewer than the mean is over.
+        change = compared.difference if compared else value - before[card.metric]
     decided = compared is not None and compared.verdict in ("better", "worse")
     flat = change is not None and (abs(change) < UNCHANGED or not decided)
     st.metric(
@@ -224,7 +227,13 @@ def figures_table(run: Run) -> None:
     )
 
 
-def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bool) -> str:
+def comparison(
+    before: Run | None,
+    between: RunDifferences | None,
+    changes: Mapping[str, Comparison],
+    *,
+    pinned: bool,
+) -> str:
     """Describe the run that the changes are measured against; ``pinned`` if it is the baseline."""
     if before is None or between is None:
         return (
@@ -233,10 +242,14 @@ def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bo
         )
     which = "the baseline, the run" if pinned else "the run"
     change = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
+    colored = "A change has a color if it is significant with all cards tested together"
     if between.comparable:
+        return f"{change} {colored}; *Runs* tests one metric."
+    if between.edited and changes and not any(found.obstacle for found in changes.values()):
+        which = "this document" if len(between.edited) == 1 else "these documents"
         return (
-            f"{change} A change has a color if it is significant with all cards tested together; "
-            "*Runs* tests one metric."
+            f"{change} The changes count only the questions without a label in {which}; the "
+            f"means count all. {colored}."
         )
     why = plain(capitalised(between.obstacle))
     return f"{change} **{why} So the figures do not compare**: neither run is better or worse."

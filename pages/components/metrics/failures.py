@@ -15,7 +15,7 @@ from pages.components.metrics.cards import (
     JUDGED,
     cutoffs,
 )
-from pages.components.shell.tables import PINNED_WIDTH, picked_rows
+from pages.components.shell.tables import PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
 from rag import PASSING, KnowledgeBase, QuestionResult, Run, counted, lacks_expected
 
@@ -34,10 +34,12 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
     counts = "" if depth is None else _counts(results, depth)
     st.caption(f"{counts} Click a question to open it in the inspector.".strip())
     worst, ks = worst_first(_filtered(results)), cutoffs(run)
+    wrapped = row_height((result.text for result in worst), PINNED_WIDTH)
     event = st.dataframe(
         _rows(ks, worst),
         key=f"metrics_questions_{run.id}",
-        height=_HEIGHT if len(worst) > _WHOLE else "content",
+        height=_HEIGHT if len(worst) > (_WHOLE // 2 if wrapped else _WHOLE) else "content",
+        row_height=wrapped,
         hide_index=True,
         on_select=_click,
         selection_mode=("single-row", "single-cell"),

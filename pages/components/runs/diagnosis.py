@@ -13,7 +13,7 @@ from pages.components.runs.labelling import label_button
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
-from pages.components.shell.tables import PINNED_WIDTH, picked_rows
+from pages.components.shell.tables import LARGE_WIDTH, PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
 from pages.components.shell.wording import VERDICT_BADGES, duration
 from rag import (
@@ -32,6 +32,15 @@ from rag import (
 
 _CLICKED = "metrics_failure_clicked"
 _ALL = "All causes"
+_ON_TUNING = "tuning.py", "Change the recipe on Tuning", "tune"
+_ON_DOCUMENTS = "upload.py", "Open Documents", "library_books"
+_PLACES = {
+    **dict.fromkeys(("missing", "excluded", "misread", "cut", "language"), _ON_DOCUMENTS),
+    **dict.fromkeys(("superseded", "table_row", "not_found"), _ON_DOCUMENTS),
+    "doubtful": ("inspector.py", "Judge in the inspector", "troubleshoot"),
+    "doubted": ("chat.py", "Ask in the chat", "forum"),
+}
+"""Pages with their label and icon by the cause that advice is against; else it is Tuning."""
 
 
 def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
@@ -175,12 +184,24 @@ def _act(
             base, "diagnoses.start", help="Builds that gain nothing are deleted again."
         )
         action_button("Build and try", "metrics_rebuild", "construction", start, **options)
+    elif step.kind == "advice":
+        _place(step)
     elif step.kind == "learn":
         st.page_link("tuning.py", label="Learn on Tuning", icon=":material/school:")
     elif step.kind == "label" and chosen.questions <= diagnosis.asked:
         action_button("Add questions", "metrics_add_more", "add", _open_sets)
     elif step.kind == "label":
         label_button(base, chosen, "metrics_label_more")
+
+
+def _place(step: NextStep) -> None:
+    """A link to the place where people can follow a step's advice."""
+    for cause in step.causes:
+        if cause == "unexpected":
+            action_button("Open Question sets", "metrics_advice_sets", "quiz", _open_sets)
+        else:
+            page, label, icon = _PLACES.get(cause, _ON_TUNING)
+            st.page_link(page, label=label, icon=f":material/{icon}:")
 
 
 def _open_sets() -> None:
@@ -223,7 +244,11 @@ def _moved(diagnosis: Diagnosis, fix: Fix) -> None:
         st.dataframe(
             rows,
             hide_index=True,
-            column_config={"Difference": st.column_config.NumberColumn(format="%+.3f")},
+            row_height=row_height((str(row["Question"]) for row in rows), LARGE_WIDTH),
+            column_config={
+                "Question": st.column_config.TextColumn(width="large"),
+                "Difference": st.column_config.NumberColumn(format="%+.3f", width="small"),
+            },
             alt="Held-out questions whose score changes, those that lose first.",
         )
 
@@ -242,6 +267,7 @@ def _questions(diagnosis: Diagnosis) -> None:
         [_row(question) for question in questions],
         key="metrics_failed",
         height=460 if len(questions) > 10 else "auto",
+        row_height=row_height((question.text for question in questions), PINNED_WIDTH),
         hide_index=True,
         on_select=_click,
         selection_mode=("single-row", "single-cell"),

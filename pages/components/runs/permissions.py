@@ -151,7 +151,7 @@ def _leaks(report: PermissionReport) -> None:
         column_config={
             "Rank": st.column_config.NumberColumn(width="small"),
             "Page": st.column_config.NumberColumn(width="small"),
-            "Question": st.column_config.TextColumn(width="medium"),
+            "Question": st.column_config.TextColumn(width="large"),
             "Text": st.column_config.TextColumn(width="large"),
         },
         alt="Results that came back to users who must not see them, with question and rank.",

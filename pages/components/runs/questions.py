@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import switch
 from pages.components.shell.session import to_url
-from pages.components.shell.tables import pick_rows, picked_rows
+from pages.components.shell.tables import LARGE_WIDTH, pick_rows, picked_rows, row_height
 from pages.components.shell.wording import difference
 from rag import METRIC_TITLES, QuestionDifference, RunComparison
 
@@ -38,6 +38,7 @@ def questions_table(compared: RunComparison, scope: str) -> str | None:
         "single-row",
         lambda: _picked(key, rows),
         height=320 if len(rows) > 8 else "auto",
+        row_height=row_height((row.text for row in rows), LARGE_WIDTH),
         column_config=_columns(compared),
         alt=f"Questions {outcome}, the largest difference first.",
     )

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 PINNED_WIDTH = 220  # a phone shows more beside it; Streamlit pins no more than 60% of the width
+LARGE_WIDTH = 400  # what Streamlit calls large
+_CHARACTER = 7  # pixels
+_WRAPPING = 66  # pixels of a row with three lines; Streamlit wraps text in rows of more than 64
+
+
+def row_height(texts: Iterable[str], width: int) -> int | None:
+    """Return the height of rows in which ``texts`` wrap; None if they fit a column of ``width``."""
+    return _WRAPPING if any(len(text) * _CHARACTER > width for text in texts) else None
 
 
 def pick_rows(

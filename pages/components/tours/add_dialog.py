@@ -22,8 +22,11 @@ _TOUR, _TITLE, _NOTE = "tour_add_to", "tour_add_title", "tour_add_note"
 Stops = Callable[[], Sequence[TourStop]]
 
 
-def tour_button(base: KnowledgeBase, key: str, stops: Stops) -> None:
-    """Draw a button that keeps ``stops()`` in a tour; draw nothing for those who may not."""
+def tour_button(base: KnowledgeBase, key: str, stops: Stops, hint: str = "") -> None:
+    """Draw a button that keeps ``stops()`` in a tour; draw nothing for those who may not.
+
+    The dialog shows ``hint`` above the preview of the stops.
+    """
     if refusal(base, "tours.add"):
         return
     if st.button(
@@ -34,7 +37,7 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops) -> None:
         help="Add this as a stop of a guided tour, which you can share by a link.",
     ):
         st.session_state.pop(_TOUR, None)  # a new dialog begins with the tour of the last stop
-        _add(base, key, stops)
+        _add(base, key, stops, hint)
     if added := st.session_state.get(f"{_ADDED}_{key}"):
         tour_id, title = added
         st.page_link(
@@ -47,7 +50,7 @@ def tour_button(base: KnowledgeBase, key: str, stops: Stops) -> None:
 
 
 @st.dialog("Add to a tour", icon=":material/tour:", width="medium")
-def _add(base: KnowledgeBase, key: str, stops: Stops) -> None:
+def _add(base: KnowledgeBase, key: str, stops: Stops, hint: str) -> None:
     with guard(in_dialog=True):
         titles = {tour.id: tour.title for tour in base.tours.list_tours()}
         choices = [*titles, _NEW]
@@ -76,6 +79,8 @@ def _add(base: KnowledgeBase, key: str, stops: Stops) -> None:
             placeholder="Optional: what should people notice here?",
         )
         st.markdown(f"This adds {counted(len(kept), 'stop')}:\n\n{_titles(kept)}")
+        if hint:
+            st.caption(hint)
         with st.expander("Preview"):
             for stop in kept:
                 stop_view(stop)

@@ -21,14 +21,17 @@ from rag import (
 )
 
 
-def turn_stops(base: KnowledgeBase, turn: Turn) -> list[TourStop]:
-    """Return the answer of a turn, and the page that it cites first, as stops of a tour."""
+def turn_stops(base: KnowledgeBase, turn: Turn, opened: int = 0) -> list[TourStop]:
+    """Return the answer of a turn, and a page that it cites, as stops of a tour.
+
+    The page is that of the citation with the number ``opened``, if there is one.
+    """
     own = [citation for citation in turn.citations if citation.base in ("", base.name)]
     cited = {citation.document_id for citation in own if not citation.from_tool}
     documents = {key: base.documents.document(key) for key in cited if base.outline(key)}
     answered = turn.created or datetime.now(UTC)
     basis = base.tours.basis(turn.complete, answered, turn.recipe, cited)
-    return answer_stops(turn, documents, basis)
+    return answer_stops(turn, documents, basis, opened)
 
 
 def changes_since(base: KnowledgeBase, tour: Tour, stop: TourStop) -> Tour | None:

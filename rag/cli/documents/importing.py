@@ -66,6 +66,7 @@ class ImportedQuestionsData(VerbData):
     unused_columns: list[str]
     replaced_version: int | None
     repeated_quotes: list[str]
+    unlabelled_questions: int
 
 
 def demo(args: argparse.Namespace) -> Output:
@@ -311,6 +312,7 @@ def _imported(
         unused_columns=list(came.unused) if came else [],
         replaced_version=came.replaced if came else None,
         repeated_quotes=list(came.repeated) if came else [],
+        unlabelled_questions=came.unlabelled if came else 0,
     )
     questions = counted(question_set.questions, "question")
     text = f"{questions} in {question_set.name!r}, {counted(number, 'document')}"
@@ -321,6 +323,11 @@ def _imported(
     if came and came.repeated:
         lines += [f"{counted(len(came.repeated), 'quote')} in several places:"]
         lines += [f"  {note}" for note in came.repeated]
+    if came and came.unlabelled:
+        lines.append(
+            f"without a label and an expected answer: {counted(came.unlabelled, 'question')}, "
+            "which no metric counts"
+        )
     if came and came.unused:
         lines.append(f"ignored columns: {', '.join(came.unused)}")
     if came and came.replaced is not None:

@@ -9,7 +9,7 @@ from rag.evaluation.report.markup import Markup, columns, definitions, element, 
 from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
 from rag.evaluation.report.words import setting
 from rag.recipe import Recipe
-from rag.results import PROMPTS
+from rag.results import EDITED, EDITS, PROMPTS
 
 
 def misses(report: RunReport) -> Markup | None:
@@ -130,6 +130,7 @@ def reproducing(report: RunReport) -> Markup:
         "Index build": run.build_hash,
         "Questions": f"{run.question_set}, version {run.set_version}",
         "Documents": f"{run.documents:,}, SHA-256 of their ids {run.documents_hash}",
+        "Edits of passages": run.environment.get(EDITS, ""),
         "Tags": ", ".join(run.tags),
         "Code": run.code_version,
         "Prompts": run.prompts,
@@ -138,7 +139,7 @@ def reproducing(report: RunReport) -> Markup:
         "Packages": ", ".join(
             f"{name} {version}"
             for name, version in run.environment.items()
-            if name not in ("touchstone", "machine", "answers", PROMPTS)
+            if name not in ("touchstone", "machine", "answers", EDITS, EDITED, PROMPTS)
         ),
     }
     terms = {name: element("code", value, class_="user") for name, value in facts.items() if value}

@@ -16,7 +16,7 @@ from rag.types import percent
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
 _SAYS = {
-    "ndcg": "Are the best at the top? 1 is ideal.",
+    "ndcg": "Are the best at the top? 1 would mean that they always come first.",
     "mrr": "How high is the first relevant one?",
     "recall": "What share of the relevant passages?",
     "precision": "How much of it is relevant?",

@@ -62,7 +62,7 @@ class Diagnosis:
 
         It says so where changes were tried and none gains.
         """
-        return advice(cause, self.recipe, without_gain=cause in self.trials.without_gain)
+        return advice(cause, self.recipe, without_gain=self.trials.gain_nothing(cause))
 
     @property
     def next_steps(self) -> list[NextStep]:

@@ -54,6 +54,12 @@ class Fix:
     without_ndcg: int = 0
 
     @property
+    def gains(self) -> bool:
+        """Whether it gains on the held-out questions, as far as they tell."""
+        measured = self.comparison.verdict in ("better", "undecided")
+        return measured and self.comparison.difference > 0
+
+    @property
     def sentence(self) -> str:
         """The comparison in words, with the score of questions that have no nDCG."""
         if not self.without_ndcg:
@@ -82,6 +88,11 @@ class Trials:
     note: str = ""
     tried: int = field(default=0)
     indexes: tuple[str, ...] = ()
+
+    def gain_nothing(self, cause: Cause) -> bool:
+        """Return whether changes against a cause were tried, and none gains on other questions."""
+        fixes = [fix for fix in self.fixes if cause in fix.causes]
+        return cause in self.without_gain or (bool(fixes) and not any(fix.gains for fix in fixes))
 
 
 def changes_for(cause: Cause, recipe: Recipe, threshold: float | None) -> list[Changes]:

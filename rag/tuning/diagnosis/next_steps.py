@@ -104,7 +104,7 @@ def next_steps(basis: Basis) -> list[NextStep]:
     a reason to label.
     """
     trials = basis.trials
-    steps = [_fix(basis, fix) for fix in trials.fixes if _gains(fix.comparison)]
+    steps = [_fix(basis, fix) for fix in trials.fixes if fix.gains]
     if basis.rebuild is not None and (basis.rebuild.gain is None or basis.rebuild.gain > 0):
         steps.append(_rebuild(basis, basis.rebuild))
     if basis.learnable:
@@ -117,7 +117,7 @@ def next_steps(basis: Basis) -> list[NextStep]:
     open_values = [
         (value, fix)
         for value, fix in values
-        if _gains(fix.comparison) or (value >= LEAST_VALUE and fix.comparison.difference >= 0)
+        if fix.gains or (value >= LEAST_VALUE and fix.comparison.difference >= 0)
     ]
     if open_values:
         value, fix = max(open_values, key=lambda pair: pair[0])
@@ -126,11 +126,7 @@ def next_steps(basis: Basis) -> list[NextStep]:
         steps.append(_label_to_try(basis))
     steps.sort(key=lambda step: (not _leads(basis, step), *_order(step)))
     advice = [] if any(_leads(basis, step) for step in steps) else _advice(basis)
-    equal = [
-        _nothing(basis, fix)
-        for value, fix in values
-        if value < LEAST_VALUE and not _gains(fix.comparison)
-    ]
+    equal = [_nothing(basis, fix) for value, fix in values if value < LEAST_VALUE and not fix.gains]
     return [*advice, *([*steps, *equal] or [_nothing_helps(basis)])]
 
 
@@ -143,7 +139,7 @@ def _leads(basis: Basis, step: NextStep) -> bool:
 def _advice(basis: Basis) -> list[NextStep]:
     """Advice against the largest group of failures; empty where nothing is left to do."""
     for cause in sorted(basis.largest, key=list(CAUSES).index):
-        without_gain = cause in basis.trials.without_gain
+        without_gain = basis.trials.gain_nothing(cause)
         if reason := untried_advice(cause, basis.recipe, without_gain=without_gain):
             failed = sum(basis.causes.values())
             title = (
@@ -160,10 +156,6 @@ def _order(step: NextStep) -> tuple[int, float]:
     if rate is None:
         return 1, 0.0
     return (0 if (step.gain or 0.0) >= LEAST_VALUE else 2), -rate
-
-
-def _gains(comparison: Comparison) -> bool:
-    return comparison.verdict in ("better", "undecided") and comparison.difference > 0
 
 
 def _fix(basis: Basis, fix: Fix) -> NextStep:

@@ -1,0 +1,108 @@
+"""The Documents page checks the documents against each other, and settles findings."""
+
+from __future__ import annotations
+
+from pages.components.shell.text import plain
+from rag import Answer, Trace, Workspace
+from tests.pages.conftest import OpenPage
+from tests.workspaces import QUICK, add
+
+
+def test_a_contradiction_is_shown_and_settled(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    meat = "Each grey cat gets fresh meat in the morning, weighed: {} g"
+    add(filled, base, {"one.txt": meat.format(200), "two.txt": meat.format(300)})
+    turn = base.conversations.ask(base.conversations.open(None), "Do cats swim?", QUICK)
+    trace = Trace("Do cats swim?", QUICK.hash, 3, None, (), (), 0.5)
+    base.conversations.conclude(turn, Answer("", (), trace, "quotes", "refused"))
+    app = open_page("upload.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    assert any("states 200 g" in each.value for each in app.markdown)
+    assert not any("Do cats swim" in each.value for each in app.markdown)
+    kind = f"examination_kind_{base.id}"
+    app.button_group(key=kind).set_value("unanswered").run()
+    assert any("Do cats swim" in each.value for each in app.markdown)
+    app.button_group(key=kind).set_value("contradiction").run()
+    finding = base.examinations.examine().open[0]
+    app.button(f"examination_ignore_{finding.id}").click().run()
+    assert not app.exception
+    assert [row.decision for _, row in base.examinations.examine().settled] == ["ignore"]
+    assert any("ignored" in each.value for each in app.caption)
+
+
+def test_editions_without_a_difference_show_no_table(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    leave = "Unused leave goes into the next year where the head of the {} agrees in writing."
+    add(
+        filled,
+        base,
+        {"leave-2024.txt": leave.format("unit"), "leave-2025.txt": leave.format("team")},
+    )
+    app = open_page("upload.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
+    assert any("are editions of one document" in one.value for one in app.markdown)
+    assert not any("difference" in expander.label for expander in app.expander)
+
+
+def test_differences_of_editions_show_the_words_around_their_figures(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    plan = "The plan of the *staff* is explained in the office, and the most is ${} per year."
+    add(filled, base, {"plan-2024.md": plan.format(5000), "plan-2025.md": plan.format(7500)})
+    app = open_page("upload.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
+    shown = app.table[0].value.to_dict("records")
+    words = plan.replace("*", "")
+    assert shown == [
+        {
+            "In force": plain("$7500"),
+            "Not in force": plain("$5000"),
+            plain("Words of plan-2025.md"): plain(words.format(7500)),
+            plain("Words of plan-2024.md"): plain(words.format(5000)),
+        }
+    ]
+
+
+def test_a_decision_for_an_edition_says_what_happens_next(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    leave = "Unused leave goes into the next year where the head of the {} agrees in writing."
+    add(
+        filled,
+        base,
+        {"leave-2024.txt": leave.format("unit"), "leave-2025.txt": leave.format("team")},
+    )
+    app = open_page("upload.py")
+    assert app.header[0].value == "5 documents"
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
+    (finding,) = [one for one in base.examinations.examine().open if one.kind == "editions"]
+    new, old = finding.places
+    app.button(f"examination_keep_{finding.id}_{new.document_id[:8]}").click().run()
+    assert not app.exception
+    assert [one.value for one in app.success] == [
+        plain(
+            f"{old.document} is now left out of search. You don't need to build an index. To see "
+            "the effect on the metrics, evaluate again on the Metrics page. To undo the decision, "
+            "click Reopen in the list of settled findings below."
+        )
+    ]
+    assert "1 of them is left out of search." in [one.value for one in app.caption]
+    table = next(one.value for one in app.dataframe if "Status" in one.value)
+    status = dict(zip(table["Name"], table["Status"], strict=True))
+    assert (status[old.document], status[new.document]) == ("left out of search", "ready")
+    app.run()
+    assert not app.success
+    base.examinations.reopen(finding.id)
+    app.run()
+    assert not any("of them is left out" in one.value for one in app.caption)
