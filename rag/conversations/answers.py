@@ -76,9 +76,11 @@ class Answers:
         return quote_fates(trace, embedder, answering.PassageReader(self._sources), words)
 
     def unknown_words(self, trace: Trace, index: Index) -> tuple[str, ...]:
-        """Return the key words of the question of ``trace`` that no passage of ``index`` has."""
+        """Return the key words of a question that no passage has, nor another form of them."""
         words = answering.Vocabulary(index.lexical, len(index.passages))
-        return tuple(term.text for term in key_terms(trace.searched, words) if not term.indexed)
+        read = {correction.typed for correction in trace.corrections if correction.other_forms}
+        terms = key_terms(trace.corrected, words)
+        return tuple(term.text for term in terms if not term.indexed and term.text not in read)
 
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
         """Return the prompt of a language model for a retrieval, without previous messages."""
