@@ -246,8 +246,10 @@ class Retrievers(RecipePart):
     spelling: bool | Literal["question"] = Field(
         False,
         description="words that no passage has give way to near ones that one has: true for BM25 "
-        "alone, question for meaning too, with everyday words, codes and quotations left as they "
-        "are",
+        "alone, question for meaning too, but not everyday words, codes and quotations",
+    )
+    synonyms: bool = Field(
+        False, description="an English word that no passage has is searched with its synonyms"
     )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
     fusion: Fusion = Field(
@@ -281,9 +283,6 @@ class SearchRecipe(Retrievers):
         False,
         description="an abbreviation that the documents define is searched with its long form, and "
         "the long form with its abbreviation",
-    )
-    synonyms: bool = Field(
-        False, description="an English word that no passage has is searched with its synonyms"
     )
     expansions: Annotated[int, AsksChat] = Field(
         0, ge=0, le=8, description="further wordings by a language model, searched as well"
@@ -476,7 +475,8 @@ def _hash(part: RecipePart) -> str:
 
 # Of the retrievers: recipes stored before do without them.
 _LATER = frozenset(
-    {"exact_codes", "matched_words", "refuse", "other_languages", "spelling", "bm25_pivot"}
+    {"exact_codes", "matched_words", "refuse", "other_languages", "spelling", "synonyms"}
+    | {"bm25_pivot"}
 )
 _LATER_TO_ANSWER = frozenset({"memory", "tool_calls", "tools"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()

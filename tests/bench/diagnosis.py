@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
+from rag.lexical.synonyms import synonyms_by_form
 from rag.services import Services
 from rag.tuning.diagnosis.examining import PASSING, Examination
-from rag.tuning.sweeper import Sweeper
 from tests import cross_encoder
 from tests.typos import mistyped
 
@@ -35,6 +35,7 @@ PLAIN: Mapping[str, Any] = {
     "search.threshold": None,
     "search.refuse": "off",
     "search.spelling": False,
+    "search.synonyms": False,
 }
 FIXED: Mapping[str, Any] = {"index.chunker": "fixed", "index.chunk_size": 64}
 BY_RECIPE: Mapping[str, Mapping[str, Any]] = {
@@ -46,6 +47,7 @@ BY_RECIPE: Mapping[str, Mapping[str, Any]] = {
 }
 NAME = re.compile(r"\b(?:[A-Z][a-z]+ ){1,3}[A-Z][a-z]+\b")
 """A name of several words, whose initials stand for it."""
+WORD = re.compile(r"[a-z]+")
 FIRST: Mapping[str, Any] = {"search.top_k": 1}
 WORTH: Mapping[str, float] = {"the": -1.0, "The": -1.0}
 """The worth of words to the reranker, which knows nothing of the question."""
@@ -103,9 +105,7 @@ class Bench:
         """One question set, searched with a recipe."""
         if base.documents.missing(recipe.index):
             self.workspace.jobs.run(base.documents.build(recipe.index))
-        return Examination(
-            self.services, base.id, Sweeper(self.services, base.id, set_name), recipe
-        )
+        return Examination(self.services, base.id, base.tuning.sweeper(set_name), recipe)
 
     def causes(self, examination: Examination, only: Collection[str]) -> dict[str, str]:
         """Causes by question, of ``only`` those that fail."""
@@ -139,6 +139,7 @@ def planted(
         **_by_recipe(bench, clean, asked),
         **_by_question(bench, clean, asked, folder / "xquad_de"),
         **_by_document(bench, passages, asked),
+        "synonym": _in_other_words(bench, asked, {one.name: one.text for one in passages}),
         "abbreviation": _abbreviated(bench, passages, asked),
         "table_row": _tables(bench),
     }
@@ -304,6 +305,32 @@ def _abbreviated(
     first = Recipe().with_fields({**PLAIN, **FIRST})
     passing = _passing(bench.examined(base, "written out", first))
     return bench.causes(bench.examined(base, "abbreviated", first), passing)
+
+
+def _in_other_words(
+    bench: Bench, asked: Sequence[Asked], texts: Mapping[str, str]
+) -> dict[str, str]:
+    """Words of questions that their document has give way to synonyms that no document has."""
+    written = {word for text in texts.values() for word in WORD.findall(text.lower())}
+    lines, chosen = list[dict[str, Any]](), list[Asked]()
+    for one in asked:
+        own = {*WORD.findall(texts[one.document].lower())}
+        pairs = (
+            (word, other)
+            for word in WORD.findall(one.text)
+            if word in own
+            for other in sorted(synonyms_by_form().get(word, set()) - written)
+        )
+        word, other = next(pairs, ("", ""))
+        if word:
+            chosen.append(one)
+            lines.append(one.line(text=re.sub(rf"\b{word}\b", other, one.text)))
+    base = bench.base("in other words", texts)
+    _import(base, "as written", (one.line() for one in chosen))
+    _import(base, "in other words", lines)
+    words = Recipe().with_fields({**PLAIN, **FIRST, "search.mode": "lexical"})
+    passing = _passing(bench.examined(base, "as written", words))
+    return bench.causes(bench.examined(base, "in other words", words), passing)
 
 
 def _tables(bench: Bench) -> dict[str, str]:

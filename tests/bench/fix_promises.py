@@ -21,7 +21,6 @@ from rag.services import Services
 from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.fixes import chosen, key_of, measure_changes, metric_depth, proposed
 from rag.tuning.diagnosis.searched import scores
-from rag.tuning.sweeper import Sweeper
 
 COLLECTIONS = (SAMPLE, "cranfield", "xquad_en")
 SPLITS = 50
@@ -40,7 +39,7 @@ def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[s
 
 
 def _promises(services: Services, base: KnowledgeBase) -> dict[str, float]:
-    sweeper = Sweeper(services, base.id, base.name)
+    sweeper = base.tuning.sweeper(base.name)
     examination = Examination(services, base.id, sweeper, base.recipe())
     failed = examination.failed(_silent)
     k = metric_depth(examination.recipe)

@@ -50,7 +50,12 @@ TECHNIQUES: Mapping[str, Mapping[str, Any]] = {
     },
 }
 RECIPE = Recipe().with_fields(
-    {"index.chunker": "whole", "search.threshold": None, "search.spelling": False}
+    {
+        "index.chunker": "whole",
+        "search.threshold": None,
+        "search.spelling": False,
+        "search.synonyms": False,
+    }
 )
 
 

@@ -45,6 +45,14 @@ def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base: Knowl
     assert not app.error
 
 
+def test_synonyms_are_a_toggle_that_is_on_in_new_recipes(base: KnowledgeBase) -> None:
+    app = unfold(visit("inspector.py", q="How long is my vacation?"))
+    assert app.toggle(key="synonyms").value is True
+    assert recipe(app, base).search.synonyms is True
+    app.toggle(key="synonyms").set_value(False).run()
+    assert recipe(app, base).search.synonyms is False
+
+
 def test_copies_and_diversity_are_off_or_a_number(base: KnowledgeBase) -> None:
     app = unfold(visit("inspector.py", q=LEAVE, cut="Off"))
     app.selectbox(key="copies").set_value("0.8").run()
@@ -69,6 +77,7 @@ def test_feedback_shows_its_parameters_when_it_is_on(base: KnowledgeBase) -> Non
 def test_a_url_brings_every_step_back(base: KnowledgeBase) -> None:
     url = {
         "spelling": "true",
+        "synonyms": "false",
         "feedback": "2",
         "copies": "0.87",
         "mmr": "0.7",
@@ -82,6 +91,7 @@ def test_a_url_brings_every_step_back(base: KnowledgeBase) -> None:
     }
     app = visit("inspector.py", q=LEAVE, **url)
     assert recipe(app, base).search.spelling is True
+    assert recipe(app, base).search.synonyms is False
     assert recipe(app, base).search.steps == {
         "feedback": 2,
         "duplicates": 0.87,

@@ -44,7 +44,10 @@ DOCUMENTS = {
 ASKED = [
     ("How long may unused leave be carried over?", [{"document": "leave.md", "quote": COPY}]),
     ("Why does the pmup make a grindng noise?", [{"document": "pump.html", "quote": NOISE}]),
-    ("bearing grease", [{"document": "pumps.txt"}, {"document": "pump.html", "grade": 2}]),
+    (
+        "bearing grease in the yearly vacation",
+        [{"document": "pumps.txt"}, {"document": "pump.html", "grade": 2}],
+    ),
     ("What may a hotel cost?", [{"document": "travel.txt", "grade": 3}]),
     (
         "Is there any TX-4420-A left?",
@@ -71,6 +74,7 @@ VALUES: dict[str, list[Any]] = {
     "fuzzy": [False, True],
     "prefix": [False, True],
     "spelling": [False, True, "question"],
+    "synonyms": [False, True],
     "abbreviations": [False, True],
     "rewrite": [False, True],  # without a conversation there is nothing to make complete
     "feedback": [0, 1, 3],

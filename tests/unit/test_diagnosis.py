@@ -236,6 +236,28 @@ def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(
     )
 
 
+def test_synonyms_are_a_fix_where_the_label_has_one_of_an_unknown_word(
+    workspace: Workspace,
+) -> None:
+    off = WORDS.with_fields({"index.chunk_size": 400, "search.synonyms": False})
+    base = workspace.create("rentals", off)
+    names = [f"{letter}orth" for letter in "BCDFGHJKLMNPRSTV"]
+    let = {name: f"In {name} a bicycle is let out by Ann." for name in names}
+    places = [*names, *(name.replace("o", vowel) for name in names for vowel in "aei")]
+    boats = {f"{name} boats.md": f"In {name} a boat is let by Ann." for name in places}
+    add(workspace, base, boats | {f"{name}.md": let[name] for name in names})
+    lines = [_line(name, f"a bike in {name}", f"{name}.md", let[name]) for name in names]
+    base.exchange.import_file("rentals", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    diagnosis = base.diagnoses.diagnose("rentals", off)
+    assert diagnosis.causes == {"synonym": 16}
+    assert diagnosis.questions[0].finding.evidence == (
+        "No passage has “bike”, the passage has “bicycle”. Searched with synonyms, its rank is 1."
+    )
+    (fix,) = diagnosis.trials.fixes
+    assert (fix.changes, fix.comparison.verdict) == ({"search.synonyms": True}, "better")
+    assert _causes(base.diagnoses.diagnose("rentals", off.with_fields(fix.changes))) == {}
+
+
 def test_both_forms_of_an_abbreviation_are_a_fix_where_the_label_has_the_other(
     workspace: Workspace,
 ) -> None:

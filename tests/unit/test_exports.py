@@ -78,6 +78,14 @@ def test_steps_and_thresholds_that_an_engine_lacks(base: KnowledgeBase) -> None:
     assert fidelities(automatic, "threshold", "relevance") == ["not expressible"] * 2
 
 
+def test_synonyms_are_no_part_of_a_query(base: KnowledgeBase) -> None:
+    with_and_without = (exported(base, "qdrant", synonyms=on) for on in (True, False))
+    assert [fidelities(export, "synonyms") for export in with_and_without] == [
+        ["not expressible"],
+        ["exact"],
+    ]
+
+
 def test_qdrant_counts_ranks_from_zero_and_divides_by_weights(base: KnowledgeBase) -> None:
     even = exported(base, "qdrant", fusion="rrf", rrf_k=60, dense_weight=0.5)
     assert body(even)["query"] == {"rrf": {"k": 61}}

@@ -16,7 +16,7 @@ LEAVE = "Unused leave may be carried over until 30 June. It lapses after that da
 OLD = "Until last year it was carried over until 31 March."
 TRAVEL = "Trains are booked in second class. A hotel may cost 120 a night."
 TEXT = f"{LEAVE}\n\n{OLD}\n\n{TRAVEL}\n"
-WORDS = QUICK.with_fields({"search.mode": "lexical", "search.top_k": 5})
+WORDS = QUICK.with_fields({"search.mode": "lexical", "search.top_k": 5, "search.synonyms": False})
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, Timeline, gather, retrieve, score_contributions
-from rag.retrieval.query_transforms import NO_MODEL, middle, transform_query
+from rag.retrieval.query_transforms import NO_MODEL, NO_SYNONYM, middle, transform_query
 from rag.schemas.retrieval import TraceData
 from rag.types import Message, Trace, WordCorrection
 from tests.corpora import corpus
@@ -210,6 +210,43 @@ def test_meaning_and_words_search_both_forms_of_an_abbreviation() -> None:
     assert stage is not None
     assert stage.note == f"RHA: Regional Harbour Authority ({found.hits[0].document})"
     assert (right.reading, right.corrections) == ("", ())
+
+
+TRIPS = [*TEXTS, "The price of a trip is due in advance."]
+
+
+def test_meaning_and_words_search_synonyms_of_a_word_that_no_passage_has() -> None:
+    recipe = Recipe(search=SearchRecipe(threshold=None, synonyms=True, spelling="question"))
+    searched = corpus(TRIPS)
+    found = retrieve("Is the tariff of a jounrey due?", recipe, searched, None)
+    read = "Is the tariff (price) of a journey (trip) due?"
+    right = retrieve(read, recipe, searched, None)
+    assert [(hit.chunk.key, hit.parts) for hit in found.hits] == [
+        (hit.chunk.key, hit.parts) for hit in right.hits
+    ]
+    assert (found.hits[0].chunk.key, found.reading, found.words) == (6, read, read)
+    assert found.corrections == (
+        WordCorrection("jounrey", "journey"),
+        WordCorrection("tariff", "tariff (price)"),
+        WordCorrection("journey", "journey (trip)"),
+    )
+    stage = found.stage("synonyms")
+    assert stage is not None
+    assert stage.note == "tariff: price, journey: trip"
+    without = right.stage("synonyms")
+    assert without is not None
+    assert (right.reading, right.corrections, without.note) == ("", (), NO_SYNONYM)
+
+
+def test_synonyms_are_read_beside_words_that_are_corrected_for_bm25_alone() -> None:
+    search = SearchRecipe(synonyms=True, spelling=True)
+    question = "Does a journey cost less in sumer?"
+    searched = corpus(TRIPS)
+    asked = transform_query(question, search, searched, Timeline())
+    assert asked.words == "Does a journey (trip) cost less in summer?"
+    meant = searched.embedder.embed(["Does a journey (trip) cost less in sumer?"], "query")[0]
+    assert np.array_equal(asked.vector, meant)
+    assert asked.corrections == (WordCorrection("journey", "journey (trip)"),)
 
 
 def test_words_alone_are_corrected_beside_both_forms() -> None:

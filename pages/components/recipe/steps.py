@@ -40,7 +40,7 @@ class _Steps(Widgets):
     """One method for each group."""
 
     def question(self) -> None:
-        """Spelling, abbreviations, feedback, and what a language model makes of the question."""
+        """Wordings of the question: by the documents, the first passages, or a language model."""
         search = self.recipe.search
         self.pick(
             "spelling",
@@ -50,6 +50,12 @@ class _Steps(Widgets):
             format_func=_SPELLING.__getitem__,
             help="Corrected by the words of your documents. What everyday English has, codes and "
             "quotations stay as they are, and the answer says which words it read differently.",
+        )
+        self.draw(
+            "synonyms",
+            st.toggle,
+            help="An English word that none of your documents has is searched with synonyms that "
+            "one has: “bike” with “bicycle”. The answer says which words have synonyms.",
         )
         self.draw(
             "abbreviations",

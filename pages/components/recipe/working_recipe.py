@@ -54,6 +54,7 @@ PARAMETERS: Mapping[str, str] = {
     "fuzzy": "search.fuzzy",
     "prefix": "search.prefix",
     "spelling": "search.spelling",
+    "synonyms": "search.synonyms",
     "abbreviations": "search.abbreviations",
     "rewrite": "search.rewrite",
     "expansions": "search.expansions",

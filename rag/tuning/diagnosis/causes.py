@@ -10,7 +10,7 @@ from rag.recipe import Recipe
 
 Cause = (
     Literal["missing", "excluded", "filter", "misread", "cut", "language", "misspelt"]
-    | Literal["abbreviation"]
+    | Literal["synonym", "abbreviation"]
     | Literal["rerank", "refused", "threshold", "duplicates", "mmr", "budget"]
     | Literal["superseded", "doubtful", "table_row"]
     | Literal["not_found", "words_only", "meaning_only", "top_k", "ranked_low", "answered"]
@@ -51,6 +51,7 @@ CAUSES: Mapping[Cause, CauseRow] = {
         *2 * ("Choose a multilingual embedder, or ask in the documents' language.",),
     ),
     "misspelt": CauseRow("Misspelt", "Turn on spelling correction."),
+    "synonym": CauseRow("Other words", "Turn on synonyms."),
     "abbreviation": CauseRow(
         "Abbreviated", "Search abbreviations with their long forms, as the documents define them."
     ),

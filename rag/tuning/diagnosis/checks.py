@@ -10,12 +10,13 @@ import numpy as np
 from rag.answering.assessing.editions import ALIKE, are_editions, edition_date
 from rag.documents.garbled import SURE, broken_characters, unknown_words
 from rag.evaluation.intervals import signed
+from rag.lexical import synonyms
 from rag.lexical.analyzers import function_words
 from rag.lexical.languages import language_name, likeliest
 from rag.retrieval.filters import describe_filters
 from rag.tuning.diagnosis.case import Case
 from rag.tuning.diagnosis.finding import Finding
-from rag.types import page_name, percent
+from rag.types import SYNONYM_SEPARATOR, page_name, percent
 
 Check = Callable[[Case], Finding | None]
 
@@ -115,6 +116,27 @@ def misspelt(case: Case) -> Finding | None:
     return Finding(
         "misspelt", f"No passage has {read}. Corrected, the rank is {rank}.", {"rank": float(rank)}
     )
+
+
+def other_words(case: Case) -> Finding | None:
+    """No passage has a word of the question, and the labelled passage has a synonym of it."""
+    if case.search.synonyms:
+        return None
+    question, passage = case.question.text, _terms(case, case.chunk.text)
+    forms = [
+        (question[form.start : form.end], word)
+        for form in synonyms(question, case.corpus.lexical)
+        for word in form.form.split(SYNONYM_SEPARATOR)
+        if _terms(case, word) <= passage
+    ]
+    if not forms:
+        return None
+    rank = case.found_by(synonyms=True)
+    if rank is None or (case.shown_rank is not None and rank >= case.shown_rank):
+        return None
+    read = ", ".join(f"“{typed}”, the passage has “{word}”" for typed, word in forms)
+    message = f"No passage has {read}. Searched with synonyms, its rank is {rank}."
+    return Finding("synonym", message, {"rank": float(rank)})
 
 
 def abbreviated(case: Case) -> Finding | None:
@@ -318,6 +340,7 @@ CHECKS: Sequence[Check] = (
     cut_apart,
     other_language,
     misspelt,
+    other_words,
     abbreviated,
     reranked_away,
     refused,

@@ -312,6 +312,8 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
             yield {"search.spelling": "question"}
             yield {"search.spelling": True}
             yield {"search.fuzzy": True}
+        case "synonym":
+            yield {"search.synonyms": True}
         case "abbreviation":
             yield {"search.abbreviations": True}
         case "rerank":
