@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rag import KnowledgeBase
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.checking import SentenceChecker
-from rag.answering.sentences import sentence_spans
+from rag.answering.statements.sentences import sentence_spans
 from rag.indexing.lookup import lookup
 from rag.search.corpus import StoredSources
 from rag.storage import passages

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.answering.reading import PassageReader
-from rag.answering.sentences import Statement, sentence_spans
+from rag.answering.statements.sentences import Statement, sentence_spans
 from rag.answering.support import Support, terms_of
 from rag.answering.vocabulary import Vocabulary
 from rag.types import Citation, Hit

@@ -30,8 +30,8 @@ from rag.answering.assessing.validity import days_in
 from rag.answering.markup import unmarked
 from rag.answering.quoting import in_quotation_marks, with_what_follows
 from rag.answering.reading import PassageReader, document_words
-from rag.answering.rows import BETWEEN
-from rag.answering.sentences import ENDED, Statement
+from rag.answering.statements.rows import BETWEEN
+from rag.answering.statements.sentences import ENDED, Statement
 from rag.answering.support import Support, terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import with_digits

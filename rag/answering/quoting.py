@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from rag.answering.assessing.question_forms import is_step_of
-from rag.answering.sentences import Statement, continued, with_steps
+from rag.answering.statements.following import continued, with_steps
+from rag.answering.statements.sentences import Statement
 
 _OPENING, _CLOSING, _EITHER = "“„«", "”»", '"'
 _MARKS = re.compile("[“”„«»\"‘’']")

@@ -21,10 +21,10 @@ from rag.answering.assessing.resemblance import (
     word_runs,
 )
 from rag.answering.markup import unmarked
-from rag.answering.rows import BETWEEN, body, rows_within, tables_within
-from rag.answering.running_heads import blank_running_heads, running_lines
-from rag.answering.sentences import ENDED, Statement, statements
 from rag.answering.sources import Sources
+from rag.answering.statements.rows import BETWEEN, body, rows_within, tables_within
+from rag.answering.statements.running_heads import blank_running_heads, running_lines
+from rag.answering.statements.sentences import ENDED, Statement, statements
 from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
 
 _JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rag.answering.sentences import Statement
+from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
 
 _DIGIT = re.compile(r"\d")

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rag.answering.sentences import statements
+from rag.answering.statements.sentences import statements
 from rag.answering.words import content_words
 from rag.lexical.letters import MARKUP, Letters, letters_of
 from rag.types import Span

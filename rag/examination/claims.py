@@ -11,8 +11,8 @@ from functools import lru_cache
 from rag.answering.assessing.editions import NAME_BEHIND
 from rag.answering.assessing.resemblance import CODE, codes_of
 from rag.answering.checking.decimals import NUMBER, decimal_mark, plain_number
-from rag.answering.rows import rows_within
-from rag.answering.sentences import statements
+from rag.answering.statements.rows import rows_within
+from rag.answering.statements.sentences import statements
 from rag.examination.clauses import clause_of
 from rag.lexical import Analyzer, analyzer, function_words
 from rag.types import Document, Span

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.answering.sentences import spans_of
+from rag.answering.statements.sentences import spans_of
 from rag.protocols import Embedder, InputType
 from rag.types import ProgressCallback, Scores, Span, Vectors, with_context
 

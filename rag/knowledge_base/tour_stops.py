@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from rag.answering.rows import readable_text, rows_within, tables_within
+from rag.answering.statements.rows import readable_text, rows_within, tables_within
 from rag.evaluation.anchoring import find_quote
 from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, as_percent, signed

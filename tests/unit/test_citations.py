@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag.answering import in_order, mentions
 from rag.answering.citations import best_statement, check
-from rag.answering.sentences import statements
+from rag.answering.statements.sentences import statements
 from rag.answering.vocabulary import Vocabulary
 from tests.answers import hits
 

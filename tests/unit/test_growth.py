@@ -38,9 +38,9 @@ print(json.dumps([seconds(length) for length in (asked["short"], asked["times"] 
 @pytest.mark.parametrize(
     ("function", "repeated"),
     [
-        ("rag.answering.sentences.sentence_spans", "e.g. "),
-        ("rag.answering.sentences.sentence_spans", "1. "),
-        ("rag.answering.sentences.statements", "1. "),
+        ("rag.answering.statements.sentences.sentence_spans", "e.g. "),
+        ("rag.answering.statements.sentences.sentence_spans", "1. "),
+        ("rag.answering.statements.sentences.statements", "1. "),
         ("rag.answering.checking.figures.figures", "[1] "),
         ("rag.answering.checking.figures.figures", "AB-12 "),
         ("rag.answering.checking.claims.claims", "e.g. "),

@@ -11,7 +11,8 @@ from rag.answering.assessing.question_forms import answer_form, bound_pattern
 from rag.answering.assessing.ranges import asked_figures
 from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.markup import unmarked
-from rag.answering.sentences import Statement, continued, statements
+from rag.answering.statements.following import continued
+from rag.answering.statements.sentences import Statement, statements
 from rag.answering.vocabulary import Vocabulary
 from rag.lexical import LexicalIndex, term_weights, word_shares
 from rag.types import Trace, WordCorrection

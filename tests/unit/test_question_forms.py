@@ -11,7 +11,8 @@ from rag.answering.assessing.codes import identifiers
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.question_forms import bound_pattern
 from rag.answering.assessing.ranges import AskedFigure, asked_figures
-from rag.answering.sentences import Statement, continued, statements
+from rag.answering.statements.following import continued
+from rag.answering.statements.sentences import Statement, statements
 from rag.answering.vocabulary import Vocabulary
 from tests.unit.test_shown_quotes import ask
 

@@ -8,8 +8,8 @@ from rag import answering, providers
 from rag.answering.extractive import quotes
 from rag.answering.markup import without_markup
 from rag.answering.reading import PassageReader
-from rag.answering.running_heads import running_lines
-from rag.answering.sentences import sentence_spans, statements
+from rag.answering.statements.running_heads import running_lines
+from rag.answering.statements.sentences import sentence_spans, statements
 from rag.recipe import AnswerRecipe
 from rag.settings import Settings
 from rag.types import Answer, Chunk, Document, Hit, Page

@@ -14,8 +14,9 @@ from rag.answering.assessing.numbered_names import NumberedName, agreement, numb
 from rag.answering.assessing.question_forms import answer_form, is_step_of
 from rag.answering.extractive import FORM_BONUS, OUTDATED, quotes
 from rag.answering.reading import PassageReader
-from rag.answering.running_heads import blank_running_heads, running_lines
-from rag.answering.sentences import LONGEST_STATEMENT, continued, statements, with_steps
+from rag.answering.statements.following import continued, with_steps
+from rag.answering.statements.running_heads import blank_running_heads, running_lines
+from rag.answering.statements.sentences import LONGEST_STATEMENT, statements
 from rag.answering.vocabulary import Vocabulary
 from rag.providers.hashing import HashingEmbedder
 from rag.types import Answer, Assessment, Chunk, Citation, Document, Hit, Page

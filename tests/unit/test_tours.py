@@ -30,7 +30,7 @@ from rag import (
     share_path,
     tour_html,
 )
-from rag.answering.rows import readable_text
+from rag.answering.statements.rows import readable_text
 from rag.readers import read_text
 from rag.types import Document, Heading, Page, Table
 from tests.runs import SET, VECTORS, WORDS, handbook

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.units import base_unit, unit_at, unit_of
-from rag.answering.rows import BETWEEN
+from rag.answering.statements.rows import BETWEEN
 
 _NUMBER_WORDS = (
     r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty"

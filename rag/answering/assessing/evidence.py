@@ -17,8 +17,8 @@ from rag.answering.assessing.numbered_names import agreement, numbered_names
 from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.reading import PassageReader, document_words
-from rag.answering.rows import BETWEEN
-from rag.answering.sentences import Statement
+from rag.answering.statements.rows import BETWEEN
+from rag.answering.statements.sentences import Statement
 from rag.answering.support import terms_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.protocols import Embedder

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, nextafter
 
-from rag.answering.rows import BETWEEN
+from rag.answering.statements.rows import BETWEEN
 from rag.answering.words import in_digits
 from rag.lexical.languages import likeliest
 

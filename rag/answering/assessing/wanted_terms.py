@@ -10,8 +10,8 @@ from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.assessing.question_forms import bound_pattern
 from rag.answering.assessing.ranges import asked_figures
 from rag.answering.assessing.validity import date_in, dates_in
-from rag.answering.rows import BETWEEN
-from rag.answering.sentences import Statement
+from rag.answering.statements.rows import BETWEEN
+from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import in_digits
 from rag.lexical.languages import likeliest

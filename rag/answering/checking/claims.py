@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rag.answering.checking.figures import blank_mentions
 from rag.answering.citations import Mention, mentions, quoted_mentions
 from rag.answering.markup import unmarked
-from rag.answering.sentences import spans_of
+from rag.answering.statements.sentences import spans_of
 from rag.types import Span
 
 _TABLE_RULE = re.compile(r"(?:[\s|:]|-(?!-))*+--")

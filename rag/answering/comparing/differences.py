@@ -11,8 +11,8 @@ from rag.answering.comparing.grids import BEHIND_HEAD, Grid, cell_of, hit_of, la
 from rag.answering.comparing.wordings import Pair
 from rag.answering.quoting import in_quotation_marks
 from rag.answering.reading import PassageReader
-from rag.answering.rows import BETWEEN, Row
-from rag.answering.sentences import Statement
+from rag.answering.statements.rows import BETWEEN, Row
+from rag.answering.statements.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.protocols import Embedder
 from rag.types import Citation, Hit, name_stem

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rag.answering.assessing.editions import edition_date, superseded
 from rag.answering.reading import PassageReader
-from rag.answering.rows import Row, rows_within
+from rag.answering.statements.rows import Row, rows_within
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.types import Document, Hit, Table, Trace, name_stem
 

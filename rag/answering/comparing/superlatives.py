@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rag.answering.comparing.grids import BEHIND_HEAD, Grid, cell_of, label_terms
 from rag.answering.comparing.quantities import Quantity, column_quantities
 from rag.answering.comparing.wordings import Superlative
-from rag.answering.rows import Row
+from rag.answering.statements.rows import Row
 from rag.answering.vocabulary import Terms, Vocabulary
 
 SAMPLE = 8

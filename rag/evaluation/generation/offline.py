@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag.answering.sentences import Statement, statements
+from rag.answering.statements.sentences import Statement, statements
 from rag.answering.words import content_words
 from rag.evaluation.generation.drafts import Draft, OfflineKind, draft
 from rag.evaluation.generation.lexical_leakage import Rarity

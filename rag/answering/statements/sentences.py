@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
-from rag.answering.rows import named_cells
+from rag.answering.statements.rows import named_cells
+from rag.answering.statements.segments import (
+    BEGINS,
+    CODE,
+    ITEM,
+    LONGEST_TITLE_WORDS,
+    TextSegment,
+    entries_of,
+    segments_of,
+)
 
-_ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
-_ROW = re.compile(r"\s*\|.*\|\s*")
-_RULE = re.compile(r"[\s|:=_*-]+")
-_HEADING = re.compile(r"\s*(?:#{1,6}\s|\d+(?:\.\d+)+\.?\s+[^.!?:;]*$)")
 _END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|$)|(?<=[。！？])")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|et al|etc|cf|vs|approx|no|nr|fig|sec|art|dr|mr|mrs|ms|prof|st"
@@ -21,7 +26,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_ABBREVIATION = len("approx.")
-_LEANS = re.compile(
+LEANS = re.compile(
     r"(?:it|this|these|that|those|they|he|she|such|however|but|otherwise|therefore|thus|then|hence"
     r"|in (?:this case|that case|particular|addition(?! to))|after that|the latter|as a result"
     r"|for (?:example|instance)|consequently|instead(?! of)|doing (?:so|this|that|it)"
@@ -41,34 +46,9 @@ _CONDITION = re.compile(
 )
 """What makes a clause of a label: "If it rains:"."""
 _QUESTION = re.compile(r"[?？][\"'”’»)*_]*+\s*+\Z")
-_RECORD = re.compile(r"\s*[\w ./-]{1,40}: [^;]*; [\w ./-]{1,40}: .*")
 _NUMBERED = re.compile(r"(?<![\d.])\d++(?:\.\d++)*+\.?\s+")
-_BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿα-ωа-џ]|\d)")
-"""What may begin a sentence: a capital letter, a letter of a script without case, or a digit."""
-_CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
-"""A line that is only the code of something: the first cell of a row whose lines were lost."""
 _TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
-_FRONT_MATTER = re.compile(
-    r"---[ \t]*\n"
-    r"(?:(?:[\w\"'][\w :.\"'-]{0,40}:(?:[ \t].*)?|[ \t]+\S.*|-[ \t].*|[#\]}].*)\n){1,60}+"
-    r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
-)
-"""Fields of a Markdown file before its text, as site generators read them."""
-_FIELD = re.compile(r"[\"']?(?P<key>\w[\w :.-]{0,40})[\"']?:(?:\s|\Z)")
-_MUTE_FIELD = re.compile(
-    r"title|layout|tags|categor\w+|slug|permalink|aliases|keywords|draft|weight|id|lang|toc|image"
-    r"|cover|sidebar\w*",
-    re.IGNORECASE,
-)
-"""One that says nothing by itself: the title, and how to show the page."""
-_UNFINISHED = re.compile(
-    r"(?<![^\W])(?:the|an?|of|to|and|or|for|at|with|from|der|die|das|dem|den|des|eine?[mnrs]?"
-    r"|und|oder|für|von|zu[mr]?|mit|im|am|auf|bei|nach|le|la|les|une?|et|ou|du|de|el|los|las|y|o)\s*\Z"
-)
-"""What no sentence ends with, so that the next line goes on; "Sign in" is whole."""
-
-LONGEST_TITLE_WORDS = 10
 _CLAUSE = re.compile(r"[;:,](?=\s)|[；，：]")
 LONGEST_STATEMENT = 400
 """Characters. Tables that lost their lines would otherwise be one endless sentence."""
@@ -78,17 +58,6 @@ a list: "Penalty: 2 seconds."."""
 _LONG_ADDRESS = re.compile(r"https?://\S{100,}")
 _FEWEST_WORDS = 4
 """Beside a long address, for it to be a sentence."""
-_NEXT_LINE = re.compile(r"\s*\S[^\n]*")
-_ANNOUNCED = re.compile(r":(?=[ \t]*\n)")
-"""The end of a line that announces the next one."""
-_AS_FOLLOWS = re.compile(r"\b(?:as follows|the following|wie folgt|comme suit|como sigue)\.\Z")
-_PARAGRAPH = 2
-"""Line breaks between paragraphs."""
-_LONGEST_END = 12
-"""Characters of a line in which its last word is looked at."""
-SHORT_LINE = 0.75
-"""A line of less than this share of the longest one was not broken for lack of room."""
-
 ENDED = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
 """The end of a whole sentence."""
 
@@ -112,15 +81,6 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class _TextSegment:
-    """A stretch of lines that belong together: prose, item, row, heading."""
-
-    kind: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Lead:
     """The item of a list over items of its own: "3. Remediation:" with "– Critical: 3 days"."""
 
@@ -133,10 +93,10 @@ class _Lead:
     @classmethod
     def of(cls, item: str) -> _Lead:
         """Read an item."""
-        marker = _ITEM.match(item)
+        marker = ITEM.match(item)
         end = marker.end() if marker else 0
         words = item[end:]
-        return cls(_plain(words[_last_sentence(words) :]), *_indent_and_mark(item))
+        return cls(plain_words(words[_last_sentence(words) :]), *_indent_and_mark(item))
 
     def is_over(self, item: str) -> bool:
         """Whether another item stands under it: indented, or behind another mark."""
@@ -180,7 +140,7 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
     collected: list[Statement] = []
     lead, columns = "", list[str]()
     above, announces = list[_Lead](), False
-    segments = list(_entries(passage))
+    segments = list(entries_of(passage))
     for segment, following in itertools.zip_longest(segments, segments[1:]):
         text = passage[segment.start : segment.end]
         if segment.kind in ("record", "field"):
@@ -206,83 +166,10 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
         announces = segment.kind == "item" and text.endswith(":")
         if segment.kind in ("prose", "heading"):
             above = []
-            lead = _plain(text[_last_sentence(text) :]) if text.endswith(":") else ""
+            lead = plain_words(text[_last_sentence(text) :]) if text.endswith(":") else ""
         elif announces:
             above.append(_Lead.of(text))
     return collected
-
-
-def continued(passage: str, statement: Statement) -> Statement:
-    """The statement with the next sentence of its passage, if that one leans on it.
-
-    "To configure this, use the option:" also takes the line that it announces, or the items.
-    "Please ensure:" takes items, where it goes on in the line of the statement.
-    """
-    if statement.start < 0 or statement.kind not in ("prose", "item"):
-        return statement
-    end = statement.start + len(statement.quote)
-    rest = passage[end : end + LONGEST_STATEMENT]
-    start = len(rest) - len(rest.lstrip())
-    breaks, is_cut_off = rest.count("\n", 0, start), end + len(rest) < len(passage)
-    spans = sentence_spans(rest[start:].partition("\n\n")[0])
-    stop = start + spans[0][1] if spans else start
-    if announced := _ANNOUNCED.search(rest, start, stop):
-        stop = announced.start() + 1
-    announces = rest[start:stop].endswith(":")
-    leans = _LEANS.match(rest, start) or _AS_FOLLOWS.search(statement.quote)
-    if breaks > _PARAGRAPH or not (leans or (announces and not breaks)):
-        return statement
-    colon = stop
-    items = list(_announced_items(rest, colon, is_cut_off=is_cut_off)) if announces else []
-    if items:
-        stop = items[-1][1]
-    elif announces and leans and (line := _NEXT_LINE.match(rest, stop)):
-        stop = line.end()
-        items = [(colon, stop)]
-    elif announces:
-        return statement
-    if stop == len(rest) and is_cut_off:
-        return statement
-    listed = _listed(rest[low:high] for low, high in items)
-    added = " ".join(filter(None, (_plain(rest[start:colon]), listed)))
-    quote = passage[statement.start : end + stop]
-    return replace(statement, text=f"{statement.text} {added}", quote=quote)
-
-
-def with_steps(passage: str, item: Statement) -> Statement:
-    """The item with all of its list, or with the items behind it that there is room for."""
-    end = item.start + len(item.quote)
-    runs = (list(run) for _, run in itertools.groupby(_segments(passage), lambda one: one.kind))
-    items = next((run for run in runs if run[0].start <= item.start and end <= run[-1].end), [])
-    if items and items[-1].end - items[0].start > LONGEST_STATEMENT:
-        most = item.start + LONGEST_STATEMENT
-        items = [one for one in items if end <= one.end <= most]
-    if item.kind != "item" or len(items) < 2:
-        return item
-    quote = _without_mark(passage[items[0].start : items[-1].end])
-    listed = _listed(passage[one.start : one.end] for one in items)
-    text = item.text.removesuffix(_plain(item.quote)) + listed
-    return replace(item, text=text, quote=quote, start=items[-1].end - len(quote))
-
-
-def _listed(items: Iterable[str]) -> str:
-    """The words of some items of a list, without their marks."""
-    words = (_plain(_without_mark(item)).rstrip(";,") for item in items)
-    return "; ".join(words).replace(".; ", ". ")
-
-
-def _without_mark(item: str) -> str:
-    marker = _ITEM.match(item)
-    return item[marker.end() if marker else 0 :]
-
-
-def _announced_items(text: str, start: int, *, is_cut_off: bool) -> Iterator[tuple[int, int]]:
-    """The spans of the items that begin in the next line; the last one only if it is whole."""
-    segments = (one for one in _segments(text[start:]) if one.kind)
-    items = list(itertools.takewhile(lambda one: one.kind == "item", segments))
-    for item in items:
-        if not (is_cut_off and start + item.end >= len(text.rstrip())):
-            yield start + item.start, start + item.end
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -302,7 +189,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 def spans_of(passage: str) -> list[tuple[int, int]]:
     """Spans of all that a passage says, in order: sentences, and each heading, item and row."""
     spans = list[tuple[int, int]]()
-    for segment in _segments(passage):
+    for segment in segments_of(passage):
         inner = sentence_spans(passage[segment.start : segment.end])
         if segment.kind in ("prose", "item", "code"):
             spans += [(segment.start + low, segment.start + high) for low, high in inner]
@@ -311,80 +198,8 @@ def spans_of(passage: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _entries(passage: str) -> Iterator[_TextSegment]:
-    """Segments, those after a code joined to it: ``CV-115``, its meaning, what to do.
-
-    Where one code comes alone it may be a word of any text. An entry ends at the next code, at what
-    is empty or no prose, and about where the longest of the entries before the last one ends.
-    """
-    segments = list(_segments(passage))
-    codes = [one.start for one in segments if one.kind == "code"]
-    most = max((passage.count("\n", *pair) for pair in itertools.pairwise(codes)), default=0)
-    at = 0
-    while at < len(segments):
-        one = segments[at]
-        at += 1
-        if one.kind != "code" or not most:
-            yield one if one.kind != "code" else _TextSegment("prose", one.start, one.end)
-            continue
-        end = one.end
-        while at < len(segments) and _touches(passage, end, segments[at]):
-            if passage.count("\n", one.start, segments[at].end) > most:
-                break
-            end, at = segments[at].end, at + 1
-        yield _TextSegment("entry", one.start, end)
-
-
-def _touches(passage: str, end: int, following: _TextSegment) -> bool:
-    return following.kind == "prose" and passage.count("\n", end, following.start) < 2
-
-
-def _segments(passage: str) -> Iterator[_TextSegment]:
-    kind, start, end, offset, ends = "", 0, 0, 0, False
-    width = max((len(line) for line in passage.splitlines()), default=0)
-    fields = _FRONT_MATTER.match(passage)
-    for line in passage.splitlines(keepends=True):
-        is_field = fields is not None and offset < fields.end()
-        line_kind = _field_kind(line, kind) if is_field else _kind(line)
-        goes_on = line_kind == "prose" and kind in ("prose", "item")
-        goes_on = goes_on and not (ends and _BEGINS.match(line))
-        goes_on = goes_on or (line_kind == kind == "field" and not _FIELD.match(line))
-        if kind and not goes_on:
-            yield _TextSegment(kind, start, end)
-        if not goes_on:
-            kind, start = line_kind, offset
-        end = offset + len(line.rstrip())
-        ends = len(line) < width * SHORT_LINE and not _UNFINISHED.search(line[-_LONGEST_END:])
-        offset += len(line)
-    if kind:
-        yield _TextSegment(kind, start, end)
-
-
-def _field_kind(line: str, before: str) -> str:
-    """Return the kind of a line between the marks of front matter; lists and folds go on."""
-    field = _FIELD.match(line)
-    if field is None:
-        return "field" if before == "field" and line[:1] in " \t-" and line.strip("- \n") else ""
-    return "" if _MUTE_FIELD.fullmatch(field["key"]) else "field"
-
-
-def _kind(line: str) -> str:
-    """Return the kind of a line; "" for a separator."""
-    if not line.strip() or _RULE.fullmatch(line):
-        return ""
-    if _ROW.fullmatch(line):
-        return "row"
-    if _RECORD.fullmatch(line.rstrip()):
-        return "record"
-    if _HEADING.match(line) and len(line.split()) <= LONGEST_TITLE_WORDS:
-        return "heading"
-    if _CODE.fullmatch(line):
-        return "code"
-    return "item" if _ITEM.match(line) else "prose"
-
-
-def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statement]:
-    marker = _ITEM.match(text) if segment.kind == "item" else None
+def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement]:
+    marker = ITEM.match(text) if segment.kind == "item" else None
     skip = marker.end() if marker else 0
     before = skip
     label = _LABEL.match(text, skip) if segment.kind == "item" else None
@@ -393,11 +208,11 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
     for start, end in _limited(text, spans, skip):
         # "It must be taken by March" means nothing without the sentence before.
         follows_question = _QUESTION.search(text, before, start)
-        begin = before if _LEANS.match(text, start) or follows_question else start
+        begin = before if LEANS.match(text, start) or follows_question else start
         quote = text[begin:end]
-        sentence = _plain(quote)
+        sentence = plain_words(quote)
         if label and begin > skip:
-            sentence = f"{_plain(label.group())} {sentence}"
+            sentence = f"{plain_words(label.group())} {sentence}"
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
         if quote and not quote.endswith(":") and not _is_address(sentence):
@@ -453,14 +268,14 @@ def _row(text: str, start: int, cells: list[str], columns: list[str]) -> Stateme
 
 
 def _cells(row: str) -> list[str]:
-    return [_plain(cell) for cell in row.strip().strip("|").split("|")]
+    return [plain_words(cell) for cell in row.strip().strip("|").split("|")]
 
 
 def _cell_lines(entry: str) -> Iterator[str]:
     """The lines of an entry, those that only went on because there was no room as one."""
     pending = ""
     for line in entry.splitlines():
-        if pending and (_BEGINS.match(line) or _CODE.fullmatch(pending)):
+        if pending and (BEGINS.match(line) or CODE.fullmatch(pending)):
             yield _flat(pending)
             pending = line
         else:
@@ -468,7 +283,7 @@ def _cell_lines(entry: str) -> Iterator[str]:
     yield _flat(pending)
 
 
-def _are_headings(passage: str, following: _TextSegment | None, beneath: Collection[int]) -> bool:
+def _are_headings(passage: str, following: TextSegment | None, beneath: Collection[int]) -> bool:
     """Whether another short line follows, as in a list of contents or a menu."""
     if following is None or following.start in beneath:
         return False
@@ -492,7 +307,8 @@ def _last_sentence(text: str) -> int:
     return spans[-1][0] if spans else 0
 
 
-def _plain(text: str) -> str:
+def plain_words(text: str) -> str:
+    """A text without marks of Markdown, with single spaces."""
     return _flat(unmarked(text))
 
 

@@ -1,0 +1,130 @@
+"""The lines of a passage that belong together: prose, items, rows, headings, fields."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
+_ROW = re.compile(r"\s*\|.*\|\s*")
+_RULE = re.compile(r"[\s|:=_*-]+")
+_HEADING = re.compile(r"\s*(?:#{1,6}\s|\d+(?:\.\d+)+\.?\s+[^.!?:;]*$)")
+_RECORD = re.compile(r"\s*[\w ./-]{1,40}: [^;]*; [\w ./-]{1,40}: .*")
+BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿα-ωа-џ]|\d)")
+"""What may begin a sentence: a capital letter, a letter of a script without case, or a digit."""
+CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
+"""A line that is only the code of something: the first cell of a row whose lines were lost."""
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n"
+    r"(?:(?:[\w\"'][\w :.\"'-]{0,40}:(?:[ \t].*)?|[ \t]+\S.*|-[ \t].*|[#\]}].*)\n){1,60}+"
+    r"(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
+)
+"""Fields of a Markdown file before its text, as site generators read them."""
+_FIELD = re.compile(r"[\"']?(?P<key>\w[\w :.-]{0,40})[\"']?:(?:\s|\Z)")
+_MUTE_FIELD = re.compile(
+    r"title|layout|tags|categor\w+|slug|permalink|aliases|keywords|draft|weight|id|lang|toc|image"
+    r"|cover|sidebar\w*",
+    re.IGNORECASE,
+)
+"""One that says nothing by itself: the title, and how to show the page."""
+_UNFINISHED = re.compile(
+    r"(?<![^\W])(?:the|an?|of|to|and|or|for|at|with|from|der|die|das|dem|den|des|eine?[mnrs]?"
+    r"|und|oder|für|von|zu[mr]?|mit|im|am|auf|bei|nach|le|la|les|une?|et|ou|du|de|el|los|las|y|o)\s*\Z"
+)
+"""What no sentence ends with, so that the next line goes on; "Sign in" is whole."""
+
+_LONGEST_END = 12
+"""Characters of a line in which its last word is looked at."""
+LONGEST_TITLE_WORDS = 10
+_SHORT_LINE = 0.75
+"""A line of less than this share of the longest one was not broken for lack of room."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSegment:
+    """A stretch of lines that belong together: prose, item, row, heading."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def entries_of(passage: str) -> Iterator[TextSegment]:
+    """Segments, those after a code joined to it: ``CV-115``, its meaning, what to do.
+
+    Where one code comes alone it may be a word of any text. An entry ends at the next code, at what
+    is empty or no prose, and about where the longest of the entries before the last one ends.
+    """
+    segments = list(segments_of(passage))
+    codes = [one.start for one in segments if one.kind == "code"]
+    most = max((passage.count("\n", *pair) for pair in itertools.pairwise(codes)), default=0)
+    at = 0
+    while at < len(segments):
+        one = segments[at]
+        at += 1
+        if one.kind != "code" or not most:
+            yield one if one.kind != "code" else TextSegment("prose", one.start, one.end)
+            continue
+        end = one.end
+        while at < len(segments) and _touches(passage, end, segments[at]):
+            if passage.count("\n", one.start, segments[at].end) > most:
+                break
+            end, at = segments[at].end, at + 1
+        yield TextSegment("entry", one.start, end)
+
+
+def _touches(passage: str, end: int, following: TextSegment) -> bool:
+    return following.kind == "prose" and passage.count("\n", end, following.start) < 2
+
+
+def segments_of(passage: str) -> Iterator[TextSegment]:
+    """The segments of a passage, in order."""
+    kind, start, end, offset, ends = "", 0, 0, 0, False
+    width = max((len(line) for line in passage.splitlines()), default=0)
+    fields = _FRONT_MATTER.match(passage)
+    for line in passage.splitlines(keepends=True):
+        is_field = fields is not None and offset < fields.end()
+        line_kind = _field_kind(line, kind) if is_field else _kind(line)
+        goes_on = line_kind == "prose" and kind in ("prose", "item")
+        goes_on = goes_on and not (ends and BEGINS.match(line))
+        goes_on = goes_on or (line_kind == kind == "field" and not _FIELD.match(line))
+        if kind and not goes_on:
+            yield TextSegment(kind, start, end)
+        if not goes_on:
+            kind, start = line_kind, offset
+        end = offset + len(line.rstrip())
+        ends = len(line) < width * _SHORT_LINE and not _UNFINISHED.search(line[-_LONGEST_END:])
+        offset += len(line)
+    if kind:
+        yield TextSegment(kind, start, end)
+
+
+def _field_kind(line: str, before: str) -> str:
+    """Return the kind of a line between the marks of front matter; lists and folds go on."""
+    field = _FIELD.match(line)
+    if field is None:
+        return "field" if before == "field" and line[:1] in " \t-" and line.strip("- \n") else ""
+    return "" if _MUTE_FIELD.fullmatch(field["key"]) else "field"
+
+
+def _kind(line: str) -> str:
+    """Return the kind of a line; "" for a separator."""
+    if not line.strip() or _RULE.fullmatch(line):
+        return ""
+    if _ROW.fullmatch(line):
+        return "row"
+    if _RECORD.fullmatch(line.rstrip()):
+        return "record"
+    if _HEADING.match(line) and len(line.split()) <= LONGEST_TITLE_WORDS:
+        return "heading"
+    if CODE.fullmatch(line):
+        return "code"
+    return "item" if ITEM.match(line) else "prose"
+
+
+def without_mark(item: str) -> str:
+    """An item of a list without its bullet or number."""
+    marker = ITEM.match(item)
+    return item[marker.end() if marker else 0 :]
