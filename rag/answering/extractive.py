@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.asked_values import ValueKind, asked_value
-from rag.answering.assessing.codes import codes_at_hand, codes_in
 from rag.answering.assessing.editions import (
     day_of,
     differ,
@@ -16,25 +15,22 @@ from rag.answering.assessing.editions import (
     of_other_dates,
     on_one_matter,
 )
-from rag.answering.assessing.key_terms import key_terms
-from rag.answering.assessing.numbered_names import agreement, numbered_names
 from rag.answering.assessing.question_forms import (
     answer_form,
     asks_definition,
     asks_figure,
     asks_what_to_do,
     bound_pattern,
+    is_reference,
 )
 from rag.answering.assessing.ranges import AskedFigure, asked_figures
 from rag.answering.assessing.validity import days_in
 from rag.answering.markup import unmarked
+from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
 from rag.answering.quoting import in_quotation_marks, with_what_follows
-from rag.answering.reading import PassageReader, document_words
-from rag.answering.statements.rows import BETWEEN
-from rag.answering.statements.sentences import ENDED, Statement
-from rag.answering.support import Support, terms_of
-from rag.answering.vocabulary import Terms, Vocabulary
-from rag.answering.words import with_digits
+from rag.answering.reading import PassageReader
+from rag.answering.statements.sentences import Statement
+from rag.answering.vocabulary import Vocabulary
 from rag.protocols import Embedder
 from rag.types import Citation, Hit
 
@@ -62,6 +58,8 @@ SAME_NUMBER, OTHER_NUMBER = 0.3, 0.4
 """For a sentence about band 3, where the question is about it; subtracted from one about band 2."""
 DEFINITION = 0.15
 """Subtracted from the definition of a word, unless the question asks for one."""
+REFERENCE = 0.2
+"""Subtracted from a sentence that only refers to another place."""
 LENGTH_WEIGHT = 0.04
 """For each factor e of its length: a sentence of three words says little."""
 SUPERSEDED, OUTDATED = 0.2, 0.1
@@ -91,7 +89,6 @@ _DEFINITION = re.compile(
     re.IGNORECASE,
 )
 """What a list of definitions consists of: “Idle” means ..."""
-_HOW = re.compile(r"\bhow (?:long|many|much|often|soon|late)\b", re.IGNORECASE)
 _FIGURE = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty"
     r"|fifty|hundred|thousand|half|daily|weekly|monthly|yearly|annually|once|twice)\b",
@@ -99,40 +96,12 @@ _FIGURE = re.compile(
 )
 
 _NUMBER = re.compile(r"\d[\d.,]*")
-_ASKS = re.compile(r"[?？][\"'”’»)*]*\Z")
-"""The end of a question, as a list of questions and answers has them: it answers nothing."""
 _ITEM = re.compile(
     r"\A(?:\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z]\)|[a-z]\.)\s+"
     r"(?!(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez)[a-zä]*\b)",
     re.IGNORECASE,
 )
 """The number of an item of a list, which is no figure; "15. März" is a date."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    n: int
-    hit: Hit
-    statement: Statement
-    words: Terms
-    shared: float
-    """Share of the question's words that it holds, weighted by rarity; 0 to 1."""
-    named: float
-    """Share of the words of a row's name that the question has; 0 for what is no row."""
-    checked: bool
-    """Whether it holds the rare words of the question."""
-    named_elsewhere: float = 0.0
-    """Share of the question that names the documents or sections of other passages only."""
-    coded: float = 0.0
-    """Share of the codes of the question that stand in it or above it."""
-    prior: float = 0.0
-    """Its score without the cosine."""
-    of_number: int = 0
-    """1 if it is about band 3, as the question is; -1 if it is about band 2 only, 0 for neither."""
-    outdated: bool = False
-    """Whether an edition at hand supersedes its document."""
-    in_force: _Candidate | None = None
-    """A statement of the edition in force that has other figures on the same matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +113,11 @@ class QuoteSelection:
     """
 
     reader: PassageReader
-    read: Sequence[_Candidate]
-    telling: Sequence[_Candidate]
-    scored: Sequence[tuple[float, _Candidate]]
-    distinct: Sequence[_Candidate]
-    chosen: Sequence[_Candidate]
+    read: Sequence[Candidate]
+    telling: Sequence[Candidate]
+    scored: Sequence[tuple[float, Candidate]]
+    distinct: Sequence[Candidate]
+    chosen: Sequence[Candidate]
 
     @property
     def numbers(self) -> dict[int, int]:
@@ -196,111 +165,23 @@ def select(
 ) -> QuoteSelection:
     """Choose the statements that ``quotes`` quotes, and keep what became of the others."""
     reader, words = reader or PassageReader(), words or Vocabulary()
-    codes, all_candidates = _candidates(question, hits, reader, words)
-    telling = _telling(words.terms(question), codes, all_candidates, reader)
-    telling = _with_editions(telling, question, reader)
-    telling = _with_priors(telling, hits, question)
-    scored = _ranked(question, _likeliest(telling), embedder)
+    codes, all_candidates = candidates_of(question, hits, reader, words)
+    whole = whole_statements(words.terms(question), codes, all_candidates, reader)
+    whole = _with_priors(_with_editions(whole, question, reader), hits, question)
+    scored = _ranked(question, _likeliest(whole), embedder)
     distinct = _distinct(scored)
-    chosen = _with_others(distinct or _beginning(hits), telling, question, reader)
+    chosen = _with_others(distinct or _beginning(hits), whole, question, reader)
     if asks_what_to_do(question):
         best = with_what_follows(question, chosen[0].hit.chunk.text, chosen[0].statement)
         n = chosen[0].n
         others = [one for one in chosen[1:] if one.n != n or one.statement.quote not in best.quote]
         chosen = [replace(chosen[0], statement=best), *others]
-    return QuoteSelection(reader, all_candidates, telling, scored, distinct, chosen)
-
-
-def _candidates(
-    question: str, hits: Sequence[Hit], reader: PassageReader, words: Vocabulary
-) -> tuple[set[str], list[_Candidate]]:
-    """The codes of a question, each as passages have it, and all statements of the passages."""
-    question_terms = words.terms(with_digits(_HOW.sub(" ", question)))
-    entries = [
-        (n, hit, statement, terms_of(statement, words))
-        for n, hit in enumerate(hits, start=1)
-        for statement in reader.statements(hit)
-    ]
-    support = Support(question_terms, words, [terms for *_, terms in entries])
-    contexts = [reader.context(hit, statement) for _, hit, statement, _ in entries]
-    above = {context: words.terms(context) for context in set(contexts)}
-    naming = frozenset[str]().union(
-        *(words.terms(f"{document_words(hit.document)} {hit.chunk.heading}") for hit in hits)
-    ) & frozenset[str]().union(
-        *(term.terms for term in key_terms(question, words) if term.kind in ("name", "code"))
-    )
-    there = frozenset[str]().union(
-        *(codes_in(statement.text) for _, _, statement, _ in entries),
-        *map(codes_in, above),
-    )
-    codes, names = codes_at_hand(codes_in(question), there), numbered_names(question, words)
-    return codes, [
-        _Candidate(
-            *(n, hit, statement, terms),
-            shared=support.share(terms, above[context]),
-            named=max(
-                (_named(question_terms, words.terms(name)) for name in _row_names(statement)),
-                default=0.0,
-            ),
-            checked=support.is_checked(terms, above[context]),
-            named_elsewhere=support.own_share(naming - terms - above[context]),
-            coded=_coded(codes, f"{statement.text} {context}"),
-            of_number=agreement(names, (statement.text, f"{context} {statement.caption}")),
-        )
-        for (n, hit, statement, terms), context in zip(entries, contexts, strict=True)
-    ]
-
-
-def _row_names(statement: Statement) -> Iterator[str]:
-    """Yield the first cell of a row; behind a code also the second, which names its thing."""
-    if statement.name:
-        yield statement.name
-        cells = statement.text.split(BETWEEN)
-        if len(cells) > 2 and codes_in(statement.name):
-            yield cells[1].partition(": ")[2] or cells[1]
-
-
-def _named(question_terms: Terms, name: Terms) -> float:
-    return len(question_terms & name) / max(len(name), 1)
-
-
-def _telling(
-    question_terms: Terms,
-    codes: set[str],
-    candidates: list[_Candidate],
-    reader: PassageReader,
-) -> list[_Candidate]:
-    """Return the candidates that are whole statements of their own; all where there are none."""
-    there = codes & {code for one in candidates for code in codes_in(one.statement.name)}
-    new = [
-        one
-        for one in candidates
-        if (one.words - question_terms or ENDED.search(one.statement.text))
-        and not _is_of_another(one, codes, there)
-    ] or candidates
-    new = [one for one in new if not _ASKS.search(one.statement.text)] or new
-    return [one for one in new if not reader.is_cut(one.hit, one.statement)] or new
-
-
-def _is_of_another(candidate: _Candidate, codes: set[str], there: set[str]) -> bool:
-    """Whether it is the entry of a code that was not asked for: HV-601 does not answer HV-612.
-
-    So is a row that is named by one, where ``there`` is a row for a code that was asked for.
-    """
-    statement = candidate.statement
-    if statement.kind == "row":
-        named = codes_in(statement.name)
-        return bool(there and named) and there.isdisjoint(codes_in(statement.text))
-    return bool(codes) and statement.kind == "entry" and codes.isdisjoint(codes_in(statement.text))
-
-
-def _coded(codes: set[str], text: str) -> float:
-    return len(codes & codes_in(text)) / len(codes) if codes else 0.0
+    return QuoteSelection(reader, all_candidates, whole, scored, distinct, chosen)
 
 
 def _with_editions(
-    candidates: list[_Candidate], question: str, reader: PassageReader
-) -> list[_Candidate]:
+    candidates: list[Candidate], question: str, reader: PassageReader
+) -> list[Candidate]:
     """The candidates with what the edition in force says in their place.
 
     They have none where the question names a year.
@@ -308,7 +189,7 @@ def _with_editions(
     if day_of(question):
         return candidates
     hits = {one.n: one.hit for one in candidates}
-    rivals = dict[int, list[_Candidate]]()
+    rivals = dict[int, list[Candidate]]()
     for n, hit in hits.items():
         newer = {other for other in hits if reader.supersedes(hits[other], hit)}
         rivals[n] = [one for one in candidates if one.n in newer]
@@ -322,7 +203,7 @@ def _with_editions(
     ]
 
 
-def _supersedes(one: _Candidate, other: _Candidate, reader: PassageReader) -> bool:
+def _supersedes(one: Candidate, other: Candidate, reader: PassageReader) -> bool:
     return (
         reader.supersedes(one.hit, other.hit)
         and on_one_matter(one.words, other.words)
@@ -331,7 +212,7 @@ def _supersedes(one: _Candidate, other: _Candidate, reader: PassageReader) -> bo
     )
 
 
-def _is_repeated(one: _Candidate, other: _Candidate, reader: PassageReader) -> bool:
+def _is_repeated(one: Candidate, other: Candidate, reader: PassageReader) -> bool:
     """Whether the document of one of two statements has the other one, too."""
     return any(
         reader.repeats(a.hit, b.statement.quote, reader.heading(b.hit, b.statement))
@@ -340,8 +221,8 @@ def _is_repeated(one: _Candidate, other: _Candidate, reader: PassageReader) -> b
 
 
 def _with_others(
-    chosen: list[_Candidate], candidates: list[_Candidate], question: str, reader: PassageReader
-) -> list[_Candidate]:
+    chosen: list[Candidate], candidates: list[Candidate], question: str, reader: PassageReader
+) -> list[Candidate]:
     """The chosen statements; in place of all but the first what another edition says there."""
     best = chosen[0]
     superseded = (one for one in candidates if one.in_force is not None)
@@ -355,15 +236,15 @@ def _with_others(
 
 
 def _counterparts(
-    best: _Candidate, candidates: list[_Candidate], reader: PassageReader
-) -> Iterator[_Candidate]:
+    best: Candidate, candidates: list[Candidate], reader: PassageReader
+) -> Iterator[Candidate]:
     """Statements of other editions under the same heading with other figures.
 
     One that is newer, or of which dates do not tell that. Of a passage only the statement counts
     that is most like the best one.
     """
     heading = reader.heading(best.hit, best.statement).casefold()
-    alike: dict[int, list[_Candidate]] = {}
+    alike: dict[int, list[Candidate]] = {}
     for one in candidates:
         if (
             reader.are_named_editions(best.hit, one.hit)
@@ -380,15 +261,15 @@ def _counterparts(
             yield one
 
 
-def _correspondence(one: _Candidate, other: _Candidate) -> tuple[bool, float]:
+def _correspondence(one: Candidate, other: Candidate) -> tuple[bool, float]:
     """Return how well two statements correspond, as a key: rows of one name more than others."""
     same_name = one.statement.name.casefold() == other.statement.name.casefold()
     return same_name, likeness(one.words, other.words)
 
 
 def _with_priors(
-    candidates: list[_Candidate], hits: Sequence[Hit], question: str
-) -> list[_Candidate]:
+    candidates: list[Candidate], hits: Sequence[Hit], question: str
+) -> list[Candidate]:
     wants_figure, asked = asks_figure(question), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
@@ -405,6 +286,7 @@ def _with_priors(
             + (FORM_BONUS if form and form.search(one.statement.text) else 0.0)
             + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
             - (OTHER_DATE if one.hit.document in others else 0.0)
+            - (REFERENCE if is_reference(one.statement.text) else 0.0)
             - (DEFINITION if not defines and _DEFINITION.match(one.statement.text) else 0.0),
         )
         for one in candidates
@@ -416,9 +298,7 @@ def _is_in_range(figures: Sequence[AskedFigure], statement: Statement) -> bool:
     return is_listed and any(one.is_in_range(statement.text) for one in figures)
 
 
-def _prior(
-    candidate: _Candidate, best: float, wants_figure: bool, asked: ValueKind | None
-) -> float:
+def _prior(candidate: Candidate, best: float, wants_figure: bool, asked: ValueKind | None) -> float:
     text, hit = _ITEM.sub("", candidate.statement.text), candidate.hit
     has_figure = wants_figure and _FIGURE.search(text) is not None
     return (
@@ -445,9 +325,9 @@ def _value_bonus(asked: ValueKind, text: str) -> float:
     return VALUE_BONUS if asked.is_in(text) else -NO_VALUE
 
 
-def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:
+def _likeliest(candidates: list[Candidate]) -> list[Candidate]:
     """Return as many candidates as the embedding limit allows, the greatest priors first."""
-    selected, characters = list[_Candidate](), 0
+    selected, characters = list[Candidate](), 0
     for candidate in sorted(candidates, key=lambda one: (-one.prior, one.n, one.statement.start)):
         characters += len(candidate.statement.text)
         if selected and characters > EMBEDDED_CHARACTERS:
@@ -457,8 +337,8 @@ def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:
 
 
 def _ranked(
-    question: str, candidates: list[_Candidate], embedder: Embedder
-) -> list[tuple[float, _Candidate]]:
+    question: str, candidates: list[Candidate], embedder: Embedder
+) -> list[tuple[float, Candidate]]:
     """(score, candidate), best first; ties by passage, then position."""
     query = embedder.embed([question], "query")[0]
     vectors = embedder.embed([one.statement.text for one in candidates], "document")
@@ -469,8 +349,8 @@ def _ranked(
     return sorted(scored, key=lambda pair: (-pair[0], pair[1].n, pair[1].statement.start))
 
 
-def _distinct(ranked: Sequence[tuple[float, _Candidate]]) -> list[_Candidate]:
-    chosen, least = list[_Candidate](), float("-inf")
+def _distinct(ranked: Sequence[tuple[float, Candidate]]) -> list[Candidate]:
+    chosen, least = list[Candidate](), float("-inf")
     for score, candidate in ranked:
         if len(chosen) == QUOTES or score < least:
             break
@@ -480,7 +360,7 @@ def _distinct(ranked: Sequence[tuple[float, _Candidate]]) -> list[_Candidate]:
     return chosen
 
 
-def say_the_same(one: _Candidate, other: _Candidate) -> bool:
+def say_the_same(one: Candidate, other: Candidate) -> bool:
     """Whether two say the same; those with other figures, as of another year, do not."""
     inside = one.statement.quote in other.statement.quote
     if not inside:
@@ -491,10 +371,10 @@ def say_the_same(one: _Candidate, other: _Candidate) -> bool:
     return inside or (either > 0 and len(one.words & other.words) / either >= SAME)
 
 
-def _beginning(hits: Sequence[Hit]) -> list[_Candidate]:
+def _beginning(hits: Sequence[Hit]) -> list[Candidate]:
     """The best passage itself, for passages that hold nothing but headings."""
     text = hits[0].chunk.text.strip()
     lines = (" ".join(line.split()) for line in unmarked(text).splitlines())
     beginning = " · ".join(filter(None, lines)) or " ".join(text.split())
     statement = Statement(beginning, text, hits[0].chunk.text.find(text))
-    return [_Candidate(1, hits[0], statement, frozenset(), 0.0, 0.0, False)]
+    return [Candidate(1, hits[0], statement, frozenset(), 0.0, 0.0, False)]

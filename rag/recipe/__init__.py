@@ -59,6 +59,7 @@ class Recipe(RecipePart):
         other_languages="words",
         spelling="question",
         synonyms=True,
+        abbreviations=True,
     )
     answer: AnswerRecipe = AnswerRecipe(mode="strict", tools=())
 

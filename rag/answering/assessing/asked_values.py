@@ -68,6 +68,12 @@ _PAYING = re.compile(
     r"|\bцен[аыуе]\b|\bплат[аыуе]\b",
     re.IGNORECASE,
 )
+_QUANTITY = (
+    r"(?:size|limit|weight|power|memory|space|storage|time|leave|notice|water|voltage|current"
+    r"|pressure|dos(?:e|age)|percentage|share|energy|capacity|alcohol|sugar|salt|luggage|baggage"
+    r"|sleep|exercise|work|experience|left|too|enough|allowed|needed|required|known)"
+)
+"""What may be much without being money."""
 _SHORT = 60
 """Characters of a line in which a bare figure may be a price: "Adults: 12"."""
 _UNIT = (
@@ -112,6 +118,7 @@ _ANNOUNCED = re.compile(
 """A number of few digits that a word makes a phone number: "ext. 42"."""
 _WORD = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"\d[\d.,]*")
+_MONEY_UNITS = frozenset({"euro", "dollar", "pound", "franc", "yen", "percent"})
 _UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
 _NUMBER = re.compile(_ANY_NUMBER, re.IGNORECASE)
 _COUNTS = re.compile(r"\b(?:how many|wie viele?|cuánt[ao]s|combien d['e]) ?([^\W\d_]{2,20})", re.I)
@@ -213,6 +220,17 @@ class _Measurement(ValueKind):
             labels = (one[1] or one[2] for one in _UNIT_LABEL.finditer(text))
             units.update(map(unit_of, labels))
         return self.unit in map(base_unit, units)
+
+
+@dataclass(frozen=True, slots=True)
+class _Age(ValueKind):
+    """A figure that is not an amount of money, nor a share."""
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has a figure that may be an age."""
+        return any(
+            unit_at(text, *match.span()) not in _MONEY_UNITS for match in _NUMBER.finditer(text)
+        )
 
 
 class _PhoneNumber(ValueKind):
@@ -323,6 +341,7 @@ KINDS = (
             r"\A\W{0,3}(?:how much|what|which)\b.{0,120}?\bcosts?\b"
             r"|\b(?:what|how much) (?:can|may|could|should) (?:[\w'’-]{1,30} ){1,3}?"
             r"(?:spend|claim)\b"
+            rf"|\bhow much (?:is|are|was|were) (?!.{{0,80}}\b{_QUANTITY}\b)"
             r"|\bhow much (?:[\w-]{1,30} )?money\b|\bwie ?viel geld\b|\bcuánto dinero\b"
             r"|\bwhat (?:is|are|'s) the (?:price|cost|charge)s?\b"
             r"|\b(?:what|how much) (?:do|does|will|would|must) (?:[\w'’-]{1,30} ){1,4}?"
@@ -350,7 +369,7 @@ KINDS = (
         ),
         _MONEY,
     ),
-    ValueKind(
+    _Age(
         "an age",
         "old age alter alt edad",
         re.compile(

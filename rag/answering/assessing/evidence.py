@@ -60,6 +60,10 @@ _PHRASES = """
 _IN_PHRASES = frozenset(_PHRASES.split())
 """What follows "in", "on" or "price of" without restricting anything: "in total", "for entry"."""
 _WHO = re.compile(r"\b(?:who|wer|quién|quien|qui)\s\Z", re.IGNORECASE)
+_HOLDER = re.compile(
+    r"\b(?:current|present|name|derzeit\w{0,4}|aktuell\w{0,2}|actuel|actual)\b", re.I
+)
+"""What makes "who" ask for the name of somebody, not for a role."""
 _PAUSE = re.compile(r"[^\w\s'’-]")
 _DETERMINED = re.compile(
     r"\b(?:the|this|your|der|die|das|des|dem|den|el|la|los|las|les?)\s+\Z",
@@ -197,9 +201,7 @@ class EvidenceReader:
         texts = (quote.text, f"{around} {quote.caption}")
         if agreement(names, texts) >= 0 or any(one.is_in(text) for one in names for text in texts):
             return ""
-        written = f"{names[0].word} {names[0].label}"
-        at = question.casefold().find(written.casefold())
-        return question[at : at + len(written)] if at >= 0 else written
+        return names[0].text
 
     def _unqualified(
         self,
@@ -422,6 +424,8 @@ def _gap(
 
     The phone number of somebody is the answer only beside the name.
     """
+    if asked and asked.name == "a name" and _HOLDER.search(question):
+        return "" if any(asked.is_in(quote.text) for quote in quotes) else asked.name
     if asked and asked.exact:
         if not any(asked.is_in(quote.text) for quote in quotes):
             return asked.name

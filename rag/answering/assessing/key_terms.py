@@ -59,6 +59,7 @@ _FRAMING = """
     told said asked got gone went come comes came somebody someone anybody anyone nobody
     everybody everyone everything anything nothing something none whatever else instead rather even
     still really actually exactly just maybe perhaps wrong ok okay wonder wondering
+    normally usually generally typically
     allowed permitted possible able have make made wanted thanks hello hi
     longest shortest highest lowest largest biggest smallest
     jemand jemanden jemandem niemand etwas nichts eigentlich überhaupt genau vielleicht erlaubt

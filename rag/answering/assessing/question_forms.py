@@ -136,7 +136,10 @@ _ANSWER_FORMS = (
         re.compile(
             r"\b(?:you|we|they|employees|members|users|applicants|customers|guests|students)"
             r" (?:must|should|need to|have to|shall|will need to)\b"
-            r"|\bplease\b|\bby (?!being\b)[a-z]{2,20}ing\b"
+            r"|\bplease\b|\bby (?!being\b)[a-z]{2,20}ing\b|\bin writing\b"
+            r"|\b(?:must|shall|should|will|can|may|has to|have to|needs? to) be (?:[a-z]{2,15}ly )?"
+            r"(?:presented|submitted|sent|made|filed|given|addressed|requested|paid|returned"
+            r"|reported|handed|completed|booked|ordered)\b"
             rf"|(?:\A|[.:;] |\bthen ){_IMPERATIVES}\b"
             r"|\bbitte\b|\b(?:(?:sie|man|du|ihr) (?:müssen|muss|können|kann|sollten?)"
             r"|(?:müssen|muss|können|kann|sollten?) (?:sie|man|du|ihr))\b"
@@ -160,6 +163,18 @@ _ANSWER_FORMS = (
     ),
 )
 """Questions for a reason, for what to do and for a consequence, and the words of such answers."""
+
+
+_REFERENCE = re.compile(
+    r"\W{0,3}(?:(?:for|zu|für|pour|para) [^.]{3,60}, )?(?:please |bitte )?(?:also )?"
+    r"(?:see|refer to|cf|siehe|vgl|vergleiche|voir|véase)\b[^\d£$€]{0,120}\Z",
+    re.IGNORECASE,
+)
+
+
+def is_reference(text: str) -> bool:
+    """Whether a sentence only says where to read on: "See section *Backup*"."""
+    return _REFERENCE.match(text) is not None
 
 
 def asks_figure(question: str) -> bool:

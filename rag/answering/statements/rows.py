@@ -49,14 +49,22 @@ def rows_within(document: Document, span: Span) -> Iterator[Row]:
     """The rows that a span of a document holds something of, each whole, beyond the span too.
 
     Rows that only hold labels are none, and neither are those with a single cell of several: they
-    part a table, and say nothing.
+    say nothing, and part a table. The rows of a group, whose first cell is empty, have the words of
+    the row that begins the group there.
     """
     for table in tables_within(document, span):
+        group = ""
         for start, end in body(document, table):
-            if start < span[1] and end > span[0]:
-                cells = _cells(document.text[start:end])
-                if max(len(cells), len(table.labels)) == 1 or sum(map(bool, cells)) > 1:
-                    yield Row(start, end, cells, table.labels, table.caption)
+            if start >= span[1]:
+                break
+            cells = _cells(document.text[start:end])
+            if max(len(cells), len(table.labels)) > 1 and sum(map(bool, cells)) == 1:
+                group = cells[0] or group
+            elif end > span[0]:
+                cells = cells if cells[0] else (group, *cells[1:])
+                yield Row(start, end, cells, table.labels, table.caption)
+            if sum(map(bool, cells)) > 1 and _cells(document.text[start:end])[0]:
+                group = ""
 
 
 def readable_text(document: Document, span: Span) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
@@ -35,6 +35,17 @@ _UNFINISHED = re.compile(
 )
 """What no sentence ends with, so that the next line goes on; "Sign in" is whole."""
 
+_PROPERTY = re.compile(r"\s*[\"“(]?[^\W\d_a-zß-ÿ][^:\n.!?;]{1,40}:\s+\S")
+"""A line of a list of properties: "Flash point: 40 °C"."""
+_VALUE = re.compile(
+    r"(?:[£$€¥]\s?\d[\d.,]{0,12}|\d[\d.,]{0,12}\s?(?:[£$€¥%]|[^\W\d_]{1,12}\.?)"
+    r"|(?:\d{1,2}[:.]\d\d[\s,;–-]{0,3}(?:and |und |bis |to )?){1,12})"
+    r"(?: (?:per|pro|par|each|a|je) [^\W\d_]{1,12})?",
+    re.IGNORECASE,
+)
+"""A paragraph that is the value of the one above: "£15"."""
+_NO_LABEL = re.compile(r"[.:;!?…。！？]\s*\Z")
+_LONGEST_LABEL_WORDS = 8
 _LONGEST_END = 12
 """Characters of a line in which its last word is looked at."""
 LONGEST_TITLE_WORDS = 10
@@ -75,13 +86,43 @@ def entries_of(passage: str) -> Iterator[TextSegment]:
         yield TextSegment("entry", one.start, end)
 
 
+def with_values(passage: str, segments: Iterable[TextSegment]) -> Iterator[TextSegment]:
+    """Segments, a label joined with the value that is the next paragraph, as web pages set them.
+
+    So is a paragraph that breaks off before such a value: "Trains leave at", "11:35 and 13:10".
+    """
+    pending: TextSegment | None = None
+    for segment in segments:
+        if pending and _is_value_of(passage, pending, segment):
+            pending = TextSegment("prose", pending.start, segment.end)
+            continue
+        if pending:
+            yield pending
+        pending = segment
+    if pending:
+        yield pending
+
+
+def _is_value_of(passage: str, label: TextSegment, segment: TextSegment) -> bool:
+    if (label.kind, segment.kind) != ("prose", "prose"):
+        return False
+    words = passage[label.start : label.end]
+    is_label = len(words.split()) <= _LONGEST_LABEL_WORDS and "\n" not in words
+    return (
+        (is_label or _UNFINISHED.search(words[-_LONGEST_END:]) is not None)
+        and not _NO_LABEL.search(words[-_LONGEST_END:])
+        and _VALUE.fullmatch(passage, segment.start, segment.end) is not None
+        and _VALUE.fullmatch(words) is None
+    )
+
+
 def _touches(passage: str, end: int, following: TextSegment) -> bool:
     return following.kind == "prose" and passage.count("\n", end, following.start) < 2
 
 
 def segments_of(passage: str) -> Iterator[TextSegment]:
     """The segments of a passage, in order."""
-    kind, start, end, offset, ends = "", 0, 0, 0, False
+    kind, start, end, offset, ends, before = "", 0, 0, 0, False, ""
     width = max((len(line) for line in passage.splitlines()), default=0)
     fields = _FRONT_MATTER.match(passage)
     for line in passage.splitlines(keepends=True):
@@ -89,6 +130,7 @@ def segments_of(passage: str) -> Iterator[TextSegment]:
         line_kind = _field_kind(line, kind) if is_field else _kind(line)
         goes_on = line_kind == "prose" and kind in ("prose", "item")
         goes_on = goes_on and not (ends and BEGINS.match(line))
+        goes_on = goes_on and not (_PROPERTY.match(line) and _PROPERTY.match(before))
         goes_on = goes_on or (line_kind == kind == "field" and not _FIELD.match(line))
         if kind and not goes_on:
             yield TextSegment(kind, start, end)
@@ -97,6 +139,7 @@ def segments_of(passage: str) -> Iterator[TextSegment]:
         end = offset + len(line.rstrip())
         ends = len(line) < width * _SHORT_LINE and not _UNFINISHED.search(line[-_LONGEST_END:])
         offset += len(line)
+        before = line
     if kind:
         yield TextSegment(kind, start, end)
 
