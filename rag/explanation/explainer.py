@@ -279,6 +279,7 @@ class Explainer:
             corpus.dense,
             corpus.lexical,
             search,
+            corpus.default_threshold,
         )
         return replace(candidates, lacking=self._candidates.lacking)
 

@@ -34,6 +34,7 @@ PLAIN = {
     "search.refuse": "off",
     "search.exact_codes": False,
     "search.other_languages": "alike",
+    "search.synonyms": False,
 }
 DENSE = {"search.mode": "dense"}
 EVEN_RRF = {"search.fusion": "rrf", "search.rrf_k": 20, "search.dense_weight": 0.5}
