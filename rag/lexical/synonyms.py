@@ -1,8 +1,9 @@
-"""Synonyms of words that no passage has: everyday words, and those of rules and manuals."""
+"""Synonyms of words that no passage has, and of phrases: everyday ones, and those of rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
 
@@ -15,32 +16,51 @@ from rag.types import SYNONYM_SEPARATOR
 MOST = 3
 """Synonyms of one word that are searched: those that most passages have."""
 _FILE = Path(__file__).with_name("synonyms.txt")
-_ENGLISH, _OF_VERBS = "english", "to "
+_ENGLISH, _OF_VERBS, _MEANS = "english", "to ", " => "
 
 
 def synonyms(question: str, lexical: LexicalIndex) -> list[OtherForm]:
-    """The words of an English question that no passage has, each with synonyms that some have.
+    """The phrases of an English question, and its words that no passage has, with synonyms.
 
-    Forms are disjoint and in order, and have the key 0: no passage defines them. Codes, quotations
-    and words with a capital within the question have no synonyms.
+    Each has those synonyms that passages have. Forms are disjoint and in order, and have the key 0:
+    no passage defines them. Codes, quotations and words with a capital within the question have no
+    synonyms.
     """
     if question_language(question, lexical.analyzers) != _ENGLISH:
         return []
-    asked = lexical.terms(question).keys()
-    forms = list[OtherForm]()
+    forms = list(_of_phrases(question, lexical))
     for word, start in question_words(question):
-        if (start > 0 and word[0].isupper()) or _passages(word, lexical):
+        is_name = start > 0 and word[0].isupper()
+        if (
+            is_name
+            or _passages(word, lexical)
+            or any(one.start <= start < one.end for one in forms)
+        ):
             continue
-        counts = {
-            other: _passages(other, lexical)
-            for other in sorted(synonyms_by_form().get(word.lower(), ()))
-            if not lexical.terms(other).keys() <= asked and _is_written(other, lexical)
-        }
-        common = sorted((other for other in counts if counts[other]), key=lambda one: -counts[one])
-        if common:
-            form = SYNONYM_SEPARATOR.join(_distinct(common)[:MOST])
-            forms.append(OtherForm(start, start + len(word), form, 0))
-    return forms
+        end = start + len(word)
+        forms += _form(question, start, end, synonyms_by_form().get(word.lower(), ()), lexical)
+    return sorted(forms)
+
+
+def _of_phrases(question: str, lexical: LexicalIndex) -> Iterator[OtherForm]:
+    for pattern, others in _phrases():
+        for match in pattern.finditer(question):
+            yield from _form(question, match.start(), match.end(), others, lexical)
+
+
+def _form(
+    question: str, start: int, end: int, others: Iterable[str], lexical: LexicalIndex
+) -> Iterator[OtherForm]:
+    """Yield ``question[start:end]`` with its most common synonyms, if passages have any."""
+    asked = lexical.terms(question).keys()
+    counts = {
+        other: _passages(other, lexical)
+        for other in sorted(others)
+        if not lexical.terms(other).keys() <= asked and _is_written(other, lexical)
+    }
+    common = sorted((other for other in counts if counts[other]), key=lambda one: -counts[one])
+    if common:
+        yield OtherForm(start, end, SYNONYM_SEPARATOR.join(_distinct(common)[:MOST]), 0)
 
 
 def _passages(word: str, lexical: LexicalIndex) -> int:
@@ -70,12 +90,36 @@ def synonyms_by_form() -> Mapping[str, Set[str]]:
     By forms and not by stems, as "expense" has the stem of "expensive".
     """
     groups = dict[str, set[str]]()
-    for line in _FILE.read_text("utf-8").splitlines():
-        words = [] if line.startswith("#") else line.removeprefix(_OF_VERBS).split(", ")
-        for word in filter(None, words):
-            for form in _forms(word, is_verb=line.startswith(_OF_VERBS)):
-                groups.setdefault(form, set()).update(other for other in words if other != word)
+    for line in _lines():
+        word, means, others = line.partition(_MEANS)
+        if not means:
+            words = line.removeprefix(_OF_VERBS).split(", ")
+            pairs = [(one, [other for other in words if other != one]) for one in words]
+        else:
+            pairs = [(word, others.split(", "))] if " " not in word else []
+        for one, synonyms_of_one in pairs:
+            for form in _forms(one, is_verb=means != "" or line.startswith(_OF_VERBS)):
+                groups.setdefault(form, set()).update(synonyms_of_one)
     return groups
+
+
+@cache
+def _phrases() -> Sequence[tuple[re.Pattern[str], Sequence[str]]]:
+    """Patterns of phrases, their first words in any form, with their synonyms."""
+    phrases = list[tuple[re.Pattern[str], Sequence[str]]]()
+    for line in _lines():
+        phrase, means, others = line.partition(_MEANS)
+        if " " in phrase and means:
+            first, *rest = phrase.split()
+            forms = "|".join(_forms(first, is_verb=True))
+            words = r"\s".join((f"(?:{forms})", *map(re.escape, rest)))
+            phrases.append((re.compile(rf"\b{words}\b", re.IGNORECASE), others.split(", ")))
+    return phrases
+
+
+def _lines() -> list[str]:
+    lines = _FILE.read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def _forms(word: str, *, is_verb: bool) -> Iterator[str]:

@@ -59,7 +59,6 @@ class Recipe(RecipePart):
         other_languages="words",
         spelling="question",
         synonyms=True,
-        abbreviations=True,
     )
     answer: AnswerRecipe = AnswerRecipe(mode="strict", tools=())
 
