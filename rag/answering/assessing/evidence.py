@@ -169,7 +169,7 @@ class EvidenceReader:
             or self._beside_unknown(quotes[0], trace.corrected, wanted, gaps),
             _gap(asked, quotes, trace.corrected, gaps)
             or self._unknown_identifier(trace.corrected, citations)
-            or self._other_number(trace.corrected, quotes[0], around)
+            or self._other_number(trace, quotes[0], around)
             or contradicted(trace.corrected, wanted, quotes[0].text, shown)
             or self._unqualified(trace.corrected, wanted, absent, cited, spoken, quotes[0], first),
             tuple(self._places(first, quotes[0], over)),
@@ -195,13 +195,25 @@ class EvidenceReader:
         there = " ".join(around).translate(_AS_TYPED).casefold()
         return next((name for name in identifiers(question) if name.casefold() not in there), "")
 
-    def _other_number(self, question: str, quote: Statement, around: str) -> str:
-        """The numbered thing of a question where the quote is about another one of its kind."""
-        names = numbered_names(question, self.words)
+    def _other_number(self, trace: Trace, quote: Statement, around: str) -> str:
+        """The numbered thing of a question where the quote is about another one of its kind.
+
+        Or where passages have others of its kind only: no fourth offence beside the third.
+        """
+        names = numbered_names(trace.corrected, self.words)
         texts = (quote.text, f"{around} {quote.caption}")
-        if agreement(names, texts) >= 0 or any(one.is_in(text) for one in names for text in texts):
+        if any(one.is_in(text) for one in names for text in texts):
             return ""
-        return names[0].text
+        passages = [hit.chunk.text for hit in trace.hits]
+        unknown = (
+            one
+            for one in names
+            if one.is_ordinal
+            and any(map(one.has_another, passages))
+            and not any(map(one.is_in, passages))
+        )
+        other = names[0] if agreement(names, texts) < 0 else next(unknown, None)
+        return other.text if other else ""
 
     def _unqualified(
         self,
