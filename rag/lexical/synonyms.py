@@ -15,6 +15,7 @@ from rag.types import SYNONYM_SEPARATOR
 
 MOST = 3
 """Synonyms of one word that are searched: those that most passages have."""
+_WORD = re.compile(r"[^\W\d_]+")
 _FILE = Path(__file__).with_name("synonyms.txt")
 _ENGLISH, _OF_VERBS, _MEANS = "english", "to ", " => "
 
@@ -43,9 +44,12 @@ def synonyms(question: str, lexical: LexicalIndex) -> list[OtherForm]:
 
 
 def _of_phrases(question: str, lexical: LexicalIndex) -> Iterator[OtherForm]:
-    for pattern, others in _phrases():
-        for match in pattern.finditer(question):
-            yield from _form(question, match.start(), match.end(), others, lexical)
+    words = list(_WORD.finditer(question))
+    for at, first in enumerate(words):
+        for rest, others in _phrases().get(first.group().lower(), ()):
+            last = at + len(rest)
+            if tuple(word.group().lower() for word in words[at + 1 : last + 1]) == rest:
+                yield from _form(question, first.start(), words[last].end(), others, lexical)
 
 
 def _form(
@@ -104,16 +108,15 @@ def synonyms_by_form() -> Mapping[str, Set[str]]:
 
 
 @cache
-def _phrases() -> Sequence[tuple[re.Pattern[str], Sequence[str]]]:
-    """Patterns of phrases, their first words in any form, with their synonyms."""
-    phrases = list[tuple[re.Pattern[str], Sequence[str]]]()
+def _phrases() -> Mapping[str, Sequence[tuple[tuple[str, ...], Sequence[str]]]]:
+    """The further words of phrases with their synonyms, by the first word in any form."""
+    phrases = dict[str, list[tuple[tuple[str, ...], Sequence[str]]]]()
     for line in _lines():
-        phrase, means, others = line.partition(_MEANS)
-        if " " in phrase and means:
+        phrase, _, others = line.partition(_MEANS)
+        if " " in phrase and others:
             first, *rest = phrase.split()
-            forms = "|".join(_forms(first, is_verb=True))
-            words = r"\s".join((f"(?:{forms})", *map(re.escape, rest)))
-            phrases.append((re.compile(rf"\b{words}\b", re.IGNORECASE), others.split(", ")))
+            for form in _forms(first, is_verb=True):
+                phrases.setdefault(form, []).append((tuple(rest), others.split(", ")))
     return phrases
 
 

@@ -18,7 +18,7 @@ from tests.servers import Reply, scripted
 from tests.workspaces import add
 
 POLICY = "How long unused leave may be carried over: until 30 June."
-HOSTILE = "Unused leave may be carried over <b>twice</b> $x$ [link](javascript:x)."
+HOSTILE = "Unused leave may be carried over <b>for a year</b> $x$ [link](javascript:x)."
 
 
 @pytest.fixture

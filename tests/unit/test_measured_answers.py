@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 
 from rag.answering.assessing.asked_values import asked_value
-from rag.answering.assessing.question_forms import answer_form, bound_pattern
+from rag.answering.assessing.numbered_names import agreement, numbered_names
+from rag.answering.assessing.question_forms import answer_form, bound_pattern, is_reference
 from rag.answering.assessing.ranges import asked_figures
 from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.markup import unmarked
 from rag.answering.statements.following import continued
+from rag.answering.statements.rows import rows_within
 from rag.answering.statements.sentences import Statement, statements
 from rag.answering.vocabulary import Vocabulary
 from rag.lexical import LexicalIndex, term_weights, word_shares
-from rag.types import Trace, WordCorrection
+from rag.types import Document, Table, Trace, WordCorrection
 from tests.unit.test_shown_quotes import ask
 
 
@@ -224,3 +226,136 @@ def test_a_word_counts_once_where_passages_are_in_several_languages() -> None:
     (share,) = word_shares(weights, [1], index)
     held = min(weights.values())
     assert share == pytest.approx(held / sum(weights.values()))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "agrees"),
+    [
+        ("What is the fine for a second alcohol offense?", "Second Offense – $75", 1),
+        ("What is the fine for a second alcohol offense?", "Third Offense – $100", -1),
+        ("What is the fine for a second alcohol offense?", "2nd offense: $75", 1),
+        ("What is the fine for a second alcohol offense?", "first and second offenses", 1),
+        ("What is the fine for a fifth offense?", "third or subsequent offenses", 0),
+        ("What is the fine for a fifth offense?", "second to eighth offense", 0),
+        ("Was kostet der zweite Verstoß?", "Erster Verstoß: 10 Euro", -1),
+        ("Was kostet der zweite Verstoß?", "Zweiter Verstoß: 20 Euro", 1),
+        ("What do pupils of the tenth grade need?", "Grade 10", 1),
+        ("What do pupils of grade 2 need?", "the first grade", 0),
+    ],
+)
+def test_an_ordinal_names_a_thing(question: str, text: str, agrees: int) -> None:
+    names = numbered_names(question, Vocabulary())
+    assert names != ()
+    assert agreement(names, [text]) == agrees
+
+
+def test_the_text_of_an_ordinal_name_is_that_of_the_question() -> None:
+    (name,) = numbered_names("Was kostet der zweite Verstoß?", Vocabulary())
+    assert (name.label, name.text) == ("2", "zweite Verstoß")
+
+
+def test_no_fourth_offence_is_answered_beside_the_third(tmp_path: Path) -> None:
+    text = (
+        "# Sanctions\n\nA guest who brings alcohol is sent away by the warden.\n\n"
+        "- First offence: a fine of 50 dollars\n- Second offence: a fine of 75 dollars\n"
+        "- Third offence: a fine of 100 dollars\n"
+    )
+    second = ask(tmp_path / "two", {"rules.md": text}, "What is the fine for a second offence?")
+    assert (second.state, "75 dollars" in second.text.split("\n\n")[0]) == ("answered", True)
+    fourth = ask(tmp_path / "four", {"rules.md": text}, "What is the fine for a fourth offence?")
+    assert fourth.state == "doubtful"
+
+
+def test_rows_of_a_group_have_its_name() -> None:
+    lines = ("Room\tUnit\tClubs\tOthers", "Old hall*", "\tDay\t35\t75", "\tHour\t5\t10")
+    text = "\n".join((*lines, "New hall", "\tDay\t150\t", "Garden\tDay\t20\t40", "\tHour\t3\t6"))
+    table = Table(0, len(text), ("Room", "Unit", "Clubs", "Others"))
+    document = Document("d", "fees.tsv", "", "text/plain", text, tables=(table,))
+    assert [row.text for row in rows_within(document, (0, len(text)))] == [
+        "Room: Old hall* · Unit: Day · Clubs: 35 · Others: 75",
+        "Room: Old hall* · Unit: Hour · Clubs: 5 · Others: 10",
+        "Room: New hall · Unit: Day · Clubs: 150",
+        "Room: Garden · Unit: Day · Clubs: 20 · Others: 40",
+        "Unit: Hour · Clubs: 3 · Others: 6",
+    ]
+    part = text.index("\tHour\t5")
+    (row,) = rows_within(document, (part, part + 5))
+    assert row.name == "Old hall*"
+
+
+@pytest.mark.parametrize(
+    ("passage", "texts"),
+    [
+        (
+            "ADULTS\n\n£7\n\nFAMILY (2 adults)\n\n£15 per day",
+            ["ADULTS £7", "FAMILY (2 adults) £15 per day"],
+        ),
+        (
+            "On normal days trains leave the station of the island at\n\n11:35, 13:10 and 15:10",
+            ["On normal days trains leave the station of the island at 11:35, 13:10 and 15:10"],
+        ),
+        ("We sell tickets.\n\n£7", ["We sell tickets.", "£7"]),
+        (
+            "Flash point : 40 °C Method: closed cup\nBoiling point : 87.8 °C\nSolubility : good",
+            [
+                "Flash point : 40 °C Method: closed cup",
+                "Boiling point : 87.8 °C",
+                "Solubility : good",
+            ],
+        ),
+    ],
+)
+def test_a_label_goes_with_its_value(passage: str, texts: list[str]) -> None:
+    assert [one.text for one in statements(passage)] == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "refers"),
+    [
+        ("See section “Backing up presets”.", True),
+        ("For opening times, please refer to the notice at the door.", True),
+        ("Siehe Abschnitt Gebühren.", True),
+        ("See to it that the door is shut by 9 pm.", False),
+        ("To back up presets, see the list and click Save.", False),
+    ],
+)
+def test_a_sentence_that_only_refers_elsewhere(text: str, refers: bool) -> None:
+    assert is_reference(text) is refers
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("How much is a family ticket?", "a price"),
+        ("How much are the dues of a member?", "a price"),
+        ("How much is the maximum weight of a bag?", "a number"),
+        ("How much is left?", "a number"),
+        ("Ab welchem Alter dürfen Kinder ins Freibad?", "an age"),
+    ],
+)
+def test_how_much_is_asks_for_a_price_unless_it_names_a_quantity(question: str, name: str) -> None:
+    kind = asked_value(question)
+    assert kind is not None
+    assert kind.name == name
+
+
+def test_money_is_no_age() -> None:
+    kind = asked_value("How old must a child be?")
+    assert kind is not None
+    assert [kind.is_in(text) for text in ("from 7 years", "Child · 60,00 €", "aged seven")] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_who_holds_an_office_now_is_answered_with_a_name(tmp_path: Path) -> None:
+    duties = (
+        "# Treasurer\n\nThe treasurer keeps the current ledger of the club and pays the bills.\n"
+    )
+    question = "Who is the current treasurer of the club?"
+    without = ask(tmp_path / "without", {"duties.md": duties}, question)
+    assert without.state == "doubtful"
+    named = f"{duties}\nThe current treasurer of the club is Ann Forth.\n"
+    answer = ask(tmp_path / "with", {"duties.md": named}, question)
+    assert (answer.state, "Ann Forth" in answer.text) == ("answered", True)

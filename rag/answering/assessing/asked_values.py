@@ -121,6 +121,7 @@ _DIGITS = re.compile(r"\d[\d.,]*")
 _MONEY_UNITS = frozenset({"euro", "dollar", "pound", "franc", "yen", "percent"})
 _UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
 _NUMBER = re.compile(_ANY_NUMBER, re.IGNORECASE)
+_FIGURES = re.compile(rf"\d[\d.,]*|\b(?:{_NUMBER_WORDS})\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\b(?:how many|wie viele?|cuánt[ao]s|combien d['e]) ?([^\W\d_]{2,20})", re.I)
 _DEFINES = re.compile(r"\b(?:means(?! of\b)|shall mean|bedeutet|bezeichnet|significa|désigne)\b")
 _NO_BREAK = str.maketrans("\u00a0\u202f\u2010\u2011", "  --")
@@ -229,7 +230,7 @@ class _Age(ValueKind):
     def is_in(self, text: str) -> bool:
         """Whether a text has a figure that may be an age."""
         return any(
-            unit_at(text, *match.span()) not in _MONEY_UNITS for match in _NUMBER.finditer(text)
+            unit_at(text, *match.span()) not in _MONEY_UNITS for match in _FIGURES.finditer(text)
         )
 
 

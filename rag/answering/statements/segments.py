@@ -14,7 +14,7 @@ _HEADING = re.compile(r"\s*(?:#{1,6}\s|\d+(?:\.\d+)+\.?\s+[^.!?:;]*$)")
 _RECORD = re.compile(r"\s*[\w ./-]{1,40}: [^;]*; [\w ./-]{1,40}: .*")
 BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿα-ωа-џ]|\d)")
 """What may begin a sentence: a capital letter, a letter of a script without case, or a digit."""
-CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
+CODE_LINE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
 """A line that is only the code of something: the first cell of a row whose lines were lost."""
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\n"
@@ -162,7 +162,7 @@ def _kind(line: str) -> str:
         return "record"
     if _HEADING.match(line) and len(line.split()) <= LONGEST_TITLE_WORDS:
         return "heading"
-    if CODE.fullmatch(line):
+    if CODE_LINE.fullmatch(line):
         return "code"
     return "item" if ITEM.match(line) else "prose"
 

@@ -11,7 +11,7 @@ from rag.answering.markup import unmarked
 from rag.answering.statements.rows import named_cells
 from rag.answering.statements.segments import (
     BEGINS,
-    CODE,
+    CODE_LINE,
     ITEM,
     LONGEST_TITLE_WORDS,
     TextSegment,
@@ -276,7 +276,7 @@ def _cell_lines(entry: str) -> Iterator[str]:
     """The lines of an entry, those that only went on because there was no room as one."""
     pending = ""
     for line in entry.splitlines():
-        if pending and (BEGINS.match(line) or CODE.fullmatch(pending)):
+        if pending and (BEGINS.match(line) or CODE_LINE.fullmatch(pending)):
             yield _flat(pending)
             pending = line
         else:
