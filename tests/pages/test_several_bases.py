@@ -134,7 +134,7 @@ def test_results_of_a_tool_are_shown_as_text(workspace: Workspace) -> None:
     assert app.multiselect(key="tools").value == ["wiki"]
     assert r"\<i\>Wiki\<\/i\>" in "".join(cards(app))
     assert ":violet-badge[:material/api: wiki]" in texts(app)
-    assert r"\<b\>twice\<\/b\> \$x\$" in texts(app)
+    assert r"\<b\>for a year\<\/b\> \$x\$" in texts(app)
     assert "<b>" not in texts(app)
     assert app.button(key="inspector_step_tool").label.startswith("**1** of tools")
 
