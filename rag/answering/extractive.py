@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,7 +30,7 @@ from rag.answering.markup import unmarked
 from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
 from rag.answering.quoting import in_quotation_marks, with_what_follows
 from rag.answering.reading import PassageReader
-from rag.answering.statements.sentences import Statement
+from rag.answering.statements.sentences import Statement, plain_words
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import Embedder
 from rag.types import Citation, Hit
@@ -138,15 +139,18 @@ def quotes(
     Passages are numbered from 1 in the order in which they are quoted. A statement counts by its
     cosine with the question, the question's words it holds (rare ones count more) and the rank and
     relevance of its passage. A row of a table is one of its own, and wins where the question names
-    it. Where editions of a document differ, the one in force is quoted first, another one behind
-    it. Headings, running heads and marks of Markdown are not quoted; labels that only repeat the
-    question, and what a passage cuts off, only where there is nothing else.
+    it; rows that differ in figures only have their headings before them. Where editions of a
+    document differ, the one in force is quoted first, another one behind it. Headings, running
+    heads and marks of Markdown are not quoted; labels that only repeat the question, and what a
+    passage cuts off, only where there is nothing else.
     Deterministic. Raises ProviderError when a remote embedder fails.
     """
     selection = select(question, hits, embedder, reader, words)
     chosen, numbers = selection.chosen, selection.numbers
+    headings = _telling_apart(chosen, selection.reader)
     text = "\n\n".join(
-        f"{in_quotation_marks(one.statement.text)} [{numbers[one.n]}]" for one in chosen
+        f"{heading}{in_quotation_marks(one.statement.text)} [{numbers[one.n]}]"
+        for one, heading in zip(chosen, headings, strict=True)
     )
     citations: dict[int, Citation] = {}
     for one in chosen:
@@ -154,6 +158,21 @@ def quotes(
         hit = selection.reader.holding(one.hit, one.statement)
         citations.setdefault(n, Citation(n, hit, quote, checked=one.checked))
     return text, tuple(citations.values())
+
+
+def _telling_apart(chosen: Sequence[Candidate], reader: PassageReader) -> list[str]:
+    """The headings, with a colon, of rows that differ in figures only; "" for other statements."""
+    rows = Counter(_without_figures(one) for one in chosen if one.statement.kind == "row")
+    headings = [
+        reader.heading(one.hit, one.statement) if rows[_without_figures(one)] > 1 else ""
+        for one in chosen
+    ]
+    apart = len(set(filter(None, headings))) > 1
+    return [f"{plain_words(heading)}: " if heading and apart else "" for heading in headings]
+
+
+def _without_figures(candidate: Candidate) -> str:
+    return _NUMBER.sub("", candidate.statement.text)
 
 
 def select(

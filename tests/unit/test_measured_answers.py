@@ -359,3 +359,16 @@ def test_who_holds_an_office_now_is_answered_with_a_name(tmp_path: Path) -> None
     named = f"{duties}\nThe current treasurer of the club is Ann Forth.\n"
     answer = ask(tmp_path / "with", {"duties.md": named}, question)
     assert (answer.state, "Ann Forth" in answer.text) == ("answered", True)
+
+
+def test_like_rows_have_the_headings_that_tell_them_apart(tmp_path: Path) -> None:
+    text = "".join(
+        f"# Nursery {name}\n\n| Family | Monthly fee |\n|---|---|\n| one child | {one} EUR |\n"
+        f"| two children | {two} EUR |\n\n"
+        for name, one, two in (("Mornings", 180, 150), ("All day", 210, 175))
+    )
+    answer = ask(tmp_path, {"fees.md": text}, "monthly fee two children nursery")
+    assert answer.text.split("\n\n") == [
+        "Nursery All day: “Family: two children · Monthly fee: 175 EUR” [1]",
+        "Nursery Mornings: “Family: two children · Monthly fee: 150 EUR” [2]",
+    ]
