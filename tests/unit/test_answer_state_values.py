@@ -384,7 +384,7 @@ def test_what_restricts_a_question_is_in_the_passage(
         ),
         ("What do I pay for a caravan?", "a price", "Caravan · 38", "A caravan up to 6 m."),
         ("What is the discount fee?", "a price", "It is 15 % or Rs 500.", "It holds for 2 days."),
-        ("How much is parking?", "a number", "Parking is free.", "Parking is allowed."),
+        ("How much is parking?", "a price", "Parking is free.", "Parking is allowed."),
         (
             "What is the minimum number of judges?",
             "a number",
