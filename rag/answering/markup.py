@@ -31,8 +31,8 @@ _INLINE = re.compile(
 _ESCAPE = re.compile(r"(?<!\\)\\(?=[$*#](?![^\W\d_]))")
 """The backslash of a character that is no mark, as in "\\$7.00"; not that of a "\\$name"."""
 _NOTE = re.compile(
-    r"(?<=[^\s\[\](])\[\^[\w-]{1,30}\](?![\w:])|^[ \t]*+\[\^[\w-]{1,30}\]:[ \t]++"
-    r"|(?<![ \t])[ \t]*+\{(?::|[.#][a-zA-Z])[\w.#:\"'= -]{2,60}\}[ \t]*+$",
+    r"(?<=[^\s\[\](])\[\^\d{1,3}\](?![\w:])|^[ \t]*+\[\^[\w-]{1,30}\]:[ \t]++"
+    r"|(?<![=\s])[ \t]++\{(?:\.[a-z][\w-]{2,30}|:[ .#][\w.# -]{2,60})\}[ \t]*+$",
     re.MULTILINE,
 )
 """The mark of a footnote, and attributes at the end of a line, as in "{.is-warning}"."""

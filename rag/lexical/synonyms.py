@@ -15,7 +15,7 @@ from rag.types import SYNONYM_SEPARATOR
 
 MOST = 3
 """Synonyms of one word that are searched: those that most passages have."""
-_WORD = re.compile(r"[^\W\d_]+")
+_NEXT_WORD = re.compile(r" ([^\W\d_]+)(?![\w-])")
 _FILE = Path(__file__).with_name("synonyms.txt")
 _ENGLISH, _OF_VERBS, _MEANS = "english", "to ", " => "
 
@@ -29,8 +29,10 @@ def synonyms(question: str, lexical: LexicalIndex) -> list[OtherForm]:
     """
     if question_language(question, lexical.analyzers) != _ENGLISH:
         return []
-    forms = list(_of_phrases(question, lexical))
-    for word, start in question_words(question):
+    asked = lexical.terms(question).keys()
+    words = list(question_words(question))
+    forms = list(_of_phrases(question, words, asked, lexical))
+    for word, start in words:
         is_name = start > 0 and word[0].isupper()
         if (
             is_name
@@ -38,33 +40,48 @@ def synonyms(question: str, lexical: LexicalIndex) -> list[OtherForm]:
             or any(one.start <= start < one.end for one in forms)
         ):
             continue
-        end = start + len(word)
-        forms += _form(question, start, end, synonyms_by_form().get(word.lower(), ()), lexical)
+        others = _common(synonyms_by_form().get(word.lower(), ()), asked, lexical)
+        if others:
+            forms.append(OtherForm(start, start + len(word), others, 0))
     return sorted(forms)
 
 
-def _of_phrases(question: str, lexical: LexicalIndex) -> Iterator[OtherForm]:
-    words = list(_WORD.finditer(question))
-    for at, first in enumerate(words):
-        for rest, others in _phrases().get(first.group().lower(), ()):
-            last = at + len(rest)
-            if tuple(word.group().lower() for word in words[at + 1 : last + 1]) == rest:
-                yield from _form(question, first.start(), words[last].end(), others, lexical)
-
-
-def _form(
-    question: str, start: int, end: int, others: Iterable[str], lexical: LexicalIndex
+def _of_phrases(
+    question: str, words: Sequence[tuple[str, int]], asked: Set[str], lexical: LexicalIndex
 ) -> Iterator[OtherForm]:
-    """Yield ``question[start:end]`` with its most common synonyms, if passages have any."""
-    asked = lexical.terms(question).keys()
+    """The phrases that begin with one of some words, disjoint, with their synonyms."""
+    end = 0
+    for word, start in words:
+        if start < end or (start > 0 and word[0].isupper()) or question[start - 1 : start] == "-":
+            continue
+        for rest, others in _phrases().get(word.lower(), ()):
+            found = _goes_on(question, start + len(word), rest)
+            common = _common(others, asked, lexical) if found else ""
+            if common:
+                end = found
+                yield OtherForm(start, end, common, 0)
+                break
+
+
+def _goes_on(question: str, at: int, rest: Sequence[str]) -> int:
+    """Return where some words behind a place end, each behind a single blank; 0 for others."""
+    for word in rest:
+        match = _NEXT_WORD.match(question, at)
+        if match is None or match[1].lower() != word:
+            return 0
+        at = match.end()
+    return at
+
+
+def _common(others: Iterable[str], asked: Set[str], lexical: LexicalIndex) -> str:
+    """The most common of some synonyms that passages have, and the question has not."""
     counts = {
         other: _passages(other, lexical)
         for other in sorted(others)
         if not lexical.terms(other).keys() <= asked and _is_written(other, lexical)
     }
     common = sorted((other for other in counts if counts[other]), key=lambda one: -counts[one])
-    if common:
-        yield OtherForm(start, end, SYNONYM_SEPARATOR.join(_distinct(common)[:MOST]), 0)
+    return SYNONYM_SEPARATOR.join(_distinct(common)[:MOST])
 
 
 def _passages(word: str, lexical: LexicalIndex) -> int:

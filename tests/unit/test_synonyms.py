@@ -169,6 +169,10 @@ def test_a_line_of_one_way_is_well_formed(line: str) -> None:
     [
         ("Who is handing in the report?", "Submit the report.", {"handing in": "submit"}),
         ("Can I get my money back?", "No refund is given.", {"money back": "refund"}),
+        ("Is a carry-on bag free?", "We continue with holidays.", {}),
+        ("Is there a time off-peak?", "Holidays are in June.", {}),
+        ("What is “time off” here?", "Holidays are in June.", {}),
+        ("What do I hand? In which room?", "Submit the report.", {}),
         ("Who fixes a leak?", "We repair what leaks.", {"fixes": "repair"}),
         ("Who fixes a leak?", "We repair and fix what leaks.", {}),
         ("Who repairs a leak?", "We fix what leaks.", {}),

@@ -42,15 +42,19 @@ _MEASURE = (
     r"|seats?)\b"
 )
 _LASTING = (
-    r"(?:sec(?:ond)?s?|min(?:ute)?s?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|years?"
-    r"|yrs?|decades?|terms?|semesters?|sekunden?|minuten?|stunden?|tage?[ns]?|nächten?|nacht"
-    r"|wochen?|monat(?:en?|s)?|jahre?[ns]?|segundos?|minutos?|horas?|días?|noches?|semanas?"
-    r"|mes(?:es)?|años?|secondes?|heures?|jours?|nuits?|semaines?|mois|ans?|années?|h)"
+    r"(?:sec(?:ond)?s?|min(?:ute)?s?|hours?|hrs?|days?|nights?|weeks?|fortnights?|months?|quarters?"
+    r"|years?|yrs?|decades?|terms?|semesters?|sessions?|std|segundos?|minutos?|horas?|días?|noches?"
+    r"|semanas?|quincenas?|mes(?:es)?|trimestres?|años?|secondes?|heures?|jours?|journées?|nuits?"
+    r"|semaines?|mois|ans?|années?|h"
+    r"|km|m|cm|mm|ft|met(?:re|er)[ns]?|kilomet(?:re|er)[ns]?|miles?|feet|foot|yards?|inch(?:es)?"
+    r"|metros?|kilómetros?|pies|m[eè]tres?|zoll|pages?|words?|characters?|lines?|seiten?|wörter"
+    r"|zeichen)"
 )
-_LENGTH = (
-    r"(?:km|m|cm|mm|ft|met(?:re|er)[ns]?|kilomet(?:re|er)[ns]?|miles?|feet|foot|yards?|inch(?:es)?"
-    r"|metros?|kilómetros?|m[eè]tres?|pages?|words?|characters?|lines?|seiten?|wörter|zeichen)"
+_LASTING_COMPOUND = (
+    r"(?:sekunden?|minuten?|stunden?|tage?[ns]?|nächten?|nacht|wochen?|monat(?:en?|s)?|quartale?n?"
+    r"|jahre?[ns]?)"
 )
+"""Units that end German words: "Werktage", "Unterrichtsstunden"."""
 _MONEY = re.compile(
     r"[€$£¥₹元%]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|euros?|dollars?|pounds?|cents?|pence|yen"
     rf"|francs?|franken)\b|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])|{_FREE}",
@@ -71,7 +75,9 @@ _PAYING = re.compile(
 _QUANTITY = (
     r"(?:size|limit|weight|power|memory|space|storage|time|leave|notice|water|voltage|current"
     r"|pressure|dos(?:e|age)|percentage|share|energy|capacity|alcohol|sugar|salt|luggage|baggage"
-    r"|sleep|exercise|work|experience|left|too|enough|allowed|needed|required|known)"
+    r"|sleep|exercise|work|experience|torque|speed|height|width|depth|length|distance|temperature"
+    r"|entitlement|holiday|vacation|dimension|noise|load|pull|left|too|enough|allowed|needed"
+    r"|required|known)s?"
 )
 """What may be much without being money."""
 _SHORT = 60
@@ -215,7 +221,7 @@ class _Measurement(ValueKind):
 
     def is_in(self, text: str) -> bool:
         """Whether a text has such a figure, or a figure and the unit elsewhere, as in a label."""
-        figures = [*_DIGITS.finditer(text)]
+        figures = [*_FIGURES.finditer(text)]
         units = {unit_at(text, *match.span()) for match in figures}
         if figures:
             labels = (one[1] or one[2] for one in _UNIT_LABEL.finditer(text))
@@ -411,7 +417,7 @@ KINDS = (
             re.IGNORECASE,
         ),
         re.compile(
-            rf"{_ANY_NUMBER}[^.;!?\n]{{0,25}}?(?:(?<![^\W\d_]){_LASTING}|[\d\s]{_LENGTH})\b"
+            rf"{_ANY_NUMBER}[^.;!?\n]{{0,25}}?(?:(?<!['’])(?<![^\W\d_]){_LASTING}|{_LASTING_COMPOUND})\b"
             rf"|{_ANY_NUMBER} ?个?[秒分时小日天周月年米页]|{_TIME}"
             r"|(?:19|20)\d\d ?[-–] ?(?:19|20)?\d\d"
             r"|\b(?:until|till|permanently|unlimited|indefinitely|immediately|at once|asap"

@@ -13,7 +13,7 @@ import numpy as np
 from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
 from rag.answering.assessing.codes import identifiers
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, words_in
-from rag.answering.assessing.numbered_names import agreement, numbered_names
+from rag.answering.assessing.numbered_names import OrdinalName, agreement, numbered_names
 from rag.answering.assessing.qualifiers import contradicted
 from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.reading import PassageReader, document_words
@@ -208,7 +208,7 @@ class EvidenceReader:
         unknown = (
             one
             for one in names
-            if one.is_ordinal
+            if isinstance(one, OrdinalName)
             and any(map(one.has_another, passages))
             and not any(map(one.is_in, passages))
         )

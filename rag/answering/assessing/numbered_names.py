@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rag.answering.assessing.asked_values import MEASURED
+from rag.answering.assessing.ordinals import ordinal_names, ordinals_of
 from rag.answering.assessing.validity import MONTH_NUMBERS
 from rag.answering.vocabulary import Vocabulary
 
@@ -29,37 +30,6 @@ _ROMAN = {
     "IX": "9",
     "X": "10",
 }
-_ORDINALS = {
-    name: str(number)
-    for names in (
-        "first second third fourth fifth sixth seventh eighth ninth tenth",
-        "1st 2nd 3rd 4th 5th 6th 7th 8th 9th 10th",
-        "erst zweit dritt viert fünft sechst siebt acht neunt zehnt",
-        "primer segund tercer cuart quint sext séptim octav noven décim",
-        "premi deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième",
-    )
-    for number, name in enumerate(names.split(), start=1)
-}
-_ORDINAL = (
-    r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|1st|2nd|3rd|[4-9]th|10th"
-    r"|(?:erst|zweit|dritt|viert|fünft|sechst|siebt|acht|neunt|zehnt)e[mnrs]?"
-    r"|(?:primer|segund|tercer|cuart|quint|sext|séptim|octav|noven|décim)[oa]?"
-    r"|premi(?:er|ère)|(?:deux|trois|quatr|cinqu|six|sept|huit|neuv|dix)ième)"
-)
-_ORDINAL_WORD = re.compile(_ORDINAL, re.IGNORECASE)
-_ORDINAL_NAME = re.compile(
-    rf"(?<![^\W_]){_ORDINAL}\s(?P<words>[^\W\d_]{{3,20}}(?:\s[^\W\d_]{{3,20}})?)", re.IGNORECASE
-)
-_ORDINAL_RUN = re.compile(
-    rf"(?<![^\W_])(?P<run>{_ORDINAL}(?:(?:\s?[-–,/]\s?|\s(?:and|or|to|und|oder|bis|y|o|a|et|ou|à)\s)"
-    rf"(?:{_ORDINAL}|subsequent|later|further|any|each|every|weiter\w{{1,3}}|jede\w?))*)"
-    r"\s(?P<words>[^\W\d_]{3,21}(?:\s[^\W\d_]{3,21})?)",
-    re.IGNORECASE,
-)
-_ENDLESS = re.compile(
-    r"[-–]|\b(?:to|bis|a|à|subsequent|later|further|any|each|every|weiter|jede)", re.I
-)
-"""What makes a run of ordinals include more of them: "third and subsequent"."""
 _BEFORE = re.compile(
     r"(?:\b(?:the|an?|in|of|for|at|to|on|from|is|are|does|do|into|with|and|or|which|im|in|der|die|das"
     r"|für|von|en|del?|la|el|para)\s|\A)\Z",
@@ -87,18 +57,16 @@ _RANGE_BEHIND = re.compile(
 )
 _REACH = 20
 """Characters before a name in which "from" or "up to" makes it the end of a range."""
-_WORD = re.compile(r"[^\W\d_]+")
 _NEXT_WORD = re.compile(r"\s+([^\W\d_]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedName:
-    """A thing that a question names by a word and a label, or an ordinal; ``text`` has both."""
+    """A thing that a question names by a word and a label; ``text`` has both."""
 
     word: str
     label: str
     text: str = field(default="", compare=False)
-    is_ordinal: bool = False
 
     def is_in(self, text: str) -> bool:
         """Whether a text has the name; the row "Band: 3" has it, too."""
@@ -115,18 +83,27 @@ class NumberedName:
         forms = (self.word, f"{self.word}s")
         pairs = [pair for pair in _PAIR.finditer(text) if pair["word"].casefold() in forms]
         labels = {_arabic(pair["label"]) for pair in pairs}
-        runs = [
-            run["run"]
-            for run in (_ORDINAL_RUN.finditer(text) if self.is_ordinal else ())
-            if any(word in forms for word in run["words"].casefold().split())
-        ]
-        labels.update(_number(one) for run in runs for one in _ORDINAL_WORD.findall(run))
-        return labels, any(map(_ENDLESS.search, runs)) or any(
+        return labels, any(
             pair["more"]
             or _RANGE_AHEAD.search(text, max(pair.start() - _REACH, 0), pair.start())
             or _RANGE_BEHIND.match(text, pair.end())
             for pair in pairs
         )
+
+
+class OrdinalName(NumberedName):
+    """A thing that a question names by an ordinal: "second offence"."""
+
+    def _labels(self, text: str) -> tuple[set[str], bool]:
+        forms = (self.word, f"{self.word}s")
+        labels, includes_more = ordinals_of(forms, text)
+        direct = {
+            _arabic(pair["label"])
+            for pair in _NAME.finditer(text)
+            if pair["word"].casefold() in forms and not MEASURED.match(text, pair.start("label"))
+        }
+        # "Offence 2" is the second one, but "bus 12" is not the twelfth.
+        return labels | (direct & {self.label}), includes_more
 
 
 def agreement(names: Sequence[NumberedName], texts: Iterable[str]) -> int:
@@ -140,12 +117,6 @@ def agreement(names: Sequence[NumberedName], texts: Iterable[str]) -> int:
         if any(name.has_another(text) for name in names):
             return -1
     return 0
-
-
-def _number(ordinal: str) -> str:
-    """Return the digits of an ordinal, in any of its forms."""
-    word = ordinal.casefold()
-    return next(number for name, number in _ORDINALS.items() if word.startswith(name))
 
 
 def _arabic(label: str) -> str:
@@ -174,12 +145,9 @@ def _numbered_names(question: str, words: Vocabulary) -> Iterator[NumberedName]:
             and (not counts or word in _LABELLED or _BEFORE.search(question[: match.start()]))
         ):
             yield NumberedName(word, match["label"], match.group())
-    for match in _ORDINAL_NAME.finditer(question):
-        for piece in _WORD.finditer(question, *match.span("words")):
-            if words.terms(piece.group()) & asked:
-                text = question[match.start() : piece.end()]
-                label = _number(match.group())
-                yield NumberedName(piece.group().casefold(), label, text, is_ordinal=True)
+    for text, word, label in ordinal_names(question):
+        if words.terms(word) & asked:
+            yield OrdinalName(word, label, text)
 
 
 def _unit_end(question: str, match: re.Match[str]) -> int:

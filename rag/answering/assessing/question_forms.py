@@ -167,7 +167,10 @@ _ANSWER_FORMS = (
 
 _REFERENCE = re.compile(
     r"\W{0,3}(?:(?:for|zu|für|pour|para) [^.]{3,60}, )?(?:please |bitte )?(?:also )?"
-    r"(?:see|refer to|cf|siehe|vgl|vergleiche|voir|véase)\b[^\d£$€]{0,120}\Z",
+    r"(?:see|refer to|cf|siehe|vgl|vergleiche|voir|véase)\.? (?:(?:also|the|our|auch|die|den|das|la"
+    r"|le|el) ){0,2}(?:section|chapter|page|table|figure|appendix|annex|article|part|above|below"
+    r"|abschnitt|kapitel|seite|tabelle|anhang|anlage|artikel|oben|unten|sección|capítulo|página"
+    r"|chapitre|annexe|§|[\"“„«\[]|https?:)[^\n£$€]{0,120}\Z",
     re.IGNORECASE,
 )
 

@@ -20,17 +20,18 @@ _RANGE = re.compile(
     r" ?(?:to|until|bis|hasta|до|至|-|–|—|~) ?[£$€¥]?(\d(?:[\d.,]{0,11}\d)?)(?![\d:/-]|[^\W\d_]\d)"
 )
 _OPEN = re.compile(
+    r"(?:\b(?P<no>(?:not|no|never|nicht|pas) )?"
     r"(?:(?P<under>less than|fewer than|under|below|unter|weniger als|menos de|moins de)"
-    r"|(?P<most>up to|at most|bis zu|höchstens|hasta|jusqu['’]à|[≤<]=?)"
+    r"|(?P<most>up to|at most|bis zu|höchstens|hasta|jusqu['’]à)"
     r"|(?P<over>more than|greater than|over|above|über|mehr als|más de|plus de)"
-    r"|(?P<least>at least|from|ab|mindestens|desde|au moins|à partir de|[≥>]=?))"
-    r" ?[£$€¥]?(?P<figure>\d(?:[\d.,]{0,11}\d)?)(?![\d:/]|[-–—][^\W_]|[^\W\d_]\d)"
+    r"|(?P<least>at least|from|ab|mindestens|desde|au moins|à partir de)) |(?P<sign>[≤<≥>]=?) ?)"
+    r"[£$€¥]?(?P<figure>\d(?:[\d.,]{0,11}\d)?)(?![\d:/]|[-–—][^\W_]|[^\W\d_]\d)"
     r"|(?<![\w.,:/-])[£$€¥]?(?P<end>\d(?:[\d.,]{0,11}\d)?)(?: ?[£$€¥%]| [^\W\d_]{1,12})?"
     r" (?:(?P<or_more>or (?:more|over|older|above)|und mehr|o más|et plus)"
     r"|(?P<or_less>or (?:less|fewer|under|below)|oder weniger|o menos|ou moins))",
     re.IGNORECASE,
 )
-"""Ranges with one end: "less than 2 days", "5 years or older"."""
+"""Ends of ranges: "less than 2 days", "over 5 kg up to 10 kg", "5 years or older"."""
 _COMMAS, _POINTS = re.compile(r"\d{1,3}(?:,\d{3})+"), re.compile(r"\d{1,3}(?:\.\d{3})+")
 _STEM = 5
 """Letters that two forms of a unit begin with alike."""
@@ -75,22 +76,36 @@ def asked_figures(question: str) -> list[AskedFigure]:
 
 
 def _ranges(cell: str) -> Iterator[tuple[float, float]]:
-    for match in _RANGE.finditer(cell):
+    """The ranges of a cell; ends that stand apart, "over 5 kg up to 10 kg", are those of one."""
+    whole = list(_RANGE.finditer(cell))
+    for match in whole:
         low, high = _value(match[1]), _value(match[2])
         if low is not None and high is not None:
             yield low, high
-    for match in _OPEN.finditer(cell):
-        value = _value(match["figure"] or match["end"])
-        if value is None:
-            continue
-        if match["under"]:
-            yield -inf, nextafter(value, -inf)
-        elif match["over"]:
-            yield nextafter(value, inf), inf
-        elif match["most"] or match["or_less"]:
-            yield -inf, value
-        else:
-            yield value, inf
+    ends = [
+        _open_range(match)
+        for match in _OPEN.finditer(cell)
+        if not any(one.start() < match.end() and match.start() < one.end() for one in whole)
+    ]
+    low = max((low for low, _ in ends), default=-inf)
+    high = min((high for _, high in ends), default=inf)
+    if (low, high) != (-inf, inf):
+        yield low, high
+
+
+def _open_range(match: re.Match[str]) -> tuple[float, float]:
+    """The range with the end that a match names; all figures where it is none."""
+    value = _value(match["figure"] or match["end"])
+    if value is None:
+        return -inf, inf
+    sign = match["sign"] or ""
+    if (match["under"] and not match["no"]) or sign == "<":
+        return -inf, nextafter(value, -inf)
+    if (match["over"] and not match["no"]) or sign == ">":
+        return nextafter(value, inf), inf
+    if match["most"] or match["or_less"] or match["over"] or sign == "<=" or sign == "≤":
+        return -inf, value
+    return value, inf
 
 
 def _value(figure: str) -> float | None:

@@ -54,7 +54,7 @@ _WORDS = {
     "kilometre": "kilometre kilometres kilometer kilometers",
     "milligram": "milligram milligrams milligramm",
     "gram": "gram grams gramm",
-    "kilogram": "kilogram kilograms kilogramm",
+    "kilogram": "kilo kilos kilogram kilograms kilogramm",
     "millilitre": "millilitre millilitres milliliter milliliters",
     "litre": "litre litres liter liters",
     "celsius": "celsius",

@@ -41,7 +41,15 @@ def continued(passage: str, statement: Statement) -> Statement:
     if announced := _ANNOUNCED.search(rest, start, stop):
         stop = announced.start() + 1
     announces = rest[start:stop].endswith(":")
-    leans = LEANS.match(rest, start) or _AS_FOLLOWS.search(statement.quote)
+    if _AS_FOLLOWS.search(statement.quote):
+        listed_below = list(_announced_items(rest, 0, is_cut_off=is_cut_off))
+        if listed_below:
+            words = _listed(rest[low:high] for low, high in listed_below)
+            quote = passage[statement.start : end + listed_below[-1][1]]
+            return replace(statement, text=f"{statement.text} {words}", quote=quote)
+    leans = LEANS.match(rest, start) or (
+        _AS_FOLLOWS.search(statement.quote) and breaks < _PARAGRAPH
+    )
     if breaks > _PARAGRAPH or not (leans or (announces and not breaks)):
         return statement
     colon = stop

@@ -37,6 +37,12 @@ _UNFINISHED = re.compile(
 
 _PROPERTY = re.compile(r"\s*[\"“(]?[^\W\d_a-zß-ÿ][^:\n.!?;]{1,40}:\s+\S")
 """A line of a list of properties: "Flash point: 40 °C"."""
+_CONTACT = re.compile(
+    r"\W*(?:contact|name|(?:tele)?phone|tel|mobile|fax|e-?mail|web|address|office|kontakt|telefon"
+    r"|adresse|teléfono|correo|téléphone|courriel)\b",
+    re.IGNORECASE,
+)
+"""A property that is nobody's without the lines around it."""
 _VALUE = re.compile(
     r"(?:[£$€¥]\s?\d[\d.,]{0,12}|\d[\d.,]{0,12}\s?(?:[£$€¥%]|[^\W\d_]{1,12}\.?)"
     r"|(?:\d{1,2}[:.]\d\d[\s,;–-]{0,3}(?:and |und |bis |to )?){1,12})"
@@ -90,13 +96,16 @@ def with_values(passage: str, segments: Iterable[TextSegment]) -> Iterator[TextS
     """Segments, a label joined with the value that is the next paragraph, as web pages set them.
 
     So is a paragraph that breaks off before such a value: "Trains leave at", "11:35 and 13:10".
+    Behind a value of its own, "£7" over "Adults", a label has its value above it.
     """
     pending: TextSegment | None = None
+    is_below_value = False
     for segment in segments:
-        if pending and _is_value_of(passage, pending, segment):
+        if pending and not is_below_value and _is_value_of(passage, pending, segment):
             pending = TextSegment("prose", pending.start, segment.end)
             continue
         if pending:
+            is_below_value = _VALUE.fullmatch(passage, pending.start, pending.end) is not None
             yield pending
         pending = segment
     if pending:
@@ -130,7 +139,7 @@ def segments_of(passage: str) -> Iterator[TextSegment]:
         line_kind = _field_kind(line, kind) if is_field else _kind(line)
         goes_on = line_kind == "prose" and kind in ("prose", "item")
         goes_on = goes_on and not (ends and BEGINS.match(line))
-        goes_on = goes_on and not (_PROPERTY.match(line) and _PROPERTY.match(before))
+        goes_on = goes_on and not (_is_property(line) and _is_property(before))
         goes_on = goes_on or (line_kind == kind == "field" and not _FIELD.match(line))
         if kind and not goes_on:
             yield TextSegment(kind, start, end)
@@ -142,6 +151,10 @@ def segments_of(passage: str) -> Iterator[TextSegment]:
         before = line
     if kind:
         yield TextSegment(kind, start, end)
+
+
+def _is_property(line: str) -> bool:
+    return _PROPERTY.match(line) is not None and not _CONTACT.match(line)
 
 
 def _field_kind(line: str, before: str) -> str:
