@@ -1,0 +1,1 @@
+"""reStructuredText, read by docutils."""
