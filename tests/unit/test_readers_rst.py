@@ -32,8 +32,8 @@ def test_headings(tmp_path: Path) -> None:
 
 def test_lists(tmp_path: Path) -> None:
     text = (
-        "* one\n  goes on\n* two\n\n  again\n\n  3. three\n  4. four\n\nrelay : part\n    A switch.\n"
-        "\n:orphan:\n:Owner: Ada\n\n-q, --quiet  Say less.\n"
+        "* one\n  goes on\n* two\n\n  again\n\n  3. three\n  4. four\n\n"
+        "relay : part\n    A switch.\n\n:orphan:\n:Owner: Ada\n\n-q, --quiet  Say less.\n"
     )
     assert parsed(tmp_path, text).text == (
         "- one goes on\n- two\n  again\n  3. three\n  4. four\n\n- relay (part): A switch.\n\n"

@@ -21,6 +21,7 @@ _EXPLAINED = (nodes.term, nodes.classifier, nodes.field_name, nodes.option_group
 _OPTION = re.compile(r"\s*:[\w-]+:(?:\s|$)")
 _NEVER = {"include", "raw"}
 """Directives that are refused, whatever their content."""
+_ERROR = 3
 _LOWEST = 6  # level of a heading
 _LONGEST_CELL = 400
 _LEAST_COLUMNS = 2
@@ -262,6 +263,8 @@ def _rows(lines: Iterable[Any]) -> list[Row]:
 
 def _salvaged(message: Any) -> str:
     """The lines of a block that docutils refused, without its marks and options."""
+    if message["level"] < _ERROR:  # a warning, beside the block itself
+        return ""
     blocks = [child for child in message.children if isinstance(child, nodes.literal_block)]
     lines = "\n".join(block.astext() for block in blocks).split("\n")
     directive = DIRECTIVE.match(lines[0].strip())
