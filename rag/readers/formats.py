@@ -50,8 +50,14 @@ FORMATS: tuple[Format, ...] = (
     Format(
         ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _HEADERS
     ),
-    Format(("rst",), "text/x-rst", f"{_HERE}.rst.reader:read_rst", _TEXT, True),
-    Format(("adoc", "asciidoc"), "text/asciidoc", f"{_HERE}.asciidoc:read_asciidoc", _TEXT, False),
+    Format(("rst",), "text/x-rst", f"{_HERE}.markup.rst:read_rst", _TEXT, True),
+    Format(
+        ("adoc", "asciidoc"),
+        "text/asciidoc",
+        f"{_HERE}.markup.asciidoc:read_asciidoc",
+        _TEXT,
+        False,
+    ),
     Format(("html", "htm", "xhtml"), "text/html", f"{_HERE}.html:read_html", _TEXT, True, _HEADERS),
     Format(
         ("docx",),

@@ -10,8 +10,8 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import Parser
 
 from rag.readers.content import Content, Source
-from rag.readers.rst.markup import register_unknown, tolerant_inliner
-from rag.readers.rst.writer import Writer
+from rag.readers.markup.rst_directives import register_unknown, tolerant_inliner
+from rag.readers.markup.rst_writer import Writer
 from rag.readers.text import load
 
 _SETTINGS = {

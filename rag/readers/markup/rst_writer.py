@@ -10,7 +10,7 @@ from docutils import nodes
 
 from rag.readers.characters import normalise
 from rag.readers.content import Composer, Content
-from rag.readers.rst.markup import DIRECTIVE, refused_words
+from rag.readers.markup.rst_directives import DIRECTIVE, refused_words
 from rag.readers.tables import Row, grid
 
 _UNSEEN = (
@@ -201,7 +201,7 @@ def _lines_of(block: Any) -> list[str]:
 
 
 def _flat(node: Any) -> str:
-    """All words below a node on one line."""
+    """The words of all nodes below a node, on one line."""
     if isinstance(node, nodes.system_message):
         return " ".join(_salvaged(node).split())
     if isinstance(node, nodes.TextElement | nodes.image):
@@ -210,7 +210,7 @@ def _flat(node: Any) -> str:
 
 
 def _label(node: Any) -> str:
-    """What stands before the first words of a block: its name, or its title."""
+    """The name or the title of a block, which stands before its first words."""
     titles = [_words(child) for child in node.children if isinstance(child, nodes.title)]
     if titles:
         return titles[0]

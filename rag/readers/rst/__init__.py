@@ -1,1 +1,0 @@
-"""reStructuredText, read by docutils."""
