@@ -50,6 +50,14 @@ FORMATS: tuple[Format, ...] = (
     Format(
         ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _HEADERS
     ),
+    Format(("rst",), "text/x-rst", f"{_HERE}.markup.rst:read_rst", _TEXT, True),
+    Format(
+        ("adoc", "asciidoc"),
+        "text/asciidoc",
+        f"{_HERE}.markup.asciidoc:read_asciidoc",
+        _TEXT,
+        False,
+    ),
     Format(("html", "htm", "xhtml"), "text/html", f"{_HERE}.html:read_html", _TEXT, True, _HEADERS),
     Format(
         ("docx",),
@@ -144,6 +152,8 @@ _ALIASES = {
     "application/x-pdf": "application/pdf",
     "application/xhtml+xml": "text/html",
     "text/x-markdown": "text/markdown",
+    "text/prs.fallenstein.rst": "text/x-rst",
+    "text/x-asciidoc": "text/asciidoc",
     "application/csv": "text/csv",
     "image/jpg": "image/jpeg",
     "text/json": "application/json",

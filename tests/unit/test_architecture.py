@@ -76,6 +76,7 @@ CONFINED = {
     "PIL": {"rag.readers"},
     "trafilatura": {"rag.readers"},
     "docx": {"rag.readers"},
+    "docutils": {"rag.readers"},
     "openpyxl": {"rag.readers"},
     "pptx": {"rag.readers"},
 }

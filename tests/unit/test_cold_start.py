@@ -19,6 +19,7 @@ HEAVY = [
     "pypdfium2",
     "trafilatura",
     "docx",
+    "docutils",
     "openpyxl",
     "pptx",
     "scipy",

@@ -93,7 +93,10 @@ def _name(sent: str) -> str:
 
 _BETWEEN_ADDRESSES = re.compile(r"\n|\s(?=https?://)")
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."
-_TYPES = "PDF, Word, PowerPoint, Excel, Markdown, HTML, plain text, CSV, TSV, JSON and pictures"
+_TYPES = (
+    "PDF, Word, PowerPoint, Excel, Markdown, reStructuredText, AsciiDoc, HTML, plain text, CSV, "
+    "TSV, JSON and pictures"
+)
 
 
 def _addresses(base: KnowledgeBase) -> None:

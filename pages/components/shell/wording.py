@@ -12,6 +12,8 @@ _TYPES = {
     "application/pdf": "PDF",
     "text/plain": "Text",
     "text/markdown": "Markdown",
+    "text/x-rst": "reStructuredText",
+    "text/asciidoc": "AsciiDoc",
     "text/html": "Web page",
     "text/csv": "Table",
     "text/tab-separated-values": "Table",

@@ -13,7 +13,7 @@ from pages.components.source.table import row_kinds
 from rag import Document, fenced_code, styled_words
 
 MOST = 120_000  # characters sent to the browser; of longer documents a window around the passage
-_MARKUP = {"text/markdown", "text/html"}  # read as Markdown
+_MARKUP = {"text/markdown", "text/html", "text/x-rst", "text/asciidoc"}  # read as Markdown
 # Ends a full line, not a paragraph, nor an entry of a list.
 _WRAPPED = re.compile(r"(?<=[^\n]{55})\n(?=[^\n])(?!\s*(?:\d{1,3}[.)]|[-*+•])\s)")
 

@@ -14,7 +14,10 @@ from rag.types import LOST, Evidence
 _WORDS = re.compile(r"\w+")
 _NEARLY = 70.0  # percent of letters that a word read wrongly still has
 _LACKING = 0.2  # share of the label's words: fewer may be another wording
-_PLAIN_TEXT = (".md", ".markdown", ".txt", ".html", ".htm", ".csv", ".tsv", ".json", ".jsonl")
+_PLAIN_TEXT = (
+    *(".md", ".markdown", ".rst", ".adoc", ".asciidoc", ".txt", ".html", ".htm"),
+    *(".csv", ".tsv", ".json", ".jsonl"),
+)
 """Formats whose words stand in the order in which they are read."""
 _MISREAD = 0.5  # share of lacking words that stand there nearly
 

@@ -1,0 +1,1 @@
+"""Files of reStructuredText, which docutils parses, and of AsciiDoc."""

@@ -1,0 +1,152 @@
+"""Directives and roles that docutils does not know: those of Sphinx and its extensions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from docutils import nodes, utils
+from docutils.parsers.rst import Directive, directives, roles, states
+from docutils.parsers.rst.languages import en
+
+_NAME = states.Inliner.simplename
+DIRECTIVE = re.compile(rf"\.\.[ ]+(?:\|[^|\n]+\|[ ]+)?(?P<name>{_NAME})[ ]?::")
+_TITLED = re.compile(r"(?P<words>.*\S)\s*<[^<>]*>", re.DOTALL)
+"""Words before the target that they lead to."""
+_REFUSED = re.compile(
+    rf"(?::{_NAME}:)?(?P<mark>`{{1,2}}|\|)(?P<words>.+)(?P=mark)_{{0,2}}"
+    rf"|(?P<name>{_NAME})_{{1,2}}",
+    re.DOTALL,
+)
+"""Inline markup that docutils cannot resolve."""
+_CODE = {
+    *("code", "code-block", "sourcecode", "prompt", "ipython", "doctest", "testcode", "testoutput"),
+    *("testsetup", "testcleanup", "productionlist", "graphviz", "mermaid"),
+}
+_LANGUAGES = {"code", "code-block", "sourcecode"}
+"""Directives whose argument is a programming language."""
+_VERSIONS = {
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
+}
+_LABELS = {"seealso": "See also", "todo": "To do"}
+_CONDITIONS = {"only", "ifconfig"}
+"""Directives whose argument says when their content counts."""
+_SETTINGS = {
+    *("index", "highlight", "currentmodule", "default-domain", "tabularcolumns"),
+    *("literalinclude", "toctree"),
+}
+"""Directives without words of the text: settings, terms of an index, names of other files."""
+_OBJECTS = {"class", "exc", "meth", "func", "attr", "data", "mod", "obj", "const"}
+"""Roles whose text may begin with a point, which says where to look for the name."""
+_SIGNATURES = {
+    *("function", "method", "classmethod", "staticmethod", "class", "exception", "attribute"),
+    *("data", "property", "decorator", "decoratormethod", "coroutinefunction", "module", "macro"),
+    *("type", "member", "var", "struct", "option", "envvar", "program", "describe", "object"),
+}
+"""Directives whose argument is code, in which stars and underscores are no markup."""
+
+
+class _AnyOptions(dict[str, Callable[[str | None], str]]):
+    """Options of any name, whose values are kept as they are."""
+
+    def __missing__(self, name: str) -> Callable[[str | None], str]:
+        return _unchanged
+
+
+def _unchanged(value: str | None) -> str:
+    return value or ""
+
+
+class _Code(Directive):  # type: ignore[misc]
+    """Lines of code, under their caption."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    option_spec = _AnyOptions({"caption": _unchanged})
+    has_content = True
+
+    def run(self) -> list[Any]:
+        first, _, more = (self.arguments or [""])[0].partition("\n")
+        code = "\n".join([*([more] if more else []), *self.content])
+        named = self.name.lower() in _LANGUAGES
+        block = nodes.literal_block(code, code, language=first if named else "")
+        caption = self.options.get("caption")
+        return [*([nodes.paragraph("", caption)] if caption else []), block]
+
+
+class _Unknown(Directive):  # type: ignore[misc]
+    """The argument and the content of a directive, as text."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    option_spec = _AnyOptions({"class": _unchanged})
+    has_content = True
+
+    def run(self) -> list[Any]:
+        name = self.name.lower().rpartition(":")[2]
+        if name in _SETTINGS:
+            return []
+        argument = "" if name in _CONDITIONS else (self.arguments or [""])[0]
+        node = nodes.container(label=_LABELS.get(name, ""))
+        if name in _VERSIONS:
+            version, _, argument = argument.partition(" ")
+            first, _, more = version.partition("\n")
+            argument = f"{more} {argument}".strip()
+            node["label"] = f"{_VERSIONS[name]} {first}".strip()
+        if name in _SIGNATURES:
+            node += [nodes.paragraph("", line.strip()) for line in argument.splitlines()]
+        elif argument:
+            words, messages = self.state.inline_text(argument, self.lineno)
+            node += [nodes.paragraph(argument, "", *words), *messages]
+        self.state.nested_parse(self.content, self.content_offset, node)
+        return [node]
+
+
+def tolerant_inliner(tick: Callable[[int], None]) -> Any:
+    """Return the inline parser of docutils, with text for roles that it does not know.
+
+    ``tick`` is called with the number of each line that is parsed.
+    """
+    # Not a subclass: the patterns are made from attributes of the class, without inherited ones.
+    inliner = states.Inliner()
+    parse, interpreted = inliner.parse, inliner.interpreted
+
+    def watched_parse(text: str, lineno: int, memo: Any, parent: Any) -> Any:
+        tick(lineno)
+        return parse(text, lineno, memo, parent)
+
+    def interpreted_or_text(rawsource: str, text: str, role: str, lineno: int) -> Any:
+        known, _ = roles.role(role, inliner.language, lineno, inliner.reporter)
+        if known:
+            return interpreted(rawsource, text, role, lineno)
+        signs = "~!." if role.rpartition(":")[2] in _OBJECTS else "~!"
+        words = utils.unescape(text).lstrip(signs)
+        return [nodes.inline(rawsource, without_target(words))], []
+
+    inliner.parse, inliner.interpreted = watched_parse, interpreted_or_text
+    return inliner
+
+
+def register_unknown(text: str) -> None:
+    """Make docutils read all directives that ``text`` names."""
+    for name in {match["name"].lower() for match in DIRECTIVE.finditer(text)}:
+        if name.rpartition(":")[2] in _CODE:
+            directives.register_directive(name, _Code)
+        elif name not in en.directives:
+            directives.register_directive(name, _Unknown)
+
+
+def without_target(words: str) -> str:
+    """Words of a link without the target in angle brackets behind them."""
+    titled = _TITLED.fullmatch(words)
+    return titled["words"] if titled else words
+
+
+def refused_words(markup: str) -> str:
+    """The words of a link, role or substitution without a definition."""
+    match = _REFUSED.fullmatch(markup)
+    return without_target(match["words"] or match["name"]) if match else markup
