@@ -342,6 +342,7 @@ def test_rows_of_a_group_have_its_name() -> None:
             ["On normal days trains leave the station of the island at 11:35, 13:10 and 15:10"],
         ),
         ("£7\n\nAdults\n\n£5\n\nChildren", ["£7", "£5"]),
+        ("Prices\n\n£7\n\nAdults\n\n£5\n\nChildren", ["£7", "£5"]),
         (
             "Contact: Ann Forth, office 12 at the north entrance\nPhone: 0123 456789\n",
             ["Contact: Ann Forth, office 12 at the north entrance Phone: 0123 456789"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
@@ -92,24 +92,34 @@ def entries_of(passage: str) -> Iterator[TextSegment]:
         yield TextSegment("entry", one.start, end)
 
 
-def with_values(passage: str, segments: Iterable[TextSegment]) -> Iterator[TextSegment]:
+def with_values(passage: str, segments: Sequence[TextSegment]) -> Iterator[TextSegment]:
     """Segments, a label joined with the value that is the next paragraph, as web pages set them.
 
     So is a paragraph that breaks off before such a value: "Trains leave at", "11:35 and 13:10".
-    Behind a value of its own, "£7" over "Adults", a label has its value above it.
+    Nothing is joined where values may stand above their labels: where a value comes first, or where
+    labels and values alternate and a label comes last.
     """
-    pending: TextSegment | None = None
-    is_below_value = False
-    for segment in segments:
-        if pending and not is_below_value and _is_value_of(passage, pending, segment):
-            pending = TextSegment("prose", pending.start, segment.end)
-            continue
-        if pending:
-            is_below_value = _VALUE.fullmatch(passage, pending.start, pending.end) is not None
-            yield pending
-        pending = segment
-    if pending:
-        yield pending
+    values = {at for at, one in enumerate(segments) if _is_value(passage, one)}
+    pairs = {at for at in values if at and _is_value_of(passage, segments[at - 1], segments[at])}
+    first = min(values, default=0)
+    is_label_last = len(segments) - 2 in pairs and len(pairs) > 1
+    if first not in pairs or is_label_last:
+        pairs = set()
+    at = 0
+    while at < len(segments):
+        if at + 1 in pairs:
+            yield TextSegment("prose", segments[at].start, segments[at + 1].end)
+            at += 1
+        else:
+            yield segments[at]
+        at += 1
+
+
+def _is_value(passage: str, segment: TextSegment) -> bool:
+    return (
+        segment.kind == "prose"
+        and _VALUE.fullmatch(passage, segment.start, segment.end) is not None
+    )
 
 
 def _is_value_of(passage: str, label: TextSegment, segment: TextSegment) -> bool:
@@ -120,8 +130,8 @@ def _is_value_of(passage: str, label: TextSegment, segment: TextSegment) -> bool
     return (
         (is_label or _UNFINISHED.search(words[-_LONGEST_END:]) is not None)
         and not _NO_LABEL.search(words[-_LONGEST_END:])
-        and _VALUE.fullmatch(passage, segment.start, segment.end) is not None
-        and _VALUE.fullmatch(words) is None
+        and _is_value(passage, segment)
+        and not _is_value(passage, label)
     )
 
 

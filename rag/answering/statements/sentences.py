@@ -141,7 +141,7 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
     collected: list[Statement] = []
     lead, columns = "", list[str]()
     above, announces = list[_Lead](), False
-    segments = list(with_values(passage, entries_of(passage)))
+    segments = list(with_values(passage, list(entries_of(passage))))
     for segment, following in itertools.zip_longest(segments, segments[1:]):
         text = passage[segment.start : segment.end]
         if segment.kind in ("record", "field"):

@@ -11,7 +11,7 @@ from rag.readers.text import load
 from rag.types import Heading
 
 _TITLE = re.compile(r"(?P<marks>={1,6}|#{1,6})[ \t]+(?P<title>\S.*)")
-_DELIMITER = re.compile(r"(?P<mark>-{4,}|\.{4,}|/{4,}|\+{4,}|`{3,}).*")
+_DELIMITER = re.compile(r"(?P<mark>-{4,}+|\.{4,}+|/{4,}+|\+{4,}+|`{3,}+).*+")
 """Lines around code, literal text, comments and passed-through text, which have no titles."""
 _CODE = "-.`"
 
