@@ -196,6 +196,7 @@ from .runs.deciding.decisions import EQUAL_MARGIN as EQUAL_MARGIN
 from .runs.deciding.state import DecisionEntry as DecisionEntry
 from .runs.deciding.state import HitToJudge as HitToJudge
 from .runs.deciding.state import RunDecision as RunDecision
+from .runs.differences import LEFT_OUT as LEFT_OUT
 from .runs.differences import RunDifferences as RunDifferences
 from .runs.evaluator import DEFAULT_CUTOFFS as DEFAULT_CUTOFFS
 from .runs.evaluator import Evaluation as Evaluation

@@ -384,13 +384,14 @@ def test_a_sentence_that_only_refers_elsewhere(text: str, refers: bool) -> None:
         ("How much is a family ticket?", "a price"),
         ("How much are the dues of a member?", "a price"),
         ("How much is the maximum weight of a bag?", "a number"),
+        ("Which email address do I report damage to?", "an e-mail address"),
         ("How much is left?", "a number"),
         ("How much is the torque for the wheel nuts?", "a number"),
         ("How much is the holiday entitlement?", "a number"),
         ("Ab welchem Alter dürfen Kinder ins Freibad?", "an age"),
     ],
 )
-def test_how_much_is_asks_for_a_price_unless_it_names_a_quantity(question: str, name: str) -> None:
+def test_kinds_of_values_that_questions_ask_for(question: str, name: str) -> None:
     kind = asked_value(question)
     assert kind is not None
     assert kind.name == name

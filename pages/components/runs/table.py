@@ -14,6 +14,7 @@ from pages.components.shell.tables import pick_rows
 from pages.components.shell.wording import clipped
 from rag import (
     ANSWER_TITLES,
+    LEFT_OUT,
     METRIC_TITLES,
     KnowledgeBase,
     LeaderboardRow,
@@ -187,10 +188,12 @@ def _strangers(leaderboard: Sequence[LeaderboardRow]) -> None:
     others = sum(not row.comparable for row in leaderboard)
     if others:
         verb = "was" if others == 1 else "were"
-        named = " or ".join(dict.fromkeys(name for row in leaderboard for name in row.differs))
+        names = dict.fromkeys(name for row in leaderboard for name in row.differs)
+        elsewhere = " *Metrics* compares the questions that this does not touch."
         st.caption(
-            f":material/warning: {counted(others, 'run')} {verb} measured on other {named} than "
-            f"the {reference(leaderboard)}, so the figures do not compare."
+            f":material/warning: {counted(others, 'run')} {verb} measured on other "
+            f"{' or '.join(names)} than the {reference(leaderboard)}, so the figures do not "
+            f"compare.{elsewhere if LEFT_OUT in names else ''}"
         )
 
 

@@ -314,7 +314,7 @@ KINDS = (
         "email mail e-mail address adresse email-adresse e-mail-adresse correo electrónico 邮箱",
         re.compile(
             rf"(?:\A\W{{0,3}}|{_WHAT})e-?mail[- ]address(?:es)?\b{_END}"
-            rf"|\b(?:what|which) e-?mail[- ]address{_REACHED}"
+            r"|\b(?:what|which) e-?mail[- ]address(?:es)? (?:can|do|should|must|may|does)\b"
             rf"|(?:\A\W{{0,3}}|{_WAS})e-?mail-?adressen?\b{_END}"
             rf"|\bwie lautet die e-?mail\b{_END}"
             r"|\bwelche e-?mail-?adresse ha(?:t|ben)\b|\bunter welcher e-?mail-?adresse\b"

@@ -94,7 +94,8 @@ CAUSES: Mapping[Cause, CauseRow] = {
     ),
     "unexpected": CauseRow(
         "Answered, not as expected",
-        "Compare both answers: correct the expected one, or leave out the passage that misleads.",
+        "Compare both answers. Correct the expected one, leave out a passage that misleads, or let "
+        "a language model answer: without one, answers are quoted sentences.",
     ),
 }
 
