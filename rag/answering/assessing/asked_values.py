@@ -54,7 +54,7 @@ _LASTING_COMPOUND = (
     r"(?:sekunden?|minuten?|stunden?|tage?[ns]?|nächten?|nacht|wochen?|monat(?:en?|s)?|quartale?n?"
     r"|jahre?[ns]?)"
 )
-"""Units that end German words: "Werktage", "Unterrichtsstunden"."""
+"""Units that end German words: "Werktage"."""
 _MONEY = re.compile(
     r"[€$£¥₹元%]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|euros?|dollars?|pounds?|cents?|pence|yen"
     rf"|francs?|franken)\b|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])|{_FREE}",
@@ -152,7 +152,7 @@ _END = (
     r"|pour|et|ou)\b| d['’])"
 )
 """What is behind it: its owner, or the end of the question; not "format", "used for"."""
-_REACHED = r" (?:can|do|should|must|may) \w{1,20} (?:reach|call|dial|ring|write|contact)\b"
+_REACHED = r" (?:can|do|should|must|may) \w{1,20} (?:reach|call|dial|ring|write|contact|report)\b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +314,7 @@ KINDS = (
         "email mail e-mail address adresse email-adresse e-mail-adresse correo electrónico 邮箱",
         re.compile(
             rf"(?:\A\W{{0,3}}|{_WHAT})e-?mail[- ]address(?:es)?\b{_END}"
-            r"|\b(?:what|which) e-?mail[- ]address(?:es)? (?:can|do|should|must|may|does)\b"
+            rf"|\b(?:what|which) e-?mail[- ]address{_REACHED}"
             rf"|(?:\A\W{{0,3}}|{_WAS})e-?mail-?adressen?\b{_END}"
             rf"|\bwie lautet die e-?mail\b{_END}"
             r"|\bwelche e-?mail-?adresse ha(?:t|ben)\b|\bunter welcher e-?mail-?adresse\b"
