@@ -123,6 +123,9 @@ def test_a_guest_of_a_tour_sees_it_alone(
         app = visit("stranger", "tour.py", **address)
         assert [title.value for title in app.title] == ["For the board"]
         assert shown[-1] == ["Chat", "Tours"]
+    app = visit("stranger", "chat.py")
+    assert [error.value for error in app.error] == []
+    assert LEAVE in app.get("pills")[0].options
     app = visit("stranger", "runs.py")
     assert "The page Runs is not part of what your link shows." in said(app)
     world.base.tours.delete(board)

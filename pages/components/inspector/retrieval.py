@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.metrics.failures import failed
 from pages.components.metrics.readings import outcomes
 from pages.components.shell.session import bases, question_sets, shared_cache, workspace
-from rag import FurtherBase, KnowledgeBase, Message, Question, Recipe, Trace
+from rag import FurtherBase, KnowledgeBase, Message, NotAllowed, Question, Recipe, Trace
 
 SUGGESTED = "suggested"
 SUGGESTIONS = 4
@@ -67,7 +67,10 @@ def suggestions(base: KnowledgeBase) -> list[str]:
 
     Those that the newest run of their set fails are left out, unless it fails all.
     """
-    newest = {run.question_set: run.id for run in reversed(base.runs.list_all())}
+    try:
+        newest = {run.question_set: run.id for run in reversed(base.runs.list_all())}
+    except NotAllowed:  # a link to one tour shows no runs
+        newest = {}
     sets = tuple(
         (question_set.name, str(question_set.changed), newest.get(question_set.name, ""))
         for question_set in question_sets(base)

@@ -23,6 +23,8 @@ TYPICAL_DEVIATION = 0.25
 what recipes of public collections differ by."""
 _LEAST_CHANGED = 0.02
 """Runs that differ on fewer of the questions are almost the same recipe, and tell nothing."""
+_FEWEST_SHARED = 20
+"""Of fewer questions a spread is too uncertain to plan with: most differences are 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +111,9 @@ def smallest_difference(
 
 
 def _spread(first: Mapping[str, float], second: Mapping[str, float]) -> float | None:
-    """Standard deviation of the differences; None for runs that are almost the same."""
+    """Standard deviation of the differences; None for few questions or almost the same runs."""
     shared = [question for question in first if question in second]
     differences: Floats = np.array([first[name] - second[name] for name in shared])
-    if len(shared) < 2 or (np.abs(differences) > 1e-12).mean() < _LEAST_CHANGED:
+    if len(shared) < _FEWEST_SHARED or (np.abs(differences) > 1e-12).mean() < _LEAST_CHANGED:
         return None
     return float(differences.std(ddof=1))

@@ -95,7 +95,7 @@ class ThresholdPromise:
                 "threshold are relevant."
             )
         return (
-            f"Too few labels to promise {self.target:.2f}. "
+            f"Too few labels to promise a precision of {self.target:.2f}. "
             f"Label about {counted(self.missing, 'more question')}."
         )
 
