@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
 from pages.components.shell import identity
+from pages.components.shell.text import plain
 from rag import TourStop
 from tests.handbook import LEAVE, ask
 from tests.members import World, said
@@ -125,7 +126,7 @@ def test_a_guest_of_a_tour_sees_it_alone(
         assert shown[-1] == ["Chat", "Tours"]
     app = visit("stranger", "chat.py")
     assert [error.value for error in app.error] == []
-    assert LEAVE in app.get("pills")[0].options
+    assert plain(LEAVE) in app.get("pills")[0].options
     app = visit("stranger", "runs.py")
     assert "The page Runs is not part of what your link shows." in said(app)
     world.base.tours.delete(board)
