@@ -58,6 +58,7 @@ class Recipe(RecipePart):
         refuse="auto",
         other_languages="words",
         spelling="question",
+        abbreviations=True,
         synonyms=True,
     )
     answer: AnswerRecipe = AnswerRecipe(mode="strict", tools=())

@@ -248,6 +248,11 @@ class Retrievers(RecipePart):
         description="words that no passage has give way to near ones that one has: true for BM25 "
         "alone, question for meaning too, but not everyday words, codes and quotations",
     )
+    abbreviations: bool = Field(
+        False,
+        description="an abbreviation that the documents define is searched with its long form, and "
+        "the long form with its abbreviation; absent is off, a new recipe has it on",
+    )
     synonyms: bool = Field(
         False, description="an English word that no passage has is searched with its synonyms"
     )
@@ -278,11 +283,6 @@ class SearchRecipe(Retrievers):
     # The question, before anything is searched.
     rewrite: Annotated[bool, AsksChat] = Field(
         False, description="a follow-up question is made complete from the conversation"
-    )
-    abbreviations: bool = Field(
-        False,
-        description="an abbreviation that the documents define is searched with its long form, and "
-        "the long form with its abbreviation",
     )
     expansions: Annotated[int, AsksChat] = Field(
         0, ge=0, le=8, description="further wordings by a language model, searched as well"
@@ -475,8 +475,8 @@ def _hash(part: RecipePart) -> str:
 
 # Of the retrievers: recipes stored before do without them.
 _LATER = frozenset(
-    {"exact_codes", "matched_words", "refuse", "other_languages", "spelling", "synonyms"}
-    | {"bm25_pivot"}
+    {"exact_codes", "matched_words", "refuse", "other_languages", "spelling", "abbreviations"}
+    | {"synonyms", "bm25_pivot"}
 )
 _LATER_TO_ANSWER = frozenset({"memory", "tool_calls", "tools"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()

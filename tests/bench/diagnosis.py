@@ -35,6 +35,7 @@ PLAIN: Mapping[str, Any] = {
     "search.threshold": None,
     "search.refuse": "off",
     "search.spelling": False,
+    "search.abbreviations": False,
     "search.synonyms": False,
 }
 FIXED: Mapping[str, Any] = {"index.chunker": "fixed", "index.chunk_size": 64}

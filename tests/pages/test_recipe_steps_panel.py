@@ -45,12 +45,15 @@ def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base: Knowl
     assert not app.error
 
 
-def test_synonyms_are_a_toggle_that_is_on_in_new_recipes(base: KnowledgeBase) -> None:
+@pytest.mark.parametrize("field", ["synonyms", "abbreviations"])
+def test_other_forms_are_toggles_that_are_on_in_new_recipes(
+    base: KnowledgeBase, field: str
+) -> None:
     app = unfold(visit("inspector.py", q="How long is my vacation?"))
-    assert app.toggle(key="synonyms").value is True
-    assert recipe(app, base).search.synonyms is True
-    app.toggle(key="synonyms").set_value(False).run()
-    assert recipe(app, base).search.synonyms is False
+    assert app.toggle(key=field).value is True
+    assert getattr(recipe(app, base).search, field) is True
+    app.toggle(key=field).set_value(False).run()
+    assert getattr(recipe(app, base).search, field) is False
 
 
 def test_copies_and_diversity_are_off_or_a_number(base: KnowledgeBase) -> None:

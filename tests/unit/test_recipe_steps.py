@@ -24,6 +24,7 @@ OLD = Recipe().with_fields(
         "search.refuse": "off",
         "search.other_languages": "alike",
         "search.spelling": False,
+        "search.abbreviations": False,
         "search.synonyms": False,
         "answer.mode": "grounded",
         "answer.tools": None,
@@ -44,7 +45,7 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
     assert Recipe().hash != BEFORE_STEPS
     stored = Recipe().model_dump(mode="json")
     later_in_search = ("exact_codes", "matched_words", "refuse", "other_languages", "spelling")
-    for later in (*later_in_search, "synonyms"):
+    for later in (*later_in_search, "abbreviations", "synonyms"):
         del stored["search"][later]
     stored["answer"] = {"provider": "extractive", "temperature": 0.0}
     for later in ("chunker", "analyzer", "chunk_unit", "vector_index", "context"):
