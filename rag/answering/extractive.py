@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.answering.assessing.asked_values import ValueKind, asked_value
+from rag.answering.asked_values import ValueKind, asked_value
 from rag.answering.assessing.editions import (
     day_of,
     differ,
@@ -340,7 +340,7 @@ def _prior(candidate: Candidate, best: float, wants_figure: bool, asked: ValueKi
 
 def _value_bonus(asked: ValueKind, text: str) -> float:
     if asked.exact:
-        return EXACT_BONUS if asked.is_in(text) else 0.0
+        return EXACT_BONUS if asked.is_in(text) else -NO_VALUE
     return VALUE_BONUS if asked.is_in(text) else -NO_VALUE
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rag.answering.assessing.asked_values import asked_value
+from rag.answering.asked_values import asked_value
 from rag.answering.assessing.assess import probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.fitting import Observation, fitted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answering.assessing.asked_values import KINDS, asked_value
+from rag.answering.asked_values import KINDS, asked_value
 from rag.answering.assessing.assess import NO_CODE, probability_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import key_terms

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.answering.assessing.asked_values import asked_value
+from rag.answering.asked_values import asked_value
 from rag.answering.assessing.numbered_names import agreement, numbered_names
 from rag.answering.assessing.question_forms import answer_form, bound_pattern, is_reference
 from rag.answering.assessing.ranges import asked_figures

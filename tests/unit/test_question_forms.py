@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.answering.assessing.asked_values import asked_value
+from rag.answering.asked_values import asked_value
 from rag.answering.assessing.codes import identifiers
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.question_forms import bound_pattern

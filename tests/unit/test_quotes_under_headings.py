@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag.answering.assessing.asked_values import asked_value
+from rag.answering.asked_values import asked_value
 from rag.answering.assessing.evidence import EvidenceReader
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.numbered_names import NumberedName, agreement, numbered_names

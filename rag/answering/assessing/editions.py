@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from rag.answering.assessing.units import unit_at
+from rag.answering.asked_values.units import unit_at
 from rag.answering.assessing.validity import (
     MONTH_NUMBERS,
     applies_from,

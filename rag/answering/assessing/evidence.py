@@ -10,11 +10,11 @@ from statistics import fmean
 
 import numpy as np
 
-from rag.answering.assessing.asked_values import MEASURED, ValueKind, asked_value
+from rag.answering.asked_values import MEASURED, ValueKind, asked_value
 from rag.answering.assessing.codes import identifiers
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, words_in
 from rag.answering.assessing.numbered_names import OrdinalName, agreement, numbered_names
-from rag.answering.assessing.qualifiers import contradicted
+from rag.answering.assessing.qualifiers import contradicted, unstated
 from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.statements.rows import BETWEEN
@@ -171,6 +171,11 @@ class EvidenceReader:
             or self._unknown_identifier(trace.corrected, citations)
             or self._other_number(trace, quotes[0], around)
             or contradicted(trace.corrected, wanted, quotes[0].text, shown)
+            or unstated(
+                trace.corrected,
+                [term for term in absent if not term.borne_out(cited)],
+                f"{shown} {around} {quotes[0].text}",
+            )
             or self._unqualified(trace.corrected, wanted, absent, cited, spoken, quotes[0], first),
             tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),

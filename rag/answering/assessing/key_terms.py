@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from rag.answering.assessing.asked_values import asked_value
+from rag.answering.asked_values import asked_value
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import digits_of, word_of
 from rag.lexical.languages import language, likeliest
@@ -70,6 +70,11 @@ _FRAMING = """
 """Words by which people ask, and documents do not have to repeat. No other forms of them:
 "permitted" is one, and "permit" is not."""
 _FRAMING_WORDS = frozenset(_FRAMING.split())
+_PUBLISHER = re.compile(
+    r"\b(?:the|our|my|your|this) (?:company|employer|firm|organi[sz]ation|business)\b(?!['’])",
+    re.IGNORECASE,
+)
+"""Who speaks in the documents, and hardly names itself."""
 REACH = 32
 """Characters before a term in which its preposition stands."""
 CARRYING = 0.25
@@ -155,10 +160,13 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     asked = asked_value(question)
     generic = words.terms(f"{_MEASURING} {asked.words if asked else ''}")
     entries = list(_tokens(question, wanted, words))
+    publishers = list(_PUBLISHER.finditer(question))
     telling = [
         entry
         for entry in entries
-        if not _are_in(entry[2], generic) and entry[0].casefold() not in _FRAMING_WORDS
+        if not _are_in(entry[2], generic)
+        and entry[0].casefold() not in _FRAMING_WORDS
+        and not any(one.start() < entry[3] < one.end() for one in publishers)
     ] or entries
     known = wanted.union(*(reading for _, _, readings, _ in telling for reading in readings))
     indexed, rarity = words.indexed(known), words.rarities(known, [known])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rag.answering.assessing.asked_values import MEASURED
+from rag.answering.asked_values import MEASURED
 from rag.answering.assessing.ordinals import ordinal_names, ordinals_of
 from rag.answering.assessing.validity import MONTH_NUMBERS
 from rag.answering.vocabulary import Vocabulary

@@ -1,4 +1,4 @@
-"""Qualifiers of a question that quotes contradict: "after probation" where they say "during"."""
+"""Qualifiers of a question that quotes contradict or lack: "after probation", "the default"."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rag.answering.assessing.key_terms import ARTICLE, REACH, WORD, KeyTerm, words_in
 
-_BEFORE = "before prior until till vor bis"
+_BEFORE = "before prior until till advance ahead beforehand vor bis"
 _AFTER = "after afterwards then thereafter following once since past nach danach dann seit"
 _DURING = "during while within throughout on in während im"
 _GROUPS: Sequence[Mapping[str, frozenset[str]]] = tuple(
@@ -23,6 +23,22 @@ _ASKED = re.compile(
     r"\b(before|until|after|during|with|without|above|below|vor|bis|nach|während|mit|ohne)\s"
     rf"{ARTICLE}\Z",
     re.IGNORECASE,
+)
+_ASKS_DEFAULT = re.compile(
+    r"\b(?:by default|out of the box)\b|\b(?:what|which|how) .{0,60}\bdefaults?\b"
+    r"|\b(?:standardmäßig|voreingestellt|por defecto|par défaut)\b",
+    re.IGNORECASE,
+)
+_DEFAULT = re.compile(
+    r"default|\b(?:unless|otherwise|(?:if|when|where) (?:(?:it|there|this) is |you do )?(?:no|not)"
+    r"|initial(?:ly)?|standard|pre-?set|factory|out of the box|omitted|unset|unspecified|absent"
+    r"|without (?:any|an?|this|the)|automatic(?:ally)?|normal(?:ly)?|usual(?:ly)?|typical(?:ly)?)\b"
+    r"|standardmäßig|voreingestellt|voreinstellung|werkseinstellung|por defecto|predeterminad"
+    r"|par défaut",
+    re.IGNORECASE,
+)
+_ASKS_ACRONYM = re.compile(
+    r"\b(?:[Hh]ow (?:much|many)|[Ww]hich|[Ww]hat|[Ww]ie ?viel|[Ww]elche[rs]?) ([A-ZÄÖÜ]{2,6})\b"
 )
 NEAR = 3
 """Words from a preposition to its noun."""
@@ -49,3 +65,15 @@ def contradicted(question: str, wanted: Sequence[KeyTerm], first: str, shown: st
         if any(group.keys() & set(words[max(at - NEAR, 0) : at]) for at in places):
             return f"“{preposition} {term.text}”"
     return ""
+
+
+def unstated(question: str, lost: Sequence[KeyTerm], shown: str) -> str:
+    """Return what a question is about and nothing that is shown says; "" for none.
+
+    The acronym of a thing ("how much CPU": memory is no answer) that no cited passage has, or that
+    a value is the default: an example is none.
+    """
+    if _ASKS_DEFAULT.search(question) and not _DEFAULT.search(shown):
+        return "a default"
+    asked = _ASKS_ACRONYM.search(question)
+    return next((term.text for term in lost if asked and term.text == asked[1]), "")

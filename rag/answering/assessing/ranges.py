@@ -17,7 +17,8 @@ _ASKED = re.compile(
 )
 _RANGE = re.compile(
     r"(?<![\w.,:/-])[£$€¥]?(\d(?:[\d.,]{0,11}\d)?)(?: ?[£$€¥%]| [^\W\d_]{1,12})?"
-    r" ?(?:to|until|bis|hasta|до|至|-|–|—|~) ?[£$€¥]?(\d(?:[\d.,]{0,11}\d)?)(?![\d:/-]|[^\W\d_]\d)"
+    r" ?(?:to|until|bis|hasta|до|至|-|–|—|~) ?[£$€¥]?(\d(?:[\d.,]{0,11}\d)?)"
+    r"(?![\d/-]|:\d|[^\W\d_]\d)"
 )
 _OPEN = re.compile(
     r"(?:\b(?P<no>(?:not|no|never|nicht|pas) )?"

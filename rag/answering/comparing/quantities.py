@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from rag.answering.assessing.units import unit_at
+from rag.answering.asked_values.units import unit_at
 from rag.answering.assessing.validity import MONTH_NUMBERS
 from rag.answering.checking.figures import Figure, figures
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from rag.answering.assessing.units import unit_at
+from rag.answering.asked_values.units import unit_at
 from rag.answering.assessing.validity import MONTH_NUMBERS, dates_in
 from rag.answering.checking.figures import Figure, KnownFigures, figures, spelt_amounts
 from rag.answering.comparing.quantities import DOTTED_I, MONTHS

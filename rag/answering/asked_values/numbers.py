@@ -1,0 +1,86 @@
+"""Figures, ages and measurements."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from rag.answering.asked_values.kind import ValueKind
+from rag.answering.asked_values.patterns import ANY_NUMBER, FREE, NUMBER_WORDS, UNIT
+from rag.answering.asked_values.units import base_unit, unit_at, unit_of
+
+MEASURED = re.compile(
+    rf"24/7\b|[\d.,:/]{{0,12}}(?:(?:st|nd|rd|th)\b|[\s-]{{0,3}}(?:{UNIT}))", re.IGNORECASE
+)
+"""A figure that measures or counts: "30 days", "17-year-old", "60 euros", "24th"."""
+_DIGITS = re.compile(r"\d[\d.,]*")
+_MONEY_UNITS = frozenset({"euro", "dollar", "pound", "franc", "yen", "percent"})
+_UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
+_FIGURES = re.compile(rf"\d[\d.,]*|\b(?:{NUMBER_WORDS})\b", re.IGNORECASE)
+_COUNTS = re.compile(r"\b(?:how many|wie viele?|cuánt[ao]s|combien d['e]) ?([^\W\d_]{2,20})", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurement(ValueKind):
+    """A figure in a ``unit`` that the question names, or in one that is a power of ten of it."""
+
+    unit: str = ""
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has such a figure, or a figure and the unit elsewhere, as in a label."""
+        figures = [*_FIGURES.finditer(text)]
+        units = {unit_at(text, *match.span()) for match in figures}
+        if figures:
+            labels = (one[1] or one[2] for one in _UNIT_LABEL.finditer(text))
+            units.update(map(unit_of, labels))
+        return self.unit in map(base_unit, units)
+
+
+@dataclass(frozen=True, slots=True)
+class _Age(ValueKind):
+    """A figure that is not an amount of money, nor a share."""
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has a figure that may be an age."""
+        return any(
+            unit_at(text, *match.span()) not in _MONEY_UNITS for match in _FIGURES.finditer(text)
+        )
+
+
+AGE = _Age(
+    "an age",
+    "old age alter alt edad",
+    re.compile(
+        r"\bhow old\b|\b(?:at|from|until) (?:what|which) age\b"
+        r"|\bwhat (?:is the )?(?:minimum |maximum )?age\b|\bwie alt\b"
+        r"|\b(?:ab|mit|bis zu) welchem alter\b|\bqué edad\b|\bquel âge\b|多大|几岁",
+        re.IGNORECASE,
+    ),
+    re.compile(ANY_NUMBER, re.IGNORECASE),
+)
+NUMBER = ValueKind(
+    "a number",
+    "many much often oft hoch viele viel cuánto cuánta combien 多少",
+    re.compile(
+        r"\bhow (?:many|much|far|old|high|tall|large|big|fast|heavy|deep|wide|loud|hot|warm"
+        r"|often|soon|late)\b|\bwie ?(?:viele?|weit|alt|hoch|groß|schnell|schwer|tief|breit"
+        r"|warm|oft)\b"
+        r"|\bcuánt[ao]s?\b|\bcombien\b|多少|几个"
+        r"|\b(?:what|which) (?:is|are|'s) (?:the|an?|my|its) (?:[\w'’-]{1,30} ){0,3}?(?:number"
+        r"|weight|height|width|length|depth|speed|temperature|voltage|pressure"
+        r"|maximum|minimum|limit|quota|allowance)"
+        r"(?=\W{0,3}\Z| (?:for|in|at|per|on|when|if|after|with|of|an?|the|i|we|you)\b)"
+        r"|\bwhat (?:weight|height|speed|temperature|voltage|pressure)\b(?! of)",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"{ANY_NUMBER}|{FREE}", re.IGNORECASE),
+)
+
+
+def measurement(question: str) -> ValueKind | None:
+    """The kind of a figure in a unit that a question names: "how many watts"; None for others."""
+    counted = _COUNTS.search(question)
+    unit = base_unit(unit_of(counted[1])) if counted else ""
+    if not counted or not unit:
+        return None
+    return _Measurement(f"a value in {counted[1]}", "", _COUNTS, _DIGITS, unit=unit)
