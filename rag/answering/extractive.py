@@ -305,11 +305,16 @@ def _with_priors(
             + (FORM_BONUS if form and form.search(one.statement.text) else 0.0)
             + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
             - (OTHER_DATE if one.hit.document in others else 0.0)
-            - (REFERENCE if is_reference(one.statement.text) else 0.0)
+            - (REFERENCE if _is_reference(one.statement) else 0.0)
             - (DEFINITION if not defines and _DEFINITION.match(one.statement.text) else 0.0),
         )
         for one in candidates
     ]
+
+
+def _is_reference(statement: Statement) -> bool:
+    """Whether a statement is only a reference; the text of a link has lost its brackets."""
+    return is_reference(statement.text) or is_reference(statement.quote)
 
 
 def _is_in_range(figures: Sequence[AskedFigure], statement: Statement) -> bool:

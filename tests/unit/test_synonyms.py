@@ -156,7 +156,7 @@ def test_a_line_of_the_list_is_well_formed(line: str) -> None:
 
 @pytest.mark.parametrize("line", ONE_WAY)
 def test_a_line_of_one_way_is_well_formed(line: str) -> None:
-    assert re.fullmatch(r"[a-z]{2,}( [a-z]{2,}){0,3} => [a-z]{2,}(, [a-z]{2,})*", line)
+    assert re.fullmatch(r"[a-z]{3,}( [a-z]+){0,3} => [a-z]{2,}(, [a-z]{2,})*", line)
     phrase, _, others = line.partition(" => ")
     words = others.split(", ")
     assert len({phrase, *words}) == 1 + len(words)
