@@ -219,21 +219,6 @@ def compare(
     return comparison
 
 
-def compare_table(
-    metric: str,
-    runs: Mapping[str, Figures],
-    baseline: Figures,
-    *,
-    kind: str = "",
-    groups: Groups | None = None,
-    alpha: float = CROWNING_P,
-) -> dict[str, Comparison]:
-    """Every run against one baseline, p-values adjusted after Holm for the whole table."""
-    pairs = [(metric, run, baseline) for run in runs.values()]
-    comparisons = compare_pairs(pairs, kind=kind, groups=groups, alpha=alpha)
-    return dict(zip(runs, comparisons, strict=True))
-
-
 def compare_pairs(
     pairs: Sequence[tuple[str, Figures, Figures]],
     *,

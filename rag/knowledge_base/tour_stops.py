@@ -252,7 +252,7 @@ def _bounded(metric: str, interval: Interval | None, ceiling: float) -> str:
 def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourStop:
     """Return a stop with the verdict on a run against a baseline; ``names`` are those of runs."""
     figures = compared.figures
-    values = (
+    means = (
         TourValue(
             f"{metric_title(figures.metric)}, {names[compared.run.id]}", f"{figures.mean:.3f}"
         ),
@@ -260,6 +260,8 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
             f"{metric_title(figures.metric)}, {names[compared.baseline.id]}",
             f"{figures.baseline:.3f}",
         ),
+    )
+    change = (
         TourValue(
             "Difference",
             signed(figures.difference),
@@ -268,7 +270,8 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
     points = [f"How it was tested: {figures.evidence}"] if figures.evidence else []
-    if as_percent(figures.confidence) != as_percent(LEVEL) and figures.differences:
+    decides = figures.differences and not figures.obstacle
+    if as_percent(figures.confidence) != as_percent(LEVEL) and decides:
         points.append(
             f"The interval of the difference has the level {figures.level}. Ranges of single runs "
             f"have the level {as_percent(LEVEL)}."
@@ -277,7 +280,7 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
         "comparison",
         f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
         _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
-        values=values,
+        values=(*means, *(() if figures.obstacle else change)),
         points=(*points, *compared.caveats),
     )
 

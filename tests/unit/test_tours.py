@@ -301,6 +301,11 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]
+    apart = replace(compared, figures=replace(compared.figures, obstacle="the labels differ"))
+    stop = comparison_stop(apart, {first.id: "Words", second.id: "Vectors"})
+    assert stop.text == "Not comparable: the labels differ."
+    assert [row.label for row in stop.values] == ["nDCG@10, Vectors", "nDCG@10, Words"]
+    assert not any("interval" in point for point in stop.points)
 
 
 def test_a_run_with_answers_shows_which_were_wrong(base: KnowledgeBase) -> None:
