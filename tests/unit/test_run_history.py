@@ -380,7 +380,7 @@ def test_a_document_that_was_left_out_is_named_and_the_other_questions_are_compa
     (compared,) = base.runs.compare([second], first, held_out=["q1", "q3"])
     assert sorted(compared.figures.differences) == ["q1"]
     (compared,) = base.runs.compare([second], first, held_out=["q4"])
-    assert compared.figures.headline == ("Not comparable: the documents left out of search differ.")
+    assert compared.figures.obstacle == "the documents left out of search differ"
     base.passage_edits.remove(edit)
     third = _run(base)
     assert base.runs.differences(third, first).comparable
