@@ -141,6 +141,16 @@ def test_an_answer_has_its_quotes_and_the_page_that_is_cited_first(home: Path) -
     assert [stop.kind for stop in answer_stops(turn, {})] == ["answer"]
 
 
+def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home: Path) -> None:
+    base = handbook(home)[1]
+    turn = _asked(base)
+    cited = turn.citations[0]
+    assert turn.mode == "quotes"
+    answer = f"“{cited.quote}” [1]\n\nSick leave: “It is “reported” first.” [1]"
+    stops = answer_stops(replace(turn, answer=answer), {})
+    assert stops[0].quotes[0].text == f"{cited.quote}\n\nIt is “reported” first."
+
+
 def test_the_page_of_a_tour_is_that_of_the_source_that_is_open(home: Path) -> None:
     base = handbook(home)[1]
     turn = _asked(base)
