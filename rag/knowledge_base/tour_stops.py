@@ -128,7 +128,7 @@ def _uncited(page: TourStop, basis: AnswerBasis | None) -> TourStop:
 
 
 def _further_quotes(turn: Turn) -> dict[int, list[str]]:
-    """What an answer of quotes has of each citation besides its first quote, by number."""
+    """The quotes of each citation behind its first one, by number, in an answer of quotes."""
     by_number = dict[int, list[str]]()
     if turn.mode != "quotes":
         return by_number
