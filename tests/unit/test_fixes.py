@@ -126,7 +126,8 @@ def test_the_found_passage_with_the_expected_answer_is_named(workspace: Workspac
         "answer": "6 months",
     }
     base.exchange.import_file("severance", "x.jsonl", json.dumps(line))
-    base.evaluator.evaluate("severance", WORDS, beside={"pay": {"answer_containment": 0.0}})
+    scored = {"false_doubt": 0.0, "answer_containment": 0.0}
+    base.evaluator.evaluate("severance", WORDS, beside={"pay": scored})
     (question,) = base.diagnoses.diagnose("severance", WORDS).questions
     assert question.finding.evidence.endswith(
         " The expected answer is in passage 1, which was found. The answer has other words."
