@@ -278,8 +278,8 @@ class RunHistory:
         )
         table = dict(zip(tested, compared_pairs, strict=True))
         for key in figures.keys() - tested.keys():
-            _, values, others = figures[key]
-            apart = compare(metric, values, others, kind=kind, groups=groups)
+            _, mine, theirs = figures[key]
+            apart = compare(metric, mine, theirs, kind=kind, groups=groups)
             table[key] = replace(apart, obstacle=grounds[key].obstacle)
         for candidate in loaded:
             by_labels = {metric: replace(table[candidate.run.id], others=_OTHERS)}
