@@ -83,12 +83,18 @@ class RunComparison:
     groups: Groups
 
     @property
+    def untouched(self) -> tuple[str, ...] | None:
+        """The ids of the compared questions where edits leave others out; None without edits."""
+        if not self.differences.edited or self.figures.obstacle:
+            return None
+        return tuple(self.figures.differences)
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         """Sentences on what besides the recipe differs, and which questions that leaves."""
-        edited = len(self.differences.edited)
-        if not edited or self.figures.obstacle:
+        if self.untouched is None:
             return self.differences.sentences
-        which = "this document" if edited == 1 else "these documents"
+        which = "this document" if len(self.differences.edited) == 1 else "these documents"
         only = f"Only the questions without a label in {which} are compared."
         return (*self.differences.sentences, only)
 

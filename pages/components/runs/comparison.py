@@ -228,10 +228,8 @@ def _open_hits(
     """
     try:
         version = base.questions.named(compared.run.question_set).version
-        if compared.differences.edited and not compared.figures.obstacle:
-            only = tuple(compared.figures.differences)
         pair = compared.run.id, compared.baseline.id
-        return _pooled(base, version, *pair, compared.figures.metric, only)
+        return _pooled(base, version, *pair, compared.figures.metric, compared.untouched or only)
     except NotFound:
         return None
 
