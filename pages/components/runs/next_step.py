@@ -180,9 +180,9 @@ def _more_labels(
     if labels and not runs:
         return Step(f"{has_labels} and no results yet.", "metrics.py", "Evaluate", set_address)
     text = (
-        f"{has_labels}. To tell recipes apart, have {ENOUGH_LABELS} or more. *Failures* and "
-        "*Tuning* count questions to label for one aim each: to decide on a change, or to promise "
-        "a precision."
+        f"{has_labels}. To show smaller differences between recipes, have {ENOUGH_LABELS} "
+        "or more. *Failures* and *Tuning* count questions to label for one aim each: to decide on "
+        "a change, or to promise a precision."
     )
     if runs:
         hint = "*Judge next* on this page suggests the passages to label."
