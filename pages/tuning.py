@@ -89,10 +89,14 @@ def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSe
         )
         choice = switch("Measured on", ["All questions", TUNING], "measured", help=explained)
     tuning, held_out = measuring.counted("tuning"), measuring.counted("held-out")
+    if choice == TUNING:
+        st.caption(f"Cards and curves measure the {tuning:,} for tuning; {held_out:,} held out.")
+        return chosen, "tuning"
     st.caption(
-        f"{counted(measuring.questions, 'question')}: {tuning:,} for tuning, {held_out:,} held out."
+        f"Cards and curves measure all {counted(measuring.questions, 'question')}: {tuning:,} for "
+        f"tuning, {held_out:,} held out."
     )
-    return chosen, "tuning" if choice == TUNING else "all"
+    return chosen, "all"
 
 
 st.title("Tuning")

@@ -138,6 +138,22 @@ class Comparison:
         return "" if stays else self.open_hits.sentence
 
     @property
+    def certainty(self) -> str:
+        """The verdict's certainty, for a sentence: ``within noise``."""
+        if self.verdict in ("better", "worse"):
+            return "more than noise"
+        return "open until unjudged hits are judged" if self.doubt else "within noise"
+
+    @property
+    def basis(self) -> str:
+        """The questions of the difference, for a sentence: ``on the 6 held-out questions``."""
+        count = len(self.differences)
+        if self.kind:
+            return f"on the {_questions(count, self.kind)}"
+        every = "all " if count > 1 and not self.left_out else ""
+        return f"on {every}{_questions(count)}{' by cross-validation' if self.picked else ''}"
+
+    @property
     def level(self) -> str:
         """The level of ``interval`` with its reason: ``98%, because a verdict needs p ≤ 0.02``."""
         together = f" over {self.compared:,} {self.others} together" if self.compared > 1 else ""
@@ -201,21 +217,6 @@ def compare(
     pairs = [(metric, run, baseline)]
     (comparison,) = compare_pairs(pairs, kind=kind, groups=groups, alpha=alpha, among=picked_from)
     return comparison
-
-
-def compare_table(
-    metric: str,
-    runs: Mapping[str, Figures],
-    baseline: Figures,
-    *,
-    kind: str = "",
-    groups: Groups | None = None,
-    alpha: float = CROWNING_P,
-) -> dict[str, Comparison]:
-    """Every run against one baseline, p-values adjusted after Holm for the whole table."""
-    pairs = [(metric, run, baseline) for run in runs.values()]
-    comparisons = compare_pairs(pairs, kind=kind, groups=groups, alpha=alpha)
-    return dict(zip(runs, comparisons, strict=True))
 
 
 def compare_pairs(
@@ -321,8 +322,8 @@ def _headline(result: Comparison) -> str:
         return UNJUDGED
     if result.verdict == "undecided":
         return f"{questions} {'is' if count == 1 else 'are'} too few to tell."
-    where = "unseen questions" if result.picked else questions
-    return f"{result.verdict.capitalize()}: {signed(result.difference)} {metric} on {where}."
+    where = result.basis if result.picked else f"on {questions}"
+    return f"{result.verdict.capitalize()}: {signed(result.difference)} {metric} {where}."
 
 
 def _interval(interval: Interval, level: float) -> str:

@@ -167,7 +167,7 @@ class SplitSelection:
 
 
 def selection_headline(comparison: Comparison, lead: float, tried: int) -> str:
-    """Return the verdict on the best of ``tried`` recipes, compared on unseen questions."""
+    """Return the verdict on the best of ``tried`` recipes, compared with the baseline."""
     stay = "No reason to change:"
     if lead <= 0 and tried == 1:
         return f"{stay} the only other recipe does not beat the baseline."
@@ -181,9 +181,9 @@ def selection_headline(comparison: Comparison, lead: float, tried: int) -> str:
     if not gain:
         change = "the best recipe found gains nothing"
     if comparison.verdict == "better":
-        return f"Better: {change} on unseen questions."
-    noise = ", within noise" if comparison.verdict == "undecided" and gain else ""
-    return f"{stay} {change} on unseen questions{noise}."
+        return f"Better: {change} {comparison.basis}."
+    noise = f", {comparison.certainty}" if comparison.verdict == "undecided" and gain else ""
+    return f"{stay} {change} {comparison.basis}{noise}."
 
 
 def choose(

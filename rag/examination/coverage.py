@@ -32,6 +32,7 @@ class RunReach:
 
     ``rankings`` has an entry for each of ``questions``. ``passages`` are those of the rankings that
     are stored, by id. ``in_documents`` is the number of passages by document, in the whole index.
+    ``searched`` counts the documents of the run, also those that were left out of search since.
     """
 
     created: datetime
@@ -39,12 +40,14 @@ class RunReach:
     rankings: Sequence[Sequence[tuple[str, int]]]
     passages: Mapping[str, Chunk]
     in_documents: Mapping[str, int]
+    searched: int
 
     def documents(self, ranking: Sequence[tuple[str, int]]) -> set[str]:
-        """Return the ids of the documents of a ranking."""
-        return {
+        """Return the ids of the documents of a ranking; "" is all that is not stored any more."""
+        ids = {
             chunk.document_id if (chunk := self.passages.get(name)) else name for name, _ in ranking
         }
+        return {name if name in self.in_documents else "" for name in ids}
 
 
 def unreached(
@@ -81,7 +84,7 @@ def _chance(runs: Sequence[RunReach]) -> tuple[int, float]:
     """
     chances: dict[str, float] = {}
     for run in runs:
-        total = max(len(run.in_documents), 1)
+        total = max(run.searched, 1)
         for question, ranking in zip(run.questions, run.rankings, strict=True):
             chance = max(0.0, 1 - len(run.documents(ranking)) / total)
             chances.setdefault(_folded(question), chance)

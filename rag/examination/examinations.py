@@ -202,7 +202,8 @@ def _reach(connection: Connection, base_id: int, run: Run) -> RunReach:
     stored = passages.passages_by_id(connection, base_id, run.cut, ids)
     cut = builds.cut_id(connection, base_id, run.cut)
     counts = {} if cut is None else passages.counts(connection, base_id, cut)
-    return RunReach(run.created, [result.text for result in results], rankings, stored, counts)
+    texts = [result.text for result in results]
+    return RunReach(run.created, texts, rankings, stored, counts, run.documents)
 
 
 def _kept(finding: DocumentFinding, document: str) -> FindingPlace:

@@ -54,6 +54,7 @@ _STAGE_TITLES: Mapping[str, str] = {
     "context": "Given to the answer",
 }
 _SPACE = re.compile(r"\s+")
+_QUOTED = re.compile(r"“(.*)” \[(\d+)\]", re.DOTALL)
 
 
 def answer_stops(
@@ -68,7 +69,11 @@ def answer_stops(
     key words of the question, else of the first quote. ``documents`` has the documents by id. A
     citation of a document that is not there is quoted without its surroundings, and gets no page.
     """
-    quotes = tuple(_cited(one, documents.get(one.document_id)) for one in turn.citations)
+    further = _further_quotes(turn)
+    quotes = tuple(
+        _cited(one, documents.get(one.document_id), further.get(one.n, ()))
+        for one in turn.citations
+    )
     state, points = turn.state or "answered", list[str]()
     if assessment := turn.details.assessment:
         points.append(f"{STATE_TITLES[assessment.state]}. {assessment.reason}".strip())
@@ -122,16 +127,30 @@ def _uncited(page: TourStop, basis: AnswerBasis | None) -> TourStop:
     return replace(page, points=(f"The answer{day} does not cite this page.",), basis=basis)
 
 
-def _cited(citation: StoredCitation, document: Document | None) -> TourQuote:
-    """The quote of a citation; the whole passage if the answer quotes none of its words."""
+def _further_quotes(turn: Turn) -> dict[int, list[str]]:
+    """The quotes of each citation behind its first one, by number, in an answer of quotes."""
+    by_number = dict[int, list[str]]()
+    if turn.mode != "quotes":
+        return by_number
+    for part in turn.answer.split("\n\n"):
+        if match := _QUOTED.search(part):
+            by_number.setdefault(int(match[2]), []).append(match[1])
+    return {number: quotes[1:] for number, quotes in by_number.items()}
+
+
+def _cited(
+    citation: StoredCitation, document: Document | None, further: Sequence[str]
+) -> TourQuote:
+    """The quotes of a citation; the whole passage if the answer quotes none of its words."""
     source = f"[{citation.n}] {_place(citation, document)}"
     text = citation.quote or citation.text
-    if document is None:
-        return TourQuote(source, text)
-    span = _quoted(document.text, citation)
-    if tables_within(document, span):
-        text = readable_text(document, span)
-    return TourQuote(source, text, markdown=_is_markdown(document))
+    is_markdown = False
+    if document is not None:
+        span = _quoted(document.text, citation)
+        is_markdown = _is_markdown(document)
+        if tables_within(document, span):
+            text = readable_text(document, span)
+    return TourQuote(source, "\n\n".join([text, *further]), markdown=is_markdown)
 
 
 def _page(place: str, document: Document, span: Span) -> TourQuote:
@@ -252,7 +271,7 @@ def _bounded(metric: str, interval: Interval | None, ceiling: float) -> str:
 def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourStop:
     """Return a stop with the verdict on a run against a baseline; ``names`` are those of runs."""
     figures = compared.figures
-    values = (
+    means = (
         TourValue(
             f"{metric_title(figures.metric)}, {names[compared.run.id]}", f"{figures.mean:.3f}"
         ),
@@ -260,6 +279,8 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
             f"{metric_title(figures.metric)}, {names[compared.baseline.id]}",
             f"{figures.baseline:.3f}",
         ),
+    )
+    change = (
         TourValue(
             "Difference",
             signed(figures.difference),
@@ -268,7 +289,8 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
     points = [f"How it was tested: {figures.evidence}"] if figures.evidence else []
-    if as_percent(figures.confidence) != as_percent(LEVEL) and figures.differences:
+    decides = figures.differences and not figures.obstacle
+    if as_percent(figures.confidence) != as_percent(LEVEL) and decides:
         points.append(
             f"The interval of the difference has the level {figures.level}. Ranges of single runs "
             f"have the level {as_percent(LEVEL)}."
@@ -277,7 +299,7 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
         "comparison",
         f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
         _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
-        values=values,
+        values=(*means, *(() if figures.obstacle else change)),
         points=(*points, *compared.caveats),
     )
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.comparison import (
     Comparison,
+    Figures,
     Groups,
     compare,
     compare_pairs,
-    compare_table,
 )
 from rag.evaluation.metrics import MEASURES, parse_metric
 from rag.operation import ALL, operation
@@ -83,9 +83,20 @@ class RunComparison:
     groups: Groups
 
     @property
+    def untouched(self) -> tuple[str, ...] | None:
+        """The ids of the compared questions where edits leave others out; None without edits."""
+        if not self.differences.edited or self.figures.obstacle:
+            return None
+        return tuple(self.figures.differences)
+
+    @property
     def caveats(self) -> tuple[str, ...]:
-        """Sentences on what besides the recipe differs."""
-        return self.differences.sentences
+        """Sentences on what besides the recipe differs, and which questions that leaves."""
+        if self.untouched is None:
+            return self.differences.sentences
+        which = "this document" if len(self.differences.edited) == 1 else "these documents"
+        only = f"Only the questions without a label in {which} are compared."
+        return (*self.differences.sentences, only)
 
     @property
     def chips(self) -> tuple[str, ...]:
@@ -228,15 +239,27 @@ class RunHistory:
     ) -> list[RunComparison]:
         """Runs against one baseline, corrected for all runs of the set that compare with it.
 
-        ``held_out`` restricts the comparison to questions by id. The ledger of the set counts each
-        metric, and each split of the questions, once: later ones need smaller p-values. Raises
-        NotFound, InvalidInput where a run did not measure the metric or is of another question set.
+        ``held_out`` restricts the comparison to questions by id. If people edited documents between
+        two runs, or left some out of search, the questions without a label in these are compared.
+        The ledger of the set counts each metric, and each split of the questions, once: later ones
+        need smaller p-values. Raises NotFound, InvalidInput where a run did not measure the metric
+        or is of another question set.
         """
         with self._database.read() as connection:
             baseline = Loaded.read(connection, self._base_id, baseline_id)
             loaded = [Loaded.read(connection, self._base_id, run_id) for run_id in run_ids]
             groups = groups_of_set(connection, self._base_id, baseline.run.question_set)
             looks = other_runs(connection, baseline.run, baseline.texts, run_ids, metric, held_out)
+            between = {
+                candidate.run.id: differences(
+                    candidate.run, baseline.run, candidate.texts, baseline.texts
+                )
+                for candidate in loaded
+            }
+            grounds = {
+                key: _common_ground(connection, baseline.run, found, held_out)
+                for key, found in between.items()
+            }
         for candidate in loaded:
             if candidate.run.question_set != baseline.run.question_set:
                 raise InvalidInput(
@@ -244,31 +267,26 @@ class RunHistory:
                     f"{baseline.run.id} measured {baseline.run.question_set!r}.",
                     "Compare runs of one question set.",
                 )
-        figures = {
-            candidate.run.id: same_questions(
-                candidate.figures(metric, held_out), candidate, baseline.texts
-            )
-            for candidate in loaded
-        }
-        between = {
-            candidate.run.id: differences(
-                candidate.run, baseline.run, candidate.texts, baseline.texts
-            )
-            for candidate in loaded
-        }
+        figures = dict[str, tuple[str, Figures, Figures]]()
+        for candidate in loaded:
+            only, _ = grounds[candidate.run.id]
+            values = same_questions(candidate.figures(metric, only), candidate, baseline.texts)
+            figures[candidate.run.id] = metric, values, baseline.figures(metric, only)
         attempt = compared(
             self._database, baseline.run, metric, held_out, len(figures) + len(looks)
         )
         kind = "held-out" if held_out is not None else ""
         against = baseline.figures(metric, held_out)
-        same = {key: values for key, values in figures.items() if between[key].comparable}
-        tested = {**same, **looks}
-        table = compare_table(
-            metric, tested, against, kind=kind, groups=groups, alpha=attempt.level
+        tested = {key: pair for key, pair in figures.items() if not grounds[key].obstacle}
+        tested |= {key: (metric, values, against) for key, values in looks.items()}
+        compared_pairs = compare_pairs(
+            list(tested.values()), kind=kind, groups=groups, alpha=attempt.level
         )
-        for key in figures.keys() - same.keys():
-            apart = compare(metric, figures[key], against, kind=kind, groups=groups)
-            table[key] = replace(apart, obstacle=between[key].obstacle)
+        table = dict(zip(tested, compared_pairs, strict=True))
+        for key in figures.keys() - tested.keys():
+            _, mine, theirs = figures[key]
+            apart = compare(metric, mine, theirs, kind=kind, groups=groups)
+            table[key] = replace(apart, obstacle=grounds[key].obstacle)
         for candidate in loaded:
             by_labels = {metric: replace(table[candidate.run.id], others=_OTHERS)}
             table[candidate.run.id] = self._doubted(candidate, baseline, by_labels, groups)[metric]
@@ -299,17 +317,16 @@ class RunHistory:
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
             between = differences(run.run, before.run, run.texts, before.texts)
-            outside = _questions_outside(connection, run.run, between.edited)
+            only, obstacle = _common_ground(connection, run.run, between)
         pairs = [
             (
                 name,
-                same_questions(run.figures(name, outside), run, before.texts),
-                before.figures(name, outside),
+                same_questions(run.figures(name, only), run, before.texts),
+                before.figures(name, only),
             )
             for name in metrics
             if name in run.run.metrics and name in before.run.metrics
         ]
-        obstacle = between.without_edits().obstacle if outside else between.obstacle
         comparisons = [
             replace(comparison, obstacle=obstacle)
             for comparison in compare_pairs(pairs, groups=groups)
@@ -370,8 +387,34 @@ class RunHistory:
         return list(self.compare([run_id], baseline.id, metric)[0].regressions)
 
 
+class _Ground(NamedTuple):
+    """The ids of the questions on which two runs compare, None for all, and the obstacle."""
+
+    only: Collection[str] | None
+    obstacle: str
+
+
+def _common_ground(
+    connection: Connection,
+    run: Run,
+    between: RunDifferences,
+    among: Collection[str] | None = None,
+) -> _Ground:
+    """Return the questions, ``among`` some by id, that edits between two runs leave as they were.
+
+    All of them, with the obstacle, where the edits leave none.
+    """
+    outside = _questions_outside(connection, run, between.edited, among)
+    if outside is None:
+        return _Ground(among, between.obstacle)
+    return _Ground(outside, between.without_edits().obstacle)
+
+
 def _questions_outside(
-    connection: Connection, run: Run, document_ids: Collection[str]
+    connection: Connection,
+    run: Run,
+    document_ids: Collection[str],
+    among: Collection[str] | None,
 ) -> set[str] | None:
     """Return the ids of the questions of a run's set without a label in any of the documents.
 
@@ -386,7 +429,8 @@ def _questions_outside(
     outside = [
         question
         for question in questions
-        if not any(label.document_id in document_ids for label in question.evidence)
+        if (among is None or question.id in among)
+        and not any(label.document_id in document_ids for label in question.evidence)
     ]
     labelled = any(question.answerable for question in outside)
     return {question.id for question in outside} if labelled else None

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from rag.errors import InvalidInput, NotFound
-from rag.evaluation.comparison import Comparison
 from rag.evaluation.report import (
     Baseline,
     CalibrationNote,
@@ -26,7 +25,7 @@ from rag.retrieval.filters import filter_digest
 from rag.runs.deciding.finished import finished_decisions
 from rag.runs.figures import RunFigures
 from rag.runs.groups import groups_of_set
-from rag.runs.history import RunHistory
+from rag.runs.history import RunComparison, RunHistory
 from rag.runs.pooling import Pooling
 from rag.runs.searched_documents import documents_hash
 from rag.runs.trials import looked
@@ -139,7 +138,7 @@ class Reports:
             figures=comparison.figures,
             texts={row.question_id: row.text for row in comparison.rows},
             chips=comparison.chips,
-            caveats=(*comparison.caveats, *self._pooled(run.id, baseline_id, comparison.figures)),
+            caveats=(*comparison.caveats, *self._pooled(comparison)),
             cards=self._history.changes(run.id, baseline_id, on_cards(run)),
             decisions=tuple(
                 decision.headline("this run", "the baseline")
@@ -149,11 +148,13 @@ class Reports:
             ),
         )
 
-    def _pooled(self, run_id: str, baseline_id: str, figures: Comparison) -> tuple[str, ...]:
+    def _pooled(self, compared: RunComparison) -> tuple[str, ...]:
         """Return the possible effect of unjudged hits on the difference, in words."""
         pooling = Pooling(self._services.database, self._base_id)
         try:
-            pooled = pooling.difference(run_id, baseline_id, figures.metric)
+            pooled = pooling.difference(
+                compared.run.id, compared.baseline.id, compared.figures.metric, compared.untouched
+            )
         except NotFound:  # the question set is gone
             return ()
         return (pooled.sentence,) if pooled and pooled.sentence else ()

@@ -83,7 +83,7 @@ def _measured(of: WhatIf, changes: Sequence[Mapping[str, Any]]) -> list[CostPoin
 def against_present(of: WhatIf, fields: Mapping[str, Any]) -> Comparison:
     """The quality of changed search fields against that of the recipe as it is."""
     figures = of.tuner.figures(of.varied([fields]), [_QUALITY], of.part, as_shown=True)
-    return figures.compare(_QUALITY, 0, 1)
+    return of.named(figures.compare(_QUALITY, 0, 1))
 
 
 def search_times(of: WhatIf, search: Search, texts: Sequence[str]) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,10 @@ class WhatIf:
         changed = [search.model_copy(update=dict(fields)) for fields in (*changes, {})]
         return [self.recipe.model_copy(update={"search": search}) for search in changed]
 
+    def named(self, comparison: Comparison) -> Comparison:
+        """Return a comparison that names the part of the questions that it is on."""
+        return comparison if self.part == "all" else replace(comparison, kind=self.part)
+
     def against_threshold(self) -> Curve:
         """Return precision, recall, and the rates of answers and refusals by threshold."""
         x = tuple(step / _STEPS for step in range(_STEPS + 1))
@@ -86,7 +90,7 @@ class WhatIf:
         peak = int(np.argmax(lines["ndcg@10"]))
         compared = {"ndcg@10": figures.compare("ndcg@10", peak, len(WEIGHTS), picked=True)}
         best = self.tuner.with_open_hits(compared, recipes[peak], self.recipe)["ndcg@10"]
-        return Curve(WEIGHTS, lines, best, WEIGHTS[peak])
+        return Curve(WEIGHTS, lines, self.named(best), WEIGHTS[peak])
 
     def against_depth(self) -> Curve:
         """Metrics of the first k by their name without it, and the ``tokens`` that they take."""
@@ -117,4 +121,5 @@ class WhatIf:
         )
         best = compare("score", top, here, groups=figures.groups, picked_from=len(values) - 1)
         table = scores[:-1].reshape(len(weights), len(x)).tolist()
-        return ScoreMap(weights, x, table, float(scores[-1]), refused is not None, best)
+        now = float(scores[-1])
+        return ScoreMap(weights, x, table, now, refused is not None, self.named(best))

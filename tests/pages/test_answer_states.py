@@ -19,6 +19,20 @@ def test_an_answer_begins_with_its_state(base: KnowledgeBase) -> None:
     assert base.conversations.turns(1)[0].state == "answered"
 
 
+def test_an_answer_from_before_the_documents_changed_says_so(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    assert "before the documents changed" not in texts(app)
+    (document,) = [
+        one for one in base.documents.documents(base.recipe().index) if one.name == "travel.md"
+    ]
+    edit = base.passage_edits.add("travel.md", "exclude", (0, document.characters))
+    assert "Answered before the documents changed." in texts(visit("chat.py", talk="1"))
+    ask(visit("chat.py", talk="1"), LEAVE)
+    assert texts(visit("chat.py", talk="1")).count("before the documents changed") == 1
+    base.passage_edits.remove(edit)
+    assert texts(visit("chat.py", talk="1")).count("before the documents changed") == 2
+
+
 def test_below_doubt_the_quotes_are_the_nearest_passages(base: KnowledgeBase) -> None:
     app = ask(visit("chat.py"), UNKNOWN)
     shown = texts(app)

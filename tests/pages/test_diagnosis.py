@@ -39,6 +39,12 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     (fix,) = diagnosis.trials.fixes
     assert fix.changes == {"search.threshold": 0.49}
     app = open_page("metrics.py", metrics="Failures", threshold="0.99", temperature="0.7")
+    assert fix.comparison.verdict == "undecided"
+    assert app.button(key="metrics_fix_0").label == "Try it anyway"
+    assert any("Within noise]" in one.value for one in app.markdown)
+    gained = f"+{fix.comparison.difference:.3f} nDCG@10 {fix.comparison.basis}, within noise"
+    assert any(one.value.startswith(gained) for one in app.markdown)
+    assert fix.comparison.basis.endswith("held-out questions")
     app.button(key="metrics_fix_0").click().run()
     assert app.query_params["threshold"] == "0.49"
     (draft,) = app.session_state[STATE].values()
@@ -142,7 +148,8 @@ def test_what_next_names_a_confirmed_fix(
     app = open_page("metrics.py", metrics="Failures")
     (line,) = [one.value for one in app.caption if one.value.startswith("**What next?**")]
     assert line == (
-        "**What next?** Changing threshold gains +1.000 nDCG@10 on *checks*. *Apply* it below."
+        "**What next?** Changing threshold gains +1.000 nDCG@10 on the 8 held-out questions of "
+        "*checks*. *Apply* is below."
     )
     app = open_page("metrics.py", set="checks")
     app.button(key="frame_next_go").click().run()

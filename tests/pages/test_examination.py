@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from pages.components.shell.text import plain
 from rag import Answer, Trace, Workspace
 from tests.pages.conftest import OpenPage
@@ -98,7 +100,9 @@ def test_a_decision_for_an_edition_says_what_happens_next(
         )
     ]
     assert "1 of them is left out of search." in [one.value for one in app.caption]
-    table = next(one.value for one in app.dataframe if "Status" in one.value)
+    drawn = next(one for one in app.dataframe if "Status" in one.value)
+    table = drawn.value
+    assert json.loads(drawn.proto.columns)["Status"]["width"] == 140  # the status is not cut
     status = dict(zip(table["Name"], table["Status"], strict=True))
     assert (status[old.document], status[new.document]) == ("left out of search", "ready")
     app.run()

@@ -59,6 +59,7 @@ def test_cards_under_the_threshold_are_grey_and_say_why(base: KnowledgeBase) -> 
     assert cards(app)[:2] == [r"**1 · leave\.md**", r":gray[2 · travel\.md]"]
     assert r"relevance 0\.158 is below 0\.200" in texts(app)
     assert "4 dropped below this line" in texts(app)
+    assert "The numbers are ranks by fused score. The threshold is on cosine." in texts(app)
 
 
 def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -> None:

@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.labels.question_editor import read_rows
+from pages.components.labels.question_sets import EXAMPLES
 from pages.components.metrics.cards import refusals_card
 from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first
@@ -201,6 +202,17 @@ def test_questions_are_imported_from_a_file(filled: Workspace, open_page: OpenPa
     (uploader,) = app.get("file_uploader")
     types = [".xlsx", ".csv", ".tsv", ".txt", ".jsonl", ".zip", ".qrels"]
     assert list(uploader.proto.type) == types
+    assert any("a column *answer*" in one.value for one in app.caption)
+
+
+@pytest.mark.parametrize("form", sorted(EXAMPLES))
+def test_the_example_of_a_question_file_has_an_expected_answer(
+    labelled: Workspace, form: str
+) -> None:
+    base = labelled.base("notes")
+    base.exchange.import_file("example", f"example.{form}", EXAMPLES[form])
+    listed = {item.text: item.answer for item in base.questions.usable("example")}
+    assert listed == {"How long is the warranty?": "24 months", "Who won the 1954 world cup?": ""}
 
 
 def _picking() -> None:

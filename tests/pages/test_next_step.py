@@ -65,8 +65,9 @@ def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> Non
     base.evaluator.evaluate("checks", base.recipe())
     app = open_page("chat.py")
     assert _line(app) == (
-        "The question set *checks* has 3 labels. With 50 or more, metrics show smaller differences "
-        "between recipes. *Failures* says whether more labels would decide a change."
+        "The question set *checks* has 3 labels. To show smaller differences between recipes, have "
+        "50 or more. *Failures* and *Tuning* count questions to label for one aim each: to decide "
+        "on a change, or to promise a precision."
     )
     assert _button(app) == "Judge next"
     app.button(key="frame_next_go").click().run()

@@ -15,7 +15,7 @@ from pages.components.metrics.interval_picture import interval_picture, scale
 from pages.components.runs.difference_chart import figure, sorted_by_gain, takeaway
 from pages.components.runs.table import rows, run_names
 from pages.components.runs.traces import card, moved_from, moved_to
-from pages.components.shell.palette import LIGHT
+from pages.components.shell.palette import DARK, LIGHT
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, RankedPassage, RunComparison, Workspace
 from tests.handbook import texts
@@ -132,7 +132,9 @@ def test_runs_on_other_labels_get_no_verdict(
     assert "Worse" not in said
     assert "lower on 3, the same on 0" in said
     chart = figure(found, LIGHT)
-    assert {bar.marker.color for bar in chart.data} == {LIGHT.not_relevant}
+    assert [bar.name for bar in chart.data] == ["lower (3)"]
+    assert [bar.marker.color for bar in chart.data] == [LIGHT.lexical]
+    assert [bar.marker.color for bar in figure(found, DARK).data] == [DARK.lexical]
     report = base.reports.html(again, good)
     assert "Not comparable: the labels differ." in report
     assert "paired randomisation test" not in report

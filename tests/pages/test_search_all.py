@@ -24,7 +24,7 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(
 ) -> None:
     app = open_page("tuning.py", threshold="0.9", cut="Set")
     assert _said(app, "around the present").startswith("756 combinations of the grid around")
-    assert _said(app, "not used to choose it").startswith("Measures every combination on all ")
+    assert _said(app, "cross-validation").startswith("Measures every combination on all ")
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
     app.run()
@@ -61,7 +61,7 @@ def test_badge_verdict_and_button_of_search_all_say_one_thing(
     assert (comparison.verdict, comparison.doubt) == ("undecided", "")
     assert found.selection.headline.startswith("No reason to change: the best recipe found gains")
     assert comparison.difference > 0
-    assert _said(app, "No reason to change]")
+    assert _said(app, "Within noise]")
     assert not any("Nothing better" in one.value for one in app.markdown)
     assert not any("Not decided" in one.value for one in app.markdown)
     assert _said(app, "The best recipe found: ")
@@ -73,6 +73,11 @@ def test_search_all_on_a_split_reports_on_held_out_questions(
 ) -> None:
     app = open_page("tuning.py", threshold="0.9", cut="Set")
     app.toggle(key="tuning_on_split").set_value(True).run()
+    parts = labelled.base("notes").questions.split("checks")
+    assert _said(app, "Measures every combination").startswith(
+        f"Measures every combination on the {len(parts.tuning)} tuning questions, and compares the "
+        f"best one with the saved recipe on the {len(parts.held_out)} held-out ones."
+    )
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
     app.run()

@@ -31,6 +31,19 @@ def test_another_base_keeps_the_page(filled: Workspace, open_page: OpenPage) -> 
     assert app.sidebar.caption[0].value == "0 documents · 0 passages"
 
 
+def test_the_size_of_a_base_tells_how_many_documents_are_left_out(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    app = open_page("upload.py")
+    total = len(base.documents.documents(base.recipe().index))
+    assert app.sidebar.caption[0].value.startswith(f"{total} documents · ")
+    (document,) = base.documents.documents(base.recipe().index)[:1]
+    base.passage_edits.add(document.name, "exclude", (0, document.characters))
+    app.run()
+    assert app.sidebar.caption[0].value.startswith(f"{total} documents (1 left out) · ")
+
+
 def test_an_address_of_a_deleted_base_opens_another_and_says_so(
     filled: Workspace, open_page: OpenPage
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pages.components.tuning.takeaways import (
     depth_takeaway,
     heat_takeaway,
@@ -27,11 +29,18 @@ def _comparison(difference: float, p: float, low: float) -> Comparison:
 
 def test_a_peak_within_noise_says_so() -> None:
     assert peak_takeaway("weight", 0.45, 0.6, _comparison(0.012, 0.3, -0.01)) == (
-        "nDCG@10 peaks at weight 0.45: +0.012 on the questions it was picked on; within noise of "
-        "the present 0.60."
+        "nDCG@10 peaks at weight 0.45: +0.012 on all 2 questions, which picked it; within noise "
+        "against the present 0.60."
     )
     decided = peak_takeaway("weight", 0.45, 0.6, _comparison(0.05, 0.001, 0.02))
-    assert "more than noise against the present 0.60, on the questions it was picked on" in decided
+    assert decided == (
+        "nDCG@10 peaks at weight 0.45: +0.050 on all 2 questions, which picked it; more than noise "
+        "against the present 0.60. *Search all* measures it on questions that did not pick it."
+    )
+    half = replace(_comparison(0.012, 0.3, -0.01), kind="tuning")
+    assert "+0.012 on the 2 tuning questions, which picked it; within" in (
+        peak_takeaway("weight", 0.45, 0.6, half)
+    )
     assert peak_takeaway("weight", 0.6, 0.6, _comparison(0.0, 1.0, 0.0)) == (
         "nDCG@10 is at its best where it is, at weight 0.60."
     )
@@ -68,21 +77,22 @@ def test_the_map_is_read_at_its_best() -> None:
     scores = [[0.1, 0.2], [0.3, 0.25]]
     noise, sure = _comparison(0.1, 0.3, -0.01), _comparison(0.1, 0.001, 0.02)
     assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.2, noise) == (
-        "The highest place is weight 1.00 and threshold 0.20: +0.100 against the present one, "
-        "within noise, on the questions it was picked on."
+        "The highest place is weight 1.00 and threshold 0.20: +0.100 against the present one on "
+        "all 2 questions, which picked it; within noise."
     )
     said = heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.2, sure)
-    assert said.endswith("more than noise, on the questions it was picked on.")
+    assert said.endswith("which picked it; more than noise.")
     nothing = heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.3, noise)
     assert nothing.startswith("No place on the map")
 
 
 def test_less_time_is_worth_a_sentence() -> None:
-    assert time_takeaway((40, 0.6), (20, 0.6), "lexical, 10 candidates") == (
+    equal = _comparison(0.0, 1.0, 0.0)
+    assert time_takeaway((40, 0.6), (20, 0.6), "lexical, 10 candidates", equal) == (
         "As good in 50% less time: lexical, 10 candidates (20 ms instead of 40, nDCG@10 0.600 "
-        "instead of 0.600, on the questions it was picked on)."
+        "instead of 0.600, on all 2 questions, which picked it)."
     )
-    assert "No recipe here" in time_takeaway((40, 0.6), (39, 0.6), "")
+    assert "No recipe here" in time_takeaway((40, 0.6), (39, 0.6), "", equal)
     # Means alone do not make it as good: here 0.03 of nDCG may be lost.
     said = time_takeaway((40, 0.6), (20, 0.6), "lexical", _comparison(0.0, 1.0, -0.03))
     assert said.startswith(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ from pages.components.tuning.takeaways import (
     front_takeaway,
 )
 from rag import (
+    Comparison,
     CostPoint,
+    Interval,
     InvalidInput,
     PromiseCurves,
     Recipe,
@@ -27,6 +30,7 @@ from rag import (
     Workspace,
     pareto_front,
 )
+from rag.evaluation.comparison import compare
 from tests.pages.conftest import DOCUMENTS, fill, finished
 
 OpenPage = Callable[..., AppTest]
@@ -53,6 +57,13 @@ def test_the_cards_are_those_of_an_evaluation(labelled: Workspace, open_page: Op
     assert _cards(app) == _evaluated(labelled, labelled.base("notes").recipe())
     assert "This is the saved recipe" in _said(app, "saved recipe")
     assert [metric.delta for metric in app.metric] == [""] * 5
+
+
+def test_a_change_without_effect_says_no_change(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("tuning.py", w="0.55")
+    assert _cards(app) == _evaluated(labelled, labelled.base("notes").recipe())
+    assert _said(app, "Change against the saved recipe")
+    assert [metric.delta for metric in app.metric] == ["no change"] * 5
 
 
 def test_a_slider_changes_the_figures_and_shows_the_change(
@@ -272,6 +283,12 @@ def test_quality_is_held_against_time_too(labelled: Workspace, open_page: OpenPa
     assert spec["data"][0]["y"][0] == quality.run.metrics["ndcg@10"]
 
 
+def _equal() -> Comparison:
+    """A comparison of recipes that are equal on two questions, and on others."""
+    same = {"a": 0.6, "b": 0.6}
+    return replace(compare("ndcg@10", same, same), interval_95=Interval(0.0, 0.0))
+
+
 def test_the_front_has_what_no_other_beats() -> None:
     points = [
         CostPoint(tokens, quality, {"top_k": 1, "threshold": None})
@@ -282,11 +299,11 @@ def test_the_front_has_what_no_other_beats() -> None:
         (200, 0.6),
         (400, 0.7),
     ]
-    assert front_takeaway((400, 0.6), (200, 0.6), "top-1, no threshold") == (
+    assert front_takeaway((400, 0.6), (200, 0.6), "top-1, no threshold", _equal()) == (
         "As good for 50% less context: top-1, no threshold (200 tokens instead of 400, nDCG@10 "
-        "0.600 instead of 0.600, on the questions it was picked on)."
+        "0.600 instead of 0.600, on all 2 questions, which picked it)."
     )
-    assert front_takeaway((200, 0.6), (200, 0.6), "") == (
+    assert front_takeaway((200, 0.6), (200, 0.6), "", _equal()) == (
         "No recipe here is as good as the present one and cheaper."
     )
 

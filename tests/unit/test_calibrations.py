@@ -291,7 +291,7 @@ def test_the_command_says_what_the_threshold_does(
     assert "--set search.relevance=probability --set search.threshold=0." in shown
     assert main(["calibrate", "parts", SET]) == 0
     shown = capsys.readouterr().out
-    assert "Too few labels to promise a precision of 0.90. Label about " in shown
+    assert "Too few labels to promise a precision of 0.90. To promise it, label about " in shown
     assert "The promise needs at least 57 questions" in shown
     assert "search.threshold=" not in shown
     cosine = ["--set", "search.threshold=0.3"]

@@ -35,7 +35,8 @@ def _reach(rankings: Sequence[Sequence[int]], grade: int = 0) -> RunReach:
     stored = {f"{n:016x}": Chunk(n, IDS[n], 0, 9, f"Passage {n}", 0) for n in range(len(IDS))}
     by_question = [[(f"{n:016x}", grade) for n in ranking] for ranking in rankings]
     questions = [f"Question {number}?" for number in range(len(by_question))]
-    return RunReach(MEASURED, questions, by_question, stored, dict.fromkeys(IDS, 10))
+    counts = dict.fromkeys(IDS, 10)
+    return RunReach(MEASURED, questions, by_question, stored, counts, len(IDS))
 
 
 def test_documents_that_no_ranking_and_no_label_has_are_unreached() -> None:
@@ -44,6 +45,14 @@ def test_documents_that_no_ranking_and_no_label_has_are_unreached() -> None:
     assert [place.document for place in finding.places] == ["19.md"]
     assert "results of none of 10 questions" in finding.summary
     assert finding.confidence == 1.0  # by chance .55 ** 10
+
+
+def test_a_document_that_is_left_out_brings_no_other_finding() -> None:
+    run = _reach([range(5)] * 10)
+    assert list(unreached(_rows(), [run], ())) == []  # by chance .75 ** 10, above .05
+    passages = {name: chunk for name, chunk in run.passages.items() if chunk.document_id != IDS[0]}
+    without = replace(run, passages=passages, in_documents=dict.fromkeys(IDS[1:], 10))
+    assert list(unreached(_rows(), [without], ())) == []
 
 
 def test_few_questions_and_older_rankings_leave_nothing_unreached() -> None:

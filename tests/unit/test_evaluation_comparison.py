@@ -1,18 +1,27 @@
 """Verdicts on two runs: honest about noise, about what was left out, and in their words."""
 
 import re
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rag.evaluation.comparison import Comparison, compare, compare_pairs, compare_table
+from rag.evaluation.comparison import Comparison, Figures, compare, compare_pairs
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.significance import holm_levels
 
 
 def _figures(values: np.ndarray) -> dict[str, float]:
     return {f"q{number}": float(value) for number, value in enumerate(values)}
+
+
+def _table(
+    metric: str, runs: Mapping[Hashable, Figures], baseline: Figures
+) -> dict[Hashable, Comparison]:
+    """Every run against one baseline, corrected for all."""
+    comparisons = compare_pairs([(metric, run, baseline) for run in runs.values()])
+    return dict(zip(runs, comparisons, strict=True))
 
 
 def _noisy_pair(rng: np.random.Generator, questions: int) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +80,7 @@ def test_noise_in_a_table_of_comparisons_rarely_wins_anywhere() -> None:
     crowned = 0
     for _ in range(30):
         baseline, *runs = np.round(rng.beta(2, 1, (9, 50)), 2)
-        table = compare_table("mrr@10", dict(enumerate(map(_figures, runs))), _figures(baseline))
+        table = _table("mrr@10", dict(enumerate(map(_figures, runs))), _figures(baseline))
         crowned += any(each.verdict != "undecided" for each in table.values())
     assert crowned <= 2
 
@@ -136,7 +145,7 @@ def test_a_table_is_corrected_as_a_whole() -> None:
         "clear": _figures(baseline + rng.normal(0.2, 0.1, 60)),
         "same": _figures(baseline),
     }
-    table = compare_table("recall@5", runs, _figures(baseline))
+    table = _table("recall@5", runs, _figures(baseline))
     assert table["clear"].p == 2 * table["clear"].raw_p == 2 / 10_000
     assert table["same"].p == 1.0
     assert "p < 0.001 after Holm's correction for 2 comparisons" in table["clear"].sentence
@@ -190,7 +199,7 @@ def test_two_hundred_runs_do_not_hide_a_clear_winner() -> None:
     baseline = np.random.default_rng(3).random(60)
     runs = {f"r{i}": _figures(baseline) for i in range(200)}
     runs["clear"] = _figures(baseline + np.random.default_rng(4).normal(0.3, 0.1, 60))
-    found = compare_table("recall@5", runs, _figures(baseline))["clear"]
+    found = _table("recall@5", runs, _figures(baseline))["clear"]
     # 500 sign patterns a comparison: with 9,999 the smallest p was 201 / 10,000
     assert (found.p, found.verdict) == (pytest.approx(201 / (500 * 201)), "better")
 
@@ -244,7 +253,7 @@ def test_an_interval_leaves_zero_out_just_where_the_test_decides() -> None:
             f"r{at}": _figures(baseline + rng.normal(shift, 0.3, 60))
             for at, shift in enumerate(shifts)
         }
-        for result in compare_table("mrr@10", runs, _figures(baseline)).values():
+        for result in _table("mrr@10", runs, _figures(baseline)).values():
             low, high = result.interval
             assert (low > 0 or high < 0) == (result.p <= 0.02) == (result.verdict != "undecided")
             assert low <= result.difference <= high

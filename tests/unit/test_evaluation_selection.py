@@ -52,8 +52,8 @@ def test_equal_recipes_have_no_winner_and_next_to_no_gain() -> None:
     found = select("ndcg@10", _recipes(0.0), IDS, 0)
     assert found.lead > 0.01
     assert found.headline == (
-        f"No reason to change: the best recipe found loses {-found.gain:.3f} nDCG@10 on unseen "
-        "questions, within noise."
+        f"No reason to change: the best recipe found loses {-found.gain:.3f} nDCG@10 on all "
+        "120 questions by cross-validation, within noise."
     )
     assert found.gain < 0.6 * found.lead
     assert found.agreement < 1.0
@@ -101,7 +101,8 @@ def test_nothing_better_leaves_the_baseline() -> None:
 def test_the_sentence_says_what_was_chosen_and_what_is_left() -> None:
     found = select("ndcg@10", _recipes(0.1), IDS, 0)
     assert found.headline == (
-        f"Better: the best recipe found gains {found.gain:+.3f} nDCG@10 on unseen questions."
+        f"Better: the best recipe found gains {found.gain:+.3f} nDCG@10 on all 120 questions by "
+        "cross-validation."
     )
     assert found.method == (
         "On the 120 questions, the best of 20 different recipes leads by "

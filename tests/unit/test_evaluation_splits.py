@@ -90,9 +90,9 @@ def test_chosen_on_tuning_reported_on_held_out() -> None:
     assert chosen.held_out_lead == pytest.approx(0.1)
     assert chosen.shrinkage == pytest.approx(2 / 3)
     assert chosen.sentence == (
-        "No reason to change: the best recipe found gains +0.100 nDCG@10 on unseen questions, "
-        "within noise. On the 2 tuning questions, the best of 3 different recipes leads by 0.300. "
-        "On the 3 held-out questions, its lead is 0.100 (67% smaller)."
+        "No reason to change: the best recipe found gains +0.100 nDCG@10 on the 3 held-out "
+        "questions, within noise. On the 2 tuning questions, the best of 3 different recipes leads "
+        "by 0.300. On the 3 held-out questions, its lead is 0.100 (67% smaller)."
     )
     assert chosen.comparison.verdict == "undecided"
 
@@ -123,11 +123,14 @@ def test_a_lead_of_next_to_nothing_has_no_percentage() -> None:
 @pytest.mark.parametrize(
     ("held_out", "headline"),
     [
-        (0.5, "No reason to change: the best recipe found gains nothing on unseen questions."),
+        (
+            0.5,
+            "No reason to change: the best recipe found gains nothing on the 3 held-out questions.",
+        ),
         (
             0.4,
-            "No reason to change: the best recipe found loses 0.100 nDCG@10 on unseen questions, "
-            "within noise.",
+            "No reason to change: the best recipe found loses 0.100 nDCG@10 on the 3 held-out "
+            "questions, within noise.",
         ),
     ],
 )

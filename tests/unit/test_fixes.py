@@ -113,3 +113,25 @@ def test_a_fix_that_no_held_out_question_measures_is_left_out(
         " None of these questions has an nDCG: they are questions without an answer, scored 1 if "
         "the search returns nothing and 0 otherwise."
     )
+
+
+def test_the_found_passage_with_the_expected_answer_is_named(workspace: Workspace) -> None:
+    base = workspace.create("severance", WORDS)
+    text = "Severance pay is at most 6 months of salary."
+    add(workspace, base, {"severance.md": text})
+    line = {
+        "id": "pay",
+        "text": "How much severance pay is there at most?",
+        "evidence": [{"document": "severance.md", "quote": text}],
+        "answer": "6 months",
+    }
+    base.exchange.import_file("severance", "x.jsonl", json.dumps(line))
+    scored = {"false_doubt": 0.0, "answer_containment": 0.0}
+    base.evaluator.evaluate("severance", WORDS, beside={"pay": scored})
+    (question,) = base.diagnoses.diagnose("severance", WORDS).questions
+    assert question.finding.evidence.endswith(
+        " The expected answer is in passage 1, which was found. The answer has other words."
+    )
+    assert question.document == "severance.md"
+    (hit,) = base.search(question.text, WORDS).hits
+    assert question.passage == hit.chunk.id

@@ -55,7 +55,7 @@ def test_steps_are_ranked_by_gain_per_minute() -> None:
         ("fix", "mode hybrid → lexical"),
         ("fix", "threshold 0.5 → off"),
         ("rebuild", "Build and try 1 variant of the index"),
-        ("label", "Label 20 more questions"),
+        ("label", "Label 20 more questions to decide on a change"),
     ]
     assert steps[0].gain == pytest.approx(0.38)
     assert steps[0].gain_per_minute == pytest.approx(60 * 0.38 / APPLY_SECONDS)
@@ -87,12 +87,13 @@ def test_labels_gain_what_they_decide() -> None:
     fix = _fix(OFF, *([0.5, -0.5] * 10))
     assert fix.comparison.verdict == "undecided"
     (step,) = _steps(fix)
-    assert (step.kind, step.title) == ("label", "Label 20 more questions")
+    assert step.kind == "label"
+    assert step.title == "Label 20 more questions to decide on a change"
     half = (fix.comparison.interval.high - fix.comparison.interval.low) / 2
     # Half of the questions are held out: 10 more, beside 20.
     assert step.reason == (
         "They may decide whether threshold 0.5 → off helps. So far: "
-        f"+0.000 ± {half:.3f} nDCG@10, which is within noise. "
+        f"+0.000 ± {half:.3f} nDCG@10 on the 20 held-out questions, within noise. "
         f"With them: about ± {half * math.sqrt(20 / 30):.3f}."
     )
     spread = math.sqrt(0.25 * 20 / 19 * 10 / (20 * 30))

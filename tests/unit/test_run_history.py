@@ -370,7 +370,17 @@ def test_a_document_that_was_left_out_is_named_and_the_other_questions_are_compa
     }
     assert {found.verdict for found in changes.values()} == {"undecided"}
     (compared,) = base.runs.compare([second], first)
-    assert compared.figures.verdict == "incomparable"
+    assert compared.figures.verdict == "undecided"
+    assert sorted(compared.figures.differences) == ["q1", "q2"]
+    assert (compared.figures.left_out, compared.figures.obstacle) == (0, "")
+    assert compared.caveats == (
+        "travel.txt was left out of search between the two runs.",
+        "Only the questions without a label in this document are compared.",
+    )
+    (compared,) = base.runs.compare([second], first, held_out=["q1", "q3"])
+    assert sorted(compared.figures.differences) == ["q1"]
+    (compared,) = base.runs.compare([second], first, held_out=["q4"])
+    assert compared.figures.obstacle == "the documents left out of search differ"
     base.passage_edits.remove(edit)
     third = _run(base)
     assert base.runs.differences(third, first).comparable

@@ -100,9 +100,9 @@ def test_the_fewest_questions_are_enough_where_all_is_relevant_and_one_less_is_n
         "57 questions: it passes 57 candidates, 100% of them relevant (57 of 57), keeps 100%"
     )
     assert (few.point, few.missing, enough.missing) == (None, 2, None)
-    assert (
-        few.headline
-        == "Too few labels to promise a precision of 0.90. Label about 2 more questions."
+    assert few.headline == (
+        "Too few labels to promise a precision of 0.90. To promise it, label about 2 more "
+        "questions."
     )
     assert few.method == (
         "The promise needs at least 57 questions to choose on, and there are 56. "

@@ -141,6 +141,16 @@ def test_an_answer_has_its_quotes_and_the_page_that_is_cited_first(home: Path) -
     assert [stop.kind for stop in answer_stops(turn, {})] == ["answer"]
 
 
+def test_a_citation_in_a_tour_has_all_that_the_answer_quotes_of_it(home: Path) -> None:
+    base = handbook(home)[1]
+    turn = _asked(base)
+    cited = turn.citations[0]
+    assert turn.mode == "quotes"
+    answer = f"“{cited.quote}” [1]\n\nSick leave: “It is “reported” first.” [1]"
+    stops = answer_stops(replace(turn, answer=answer), {})
+    assert stops[0].quotes[0].text == f"{cited.quote}\n\nIt is “reported” first."
+
+
 def test_the_page_of_a_tour_is_that_of_the_source_that_is_open(home: Path) -> None:
     base = handbook(home)[1]
     turn = _asked(base)
@@ -301,6 +311,11 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]
+    apart = replace(compared, figures=replace(compared.figures, obstacle="the labels differ"))
+    stop = comparison_stop(apart, {first.id: "Words", second.id: "Vectors"})
+    assert stop.text == "Not comparable: the labels differ."
+    assert [row.label for row in stop.values] == ["nDCG@10, Vectors", "nDCG@10, Words"]
+    assert not any("interval" in point for point in stop.points)
 
 
 def test_a_run_with_answers_shows_which_were_wrong(base: KnowledgeBase) -> None:

@@ -22,6 +22,7 @@ from pages.components.recipe import federation, working_recipe
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.permission import guest, offered
+from pages.components.shell.run_cache import cached_per_run
 from pages.components.shell.session import BASE, show, to_url, workspace
 from pages.components.shell.text import lines, plain, short_page
 from pages.components.shell.wording import relevance, shortened
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 QUOTES = "quotes"
 TALK = "talk"  # the URL's parameter: the conversation
 _TOUR_HINT = "The stop of the page shows the source that is open beside the answer."
+_OUTDATED = ":material/update: Answered before the documents changed. To update it, ask again."
 OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
 NEAREST = 3
 _MODES = {
@@ -93,24 +95,27 @@ def finished_turn(
     if turn.status != "complete" or turn.rewritten or not (turn.passages and turn.answer):
         return False
     with above.container(gap="xsmall"):
-        _above(turn)
+        _above(base, turn)
     text.markdown(_text(base, turn))
     _after_answer(base, turn)
     return True
 
 
 def _answer(base: KnowledgeBase, turn: Turn) -> None:
-    _above(turn)
+    _above(base, turn)
     if turn.answer and turn.status != "refused":
         st.markdown(_text(base, turn))
 
 
-def _above(turn: Turn) -> None:
-    """Draw the state of an answer, then what it was looked for in."""
+def _above(base: KnowledgeBase, turn: Turn) -> None:
+    """Draw the state of an answer, what it was looked for in, and whether that is out of date."""
     if heading := state_heading(turn):
         st.markdown(heading)
     if turn.passages:
         st.caption(_looked_at(turn))
+    known = turn.details.base_version
+    if known and known != cached_per_run(("version", base.id), base.version):
+        st.caption(_OUTDATED)
     if is_doubtful_quote(turn):
         st.markdown(":gray[Nearest passages, not the answer:]")
 

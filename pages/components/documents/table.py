@@ -68,8 +68,9 @@ def _columns() -> dict[str, object]:
             help="In the build that answers now.", format="localized"
         ),
         "Status": st.column_config.TextColumn(
+            width=140,  # or the longest status is cut
             help="Ready: questions find it. Lexical only: its vectors are not in yet. Left out of "
-            "search: all of its text is excluded."
+            "search: all of its text is excluded.",
         ),
         "Updated": st.column_config.DatetimeColumn(format="distance"),
         "Tags": st.column_config.ListColumn(help="A recipe can search documents by tag."),

@@ -12,7 +12,7 @@ from pages.components.inspector.what_if import open_passage, quoted
 from pages.components.shell.buttons import action_button
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
-from pages.components.shell.wording import shown_context
+from pages.components.shell.wording import relevance, shown_context
 from pages.components.source.snippets import LabelledRows, snippet, with_columns
 from rag import (
     Chunk,
@@ -78,18 +78,20 @@ def hit_cards(listed: Sequence[Candidate], evidence: CardContext) -> None:
     for group in ("prompt", *cuts()):
         members = [candidate for candidate in listed if candidate.group == group]
         if members:
-            _cut_line(group, len(members), evidence.trace)
+            _cut_line(group, members, evidence.trace)
             _group(group, members, evidence)
 
 
-def _cut_line(group: Group, dropped: int, trace: Trace) -> None:
+def _cut_line(group: Group, members: Sequence[Candidate], trace: Trace) -> None:
     if group == "prompt":
         return
     stage = trace.stage(group)
     note = stage.note if stage else ""
     st.divider()
     head = f"{_ICONS.get(group, ':material/block:')} **{stage_row(group).dropped}**"
-    st.markdown(f"{head} · {plain(note)} :gray[· {dropped:,} dropped below this line]")
+    st.markdown(f"{head} · {plain(note)} :gray[· {len(members):,} dropped below this line]")
+    if group == "threshold" and any("fused" in candidate.hit.parts for candidate in members):
+        st.caption(f"The numbers are ranks by fused score. The threshold is on {relevance(trace)}.")
 
 
 def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) -> None:

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 SET = "set"  # state key of the picker and name of the URL's parameter
 TAB, FAILURES, SETS = "metrics", "Failures", "Question sets"  # of the Metrics page
 _IMPORTED = "metrics_imported"
-_EXAMPLE = (
-    '{"id": "q1", "text": "How long is the warranty?", "tags": ["policy"], "evidence": ['
-    '{"document": "terms.pdf", "quote": "The warranty lasts 24 months.", "grade": 2}]}\n'
-    '{"id": "q2", "text": "Who won the 1954 world cup?", "answerable": false}\n'
-)
-_EXAMPLE_CSV = (
-    "id,question,answerable,tags,document,quote,grade\n"
-    "q1,How long is the warranty?,true,policy,terms.pdf,The warranty lasts 24 months.,2\n"
-    "q2,Who won the 1954 world cup?,false,,,,\n"
-)
+EXAMPLES = {
+    "jsonl": '{"id": "q1", "text": "How long is the warranty?", "tags": ["policy"], "evidence": ['
+    '{"document": "terms.pdf", "quote": "The warranty lasts 24 months.", "grade": 2}], '
+    '"answer": "24 months"}\n'
+    '{"id": "q2", "text": "Who won the 1954 world cup?", "answerable": false}\n',
+    "csv": "id,question,answer,answerable,tags,document,quote,grade\n"
+    "q1,How long is the warranty?,24 months,true,policy,terms.pdf,The warranty lasts 24 months.,2\n"
+    "q2,Who won the 1954 world cup?,,false,,,,\n",
+}
+"""A file of questions to start from, by the end of its name."""
 
 
 def import_button(base: KnowledgeBase) -> bool:
@@ -46,7 +46,9 @@ def import_dialog(base: KnowledgeBase) -> None:
     """Read a file into a question set, or judgements into one that is there."""
     st.caption(
         "One question per line, with the passages that answer it: name of the document and "
-        "the words. Labels are places in documents, so they stay valid for every index."
+        "the words. Labels are places in documents, so they stay valid for every index. If you "
+        "have expected answers, put them in a column *answer*: *Also score answers* compares with "
+        "them."
     )
     _examples()
     st.caption(
@@ -113,7 +115,7 @@ def existing_choice(base: KnowledgeBase, name: str) -> Existing | None:
 
 def _examples() -> None:
     with st.container(horizontal=True):
-        for form, text in (("jsonl", _EXAMPLE), ("csv", _EXAMPLE_CSV)):
+        for form, text in EXAMPLES.items():
             label, key = f"Example {form.upper()}", f"metrics_example_{form}"
             download_button(label, text, f"questions.{form}", key, type="tertiary")
 

@@ -188,8 +188,10 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         "Run": name,
         "Verdict": VERDICT_BADGES[figures.verdict][0].lower(),
         label: figures.mean,
-        "Difference": difference(figures.difference),
-        "Interval": f"{signed(figures.interval.low)} to {signed(figures.interval.high)} "
+        "Difference": None if figures.obstacle else difference(figures.difference),
+        "Interval": None
+        if figures.obstacle
+        else f"{signed(figures.interval.low)} to {signed(figures.interval.high)} "
         f"({as_percent(figures.confidence)})",
         "Won": figures.won,
         "Lost": figures.lost,
@@ -227,7 +229,7 @@ def _open_hits(
     try:
         version = base.questions.named(compared.run.question_set).version
         pair = compared.run.id, compared.baseline.id
-        return _pooled(base, version, *pair, compared.figures.metric, only)
+        return _pooled(base, version, *pair, compared.figures.metric, compared.untouched or only)
     except NotFound:
         return None
 

@@ -15,7 +15,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.tables import LARGE_WIDTH, PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
-from pages.components.shell.wording import VERDICT_BADGES, duration
+from pages.components.shell.wording import apply_button, change_badge, duration
 from rag import (
     CAUSES,
     Diagnosis,
@@ -145,7 +145,7 @@ def _next_steps(
 def _step(diagnosis: Diagnosis, step: NextStep) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if step.fix is not None:
-            label, colour, icon = VERDICT_BADGES[step.fix.comparison.verdict]
+            label, colour, icon = change_badge(step.fix.comparison)
             st.badge(label, color=colour, icon=icon)
         st.markdown(f"**{plain(step.title)}**")
         if figures := _figures(diagnosis, step):
@@ -162,7 +162,11 @@ def _figures(diagnosis: Diagnosis, step: NextStep) -> str:
     if step.kind == "nothing":
         return ""
     metric = metric_title(diagnosis.trials.metric)
-    gain = [] if step.gain is None else [f"{signed(step.gain)} {metric}"]
+    where = ""
+    if step.fix is not None:
+        change = step.fix.comparison
+        where = f" {change.basis}, {change.certainty}"
+    gain = [] if step.gain is None else [f"{signed(step.gain)} {metric}{where}"]
     time = [f"about {duration(step.seconds)}"] if step.seconds else []
     return " · ".join([*gain, *time])
 
@@ -213,7 +217,8 @@ def _use(base: KnowledgeBase, chosen: QuestionSet, fix: Fix, recipe: Recipe, num
     with st.container(horizontal=True, gap="small"):
         apply = partial(working_recipe.change, base, fix.changes)
         help_text = working_recipe.UNTIL_SAVED
-        action_button("Apply", f"metrics_fix_{number}", "check", apply, help=help_text)
+        label, sign = apply_button(fix.comparison)
+        action_button(label, f"metrics_fix_{number}", sign, apply, help=help_text)
         run = partial(base.evaluations.start, chosen.name, recipe.with_fields(fix.changes))
         options = offered(
             base, "evaluations.start", help="Evaluates the changed recipe and keeps the run."

@@ -54,7 +54,7 @@ def takeaway(compared: RunComparison) -> str:
 
 def outcome_words(compared: RunComparison) -> tuple[str, str, str]:
     """The words for bars that rise, fall or stay; neutral if the runs aren't comparable."""
-    if compared.differences.comparable:
+    if not compared.figures.obstacle:
         return "better", "worse", "the same"
     return "higher", "lower", "the same"
 
@@ -69,8 +69,6 @@ def figure(compared: RunComparison, colours: Palette) -> Figure:
     rows = sorted_by_gain(compared.rows)
     chart = empty_figure(colours, height=_HEIGHT, bargap=0.15)
     inks = {"won": colours.relevant, "lost": colours.lexical, "tied": colours.not_relevant}
-    if not compared.differences.comparable:
-        inks = dict.fromkeys(inks, colours.not_relevant)
     for outcome, name in zip(inks, outcome_words(compared), strict=True):
         points = [(number, row) for number, row in enumerate(rows, 1) if row.outcome == outcome]
         if points:

@@ -18,7 +18,7 @@ from pages.components.shell.job_progress import active
 from pages.components.shell.permission import refusal
 from pages.components.shell.session import open_page, question_sets, shared_cache
 from pages.components.shell.text import plain
-from pages.components.shell.wording import clipped
+from pages.components.shell.wording import apply_button, clipped
 from rag import (
     BaseInfo,
     KnowledgeBase,
@@ -137,8 +137,12 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
         gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
         fields = ", ".join(map(phrase, step.fix.changes))
         verb = "gains" if comparison.verdict == "better" else "may gain"
-        text = f"Changing {plain(fields)} {verb} {gain} on *{plain(set_name)}*."
-        return text, "Show the fix", "*Apply* it below."
+        sure = "" if comparison.verdict == "better" else f", {comparison.certainty}"
+        text = (
+            f"Changing {plain(fields)} {verb} {gain} {comparison.basis} of "
+            f"*{plain(set_name)}*{sure}."
+        )
+        return text, "Show the fix", f"*{apply_button(comparison)[0]}* is below."
     hints = {"rebuild": "*Build and try* is below.", "learn": "*Learn on Tuning* is below."}
     hint = hints.get(step.kind, "")
     return f"{plain(step.title)}. {plain(step.reason)}", "Show", hint
@@ -176,8 +180,9 @@ def _more_labels(
     if labels and not runs:
         return Step(f"{has_labels} and no results yet.", "metrics.py", "Evaluate", set_address)
     text = (
-        f"{has_labels}. With {ENOUGH_LABELS} or more, metrics show smaller differences between "
-        "recipes. *Failures* says whether more labels would decide a change."
+        f"{has_labels}. To show smaller differences between recipes, have {ENOUGH_LABELS} "
+        "or more. *Failures* and *Tuning* count questions to label for one aim each: to decide on "
+        "a change, or to promise a precision."
     )
     if runs:
         hint = "*Judge next* on this page suggests the passages to label."

@@ -189,7 +189,7 @@ def _strangers(leaderboard: Sequence[LeaderboardRow]) -> None:
     if others:
         verb = "was" if others == 1 else "were"
         names = dict.fromkeys(name for row in leaderboard for name in row.differs)
-        elsewhere = " *Metrics* compares the questions that this does not touch."
+        elsewhere = " Tick two of them to compare the questions that this does not touch."
         st.caption(
             f":material/warning: {counted(others, 'run')} {verb} measured on other "
             f"{' or '.join(names)} than the {reference(leaderboard)}, so the figures do not "

@@ -8,9 +8,18 @@ import streamlit as st
 
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import BASE, KEPT, QUESTION, oldest, workspace
+from pages.components.shell.permission import refusal
+from pages.components.shell.session import (
+    BASE,
+    KEPT,
+    QUESTION,
+    base,
+    oldest,
+    shared_cache,
+    workspace,
+)
 from pages.components.shell.text import plain
-from rag import BaseInfo, counted
+from rag import BaseInfo, KnowledgeBase, counted
 
 _CREATED = "frame_created"  # the base to choose at the next run; a drawn picker cannot be set
 # Streamlit leaves its sidebar open over a narrow page, whatever is chosen there, and does not run
@@ -57,8 +66,16 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
             new_base_button("frame_new", "New", width="content" if names else "stretch")
     chosen = next((info for info in bases if info.name == st.session_state.get(BASE)), None)
     if chosen is not None:
-        sizes = counted(chosen.documents, "document"), counted(chosen.passages, "passage")
-        st.caption(" · ".join(sizes))
+        chosen_base = base()
+        out = 0 if refusal(chosen_base, "documents.documents") else _left_out(chosen_base)
+        documents = counted(chosen.documents, "document") + (f" ({out:,} left out)" if out else "")
+        st.caption(f"{documents} · {counted(chosen.passages, 'passage')}")
+
+
+@shared_cache(64)
+def _left_out(chosen: KnowledgeBase) -> int:
+    """Count the documents that are left out of search."""
+    return sum(info.left_out for info in chosen.documents.documents(chosen.recipe().index))
 
 
 def close_sidebar(page: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from pages.components.shell.text import plain
-from rag import Hit, IndexRecipe, Trace, without_markup
+from rag import Comparison, Hit, IndexRecipe, Trace, without_markup
 
 _TYPES = {
     "application/pdf": "PDF",
@@ -42,6 +42,19 @@ VERDICT_BADGES = {
     "incomparable": ("Not comparable", "gray", ":material/difference:"),
 }
 """Label, colour and icon of the badge of a comparison's verdict."""
+WITHIN_NOISE = ("Within noise", *VERDICT_BADGES["undecided"][1:])
+"""The badge of a change of the recipe whose gain decides nothing."""
+
+
+def change_badge(change: Comparison) -> tuple[str, str, str]:
+    """Return the badge of a change of the recipe, as every page that proposes one has it."""
+    is_noise = change.verdict == "undecided" and not change.doubt
+    return WITHIN_NOISE if is_noise else VERDICT_BADGES[change.verdict]
+
+
+def apply_button(change: Comparison) -> tuple[str, str]:
+    """Return label and icon of the button that applies a change: only a decided one is advised."""
+    return ("Apply", "check") if change.verdict == "better" else ("Try it anyway", "experiment")
 
 
 def difference(number: float) -> float:

@@ -47,7 +47,7 @@ def cards(bench: Bench) -> None:
     measured = cached(partial(_measured, bench), "changes", (*bench.without(), against))
     with st.grid(len(_CARDS), min_column_width=132):
         for card in _CARDS:
-            _card(card, measured.get(card.metric))
+            _card(card, measured.get(card.metric), is_changed=not _is_saved(bench))
     st.caption(_against(bench) + (_REFUSALS if REFUSED in measured else ""))
 
 
@@ -70,10 +70,16 @@ def _changes(
     return bench.tuner.with_open_hits(changes, bench.recipe, saved)
 
 
+def _is_saved(bench: Bench) -> bool:
+    """Whether the recipe searches as the saved one does; its answers may differ."""
+    saved, recipe = bench.saved, bench.recipe
+    return saved is not None and (saved.search, saved.index) == (recipe.search, recipe.index)
+
+
 def _against(bench: Bench) -> str:
     if bench.saved is None:
         return "The index of the saved recipe is not built, so there is nothing to compare with."
-    if bench.saved.search == bench.recipe.search and bench.saved.index == bench.recipe.index:
+    if _is_saved(bench):
         return "This is the saved recipe. Move a slider to see the change of every metric."
     return (
         "Change against the saved recipe, with half the width of its interval. A change has a "
@@ -81,20 +87,23 @@ def _against(bench: Bench) -> str:
     )
 
 
-def _card(card: Card, measured: Measured | None) -> None:
+def _card(card: Card, measured: Measured | None, *, is_changed: bool) -> None:
     if measured is None:
         help_text = f"{card.help} This set has no such question."
         st.metric(card.label, "–", help=help_text, border=True, height="stretch")
         return
     change = measured.change
+    delta = spread = None
     if change is not None and abs(change.difference) < UNCHANGED:
-        change = None
+        change, delta = None, "no change" if is_changed else None
+    elif change is not None:
+        delta, spread = _signed(change.difference, card), _spread(change, card)
     st.metric(
         card.label,
         shown(measured.value, card),
-        delta=_signed(change.difference, card) if change else None,
+        delta=delta,
         **_style(change),
-        delta_description=_spread(change, card) if change else None,
+        delta_description=spread,
         help=_help(card, measured.interval, change),
         border=True,
         height="stretch",

@@ -15,7 +15,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import VERDICT_BADGES
+from pages.components.shell.wording import VERDICT_BADGES, apply_button, change_badge
 from pages.components.tuning.bench import METRICS, Bench
 from rag import (
     CAPTIONS,
@@ -39,8 +39,8 @@ GRID: Mapping[str, Sequence[Any]] = {
     "search.k1": [0.9, 1.2, 1.6],
     "search.b": [0.4, 0.75],
 }
+_ON_SPLIT = "tuning_on_split"
 _NOTHING_BETTER = ("Nothing better", "gray", VERDICT_BADGES["undecided"][2])
-_NO_REASON = ("No reason to change", *_NOTHING_BETTER[1:])
 
 
 def search_all(bench: Bench) -> None:
@@ -61,13 +61,25 @@ def search_all(bench: Bench) -> None:
                 "or since then. Search again to measure them as they are now.",
                 icon=":material/history:",
             )
-        st.caption(
-            f"Measures every combination {_on(bench.tuner.questions)}. Compares the "
-            "best one with the saved recipe on questions that were not used to choose it, and "
-            "corrects the test for the number of combinations."
-        )
+        st.caption(_plan(bench))
         return
     _report(bench, result)
+
+
+def _plan(bench: Bench) -> str:
+    """Say which questions choose the best combination, and which ones compare it."""
+    corrected = "The test is corrected for the number of combinations."
+    if st.session_state.get(_ON_SPLIT):
+        return (
+            f"Measures every combination on the {bench.tuner.counted('tuning'):,} tuning "
+            "questions, and compares the best one with the saved recipe on the "
+            f"{bench.tuner.counted('held-out'):,} held-out ones. {corrected}"
+        )
+    return (
+        f"Measures every combination {_on(bench.tuner.questions)}, for tuning or held out alike. "
+        "Compares the best one with the saved recipe by cross-validation: each question counts in "
+        f"choices that it had no part in. {corrected}"
+    )
 
 
 def _on(questions: int) -> str:
@@ -105,7 +117,7 @@ def _on_split(bench: Bench) -> bool:
         return False
     return st.toggle(
         "Choose on the tuning questions only",
-        key="tuning_on_split",
+        key=_ON_SPLIT,
         help=f"Chooses on the {bench.tuner.counted('tuning'):,} tuning questions and compares on "
         f"the {bench.tuner.counted('held-out'):,} held-out ones. Half of the questions decide "
         "less, and another split may decide otherwise.",
@@ -149,10 +161,8 @@ def _report(bench: Bench, best: SearchResult) -> None:
     # A verdict that judging or the documents keep open is no reason to stay, nor one to change.
     is_open = bool(changed) and bool(comparison.obstacle or comparison.doubt)
     stays = not is_open and (not changed or comparison.verdict != "better")
-    label, colour, icon = VERDICT_BADGES[comparison.verdict]
-    if stays:
-        is_undecided = changed and comparison.difference > 0 and comparison.verdict == "undecided"
-        label, colour, icon = _NO_REASON if is_undecided else _NOTHING_BETTER
+    gains = changed and comparison.difference > 0
+    label, colour, icon = change_badge(comparison) if gains or not stays else _NOTHING_BETTER
     verdict = plain(selection.headline) if changed else _nothing_better(best)
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -223,7 +233,7 @@ def _buttons(bench: Bench, best: SearchResult) -> None:
     with st.container(horizontal=True, gap="small"):
         apply = partial(working_recipe.replace, bench.base, best.recipe)
         is_better = best.selection.comparison.verdict == "better"
-        label, sign = ("Apply", "check") if is_better else ("Try it anyway", "experiment")
+        label, sign = apply_button(best.selection.comparison)
         action_button(label, "tuning_apply", sign, apply, help=working_recipe.UNTIL_SAVED)
         if is_better:
             hint = "Saves it as the recipe of this knowledge base. Earlier versions are kept."

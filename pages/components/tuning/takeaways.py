@@ -11,7 +11,6 @@ from rag import Comparison, percent, signed
 
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
-_PICKED = "on the questions it was picked on"
 ANSWERED, REFUSED = "Answered by the search", "Refused by the search"
 
 
@@ -47,12 +46,15 @@ def peak_takeaway(name: str, at: float, now: float, best: Comparison | None) -> 
     if best is None or best.difference < UNCHANGED:
         return f"nDCG@10 is at its best where it is, at {name} {now:.2f}."
     sentence = f"nDCG@10 peaks at {name} {at:.2f}: {signed(best.difference)}"
-    if best.verdict == "better":
-        return (
-            f"{sentence}, more than noise against the present {now:.2f}, {_PICKED}. Search all "
-            "checks it on others."
-        )
-    return f"{sentence} {_PICKED}; within noise of the present {now:.2f}."
+    sure = f"{sentence} {_picked(best)}; {best.certainty} against the present {now:.2f}."
+    if best.verdict != "better":
+        return sure
+    return f"{sure} *Search all* measures it on questions that did not pick it."
+
+
+def _picked(best: Comparison) -> str:
+    """Name the questions of a figure that is the highest of several on the same questions."""
+    return f"{best.basis}, which picked it"
 
 
 def depth_takeaway(
@@ -93,29 +95,31 @@ def heat_takeaway(
     at = f"weight {weights[row]:.2f} and threshold {thresholds[column]:.2f}"
     if gain < UNCHANGED:
         return "No place on the map is better than the present one."
-    sure = "more than noise" if best.verdict == "better" else "within noise"
-    return f"The highest place is {at}: {signed(gain)} against the present one, {sure}, {_PICKED}."
+    return (
+        f"The highest place is {at}: {signed(gain)} against the present one {_picked(best)}; "
+        f"{best.certainty}."
+    )
 
 
 def front_takeaway(
     now: tuple[float, float],
     best: tuple[float, float] | None,
     what: str,
-    change: Comparison | None = None,
+    change: Comparison | None,
 ) -> str:
     """Compare the present recipe with the best cheaper one; both are (tokens, quality)."""
-    if best is None or best[0] > now[0] * 0.98:
+    if best is None or change is None or best[0] > now[0] * 0.98:
         return "No recipe here is as good as the present one and cheaper."
     return (
         f"{_as_good(change)} for {percent(1 - best[0] / now[0])} less context: {what} "
         f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, nDCG@10 {best[1]:.3f} "
-        f"instead of {now[1]:.3f}, {_PICKED})."
+        f"instead of {now[1]:.3f}, {_picked(change)})."
     )
 
 
-def _as_good(change: Comparison | None) -> str:
+def _as_good(change: Comparison) -> str:
     """Only what cannot lose more than a point of nDCG is as good."""
-    if change is None or change.interval_95.low >= -_POINT:
+    if change.interval_95.low >= -_POINT:
         return "As good"
     lost = -change.interval_95.low
     return f"No lower on these questions, though up to {lost:.3f} may be lost on others,"
@@ -125,12 +129,13 @@ def time_takeaway(
     now: tuple[float, float],
     best: tuple[float, float] | None,
     what: str,
-    change: Comparison | None = None,
+    change: Comparison | None,
 ) -> str:
     """Compare the present recipe with the best faster one; both are (milliseconds, quality)."""
-    if best is None or best[0] > now[0] * 0.9:
+    if best is None or change is None or best[0] > now[0] * 0.9:
         return "No recipe here is as good as the present one and clearly faster."
     return (
         f"{_as_good(change)} in {percent(1 - best[0] / now[0])} less time: {what} ({best[0]:.0f} "
-        f"ms instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f}, {_PICKED})."
+        f"ms instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f}, "
+        f"{_picked(change)})."
     )

@@ -96,7 +96,7 @@ class ThresholdPromise:
             )
         return (
             f"Too few labels to promise a precision of {self.target:.2f}. "
-            f"Label about {counted(self.missing, 'more question')}."
+            f"To promise it, label about {counted(self.missing, 'more question')}."
         )
 
     @property

@@ -39,7 +39,8 @@ class TurnDetails:
 
     ``quotes`` are what the passages say, where the answer cites none; ``suspicious`` counts the
     passages that were shown and hold what reads like instructions. ``assessment`` is None of turns
-    from before answers had a state.
+    from before answers had a state. ``base_version`` is the version of the documents at its end, 0
+    where that is not known.
     """
 
     decisions: tuple[Decision, ...] = ()
@@ -48,12 +49,13 @@ class TurnDetails:
     quotes: tuple[StoredCitation, ...] = ()
     suspicious: int = 0
     assessment: Assessment | None = None
+    base_version: int = 0
 
 
 NO_DETAILS = TurnDetails()
 
 
-def details_of(answer: Answer) -> dict[str, Any]:
+def details_of(answer: Answer, base_version: int = 0) -> dict[str, Any]:
     """Return the details of an answer as plain data, without the empty ones."""
     details = {
         "decisions": [asdict(decision) for decision in answer.decisions],
@@ -62,6 +64,7 @@ def details_of(answer: Answer) -> dict[str, Any]:
         "quotes": [citation_row(citation) for citation in answer.quotes],
         "suspicious": answer.suspicious,
         "assessment": asdict(answer.assessment) if answer.assessment else None,
+        "base_version": base_version,
     }
     return {name: value for name, value in details.items() if value}
 
@@ -79,6 +82,7 @@ def read_details(stored: Mapping[str, Any]) -> TurnDetails:
         tuple(StoredCitation(**citation) for citation in stored.get("quotes", ())),
         stored.get("suspicious", 0),
         _assessment(stored.get("assessment")),
+        stored.get("base_version", 0),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from rag.recipe import Recipe
+from rag.storage import bases
 from rag.storage.conversations.details import (
     NO_DETAILS,
     StoredCitation,
@@ -153,7 +154,7 @@ def conclude(
             mode=answer.mode,
             citations=[citation_row(citation) for citation in answer.citations],
             sentences=[asdict(sentence) for sentence in answer.sentences],
-            details=details_of(answer),
+            details=details_of(answer, bases.version(connection, scope.base_id)),
             note=answer.note,
             passages=answer.trace.passages,
             seconds=answer.trace.seconds,

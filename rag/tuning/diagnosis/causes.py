@@ -94,8 +94,9 @@ CAUSES: Mapping[Cause, CauseRow] = {
     ),
     "unexpected": CauseRow(
         "Answered, not as expected",
-        "Compare both answers. Correct the expected one, leave out a passage that misleads, or let "
-        "a language model answer: without one, answers are quoted sentences.",
+        "Compare both answers. If a passage that was found has the expected one, let a language "
+        "model answer: without one, answers are quoted sentences. Else correct the expected "
+        "answer, or leave out a passage that misleads.",
     ),
 }
 

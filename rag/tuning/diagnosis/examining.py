@@ -10,6 +10,7 @@ from textwrap import shorten
 import numpy as np
 
 from rag.errors import NotFound
+from rag.evaluation.answers.containment import contains_answer
 from rag.evaluation.answers.measures import lacks_expected, plain_answer
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.relevance import judged_by_document, nuggets_of
@@ -145,9 +146,25 @@ class Examination:
         return FailedQuestion(question.id, question.text, score, Finding("doubted", message))
 
     def _unexpected(self, number: int, answer: str) -> FailedQuestion:
-        """A question whose passage is found, and whose answer lacks the expected one."""
+        """A question whose passage is found, and whose answer lacks the expected one.
+
+        The passage of the outcome is the first result that has the expected answer.
+        """
         question, score = self.questions[number], float(self.scores[number])
         message = f"Expected: {_shortened(question.answer)}. Answered: {_shortened(answer)}."
+        keys = self.searched[number].keys.tolist()
+        looked_up = self._setting.corpus.lookup(keys)
+        for rank, key in enumerate(keys, 1):
+            chunk, name = looked_up.get(key, (None, ""))
+            if chunk and contains_answer(chunk.text, question.answer, question.text):
+                message += (
+                    f" The expected answer is in passage {rank}, which was found. The answer has "
+                    "other words."
+                )
+                finding = Finding("unexpected", message, {"rank": float(rank)})
+                return FailedQuestion(
+                    question.id, question.text, score, finding, chunk.id, name, chunk.page
+                )
         return FailedQuestion(question.id, question.text, score, Finding("unexpected", message))
 
     def _examined(self, number: int) -> FailedQuestion:

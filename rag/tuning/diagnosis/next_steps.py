@@ -41,7 +41,7 @@ TELLS_NOTHING = 0.5
 """Half the width of an interval of a difference that says as good as nothing."""
 LEAST_HIDDEN = 0.02
 """Half the width from which the interval of a difference may hide a gain worth knowing."""
-_LABEL = f"Label {MORE} more questions"
+_LABEL = f"Label {MORE} more questions to decide on a change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +219,11 @@ def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
     reason = f"They may decide whether {described_changes(basis.recipe, fix.changes)} helps."
     difference, metric = signed(fix.comparison.difference), metric_name(fix.comparison.metric)
     if now >= TELLS_NOTHING:
-        reason += f" So far: {difference} {metric}, on too few questions to tell."
+        reason += f" So far: {difference} {metric} {fix.comparison.basis}, too few to tell."
     else:
         reason += (
-            f" So far: {difference} ± {now:.3f} {metric}, which is within noise. With them: about "
-            f"± {then:.3f}."
+            f" So far: {difference} ± {now:.3f} {metric} {fix.comparison.basis}, "
+            f"{fix.comparison.certainty}. With them: about ± {then:.3f}."
         )
     seconds = _labelling(basis)
     return NextStep("label", _LABEL, reason, value, seconds, causes=fix.causes)
