@@ -100,6 +100,21 @@ def test_sentences(text: str, sentences: list[str]) -> None:
     ("passage", "said"),
     [
         ("# Title\n\nA first fact.", ["A first fact."]),
+        (
+            "A.  Regular:\n    1.  One is held.\n    #.  Minutes are:\n        a.  Kept.\n"
+            "        #.  Sent.\n#.  Special:\n    1.  One is called.\n    #.  Notice is given.\n",
+            [
+                "Regular: One is held.",
+                "Regular: Minutes are: Kept.",
+                "Regular: Minutes are: Sent.",
+                "Special: One is called.",
+                "Special: Notice is given.",
+            ],
+        ),
+        (
+            "#. Voting is by:\n    (i) ballot\n    (#) hand\n#. Quorum is half.",
+            ["Voting is by: ballot", "Voting is by: hand", "Quorum is half."],
+        ),
         ("Short title\n\nA first fact.", ["A first fact."]),
         ("2.5 Carrying over\nA first fact.", ["A first fact."]),
         ("Leave lapses. It cannot be paid.", ["Leave lapses.", "Leave lapses. It cannot be paid."]),

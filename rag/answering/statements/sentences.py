@@ -104,6 +104,8 @@ class _Lead:
         indent, mark = _indent_and_mark(item)
         if indent != self.indent:
             return indent > self.indent
+        if mark == _NEXT and self.mark in _STEPS:
+            return False
         return mark != self.mark or (
             bool(self.beside)
             and not item.endswith(":")
@@ -121,12 +123,13 @@ class _Lead:
 
 
 _STOPS = (".", "!", "?", "。")
-_STEPS = frozenset("0a")
-"""The marks of lists whose items are numbered or lettered."""
+_NEXT = "#"
+_STEPS = frozenset(f"0a{_NEXT}")
+"""The marks of lists whose items are numbered or lettered, or have the next number or letter."""
 
 
 def _indent_and_mark(item: str) -> tuple[int, str]:
-    """Return how far an item is indented, and its mark, "0" and "a" for any number and letter."""
+    """Return how far an item is indented, and its mark: "0", "a" for any number or letter."""
     bare = item.lstrip(" \t")
     first = bare.lstrip("(")[:1]
     mark = "0" if first.isdigit() else "a" if first.isalpha() else first
