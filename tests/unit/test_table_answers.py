@@ -286,3 +286,16 @@ def test_a_line_of_one_cell_in_a_pdf_may_go_on_with_the_row_above() -> None:
     printed = table_document("application/pdf", "Letters of", "Applicants\t3 years")
     whole = (0, len(printed.text))
     assert [row.text for row in rows_within(printed, whole)][-1] == "Applicants · 3 years"
+
+
+def test_marks_within_cells_and_labels_are_not_quoted() -> None:
+    text = "`port`\t**80**\t\\-<br />none\n# of days\t- 5\t\\-"
+    labels = ("[`a.conf` setting](./configure)", "**Default**", "Note")
+    table = Table(0, len(text), labels)
+    document = Document("m" * 64, "x.md", "", "text/markdown", text, tables=(table,))
+    rows = list(rows_within(document, (0, len(text))))
+    assert [row.text for row in rows] == [
+        "a.conf setting: port · Default: 80 · Note: \\- none",
+        "a.conf setting: # of days · Default: - 5 · Note: -",
+    ]
+    assert rows[0].name == "port"

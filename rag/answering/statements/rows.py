@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag.answering.markup import unmarked
+from rag.answering.markup import unmarked, unmarked_cell
 from rag.types import Document, Span, Table
 
 BETWEEN = " · "
@@ -79,7 +79,8 @@ def rows_within(document: Document, span: Span) -> Iterator[Row]:
             elif end > span[0]:
                 named = cells if cells[0] else (group, *cells[1:])
                 titled = "" if is_single or _TOTAL.match(cells[0]) else block
-                yield Row(start, end, named, table.labels, table.caption, titled)
+                labels = _plain(table.labels)
+                yield Row(start, end, _plain(named), labels, table.caption, unmarked_cell(titled))
             if cells[0] and not is_single:
                 group = ""
 
@@ -134,6 +135,10 @@ def _cells(line: str) -> tuple[str, ...]:
         inside = line.strip().strip("|").split("|")
         return () if _RULE.fullmatch(line) else tuple(_flat(unmarked(cell)) for cell in inside)
     return tuple(map(_flat, line.split("\t")))
+
+
+def _plain(cells: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_flat(unmarked_cell(cell)) for cell in cells)
 
 
 def _flat(text: str) -> str:

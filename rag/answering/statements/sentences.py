@@ -214,12 +214,12 @@ def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement
         follows_question = _QUESTION.search(text, before, start)
         begin = before if LEANS.match(text, start) or follows_question else start
         quote = text[begin:end]
-        sentence = plain_words(quote)
+        sentence = said = plain_words(quote)
         if label and begin > skip:
             sentence = f"{plain_words(label.group())} {sentence}"
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
-        if quote and not quote.endswith(":") and not _is_address(sentence):
+        if said and not quote.endswith(":") and not _is_address(sentence):
             yield Statement(sentence, quote, segment.start + begin, segment.kind)
         before = start
 
