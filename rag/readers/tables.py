@@ -30,6 +30,12 @@ _AMOUNT = re.compile(
 )
 """What something costs, as in "$20/person/night" and "6,00 €"."""
 _TIME = re.compile(r"\d{1,2}:\d\d(?!\d)")
+_WEEKDAY = re.compile(
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?"
+    r"|mittwochs?|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|jueves"
+    r"|viernes|sábado|domingo)\b",
+    re.IGNORECASE,
+)
 _MEASURED = re.compile("year|figure|day|duration|quantity")
 """Kinds of values of which labels are, too: a column for each year, a row of sizes."""
 _DAY = re.compile(
@@ -177,6 +183,8 @@ def _kind(cell: str) -> str:
         return "figure"
     if _ADDRESS.match(cell):
         return "address"
+    if _WEEKDAY.match(cell):
+        return "weekday"
     if _DAY.match(cell):
         return "day"
     if quantity := _QUANTITY.match(cell):
