@@ -42,22 +42,36 @@ _BLOCK = re.compile(
     r"|(?<![ \t])[ \t]++#++[ \t]*$"  # what closes a heading
     r"|^[ \t]*+(?:\|?[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)*+\|?|={3,}+|[*_]{3,}+)"
     r"[ \t]*$"
-    r"|^[ \t]*\|[ \t]*|(?:(?<![ \t])[ \t]++)?\|[ \t]*$",  # the edges of a table's row
+    r"|^[ \t]*\|[ \t]*|(?:(?<![ \t])[ \t]++)?\|[ \t]*$"  # the edges of a table's row
+    r"|^[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+[\w+#.-]{0,30}(?:[ \t{][^`\n]{0,200})?$",  # fences of code
     re.MULTILINE,
 )
 
 
-_TAG = re.compile(
-    r"</?(?P<name>br|p|div|center|a)(?:\s[^<>\n]{0,200})?/?>"
-    r"|<(?P<address>https?://[^<>\s]{1,2000})>",
-    re.IGNORECASE,
+_PLACED = (
+    r"Tabs?|TabItem|TabPanel|CodeGroup|CodeBlock|Admonition|Callout|Cards?|CardGroup|Columns?|Steps?"
+    r"|AccordionGroup|Accordion|Note|Tip|Info|Warning|Frame"
 )
-"""Tags of layout and links within Markdown, and addresses between angle brackets.
+"""Components of MDX that place what they hold on the page."""
+_FRAMING = r"button|details|summary|section|figure|figcaption|img|span|font"
+_TAG = re.compile(
+    r"</?(?P<name>(?i:br|p|div|center|a))(?:\s[^<>\n]{0,200})?/?>"
+    r"|<(?P<address>(?i:https?)://[^<>\s]{1,2000})>"
+    rf"|(?<![\w<])(?P<placed></(?:{_PLACED}|{_FRAMING})\s*+>"
+    rf"|<(?:{_PLACED}|{_FRAMING})(?=[\s/])(?=[^<>]{{0,400}}[=/])[^<>]{{1,400}}>)"
+    rf"|^[ \t]*+(?P<alone><(?:{_PLACED}|{_FRAMING})(?:\s[^<>\n]{{0,200}})?>)[ \t]*+$"
+    r"|(?P<shortcode>\{\{[<%][ \t]*+/?[ \t]*+\w[^{}\n]{0,200}[%>]\}\})",
+    re.MULTILINE,
+)
+"""Tags of layout and links within Markdown, addresses between angle brackets, and what Hugo fills.
 
-Other tags stay: a text may be about them.
+Other tags stay: a text may be about them. So do those of MDX, buttons and the like within a line
+where they have no attributes.
 """
 _PARTING = frozenset({"br", "p", "div", "center"})
 """Tags between words."""
+_ESCAPED_CELL = re.compile(r"\\([-–—+*.~])")
+"""A cell that is a sign which would be a mark without the backslash, as in "\\-"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +183,16 @@ def inline_markup(text: str) -> Iterator[Marked]:
 
 def marks(text: str) -> list[Span]:
     """Spans of the characters that only mark up: of words, headings, lists and tables."""
-    spans = [
-        *_inline_marks(text, 0),
-        *_escapes_and_notes(text),
-        *(match.span() for match in _BLOCK.finditer(text)),
-        *_tag_marks(text),
-    ]
+    return _merged([*_marks_of_words(text), *(match.span() for match in _BLOCK.finditer(text))])
+
+
+def _marks_of_words(text: str) -> Iterator[Span]:
+    yield from _inline_marks(text, 0)
+    yield from _escapes_and_notes(text)
+    yield from _tag_marks(text)
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
     merged = list[Span]()
     for start, end in sorted(span for span in spans if span[1] > span[0]):
         if merged and start < merged[-1][1]:
@@ -182,6 +200,22 @@ def marks(text: str) -> list[Span]:
         else:
             merged.append((start, end))
     return merged
+
+
+def unmarked_cell(cell: str) -> str:
+    """A cell of a table without the marks of its words; no sign that it begins with is one."""
+    if escaped := _ESCAPED_CELL.fullmatch(cell):
+        return escaped[1]
+    text = _parted(cell)
+    return _without(text, _merged([*_marks_of_words(text)]))
+
+
+def _without(text: str, gaps: Sequence[Span]) -> str:
+    pieces, last = list[str](), 0
+    for start, end in gaps:
+        pieces.append(text[last:start])
+        last = end
+    return "".join([*pieces, text[last:]])
 
 
 def unmarked(text: str) -> str:
@@ -192,16 +226,12 @@ def unmarked(text: str) -> str:
 def without_markup(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
     """A text without its marks, and where ``spans`` of it are then."""
     text = _parted(text)
-    pieces, gaps, last = list[str](), marks(text), 0
-    for start, end in gaps:
-        pieces.append(text[last:start])
-        last = end
+    gaps = marks(text)
 
     def moved(at: int) -> int:
         return at - sum(min(end, at) - start for start, end in gaps if start < at)
 
-    plain = "".join([*pieces, text[last:]])
-    return plain, [(moved(start), moved(end)) for start, end in spans]
+    return _without(text, gaps), [(moved(start), moved(end)) for start, end in spans]
 
 
 def _inline_marks(text: str, offset: int) -> Iterator[Span]:
@@ -225,7 +255,7 @@ def _escapes_and_notes(text: str) -> Iterator[Span]:
 
 def _tags(text: str) -> Iterator[re.Match[str]]:
     """The tags of a text outside of code."""
-    if "<" not in text:
+    if "<" not in text and "{{%" not in text:
         return
     code = sorted((one.start, one.end) for one in inline_markup(text) if one.style == "code")
     at = 0
@@ -249,7 +279,8 @@ def _parted(text: str) -> str:
     """The text with blanks in place of tags that part words."""
     pieces, last = list[str](), 0
     for match in _tags(text):
-        if (match["name"] or "").lower() in _PARTING:
+        is_placed = match["placed"] or match["alone"] or match["shortcode"]
+        if is_placed or (match["name"] or "").lower() in _PARTING:
             pieces += [text[last : match.start()], " " * len(match.group())]
             last = match.end()
     return "".join([*pieces, text[last:]])

@@ -60,9 +60,9 @@ _SETS = (
 )
 _ABBREVIATION = re.compile(
     r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|al|cf|Fig|Eq|No|Nr|Vol|pp?|e\.g|i\.e|z\.B|d\.h|bzw|ca)"
-    r"|\n[ \t]*\d{1,3})\.$"
+    r"|\n[ \t]*(?:\d{1,3}|#))\.$"
 )
-_LOOK_BACK = 12
+_LOOK_BACK = 20
 
 
 @functools.cache

@@ -237,7 +237,8 @@ def _cells(position: int, document: Document, mark: str) -> Iterator[Claim]:
         if len(row.cells) < 2:
             continue
         labelled = zip(row.cells[1:], (*row.labels, *[""] * len(row.cells))[1:], strict=False)
-        context = f"{row.caption} {document.heading_at(row.start)}"
+        titles = f"{row.caption} {row.block}"
+        context = f"{titles} {document.heading_at(row.start)}"
         for cell, label in labelled:
             figures = figures_of(cell, mark)
             if figures and len(cell) < 60:
@@ -245,7 +246,7 @@ def _cells(position: int, document: Document, mark: str) -> Iterator[Claim]:
                     position,
                     row.start,
                     row.end,
-                    words_of(f"{row.name} {label} {row.caption}"),
+                    words_of(f"{row.name} {label} {titles}"),
                     figures,
                     codes_of(f"{context} {row.name}"),
                     _label(row.cells[0]),

@@ -38,8 +38,8 @@ def run(reader: str, source: Source) -> Content:
 _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
-_HEADERS = 2  # the version that takes no row of values for the header of a table
-_PDF_HEADERS = 5  # the same of PDFs, after those of scans and of titles of groups of rows
+_HEADERS = 3  # the version that takes no row of values for the header of a table
+_PDF_HEADERS = 6  # the same of PDFs, after those of scans and of titles of groups of rows
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (

@@ -42,7 +42,7 @@ def markdown_content(text: str, *, unruled: bool = False, **metadata: str) -> Co
         rows = pipe_table.rows
         # An empty header says that there is none: Markdown has no table without one.
         empty = pipe_table.over == 1 and not any(rows[0])
-        heads = int(_is_bold(rows[1])) if empty and len(rows) > 1 else None
+        heads = int(_is_bold_header(rows[1], rows[2:])) if empty and len(rows) > 1 else None
         table = grid(rows, heads)
         labels = table.labels
         if (
@@ -108,8 +108,8 @@ def _is_barred(content: str) -> bool:
     return content.startswith("|") and content.rstrip().endswith("|")
 
 
-def _is_bold(row: list[str]) -> bool:
-    return all(_BOLD.fullmatch(cell) for cell in row if cell)
+def _is_bold_header(row: list[str], below: list[list[str]]) -> bool:
+    return all(_BOLD.fullmatch(cell) for cell in row if cell) and not holds_values(row, below)
 
 
 def _cells(row: str) -> list[str]:

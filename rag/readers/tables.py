@@ -24,6 +24,18 @@ _TIMES = re.compile(
     r"|semanas?|mes(?:es)?|años?|jours?|semaines?|mois|ans?",
     re.IGNORECASE,
 )
+_SUM = r"(?:[$€£¥] ?\d[\d.,]*+|\d[\d.,]*+ ?[$€£¥])"
+_AMOUNT = re.compile(
+    rf"{_SUM}(?: ?[-–—+] ?{_SUM})?(?: ?(?:/|(?:per|pro|par|por|je|each|an?)\b)[^\d.;]{{1,40}})*+"
+)
+"""What something costs, as in "$20/person/night" and "6,00 €"."""
+_TIME = re.compile(r"\d{1,2}:\d\d(?!\d)")
+_WEEKDAY = re.compile(
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?"
+    r"|mittwochs?|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|jueves"
+    r"|viernes|sábado|domingo)\b",
+    re.IGNORECASE,
+)
 _MEASURED = re.compile("year|figure|day|duration|quantity")
 """Kinds of values of which labels are, too: a column for each year, a row of sizes."""
 _DAY = re.compile(
@@ -160,12 +172,19 @@ def _is_value(cell: str, column: Sequence[str]) -> bool:
 
 def _kind(cell: str) -> str:
     """The kind of a value that is told by its form; "" for words."""
+    cell = cell.strip("*_")
     if YEAR.fullmatch(cell):
         return "year"
+    if _AMOUNT.fullmatch(cell):
+        return "amount"
+    if _TIME.match(cell):
+        return "time"
     if _is_figure(cell):
         return "figure"
     if _ADDRESS.match(cell):
         return "address"
+    if _WEEKDAY.match(cell):
+        return "weekday"
     if _DAY.match(cell):
         return "day"
     if quantity := _QUANTITY.match(cell):

@@ -178,6 +178,13 @@ def test_an_endless_word_is_cut_to_size() -> None:
     assert lengths == [3, 254, 254, 194]
 
 
+@pytest.mark.parametrize("indent", ["", " " * 12])
+@pytest.mark.parametrize("mark", ["2.", "#."])
+def test_a_passage_does_not_end_with_the_mark_of_the_next_item(indent: str, mark: str) -> None:
+    first, second = "1.  It is a rule of the house.", f"{mark}  It is the next one."
+    assert _texts(f"{first}\n{indent}{second}", "sentence", 12) == [first, second]
+
+
 def test_a_gap_of_megabytes_ends_a_passage() -> None:
     assert _texts("a" + " " * 3_000_000 + "b", "recursive") == ["a", "b"]
     assert _texts("a" + " " * 20 + "b", "recursive") == ["a" + " " * 20 + "b"]

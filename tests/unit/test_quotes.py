@@ -100,6 +100,21 @@ def test_sentences(text: str, sentences: list[str]) -> None:
     ("passage", "said"),
     [
         ("# Title\n\nA first fact.", ["A first fact."]),
+        (
+            "A.  Regular:\n    1.  One is held.\n    #.  Minutes are:\n        a.  Kept.\n"
+            "        #.  Sent.\n#.  Special:\n    1.  One is called.\n    #.  Notice is given.\n",
+            [
+                "Regular: One is held.",
+                "Regular: Minutes are: Kept.",
+                "Regular: Minutes are: Sent.",
+                "Special: One is called.",
+                "Special: Notice is given.",
+            ],
+        ),
+        (
+            "#. Voting is by:\n    (i) ballot\n    (#) hand\n#. Quorum is half.",
+            ["Voting is by: ballot", "Voting is by: hand", "Quorum is half."],
+        ),
         ("Short title\n\nA first fact.", ["A first fact."]),
         ("2.5 Carrying over\nA first fact.", ["A first fact."]),
         ("Leave lapses. It cannot be paid.", ["Leave lapses.", "Leave lapses. It cannot be paid."]),
@@ -110,6 +125,21 @@ def test_sentences(text: str, sentences: list[str]) -> None:
         ("**May I fly?** Only *abroad*, see `fly.md`.", ["May I fly? Only abroad, see fly.md."]),
         ("> Quoted by [us](https://a.example/b).", ["Quoted by us."]),
         ('One<br/>line, <a id="x"></a>two<br>.', ["One line, two ."]),
+        (
+            '<Tabs groupId="a">\n<TabItem value="b" label="in bash" default>\n```bash\nset max 10\n'
+            "```\n</TabItem>\n</Tabs>",
+            ["set max 10"],
+        ),
+        (
+            '<button target="https://a.example/b?c=d">\n  Apply for the grant\n</button>\n\n'
+            "<Tabs>\n\n{{% /column %}}\n\n```ini\nport = 8\n\nhost = <name>.org",
+            ["Apply for the grant", "port = 8", "host = <name>.org"],
+        ),
+        (
+            'Press <button> for List<String> and Map<Tab, Note>, or set `<Tab id="x">`.',
+            ['Press <button> for List<String> and Map<Tab, Note>, or set <Tab id="x">.'],
+        ),
+        ('```xml\n<Note to="Ann">Call.</Note>\n```', ['<Note to="Ann">Call.</Note>']),
         ("Wear goggles <b>always</b>.", ["Wear goggles <b>always</b>."]),
         ("See <https://a.example/b> or `<br/>`.", ["See https://a.example/b or <br/>."]),
         (

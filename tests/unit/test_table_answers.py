@@ -7,6 +7,7 @@ import pytest
 from rag import answering, providers
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
+from rag.answering.statements.rows import rows_within
 from rag.answering.support import Support
 from rag.answering.vocabulary import Vocabulary
 from rag.lexical import LexicalIndex
@@ -246,3 +247,55 @@ def test_the_row_of_the_very_thing_comes_before_one_that_is_named_longer() -> No
         "What does a pool enclosure permit cost?", fees, MINILM, PassageReader(Lists())
     )
     assert quoted.startswith("“No.: L-32 · Title: Pool enclosure permit · Fee: $477” [1]")
+
+
+def table_document(media_type: str, *rows: str) -> Document:
+    """A document that is a table without labels."""
+    text = "\n".join(rows)
+    return Document("t" * 64, "x", "", media_type, text, tables=(Table(0, len(text)),))
+
+
+def test_rows_of_a_sheet_have_the_title_of_their_block() -> None:
+    rows = (
+        "Entry on Friday",
+        "Adults\tLong\t8.00",
+        "\tShort\t6.00",
+        "Entry on Wednesday (small hall)",
+        "Adults\t5.00",
+        "* Booked in advance.",
+        "Pupils\t4.00",
+        "Skates",
+        "Standard\t3.50",
+        "Total\t26.50",
+    )
+    sheet = table_document("text/csv", *rows)
+    whole = (0, len(sheet.text))
+    assert [row.text for row in rows_within(sheet, whole) if len(row.cells) > 1] == [
+        "Entry on Friday · Adults · Long · 8.00",
+        "Entry on Friday · Short · 6.00",
+        "Entry on Wednesday (small hall) · Adults · 5.00",
+        "Pupils · 4.00",
+        "Skates · Standard · 3.50",
+        "Total · 26.50",
+    ]
+    last = (sheet.text.index("Standard"), len(sheet.text))
+    assert next(rows_within(sheet, last)).text == "Skates · Standard · 3.50"
+
+
+def test_a_line_of_one_cell_in_a_pdf_may_go_on_with_the_row_above() -> None:
+    printed = table_document("application/pdf", "Letters of", "Applicants\t3 years")
+    whole = (0, len(printed.text))
+    assert [row.text for row in rows_within(printed, whole)][-1] == "Applicants · 3 years"
+
+
+def test_marks_within_cells_and_labels_are_not_quoted() -> None:
+    text = "`port`\t**80**\t\\-<br />none\n# of days\t- 5\t\\-"
+    labels = ("[`a.conf` setting](./configure)", "**Default**", "Note")
+    table = Table(0, len(text), labels)
+    document = Document("m" * 64, "x.md", "", "text/markdown", text, tables=(table,))
+    rows = list(rows_within(document, (0, len(text))))
+    assert [row.text for row in rows] == [
+        "a.conf setting: port · Default: 80 · Note: \\- none",
+        "a.conf setting: # of days · Default: - 5 · Note: -",
+    ]
+    assert rows[0].name == "port"

@@ -25,6 +25,19 @@ KEPT = [
     ["Bylaws", "Permanent"],
     ["Visitor Logs", "90 days"],
 ]
+FEES = [
+    ["Rustic", "$20/person/night"],
+    ["Modern", "$23/person/night"],
+    ["Child", "Free"],
+    ["Dogs", "$5/night"],
+]
+HOURS = [
+    ["Friday", "15:30 - 23:00"],
+    ["Saturday", "13:00 - 23:00"],
+    ["Sunday", "10:00 - 18:30"],
+    ["Monday", "closed"],
+    ["Wednesday", "18:30 - 22:00"],
+]
 DUTIES = [
     ["Duty", "Officer"],
     ["Opens the vault", "Head Teller"],
@@ -101,10 +114,25 @@ def labels_of(tmp_path: Path, name: str, data: bytes) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(("name", "make"), MAKERS)
+@pytest.mark.parametrize("rows", [KEPT, FEES, HOURS])
 def test_a_first_row_of_values_is_no_header(
-    tmp_path: Path, name: str, make: Callable[[Rows], bytes]
+    tmp_path: Path, name: str, make: Callable[[Rows], bytes], rows: Rows
 ) -> None:
-    assert labels_of(tmp_path, name, make(KEPT)) == [()]
+    assert labels_of(tmp_path, name, make(rows)) == [()]
+
+
+@pytest.mark.parametrize(("name", "make"), MAKERS)
+@pytest.mark.parametrize(
+    ("labels", "rows"), [(("Name", "Price"), FEES), (("Day", "Opening hours"), HOURS)]
+)
+def test_labels_over_amounts_and_times_are_the_header(
+    tmp_path: Path,
+    name: str,
+    make: Callable[[Rows], bytes],
+    labels: tuple[str, ...],
+    rows: Rows,
+) -> None:
+    assert labels_of(tmp_path, name, make([labels, *rows])) == [labels]
 
 
 @pytest.mark.parametrize(("name", "make"), MAKERS)
@@ -125,6 +153,10 @@ def test_a_first_row_of_labels_is_the_header(
         (["Date Created: 4 May", "Approved by Board"], [["Date Approved: 9 May", "By Officer"]]),
         (["Card Orders Paid", "kept"], [["Card Orders Sent", "short"], ["Card Orders Lost", "x"]]),
         (["Rent", "$500"], [["Heat", "$80"]]),
+        (["$135 per night", "1-4 adults"], [["$25", "each further adult"], ["Free", "children"]]),
+        (["Monday", "closed"], [["Tuesday", "10:00 - 18:30"], ["Weekends", "10:00 - 16:00"]]),
+        (["Adults", "6,00 €"], [["Children", "5,00 €"], ["Groups", "4,00 € je Person"]]),
+        (["**Friday**", "**15:30**"], [["Early", "10:00 - 12:00"], ["**Sunday**", "**10:00**"]]),
         (["E-14", "Filter is clogged"], [["E-15", "Pump is dry"]]),
         (["Moved on", "March 3, 2024"], [["Sold on", "June 7, 2024"]]),
     ],
@@ -139,6 +171,10 @@ def test_values_are_told_by_their_columns(row: list[str], below: list[list[str]]
         (["Overdue", "30 days", "60 days"], [["Loans", "1,200", "80"], ["Cards", "310", "9"]]),
         (["Business Unit", "Head"], [["Business Unit North", "Ada"], ["Business Unit South", "B"]]),
         (["Item", "2023", "2024"], [["Sales", "12", "14"]]),
+        (["Day", "8:00", "9:00"], [["Monday", "Maths", "Art"], ["Tuesday", "Art", "Music"]]),
+        (["Week", "Monday", "Tuesday"], [["1", "Maths", "Art"], ["2", "Art", "Music"]]),
+        (["Monday", "Tuesday"], [["Maths", "Art"], ["Art", "Music"]]),
+        (["Plan", "$500 deductible", "$900 deductible"], [["One", "$80", "$60"]]),
         (["Name", "Age"], [["Name", "Age"], ["Ada", "36"]]),
         (["Item", "1st quarter"], [["Sales", "12 tons"]]),
         (["Name", "Age"], []),
@@ -151,6 +187,8 @@ def test_labels_are_no_values(row: list[str], below: list[list[str]]) -> None:
 def test_an_empty_header_of_markdown_is_none(tmp_path: Path) -> None:
     rows = [["", ""], *DUTIES[1:]]
     assert labels_of(tmp_path, "x.md", markdown(rows)) == [()]
+    days = [["", ""], *([f"**{cell}**" for cell in row] for row in HOURS)]
+    assert labels_of(tmp_path, "x.md", markdown(days)) == [()]
     bold = [["", ""], ["**Duty**", "**Officer**"], *DUTIES[1:]]
     assert labels_of(tmp_path, "x.md", markdown(bold)) == [("**Duty**", "**Officer**")]
 

@@ -6,11 +6,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rag.answering.markup import unmarked
+from rag.answering.markup import unmarked, unmarked_cell
 from rag.types import Document, Span, Table
 
 BETWEEN = " · "
 _RULE = re.compile(r"[\s|:-]+")
+_TITLE = re.compile(r"[^\W_].{0,78}[^\s.!?;,…]")
+_TOTAL = re.compile(
+    r"(?:sub|grand )?totals?\b|sum\b|summen?\b|(?:ins)?gesamt|zwischensumme|totaux\b|suma\b",
+    re.IGNORECASE,
+)
+"""The name of a row that may stand for all blocks of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +28,8 @@ class Row:
     cells: tuple[str, ...]
     labels: tuple[str, ...]
     caption: str
+    block: str = ""
+    """The title of the rows that it is one of, as a row of one cell above them has it."""
 
     @property
     def name(self) -> str:
@@ -31,7 +39,7 @@ class Row:
     @property
     def text(self) -> str:
         """``"Code: CV-118 · Meaning: Rotor not recognised"``, as it reads without the table."""
-        return named_cells(self.cells, self.labels)
+        return BETWEEN.join(filter(None, (self.block, named_cells(self.cells, self.labels))))
 
 
 def named_cells(cells: tuple[str, ...], labels: tuple[str, ...]) -> str:
@@ -50,20 +58,30 @@ def rows_within(document: Document, span: Span) -> Iterator[Row]:
 
     Rows that only hold labels are none, and neither are those with a single cell of several: they
     say nothing, and part a table. The rows of a group, whose first cell is empty, have the words of
-    the row that begins the group there.
+    the row that begins the group there. Where such a row is the title of rows that have names of
+    their own, they have it as their block.
     """
+    # In a PDF, a row of one cell may be the second line of the row above.
+    are_titled = document.media_type != "application/pdf"
     for table in tables_within(document, span):
-        group = ""
+        group = block = ""
         for start, end in body(document, table):
             if start >= span[1]:
                 break
             cells = _cells(document.text[start:end])
-            if max(len(cells), len(table.labels)) > 1 and sum(map(bool, cells)) == 1:
+            is_single = sum(map(bool, cells)) == 1
+            if is_single:
+                block = cells[0] if are_titled and _TITLE.fullmatch(cells[0]) else ""
+            elif group and not cells[0]:
+                block = ""  # the name of the rows
+            if max(len(cells), len(table.labels)) > 1 and is_single:
                 group = cells[0] or group
             elif end > span[0]:
-                cells = cells if cells[0] else (group, *cells[1:])
-                yield Row(start, end, cells, table.labels, table.caption)
-            if sum(map(bool, cells)) > 1 and _cells(document.text[start:end])[0]:
+                named = cells if cells[0] else (group, *cells[1:])
+                titled = "" if is_single or _TOTAL.match(cells[0]) else block
+                labels = _plain(table.labels)
+                yield Row(start, end, _plain(named), labels, table.caption, unmarked_cell(titled))
+            if cells[0] and not is_single:
                 group = ""
 
 
@@ -117,6 +135,10 @@ def _cells(line: str) -> tuple[str, ...]:
         inside = line.strip().strip("|").split("|")
         return () if _RULE.fullmatch(line) else tuple(_flat(unmarked(cell)) for cell in inside)
     return tuple(map(_flat, line.split("\t")))
+
+
+def _plain(cells: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_flat(unmarked_cell(cell)) for cell in cells)
 
 
 def _flat(text: str) -> str:

@@ -104,6 +104,8 @@ class _Lead:
         indent, mark = _indent_and_mark(item)
         if indent != self.indent:
             return indent > self.indent
+        if mark == _NEXT and self.mark in _STEPS:
+            return False
         return mark != self.mark or (
             bool(self.beside)
             and not item.endswith(":")
@@ -121,12 +123,13 @@ class _Lead:
 
 
 _STOPS = (".", "!", "?", "。")
-_STEPS = frozenset("0a")
-"""The marks of lists whose items are numbered or lettered."""
+_NEXT = "#"
+_STEPS = frozenset(f"0a{_NEXT}")
+"""The marks of lists whose items are numbered or lettered, or have the next number or letter."""
 
 
 def _indent_and_mark(item: str) -> tuple[int, str]:
-    """Return how far an item is indented, and its mark, "0" and "a" for any number and letter."""
+    """Return how far an item is indented, and its mark: "0", "a" for any number or letter."""
     bare = item.lstrip(" \t")
     first = bare.lstrip("(")[:1]
     mark = "0" if first.isdigit() else "a" if first.isalpha() else first
@@ -211,12 +214,12 @@ def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement
         follows_question = _QUESTION.search(text, before, start)
         begin = before if LEANS.match(text, start) or follows_question else start
         quote = text[begin:end]
-        sentence = plain_words(quote)
+        sentence = said = plain_words(quote)
         if label and begin > skip:
             sentence = f"{plain_words(label.group())} {sentence}"
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
-        if quote and not quote.endswith(":") and not _is_address(sentence):
+        if said and not quote.endswith(":") and not _is_address(sentence):
             yield Statement(sentence, quote, segment.start + begin, segment.kind)
         before = start
 
