@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from rag.readers.characters import LINE
 from rag.readers.html import table_rows
 from rag.readers.markdown import FENCE
+from rag.readers.tables import grid
 from rag.types import Span
 
 _OPENING = re.compile(r"^[ \t]*<table\b", re.IGNORECASE | re.MULTILINE)
@@ -94,12 +95,18 @@ def _pipe_table(markup: str) -> str:
     if not rows:
         return ""
     width = max(map(len, rows))
-    heads = table.heads or 0
+    heads = table.heads or _header_end(rows)
     lines = [_line(row, width) for row in rows]
     head = lines[heads - 1] if heads else _line([], width)
     return "\n".join(
         [*lines[: max(heads - 1, 0)], head, _line(["---"] * width, width), *lines[heads:]]
     )
+
+
+def _header_end(rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of rows down to the one that looks like a header; 0 without one."""
+    table = grid(rows)
+    return len(table.above) + 1 if table.labels else 0
 
 
 def _line(cells: Sequence[str], width: int) -> str:

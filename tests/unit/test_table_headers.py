@@ -96,8 +96,15 @@ def pdf(rows: Rows) -> bytes:
     return buffer.getvalue()
 
 
+def tags_in_markdown(rows: Rows) -> bytes:
+    """A Markdown file that has the table as HTML without header cells."""
+    lines = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f"# Records\n\n<table>\n{lines}\n</table>\n".encode()
+
+
 MAKERS = [
     ("x.md", markdown),
+    ("x.md", tags_in_markdown),
     ("x.csv", separated),
     ("x.html", page),
     ("x.html", long_page),
