@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from rag.lexical.analyzers import analyzer
+from rag.lexical.compounds import LINKING, compound_parts
 from rag.lexical.glossary import OtherForm
 from rag.lexical.index import LexicalIndex
 from rag.lexical.respelling import question_language, question_words
@@ -23,11 +24,15 @@ _ENGLISH, _OF_VERBS, _MEANS = "english", "to ", " => "
 def synonyms(question: str, lexical: LexicalIndex) -> list[OtherForm]:
     """The phrases of an English question, and its words that no passage has, with synonyms.
 
-    Each has those synonyms that passages have. Forms are disjoint and in order, and have the key 0:
-    no passage defines them. Codes, quotations and words with a capital within the question have no
-    synonyms.
+    In a language that writes compounds as one word, its compounds that no passage has, with their
+    parts. Each has those synonyms or parts that passages have. Forms are disjoint and in order, and
+    have the key 0: no passage defines them. Codes, quotations and English words with a capital
+    within the question have no synonyms.
     """
-    if question_language(question, lexical.analyzers) != _ENGLISH:
+    language = question_language(question, lexical.analyzers)
+    if language in LINKING:
+        return compound_parts(question, language, lexical)
+    if language != _ENGLISH:
         return []
     asked = lexical.terms(question).keys()
     words = list(question_words(question))

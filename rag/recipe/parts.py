@@ -254,7 +254,7 @@ class Retrievers(RecipePart):
         "the long form with its abbreviation; absent is off, a new recipe has it on",
     )
     synonyms: bool = Field(
-        False, description="an English word that no passage has is searched with its synonyms"
+        False, description="a word that no passage has is searched with its synonyms or parts"
     )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
     fusion: Fusion = Field(

@@ -55,7 +55,8 @@ class _Steps(Widgets):
             "synonyms",
             st.toggle,
             help="An English word that none of your documents has is searched with synonyms that "
-            "one has: “bike” with “bicycle”. The answer says which words have synonyms.",
+            "one has: “bike” with “bicycle”. German, Dutch and Scandinavian compounds are searched "
+            "with their parts. The answer says which words have synonyms.",
         )
         self.draw(
             "abbreviations",
