@@ -30,6 +30,8 @@ _PAYING = re.compile(
     r"|\bцен[аыуе]\b|\bплат[аыуе]\b",
     re.IGNORECASE,
 )
+_NEAR = 60
+"""Characters from a word such as "fee" to its figure."""
 _QUANTITY = (
     r"(?:size|limit|weight|power|memory|space|storage|time|leave|notice|water|voltage|current"
     r"|pressure|dos(?:e|age)|percentage|share|energy|capacity|alcohol|sugar|salt|luggage|baggage"
@@ -47,8 +49,11 @@ class _Price(ValueKind):
         """Whether a text has an amount of money."""
         if self.value.search(text):
             return True
-        may_be_bare = is_list_like(text) or _PAYING.search(text)
-        return bool(may_be_bare) and _BARE_FIGURE.search(text) is not None
+        figures = _BARE_FIGURE.finditer(text)
+        if is_list_like(text):
+            return next(figures, None) is not None
+        around = (text[max(one.start() - _NEAR, 0) : one.end() + _NEAR] for one in figures)
+        return any(map(_PAYING.search, around))
 
 
 PERCENTAGE = ValueKind(

@@ -38,6 +38,19 @@ class Person(ValueKind):
         return self.value.search(rest) is not None
 
 
+ORGANISATION = Person(
+    "a name",
+    "which what name company firm",
+    re.compile(
+        r"\b(?:which|what) (?:[\w-]{1,30} ){0,2}?(?:compan(?:y|ies)|firms?|providers?|suppliers?"
+        r"|caterers?|banks?|insurers?|vendors?|agenc(?:y|ies)|pension funds?|manufacturers?"
+        r"|contractors?|brands?|airlines?|carriers?|operators?|auditors?|publishers?)"
+        r" (?!(?:is|are|polic|do|does|should|can|may|must|am)\b)[a-z]"
+        r"|\bwelche[rs]? (?:firma|bank|versicherung|anbieter|hersteller|lieferant|caterer|kasse)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?:(?<=[^.!?:;] )|(?<=[(“\"])|[·|\t–—:] ?)(?!{_NO_NAME}\b){_CAPITAL}"),
+)
 PERSON = Person(
     "a name",
     "who name called wer quién qui 谁",
