@@ -22,6 +22,7 @@ from rag.answering.assessing.question_forms import (
     asks_figure,
     asks_what_to_do,
     bound_pattern,
+    default_pattern,
     is_reference,
 )
 from rag.answering.assessing.ranges import AskedFigure, asked_figures
@@ -68,7 +69,7 @@ SUPERSEDED, OUTDATED = 0.2, 0.1
 BOUND_BONUS = 0.3
 """For a sentence that sets a limit, "at most 45 mg", when the question asks for one."""
 FORM_BONUS = 0.1
-"""For a sentence that gives a reason, or says what to do, when the question asks for that."""
+"""For a sentence that gives a reason, says what to do, or has a default, when a question asks."""
 RANGE_BONUS = 0.15
 """For a row or an item with a range that a figure of the question is in, "£100 to £500"."""
 DATE_BONUS = 0.3
@@ -293,6 +294,7 @@ def _with_priors(
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
     days, bound, form = days_in(question), bound_pattern(question), answer_form(question)
+    default = default_pattern(question)
     figures = asked_figures(question)
     # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
     defines = not wants_figure and asks_definition(question)
@@ -303,6 +305,7 @@ def _with_priors(
             + (DATE_BONUS if days & days_in(one.statement.text if days else "") else 0.0)
             + (RANGE_BONUS if _is_in_range(figures, one.statement) else 0.0)
             + (FORM_BONUS if form and form.search(one.statement.text) else 0.0)
+            + (FORM_BONUS if default and default.search(one.statement.text) else 0.0)
             + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
             - (OTHER_DATE if one.hit.document in others else 0.0)
             - (REFERENCE if _is_reference(one.statement) else 0.0)

@@ -54,7 +54,7 @@ _STAGE_TITLES: Mapping[str, str] = {
     "context": "Given to the answer",
 }
 _SPACE = re.compile(r"\s+")
-_QUOTED = re.compile(r"“(.*)” \[(\d+)\]", re.DOTALL)
+_CITED = re.compile(r"” \[(\d{1,4})\]\Z")
 
 
 def answer_stops(
@@ -133,8 +133,9 @@ def _further_quotes(turn: Turn) -> dict[int, list[str]]:
     if turn.mode != "quotes":
         return by_number
     for part in turn.answer.split("\n\n"):
-        if match := _QUOTED.search(part):
-            by_number.setdefault(int(match[2]), []).append(match[1])
+        _, _, quoted = part.partition("“")
+        if match := _CITED.search(quoted):
+            by_number.setdefault(int(match[1]), []).append(quoted[: match.start()])
     return {number: quotes[1:] for number, quotes in by_number.items()}
 
 

@@ -30,7 +30,7 @@ def synonyms(question: str, lexical: LexicalIndex) -> list[OtherForm]:
     within the question have no synonyms.
     """
     language = question_language(question, lexical.analyzers)
-    if language in LINKING:
+    if language is not None and language in LINKING:
         return compound_parts(question, language, lexical)
     if language != _ENGLISH:
         return []

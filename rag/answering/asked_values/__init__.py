@@ -7,7 +7,7 @@ from rag.answering.asked_values.deadlines import DEADLINE, LEAD_TIME
 from rag.answering.asked_values.kind import ValueKind
 from rag.answering.asked_values.money import FEE, PERCENTAGE, PRICE
 from rag.answering.asked_values.names import ORGANISATION, PERSON, Person
-from rag.answering.asked_values.numbers import AGE, MEASURED, NUMBER, measurement
+from rag.answering.asked_values.numbers import AGE, MEASURED, NUMBER, WEIGHT, measurement
 from rag.answering.asked_values.times import DATE, DURATION, OPENING_HOURS, WEEKDAY
 
 __all__ = ["KINDS", "MEASURED", "ValueKind", "asked_value"]
@@ -16,7 +16,7 @@ KINDS = (
     *(PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS),
     *(PERCENTAGE, PRICE, FEE, AGE),
     *(WEEKDAY, DEADLINE, LEAD_TIME, DURATION, OPENING_HOURS, DATE),
-    NUMBER,
+    *(WEIGHT, NUMBER),
 )
 """The narrow ones first: "what is the phone number" asks for no number of something."""
 

@@ -30,7 +30,7 @@ _PAYING = re.compile(
     r"|\bцен[аыуе]\b|\bплат[аыуе]\b",
     re.IGNORECASE,
 )
-_NEAR = 60
+_NEAR = 90
 """Characters from a word such as "fee" to its figure."""
 _QUANTITY = (
     r"(?:size|limit|weight|power|memory|space|storage|time|leave|notice|water|voltage|current"
@@ -86,23 +86,28 @@ PRICE = _Price(
         r"|at|each|every)\b)"
         r"|\bhow much (?:is|are|was|were|do|does|did|will|can|may) (?:[\w'’-]{1,30} ){1,6}?"
         r"(?:paid|earn)\b"
-        r"|\bwie ?viel kostet\b|\bwas (?:kosten?t?|bezahle?n?)\b"
+        r"|\bwie ?viel (?:kostet|muss|müssen|zahlen?|zahlt|bezahlen?|bezahlt)\b"
+        r"(?! .{0,60}\b(?:wiegen|messen|haben|sein)\b)"
+        r"|\bwas (?:kosten?t?|(?:be)?zahle?n?|(?:muss|müssen) .{1,60}\b(?:be)?zahlen)\b"
         r"|\bcuánto (?:cuestan?|vale|pago)\b"
         r"|\bcuál es (?:el|la) (?:precio|costo|coste|tarifa|importe|cuota|multa)\b"
-        r"|\bcombien coûte(?:nt)?\b|\bquel est le (?:prix|tarif)\b|多少钱",
+        r"|\bcombien coûte(?:nt)?\b|\bquel est le (?:prix|tarif|montant)\b|多少钱",
         re.IGNORECASE,
     ),
     _MONEY,
 )
 FEE = _Price(
     "a price",
-    "",  # the fee of a table may be one of several: "the parking charge", "the lift charge"
+    # The fee of a table may be one of several: "the parking charge", "the lift charge".
+    "how big high large hoch",
     re.compile(
         r"\bwhat (?:is|are|'s) (?:the|an?|my) (?:[\w'’-]{1,30} ){0,3}?(?:prices?|costs?"
         r"|charges?|fees?|fares?|fines?|deposit|rent|tariff|surcharge)\b"
         r"(?=\W{0,3}\Z| (?:for|in|at|per|to|on|when|if|after|with|an?|the|i|we|you)\b)"
-        r"|\bwie hoch (?:ist|sind) (?:die|der)"
-        r" [\w-]{0,30}(?:gebühr|miete|preis|kosten|strafe)",
+        r"|\bhow (?:big|high|large) (?:is|are|was|were) (?:the|an?|my) (?:[\w'’-]{1,30} ){0,3}?"
+        r"(?:prices?|costs?|charges?|fees?|fares?|fines?|deposit|rent|tariff|surcharge)\b"
+        r"|\bwie hoch (?:ist|sind) (?:die|der|das) [\w-]{0,30}(?:gebühr|miete|preis|kosten|strafe"
+        r"|pacht|kaution|beitrag|pfand|pauschale|entgelt|umlage|zuschlag|eintritt)",
         re.IGNORECASE,
     ),
     _MONEY,

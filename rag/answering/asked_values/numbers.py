@@ -58,6 +58,21 @@ AGE = _Age(
     ),
     re.compile(ANY_NUMBER, re.IGNORECASE),
 )
+WEIGHT = ValueKind(
+    "a weight",
+    "much heavy weigh weighs weight schwer wiegt wiegen gewicht pesa peso poids pèse",
+    re.compile(
+        r"\bhow much (?:do|does|did|can|may|should|must) .{1,60}\bweigh\b|\bhow heavy\b"
+        r"|\bwie (?:schwer|viel wiegt|viel wiegen)\b|\bcuánto pesan?\b|\bcombien pèse(?:nt)?\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{ANY_NUMBER} ?-?(?:[mkµ]?g|kilos?|(?:kilo|milli)?gramm?e?s?|t|tons?|tonnes?|lbs?|pounds?"
+        r"|oz|ounces?|stone|zentner|libras?|livres?)\b"
+        rf"|\b(?:weigh(?:s|t|ing)?|wiegt|gewicht|peso?a?|poids|pèse)\b[^.;\n]{{0,30}}?{ANY_NUMBER}",
+        re.IGNORECASE,
+    ),
+)
 NUMBER = ValueKind(
     "a number",
     "many much often oft hoch viele viel cuánto cuánta combien 多少",
@@ -70,10 +85,14 @@ NUMBER = ValueKind(
         r"|weight|height|width|length|depth|speed|temperature|voltage|pressure"
         r"|maximum|minimum|limit|quota|allowance)"
         r"(?=\W{0,3}\Z| (?:for|in|at|per|on|when|if|after|with|of|an?|the|i|we|you)\b)"
-        r"|\bwhat (?:weight|height|speed|temperature|voltage|pressure)\b(?! of)",
+        r"|\bwhat (?:weight|height|speed|temperature|voltage|pressure)\b(?! of)"
+        r"|\b(?:what|which) (?:[\w.-]{1,30} ){0,2}?(?:port|version|temperature|speed|page"
+        r"|percentage) (?:do|does|is|are|should|must|can|will|has|have)\b",
         re.IGNORECASE,
     ),
-    re.compile(rf"{ANY_NUMBER}|{FREE}", re.IGNORECASE),
+    re.compile(
+        rf"{ANY_NUMBER}|{FREE}|\ball (?:available|existing|of|the|its|your)\b", re.IGNORECASE
+    ),
 )
 
 

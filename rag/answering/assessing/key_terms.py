@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag.answering.asked_values import asked_value
+from rag.answering.asked_values.units import unit_of
 from rag.answering.vocabulary import Terms, Vocabulary
 from rag.answering.words import digits_of, word_of
 from rag.lexical.languages import language, likeliest
@@ -136,12 +137,16 @@ class KeyTerm:
         return max(len(reading & terms) / len(reading) for reading in self.readings)
 
     def is_like(self, word: str) -> bool:
-        """Whether a word is another form of it, or a compound that ends with it.
+        """Whether a word is another form of it, the same unit, or a compound that ends with it.
 
         Codes, figures and names have no other forms.
         """
         own, word = self.text.casefold(), word.casefold()
-        if self.kind != "word" or len(own) < _SHORTEST:
+        if self.kind not in ("word", "name") or len(own) < _SHORTEST:
+            return own == word
+        if unit_of(own) and unit_of(own) == unit_of(word):
+            return True
+        if self.kind == "name":
             return own == word
         common = next(
             (at for at, pair in enumerate(zip(own, word, strict=False)) if pair[0] != pair[1]),

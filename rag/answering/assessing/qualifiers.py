@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rag.answering.assessing.key_terms import ARTICLE, REACH, WORD, KeyTerm, words_in
+from rag.answering.assessing.question_forms import default_pattern
 
 _BEFORE = "before prior until till advance ahead beforehand vor bis"
 _AFTER = "after afterwards then thereafter following once since past nach danach dann seit"
@@ -22,19 +23,6 @@ _GROUPS: Sequence[Mapping[str, frozenset[str]]] = tuple(
 _ASKED = re.compile(
     r"\b(before|until|after|during|with|without|above|below|vor|bis|nach|während|mit|ohne)\s"
     rf"{ARTICLE}\Z",
-    re.IGNORECASE,
-)
-_ASKS_DEFAULT = re.compile(
-    r"\b(?:by default|out of the box)\b|\b(?:what|which|how) .{0,60}\bdefaults?\b"
-    r"|\b(?:standardmäßig|voreingestellt|por defecto|par défaut)\b",
-    re.IGNORECASE,
-)
-_DEFAULT = re.compile(
-    r"default|\b(?:unless|otherwise|(?:if|when|where) (?:(?:it|there|this) is |you do )?(?:no|not)"
-    r"|initial(?:ly)?|standard|pre-?set|factory|out of the box|omitted|unset|unspecified|absent"
-    r"|without (?:any|an?|this|the)|automatic(?:ally)?|normal(?:ly)?|usual(?:ly)?|typical(?:ly)?)\b"
-    r"|standardmäßig|voreingestellt|voreinstellung|werkseinstellung|por defecto|predeterminad"
-    r"|par défaut",
     re.IGNORECASE,
 )
 _ASKS_ACRONYM = re.compile(
@@ -73,7 +61,8 @@ def unstated(question: str, lost: Sequence[KeyTerm], shown: str) -> str:
     The acronym of a thing ("how much CPU": memory is no answer) that no cited passage has, or that
     a value is the default: an example is none.
     """
-    if _ASKS_DEFAULT.search(question) and not _DEFAULT.search(shown):
+    default = default_pattern(question)
+    if default and not default.search(shown):
         return "a default"
     asked = _ASKS_ACRONYM.search(question)
     return next((term.text for term in lost if asked and term.text == asked[1]), "")

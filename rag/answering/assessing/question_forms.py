@@ -94,6 +94,21 @@ _SET = (
         re.IGNORECASE,
     ),
 )
+_ASKS_DEFAULT = re.compile(
+    r"\b(?:by default|out of the box)\b|\b(?:what|which|how) .{0,60}\bdefaults?\b"
+    r"|\b(?:unless|if) (?:i|you|we|one) (?:[a-z’']{1,12} ){1,4}?(?:otherwise|it)"
+    r"(?=\W{0,3}\Z)"
+    r"|\b(?:standardmäßig|voreingestellt|por defecto|par défaut)\b",
+    re.IGNORECASE,
+)
+_DEFAULT = re.compile(
+    r"default|\b(?:unless|otherwise|(?:if|when|where) (?:(?:it|there|this) is |you do )?(?:no|not)"
+    r"|initial(?:ly)?|standard|pre-?set|factory|out of the box|omitted|unset|unspecified|absent"
+    r"|without (?:any|an?|this|the)|automatic(?:ally)?|normal(?:ly)?|usual(?:ly)?|typical(?:ly)?)\b"
+    r"|standardmäßig|voreingestellt|voreinstellung|werkseinstellung|por defecto|predeterminad"
+    r"|par défaut",
+    re.IGNORECASE,
+)
 _IMPERATIVES = (
     r"(?:add|ask|attach|book|bring|buy|call|change|check|choose|click|complete|contact|copy|create"
     r"|disable|download|drag|email|e-mail|enable|enter|fill|go to|hand|hold|insert|install|open|pay"
@@ -203,6 +218,11 @@ def bound_pattern(question: str) -> re.Pattern[str] | None:
     return next(
         (limit for asked, limit in zip(_ASKED, _SET, strict=True) if asked.search(question)), None
     )
+
+
+def default_pattern(question: str) -> re.Pattern[str] | None:
+    """Return the pattern of texts that state a default, if a question asks for one; else None."""
+    return _DEFAULT if _ASKS_DEFAULT.search(question) else None
 
 
 def is_step_of(question: str, text: str) -> bool:

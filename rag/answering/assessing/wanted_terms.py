@@ -48,14 +48,17 @@ def _without_bound(wanted: tuple[KeyTerm, ...]) -> tuple[KeyTerm, ...]:
 def _without_ranges(wanted: tuple[KeyTerm, ...], question: str, row: str) -> tuple[KeyTerm, ...]:
     """The key terms without the figures that a range of the row includes.
 
-    Those in digits only where no passage has them: another row may be theirs.
+    Amounts in digits only where no passage has them: another row may be theirs.
     """
-    inside = {figure.text for figure in asked_figures(question) if figure.is_in_range(row)}
+    figures = [figure for figure in asked_figures(question) if figure.is_in_range(row)]
+    inside = {figure.text for figure in figures}
+    counting = {figure.text for figure in figures if figure.unit[:1].isalpha()}
     code, _ = likeliest(question)
     rest = [
         term
         for term in wanted
-        if (term.indexed and term.text.isdecimal()) or in_digits(term.text, code) not in inside
+        if (term.indexed and term.text.isdecimal() and term.text not in counting)
+        or in_digits(term.text, code) not in inside
     ]
     return _sharing_all(rest) if 0 < len(rest) < len(wanted) else wanted
 

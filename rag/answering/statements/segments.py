@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\(?#[.)])\s+(?=\S)")
 """An item of a list and its mark. "#." is the next number of a list, as Pandoc writes it."""
@@ -51,6 +51,13 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 """A paragraph that is the value of the one above: "£15"."""
+ADDED_PROPERTY = re.compile(
+    r"\s*[*_`]{0,2}(?:default(?: value| setting)?|standard(?:wert)?|voreinstellung|valeur par"
+    r" défaut|(?:por|par) (?:defecto|défaut)|(?:allowed|valid) (?:values|range)|range|unit)"
+    r"[*_`]{0,2}:[*_`]{0,2}[ \t]+\S.{0,120}+",
+    re.IGNORECASE,
+)
+"""A line about what the paragraph before describes: "Default: 6432"."""
 _NO_LABEL = re.compile(r"[.:;!?…。！？]\s*\Z")
 _LONGEST_LABEL_WORDS = 8
 _LONGEST_END = 12
@@ -96,6 +103,7 @@ def entries_of(passage: str) -> Iterator[TextSegment]:
 def with_values(passage: str, segments: Sequence[TextSegment]) -> Iterator[TextSegment]:
     """Segments, a label joined with the value that is the next paragraph, as web pages set them.
 
+    So is the description of a setting with its default value in the next paragraph.
     So is a paragraph that breaks off before such a value: "Trains leave at", "11:35 and 13:10".
     Nothing is joined where values may stand above their labels: where a value comes first, or where
     labels and values alternate and a label comes last.
@@ -106,14 +114,25 @@ def with_values(passage: str, segments: Sequence[TextSegment]) -> Iterator[TextS
     is_label_last = len(segments) - 2 in pairs and len(pairs) > 1
     if first not in pairs or is_label_last:
         pairs = set()
+    for at, one in enumerate(segments):
+        if one.kind == "prose" and ADDED_PROPERTY.fullmatch(passage, one.start, one.end):
+            pairs.update(_of_paragraph_before(passage, segments, at))
     at = 0
     while at < len(segments):
-        if at + 1 in pairs:
-            yield TextSegment("prose", segments[at].start, segments[at + 1].end)
+        first = at
+        while at + 1 in pairs:
             at += 1
-        else:
-            yield segments[at]
+        yield replace(segments[first], end=segments[at].end)
         at += 1
+
+
+def _of_paragraph_before(passage: str, segments: Sequence[TextSegment], at: int) -> Iterator[int]:
+    """The segments to join with the one before so that ``at`` is joined with a whole paragraph."""
+    while at and segments[at - 1].kind == "prose":
+        yield at
+        at -= 1
+        if not _touches(passage, segments[at - 1].end, segments[at]):
+            break
 
 
 def _is_value(passage: str, segment: TextSegment) -> bool:

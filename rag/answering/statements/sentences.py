@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
 from rag.answering.statements.rows import named_cells
 from rag.answering.statements.segments import (
+    ADDED_PROPERTY,
     BEGINS,
     CODE_LINE,
     ITEM,
@@ -26,6 +27,8 @@ _ABBREVIATION = re.compile(
     r"|z\.b|bzw|ca|vgl|abs)|(?<!\w)\d{1,2})\.$",
     re.IGNORECASE,
 )
+_LONGEST_QUOTATION = 200
+"""Characters of a quotation that holds the end of a sentence."""
 _LONGEST_ABBREVIATION = len("approx.")
 LEANS = re.compile(
     r"(?:it|this|these|that|those|they|he|she|such|however|but|otherwise|therefore|thus|then|hence"
@@ -40,6 +43,8 @@ _LABEL = re.compile(
     r"|\*\*[^*\n:]{1,60}:\*\*(?=\s)"
 )
 """What the sentences of an item are about: "timeout: Seconds to wait. The default is 30."."""
+_DEFINED = re.compile(r"(?P<term>[^\n:.!?]{1,60})\n[ \t]*:[ \t]+(?=\S)")
+"""A term over its definition, as Markdown has lists of definitions."""
 _CONDITION = re.compile(
     r"\b(?:if|when|where|we|you|it|they|there|is|are|has|have|wenn|falls|wir|sie|ist|sind|hat|haben"
     r"|si|cuando|es|son|hay|quand|nous|est|sont)\b",
@@ -56,6 +61,8 @@ LONGEST_STATEMENT = 400
 SHORT_ADDITION = 40
 """Characters up to which a sentence belongs to the one before, in parentheses or within an item of
 a list: "Penalty: 2 seconds."."""
+LONGEST_DESCRIPTION = 300
+"""Characters of a paragraph that is quoted whole with the default value of what it describes."""
 _LONG_ADDRESS = re.compile(r"https?://\S{100,}")
 _FEWEST_WORDS = 4
 """Beside a long address, for it to be a sentence."""
@@ -184,10 +191,22 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         last = max(start, match.start() - _LONGEST_ABBREVIATION)
         if bare and _ABBREVIATION.search(text, last, match.start()):
             continue
+        if _is_quoting(text, max(start, match.start() - _LONGEST_QUOTATION), match.end()):
+            continue
         spans.append((start, match.start() + len(match.group().rstrip())))
         start = match.end()
     spans.append((start, len(text.rstrip())))
     return [(begin, end) for begin, end in spans if end > begin]
+
+
+def _is_quoting(text: str, start: int, end: int) -> bool:
+    """Whether a quotation that begins in ``text[start:end]`` goes on behind it."""
+    inside, behind = text[start:end], text[end : end + _LONGEST_QUOTATION].partition("\n\n")[0]
+    if inside.rfind("“") > inside.rfind("”"):
+        return "”" in behind
+    opens, closes = inside.rfind('"'), behind.find('"')
+    is_open = inside.count('"') % 2 == 1 and not inside[opens - 1 : opens].strip(" \n(")
+    return is_open and closes > 0 and not behind[closes - 1].isspace()
 
 
 def spans_of(passage: str) -> list[tuple[int, int]]:
@@ -208,6 +227,7 @@ def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement
     before = skip
     label = _LABEL.match(text, skip) if segment.kind == "item" else None
     label = None if label and _CONDITION.search(label.group()) else label
+    defined = _DEFINED.match(text) if segment.kind == "prose" else None
     spans = _with_additions(text[skip:], segment.kind)
     for start, end in _limited(text, spans, skip):
         # "It must be taken by March" means nothing without the sentence before.
@@ -217,6 +237,8 @@ def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement
         sentence = said = plain_words(quote)
         if label and begin > skip:
             sentence = f"{plain_words(label.group())} {sentence}"
+        if defined and begin > skip:
+            sentence = f"{plain_words(defined['term'])}: {sentence}"
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
         if said and not quote.endswith(":") and not _is_address(sentence):
@@ -234,15 +256,33 @@ def _with_additions(text: str, kind: str) -> list[tuple[int, int]]:
     """Spans of sentences, one that only adds something to the one before joined to it."""
     spans = list[tuple[int, int]]()
     is_whole = False
-    for start, end in sentence_spans(text):
+    for start, end in _apart_from_properties(text, sentence_spans(text)):
         adds = end - start <= SHORT_ADDITION and (kind == "item" or text[start] == "(")
         adds = adds and text[end - 1] != ":"  # it announces what comes
         joins = bool(spans) and adds and not is_whole and not _QUESTION.search(text, *spans[-1])
-        if joins:
+        if spans and ADDED_PROPERTY.fullmatch(text, start, end):
+            is_short = end - spans[0][0] <= LONGEST_DESCRIPTION
+            start = spans[0][0] if is_short else spans[-1][0]
+            spans = [] if is_short else spans[:-1]
+            joins = True
+        elif joins:
             start = spans.pop()[0]
         spans.append((start, end))
         is_whole = joins
     return spans
+
+
+def _apart_from_properties(
+    text: str, spans: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Spans of sentences, "Default: 6432" apart from what stands above it without a full stop."""
+    for start, end in spans:
+        line = text.rfind("\n", start, end) + 1
+        above = text[start:line].rstrip()
+        if above and ADDED_PROPERTY.fullmatch(text, line, end):
+            yield start, start + len(above)
+            start = line
+        yield start, end
 
 
 def _limited(text: str, spans: list[tuple[int, int]], offset: int) -> Iterator[tuple[int, int]]:
