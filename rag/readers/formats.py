@@ -39,6 +39,7 @@ _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
 _HEADERS = 3  # the version that takes no row of values for the header of a table
+_WORD_LISTS = 4  # the version that knows the items of lists in Word by their styles, too
 _PDF_HEADERS = 6  # the same of PDFs, after those of scans and of titles of groups of rows
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
@@ -65,7 +66,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.word:read_docx",
         ("docx",),
         True,
-        _HEADERS,
+        _WORD_LISTS,
     ),
     Format(
         ("pptx",),
