@@ -163,6 +163,8 @@ def test_a_first_row_of_labels_is_the_header(
         (["$135 per night", "1-4 adults"], [["$25", "each further adult"], ["Free", "children"]]),
         (["Monday", "closed"], [["Tuesday", "10:00 - 18:30"], ["Weekends", "10:00 - 16:00"]]),
         (["Adults", "6,00 €"], [["Children", "5,00 €"], ["Groups", "4,00 € je Person"]]),
+        (["Opening the water", "enthalten"], [["Second visit", "50,00 €"], ["Lost", "9,00 €"]]),
+        (["Children", "free"], [["Adults", "$8"], ["Groups", "on request"], ["Students", "$5"]]),
         (["**Friday**", "**15:30**"], [["Early", "10:00 - 12:00"], ["**Sunday**", "**10:00**"]]),
         (["E-14", "Filter is clogged"], [["E-15", "Pump is dry"]]),
         (["Moved on", "March 3, 2024"], [["Sold on", "June 7, 2024"]]),
@@ -184,6 +186,8 @@ def test_values_are_told_by_their_columns(row: list[str], below: list[list[str]]
         (["Plan", "$500 deductible", "$900 deductible"], [["One", "$80", "$60"]]),
         (["Name", "Age"], [["Name", "Age"], ["Ada", "36"]]),
         (["Item", "1st quarter"], [["Sales", "12 tons"]]),
+        (["Service", "Included"], [["Breakfast", "included"], ["Parking", "$8"]]),
+        (["Plan", "Free", "Team"], [["Users", "$0", "$5"], ["Storage", "$0", "$9"]]),
         (["Name", "Age"], []),
     ],
 )
