@@ -225,7 +225,7 @@ def _declared(rows: Sequence[_Cells], columns: int) -> tuple[int, tuple[str, ...
     for place, row in enumerate(rows[start:end], start):
         below = place < end - 1
         names = (_groups(row, columns) if below else None) or _padded(row.texts, columns)
-        labels = [" ".join(filter(None, pair)) for pair in zip(labels, names, strict=True)]
+        labels = _joined(labels, names)
     return (start, tuple(labels)) if sum(map(bool, labels)) > 1 else (0, ())
 
 
@@ -284,8 +284,13 @@ def _stacked(row: Sequence[str], below: Sequence[Sequence[str]], columns: int) -
 
 
 def _named(groups: Sequence[str] | None, labels: Sequence[str], columns: int) -> list[str]:
-    pairs = zip(_padded(groups or (), columns), _padded(labels, columns), strict=True)
-    return [" ".join(filter(None, pair)) for pair in pairs]
+    return _joined(_padded(groups or (), columns), _padded(labels, columns))
+
+
+def _joined(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """The labels of two rows; what stands in both, as a cell over both rows does, is there once."""
+    pairs = zip(upper, lower, strict=True)
+    return [" ".join(filter(None, dict.fromkeys(pair))) for pair in pairs]
 
 
 def _padded(cells: Sequence[str], columns: int) -> list[str]:

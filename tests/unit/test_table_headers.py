@@ -246,6 +246,38 @@ def test_header_cells_of_a_web_page_are_the_header(tmp_path: Path) -> None:
     ]
 
 
+FLAGS = (
+    "<table><tr><th rowspan=2>Name</th><th colspan=2>Beep code</th><th rowspan=2>Action</th></tr>"
+    "<tr><th>4.1</th><th>4.2+</th></tr>"
+    "<tr><td>CRASH</td><td></td><td>7</td><td rowspan=2>Disarm.</td></tr>"
+    "<tr><td>RUNAWAY</td><td>6</td><td>6</td></tr></table>"
+)
+
+
+def test_cells_over_several_rows_move_no_column(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(FLAGS)
+    document = read(path, "x.html")
+    (table,) = document.tables
+    assert table.labels == ("Name", "Beep code 4.1", "Beep code 4.2+", "Action")
+    assert document.text.split("\n")[-2:] == ["CRASH\t\t7\tDisarm.", "RUNAWAY\t6\t6\tDisarm."]
+
+
+@pytest.mark.parametrize("caption", ["", "<caption>Flags</caption>"])
+def test_a_header_of_two_rows_within_markdown_is_one_row(tmp_path: Path, caption: str) -> None:
+    path = tmp_path / "x"
+    path.write_text(f"# Arming\n\n{FLAGS.replace('<table>', f'<table>{caption}')}\n")
+    document = read(path, "x.md")
+    (table,) = document.tables
+    assert table.labels == ("Name", "Beep code 4.1", "Beep code 4.2+", "Action")
+    assert table.caption == ("Flags" if caption else "")
+    assert document.text[table.start : table.end].split("\n") == [
+        "Name\tBeep code 4.1\tBeep code 4.2+\tAction",
+        "CRASH\t\t7\tDisarm.",
+        "RUNAWAY\t6\t6\tDisarm.",
+    ]
+
+
 def test_sheets_join_the_names_of_groups_and_show_figures_by_their_formats(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.active
