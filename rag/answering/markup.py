@@ -1,4 +1,4 @@
-"""Marks of Markdown in a text: where they stand, and the text without them.
+"""Marks and entities of Markdown in a text: where they are, and the text without them.
 
 After CommonMark (https://spec.commonmark.org/0.31.2/), but stricter: what may as well be a formula
 or code (``2*3*4``, ``__init__``) is left alone, because any text may be asked for.
@@ -6,9 +6,11 @@ or code (``2*3*4``, ``__init__``) is left alone, because any text may be asked f
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html.entities import html5
 from typing import Literal
 
 from rag.types import Span
@@ -70,6 +72,11 @@ where they have no attributes.
 """
 _PARTING = frozenset({"br", "p", "div", "center"})
 """Tags between words."""
+_ENTITY = re.compile(
+    r"(?<!\\)&(?:(?P<name>[A-Za-z][A-Za-z0-9]{1,31};)|#(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});)"
+)
+_TAGGED_LINE = re.compile(r"^[ \t]*<(?!/?a\b).*$", re.MULTILINE)
+"""A line of HTML or XML whose tags are not those of layout: code, even where its fence is lost."""
 _ESCAPED_CELL = re.compile(r"\\([-–—+*.~])")
 """A cell that is a sign which would be a mark without the backslash, as in "\\-"."""
 
@@ -83,6 +90,20 @@ class Marked:
     inner_start: int
     inner_end: int
     style: Style
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """``new`` in place of ``text[start:end]``."""
+
+    start: int
+    end: int
+    new: str = ""
+
+    def shift(self, at: int) -> int:
+        """Return how far the edit moves a place behind its start."""
+        old = min(self.end, at) - self.start
+        return (len(self.new) if at >= self.end else min(len(self.new), old)) - old
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,31 +228,58 @@ def unmarked_cell(cell: str) -> str:
     if escaped := _ESCAPED_CELL.fullmatch(cell):
         return escaped[1]
     text = _parted(cell)
-    return _without(text, _merged([*_marks_of_words(text)]))
+    return _edited(text, _edits(text, _merged([*_marks_of_words(text)])))
 
 
-def _without(text: str, gaps: Sequence[Span]) -> str:
+def _edits(text: str, gaps: Sequence[Span]) -> list[_Edit]:
+    """The gaps of a text and its entities in order, without the entities within gaps."""
+    edits, at = list[_Edit](), 0
+    for entity in _entities(text):
+        while at < len(gaps) and gaps[at][1] <= entity.start:
+            edits.append(_Edit(*gaps[at]))
+            at += 1
+        if at == len(gaps) or entity.end <= gaps[at][0]:
+            edits.append(entity)
+    return [*edits, *(_Edit(*gap) for gap in gaps[at:])]
+
+
+def _entities(text: str) -> Iterator[_Edit]:
+    """The entities of HTML outside of code; those of blanks of any width become a blank."""
+    found = list(_ENTITY.finditer(text)) if "&" in text else []
+    if not found:
+        return
+    code = [(start, end) for start, end, styles in styled_words(text) if "code" in styles.split()]
+    code += [block for block, _ in fenced_code(text)]
+    code += [line.span() for line in _TAGGED_LINE.finditer(text)]
+    for match in found:
+        is_code = any(start <= match.start() < end for start, end in code)
+        if not is_code and (match["name"] is None or match["name"] in html5):
+            character = html.unescape(match.group())
+            yield _Edit(*match.span(), " " if character.isspace() else character)
+
+
+def _edited(text: str, edits: Sequence[_Edit]) -> str:
     pieces, last = list[str](), 0
-    for start, end in gaps:
-        pieces.append(text[last:start])
-        last = end
+    for edit in edits:
+        pieces += [text[last : edit.start], edit.new]
+        last = edit.end
     return "".join([*pieces, text[last:]])
 
 
 def unmarked(text: str) -> str:
-    """A text without its marks."""
+    """A text without its marks, and with the characters that its entities stand for."""
     return without_markup(text, ())[0]
 
 
 def without_markup(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
-    """A text without its marks, and where ``spans`` of it are then."""
+    """A text as ``unmarked`` has it, and where ``spans`` of it are then."""
     text = _parted(text)
-    gaps = marks(text)
+    edits = _edits(text, marks(text))
 
     def moved(at: int) -> int:
-        return at - sum(min(end, at) - start for start, end in gaps if start < at)
+        return at + sum(edit.shift(at) for edit in edits if edit.start < at)
 
-    return _without(text, gaps), [(moved(start), moved(end)) for start, end in spans]
+    return _edited(text, edits), [(moved(start), moved(end)) for start, end in spans]
 
 
 def _inline_marks(text: str, offset: int) -> Iterator[Span]:

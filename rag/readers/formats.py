@@ -38,8 +38,9 @@ def run(reader: str, source: Source) -> Content:
 _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
-_HEADERS = 3  # the version that takes no row of values for the header of a table
-_PDF_HEADERS = 6  # the same of PDFs, after those of scans and of titles of groups of rows
+_HEADERS = 4  # the version that takes no row of values for the header of a table
+_WORD_LISTS = 5  # the version that knows the items of lists in Word by their styles, too
+_PDF_HEADERS = 7  # the same of PDFs, after those of scans and of titles of groups of rows
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (
@@ -65,7 +66,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.word:read_docx",
         ("docx",),
         True,
-        _HEADERS,
+        _WORD_LISTS,
     ),
     Format(
         ("pptx",),

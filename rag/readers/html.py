@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -242,7 +242,7 @@ def table_rows(table: Any) -> TableRows | None:
     if any(other is not table for other in table.iter("table")):
         return None
     lines = [list(line.iter("th", "td")) for line in table.iter("tr")]
-    rows: list[Row] = [[text for cell in cells for text in _spread(cell)] for cells in lines]
+    rows = list(_cell_rows(lines))
     longest = max((len(text or "") for row in rows for text in row), default=0)
     if max(map(len, rows), default=0) < _LEAST_COLUMNS or longest > _LONGEST_CELL:
         return None
@@ -257,11 +257,37 @@ def _is_head(cells: list[Any]) -> bool:
     return all(cell.tag == "th" or not _words(cell) for cell in cells) and len(cells) > 1
 
 
+def _cell_rows(lines: list[list[Any]]) -> Iterator[Row]:
+    """Yield the rows that have words of their own; a cell over several rows is in all of them."""
+    reaching = dict[int, tuple[int, Row]]()  # by column: the rows still to fill, and with what
+    for cells in lines:
+        row, below, waiting = list[str | None](), dict[int, tuple[int, Row]](), deque(cells)
+        last = max(reaching, default=-1)
+        while waiting or len(row) <= last:
+            column = len(row)
+            if column in reaching:
+                count, texts = reaching[column]
+            elif waiting:
+                cell = waiting.popleft()
+                count, texts = _span(cell, "rowspan"), _spread(cell)
+            else:
+                count, texts = 1, [""]
+            row += texts
+            if count > 1:
+                below[column] = count - 1, texts
+        reaching = below
+        if any(map(_words, cells)):
+            yield row
+
+
 def _spread(cell: Any) -> list[str | None]:
     """The text of a cell, and None for each further column that it spans."""
-    span = cell.get("colspan", "1").strip()
-    more = int(span) - 1 if re.fullmatch("[0-9]{1,3}", span) else 0
-    return [_words(cell), *[None] * min(max(more, 0), _MOST_SPANNED - 1)]
+    return [_words(cell), *[None] * (_span(cell, "colspan") - 1)]
+
+
+def _span(cell: Any, name: str) -> int:
+    span = cell.get(name, "1").strip()
+    return min(max(int(span), 1), _MOST_SPANNED) if re.fullmatch("[0-9]{1,3}", span) else 1
 
 
 def _words(element: Any) -> str:

@@ -6,6 +6,7 @@ HTML comments, and YAML front matter (not CommonMark, but common).
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ _SIGNS = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*+\)")
 _MARKS = re.compile(r"\*+|`+")
+_ENTITY = re.compile(r"(?<!\\)&(?:#\w{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -40,8 +42,13 @@ def looks_like_markdown(text: str) -> bool:
 
 
 def plain_title(markup: str) -> str:
-    """A heading's words without link targets, emphasis, code marks and ``{#anchors}``."""
+    """A heading's words without link targets, emphasis, code marks and ``{#anchors}``.
+
+    Entities become their characters, but not in a heading that has code.
+    """
     words = _without_marks(_LINK.sub(r"\1", _without_anchor(markup.rstrip())))
+    if "`" not in markup:
+        words = _ENTITY.sub(lambda entity: html.unescape(entity.group()), words)
     return " ".join(_ESCAPED.sub(r"\1", words).split())
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from rag.readers.characters import LINE
 from rag.readers.html import table_rows
 from rag.readers.markdown import FENCE
-from rag.readers.tables import grid
+from rag.readers.tables import Grid, grid
 from rag.types import Span
 
 _OPENING = re.compile(r"^[ \t]*<table\b", re.IGNORECASE | re.MULTILINE)
@@ -25,6 +25,7 @@ _CLOSING = re.compile(r"</table\s*>", re.IGNORECASE)
 def with_pipe_tables(text: str) -> str:
     """The text of a Markdown file with its HTML tables as pipe tables, where they have data.
 
+    Headers of several rows are one row of labels.
     Tables within fenced code, and those that only place things on the page, stay as they are.
     """
     parts, done = list[str](), 0
@@ -91,22 +92,23 @@ def _pipe_table(markup: str) -> str:
     table = table_rows(tables[0]) if len(tables) == 1 else None
     if table is None:
         return ""
-    rows = [[cell or "" for cell in row] for row in table.rows if any(row)]
+    found = grid(table.rows, table.heads)
+    rows = [line.split("\t") for line in found.lines]
     if not rows:
         return ""
-    width = max(map(len, rows))
-    heads = table.heads or _header_end(rows)
-    lines = [_line(row, width) for row in rows]
-    head = lines[heads - 1] if heads else _line([], width)
-    return "\n".join(
-        [*lines[: max(heads - 1, 0)], head, _line(["---"] * width, width), *lines[heads:]]
-    )
+    head, data = found.labels, rows[_header_rows(found, rows, table.heads or 0) :]
+    width = max(len(head), *map(len, rows))
+    above = [_line([title], width) for title in found.above]
+    lines = [_line(row, width) for row in data]
+    return "\n".join([*above, _line(head, width), _line(["---"] * width, width), *lines])
 
 
-def _header_end(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of rows down to the one that looks like a header; 0 without one."""
-    table = grid(rows)
-    return len(table.above) + 1 if table.labels else 0
+def _header_rows(found: Grid, rows: Sequence[Sequence[str]], heads: int) -> int:
+    """Return the number of rows that the labels are made of, one or the ones that are joined."""
+    if not found.labels:
+        return 0
+    is_one = list(found.labels[: len(rows[0])]) == rows[0]
+    return 1 if is_one else max(heads - len(found.above), 2)
 
 
 def _line(cells: Sequence[str], width: int) -> str:

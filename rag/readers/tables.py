@@ -29,6 +29,13 @@ _AMOUNT = re.compile(
     rf"{_SUM}(?: ?[-–—+] ?{_SUM})?(?: ?(?:/|(?:per|pro|par|por|je|each|an?)\b)[^\d.;]{{1,40}})*+"
 )
 """What something costs, as in "$20/person/night" and "6,00 €"."""
+_FREE = re.compile(
+    r"free(?: of charge)?|no (?:charge|fee)|included|complimentary|gratis|frei"
+    r"|(?:kosten|gebühren)(?:los|frei)|enthalten|inbegriffen|inkl(?:usive|\.)|gratuite?s?"
+    r"|inclus(?:es?)?|compris(?:es?)?|incluid[oa]s?|gratuit[oa]s?",
+    re.IGNORECASE,
+)
+"""What stands in the place of an amount where there is nothing to pay."""
 _TIME = re.compile(r"\d{1,2}:\d\d(?!\d)")
 _WEEKDAY = re.compile(
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?"
@@ -51,6 +58,7 @@ _HEADER_WITHIN = 10
 _COMPARED = 50  # rows whose cells tell whether the first row looks like them
 _LONGEST_CAPTION = 200
 _SENTENCE = 12  # words of a cell that is no label where the cells below are as long
+_SEVERAL = 2
 _SHARED_WORDS = 2  # at the beginning of cells that name things of one kind
 
 
@@ -136,9 +144,9 @@ def holds_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Whether a row is one of those below it, and not their header.
 
     Its cells say so: all behind the first one are of the same kind as most cells below them, such
-    as a duration over durations, the first one is a code over codes, one makes up half of its
-    column, or one is as long as the cells below it, or begins like them. Repetitions of the whole
-    row say nothing.
+    as a duration over durations or "included" over amounts, the first one is a code over codes,
+    one makes up half of its column, or one is as long as the cells below it, or begins like them.
+    Repetitions of the whole row say nothing.
     """
     rest = [other for other in below if list(other) != list(row)]
     columns = [
@@ -148,13 +156,22 @@ def holds_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     filled = [(cell, column) for cell, column in columns if cell and column]
     behind = [pair for pair in columns[1:] if pair in filled] or filled
     coded = bool(filled) and not _MEASURED.match(_kind(filled[0][0])) and _is_of_kind(*filled[0])
-    of_kind = bool(behind) and all(_is_of_kind(*pair) for pair in behind)
+    of_kind = bool(behind) and all(
+        _is_of_kind(*pair) or _is_free_among_amounts(*pair) for pair in behind
+    )
     return coded or of_kind or any(_is_value(*pair) for pair in filled)
 
 
 def _is_of_kind(cell: str, column: Sequence[str]) -> bool:
     kind = _kind(cell)
     return bool(kind) and 2 * sum(_kind(other) == kind for other in column) >= len(column)
+
+
+def _is_free_among_amounts(cell: str, column: Sequence[str]) -> bool:
+    if not _FREE.fullmatch(cell):
+        return False
+    amounts = sum(_kind(other) == "amount" for other in column)
+    return amounts >= _SEVERAL and 2 * amounts >= len(column)
 
 
 def _is_value(cell: str, column: Sequence[str]) -> bool:
@@ -208,7 +225,7 @@ def _declared(rows: Sequence[_Cells], columns: int) -> tuple[int, tuple[str, ...
     for place, row in enumerate(rows[start:end], start):
         below = place < end - 1
         names = (_groups(row, columns) if below else None) or _padded(row.texts, columns)
-        labels = [" ".join(filter(None, pair)) for pair in zip(labels, names, strict=True)]
+        labels = _joined(labels, names)
     return (start, tuple(labels)) if sum(map(bool, labels)) > 1 else (0, ())
 
 
@@ -267,8 +284,13 @@ def _stacked(row: Sequence[str], below: Sequence[Sequence[str]], columns: int) -
 
 
 def _named(groups: Sequence[str] | None, labels: Sequence[str], columns: int) -> list[str]:
-    pairs = zip(_padded(groups or (), columns), _padded(labels, columns), strict=True)
-    return [" ".join(filter(None, pair)) for pair in pairs]
+    return _joined(_padded(groups or (), columns), _padded(labels, columns))
+
+
+def _joined(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """The labels of two rows; what stands in both, as a cell over both rows does, is there once."""
+    pairs = zip(upper, lower, strict=True)
+    return [" ".join(filter(None, dict.fromkeys(pair))) for pair in pairs]
 
 
 def _padded(cells: Sequence[str], columns: int) -> list[str]:

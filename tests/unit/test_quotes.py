@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag import answering, providers
 from rag.answering.extractive import quotes
-from rag.answering.markup import without_markup
+from rag.answering.markup import unmarked, unmarked_cell, without_markup
 from rag.answering.reading import PassageReader
 from rag.answering.statements.running_heads import running_lines
 from rag.answering.statements.sentences import sentence_spans, statements
@@ -204,6 +204,46 @@ def test_words_are_found_where_they_were_when_marks_are_gone(text: str) -> None:
     for (start, end), (low, high) in zip(spans, moved, strict=True):
         if high > low:  # else it was part of a link's address
             assert said[low:high] == text[start:end]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("**B.&#xA0;**[Course](https://a.org?x=1&amp;y=2)&nbsp;fee", "B. Course fee"),
+        ("Smith &amp; Sons: &lt;name&gt;, &#8364;5", "Smith & Sons: <name>, €5"),
+        ("Write `&amp;` or **`&lt;`** for it", "Write &amp; or &lt; for it"),
+        ("```xml\na &amp; b\n```\nC &amp; D", "\na &amp; b\n\nC & D"),
+        ("<item>a &amp; b</item>", "<item>a &amp; b</item>"),
+        ("?a=1&copy=2, AT&T; &unheard; \\&amp;", "?a=1&copy=2, AT&T; &unheard; \\&amp;"),
+        ("&amp;lt;", "&lt;"),
+    ],
+)
+def test_entities_are_shown_as_their_characters(text: str, shown: str) -> None:
+    assert unmarked(text) == shown
+
+
+def test_entities_in_cells_are_shown_as_their_characters() -> None:
+    assert unmarked_cell("*R&amp;D*&nbsp;1") == "R&D 1"
+
+
+@given(
+    st.lists(st.sampled_from(["a", "B", "&lt;", "&#xA0;", "**", "`", " ", "\n", "."]), max_size=40)
+)
+def test_words_are_found_where_they_were_when_entities_are_characters(parts: list[str]) -> None:
+    text = "".join(parts)
+    spans = [(at, at + 1) for at, sign in enumerate(text) if sign in "aB"]
+    said, moved = without_markup(text, spans)
+    assert [said[low:high] for low, high in moved] == [text[start:end] for start, end in spans]
+
+
+def test_a_quote_has_no_entities() -> None:
+    text, (citation, *_) = quotes(
+        "What does the course fee reduction allow?",
+        hits("**B.&#xA0;**The course fee reduction allows courses for Smith &amp; Sons."),
+        MINILM,
+    )
+    assert "The course fee reduction allows courses for Smith & Sons.” [1]" in text
+    assert citation.quote.endswith("courses for Smith &amp; Sons.")
 
 
 def _pages(*texts: str) -> Document:

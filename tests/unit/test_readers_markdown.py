@@ -55,6 +55,12 @@ def test_plain_title_keeps_what_is_not_markup() -> None:
     assert plain_title("snake_case 2 * 3 and \\*stars") == "snake_case 2 * 3 and *stars"
 
 
+def test_plain_title_has_the_characters_of_entities() -> None:
+    assert plain_title("**R&amp;D** (&lt;1&nbsp;%)&#x20;") == "R&D (<1 %)"
+    assert plain_title("AT&T; \\&amp;?a=1&copy=2") == "AT&T; &amp;?a=1&copy=2"
+    assert plain_title("Write `&amp;`") == "Write &amp;"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import docx
 import pytest
+from docx.enum.style import WD_STYLE_TYPE
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
@@ -25,7 +26,7 @@ def test_word_keeps_the_order_of_the_document(tmp_path: Path) -> None:
     document = read(put(tmp_path, word()), "x.docx")
     assert document.text == (
         "Preface.\n\nTravel\n\nBook early.\n\nCity\tLimit\nRome\t120\nOslo\t180\n\n"
-        "By train\n\nSecond class."
+        "By train\n- Second class."
     )
     assert document.heading_at(document.text.index("Oslo")) == "Travel"
     assert document.heading_at(document.text.index("Second")) == "Travel > By train"
@@ -61,6 +62,27 @@ def test_word_knows_headings_by_outline_level(tmp_path: Path) -> None:
     document.save(buffer)
     found = read(put(tmp_path, buffer.getvalue()), "x.docx").headings
     assert [(item.start, item.level, item.title) for item in found] == [(0, 2, "Kapitel")]
+
+
+def test_word_knows_items_of_lists_by_their_styles(tmp_path: Path) -> None:
+    document = docx.Document()
+    document.add_paragraph("Dogs are not allowed in the following buildings:")
+    document.add_paragraph("Library", style="List Bullet")
+    based = document.styles.add_style("Building", WD_STYLE_TYPE.PARAGRAPH)
+    based.base_style = document.styles["List Bullet 2"]
+    document.add_paragraph("Museum", style=based)
+    bare = document.styles["List Number"]
+    bare.element.pPr.remove(bare.element.pPr.numPr)
+    document.add_paragraph("Theatre", style=bare)
+    unmarked = document.add_paragraph("Owners keep dogs on leashes.", style="List Bullet")
+    unmarked._p.get_or_add_pPr().get_or_add_numPr().get_or_add_numId().val = 0
+    document.add_paragraph("They clean up.", style="List Continue")
+    buffer = io.BytesIO()
+    document.save(buffer)
+    assert read(put(tmp_path, buffer.getvalue()), "x.docx").text == (
+        "Dogs are not allowed in the following buildings:\n- Library\n- Museum\n- Theatre\n\n"
+        "Owners keep dogs on leashes.\n\nThey clean up."
+    )
 
 
 def test_slides_are_pages(tmp_path: Path) -> None:

@@ -163,6 +163,8 @@ def test_a_first_row_of_labels_is_the_header(
         (["$135 per night", "1-4 adults"], [["$25", "each further adult"], ["Free", "children"]]),
         (["Monday", "closed"], [["Tuesday", "10:00 - 18:30"], ["Weekends", "10:00 - 16:00"]]),
         (["Adults", "6,00 €"], [["Children", "5,00 €"], ["Groups", "4,00 € je Person"]]),
+        (["Opening the water", "enthalten"], [["Second visit", "50,00 €"], ["Lost", "9,00 €"]]),
+        (["Children", "free"], [["Adults", "$8"], ["Groups", "on request"], ["Students", "$5"]]),
         (["**Friday**", "**15:30**"], [["Early", "10:00 - 12:00"], ["**Sunday**", "**10:00**"]]),
         (["E-14", "Filter is clogged"], [["E-15", "Pump is dry"]]),
         (["Moved on", "March 3, 2024"], [["Sold on", "June 7, 2024"]]),
@@ -184,6 +186,8 @@ def test_values_are_told_by_their_columns(row: list[str], below: list[list[str]]
         (["Plan", "$500 deductible", "$900 deductible"], [["One", "$80", "$60"]]),
         (["Name", "Age"], [["Name", "Age"], ["Ada", "36"]]),
         (["Item", "1st quarter"], [["Sales", "12 tons"]]),
+        (["Service", "Included"], [["Breakfast", "included"], ["Parking", "$8"]]),
+        (["Plan", "Free", "Team"], [["Users", "$0", "$5"], ["Storage", "$0", "$9"]]),
         (["Name", "Age"], []),
     ],
 )
@@ -239,6 +243,38 @@ def test_header_cells_of_a_web_page_are_the_header(tmp_path: Path) -> None:
     )
     assert labels_of(tmp_path, "x.html", html.encode()) == [
         ("Step", "Limit 2 days", "Limit 9 days")
+    ]
+
+
+FLAGS = (
+    "<table><tr><th rowspan=2>Name</th><th colspan=2>Beep code</th><th rowspan=2>Action</th></tr>"
+    "<tr><th>4.1</th><th>4.2+</th></tr>"
+    "<tr><td>CRASH</td><td></td><td>7</td><td rowspan=2>Disarm.</td></tr>"
+    "<tr><td>RUNAWAY</td><td>6</td><td>6</td></tr></table>"
+)
+
+
+def test_cells_over_several_rows_move_no_column(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(FLAGS)
+    document = read(path, "x.html")
+    (table,) = document.tables
+    assert table.labels == ("Name", "Beep code 4.1", "Beep code 4.2+", "Action")
+    assert document.text.split("\n")[-2:] == ["CRASH\t\t7\tDisarm.", "RUNAWAY\t6\t6\tDisarm."]
+
+
+@pytest.mark.parametrize("caption", ["", "<caption>Flags</caption>"])
+def test_a_header_of_two_rows_within_markdown_is_one_row(tmp_path: Path, caption: str) -> None:
+    path = tmp_path / "x"
+    path.write_text(f"# Arming\n\n{FLAGS.replace('<table>', f'<table>{caption}')}\n")
+    document = read(path, "x.md")
+    (table,) = document.tables
+    assert table.labels == ("Name", "Beep code 4.1", "Beep code 4.2+", "Action")
+    assert table.caption == ("Flags" if caption else "")
+    assert document.text[table.start : table.end].split("\n") == [
+        "Name\tBeep code 4.1\tBeep code 4.2+\tAction",
+        "CRASH\t\t7\tDisarm.",
+        "RUNAWAY\t6\t6\tDisarm.",
     ]
 
 

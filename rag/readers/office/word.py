@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _HEADING = re.compile(r"heading (\d)$", re.IGNORECASE)
+_LIST = re.compile(r"list (?:bullet|number)(?: \d)?$", re.IGNORECASE)
 _WRAPPERS = {f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml", f"{_W}smartTag"}
 _TICK_EVERY = 100
 _NUMBERED = re.compile(r"(?:table|tab\.|tabelle)\s*\w{1,4}\b", re.IGNORECASE)
@@ -34,7 +35,7 @@ def read_docx(source: Source) -> Content:
 
     check_archive(source)
     document = docx.Document(str(source.path))
-    composer, levels = Composer(), _levels(document)
+    composer, levels, lists = Composer(), _levels(document), _list_styles(document)
     blocks = list(_blocks(document.element.body))
     title = ""
     for done, block in enumerate(blocks):
@@ -45,7 +46,7 @@ def read_docx(source: Source) -> Content:
             composer.table(table, "\n" if title else "\n\n", title)
             title = ""
         else:
-            _add_paragraph(composer, block, levels)
+            _add_paragraph(composer, block, levels, lists)
             title = _caption(block) or (title if not _text(block).strip() else "")
     source.tick(len(blocks), len(blocks))
     properties = document.core_properties
@@ -69,6 +70,43 @@ def _levels(document: WordDocument) -> dict[str, int]:
     return levels
 
 
+def _list_styles(document: WordDocument) -> set[str]:
+    """Ids of the styles whose paragraphs are items of lists.
+
+    The numbering stands in the style or in the nearest one that it is based on. Where none of them
+    has any, the name of the style tells.
+    """
+    found = set[str]()
+    for style in document.styles:
+        is_item = None
+        for element in _bases(style.element):
+            is_item = _is_numbered(element)
+            if is_item is not None:
+                break
+        if is_item or (is_item is None and _LIST.match(style.name or "")):
+            found.add(style.style_id)
+    return found
+
+
+def _bases(style: Any) -> Iterator[Any]:
+    """The element of a style, and those of the styles that it is based on, the nearest first."""
+    seen = set[Any]()
+    while style is not None and style not in seen:
+        yield style
+        seen.add(style)
+        style = style.base_style
+
+
+def _is_numbered(element: Any) -> bool | None:
+    """Whether a paragraph or style has a list mark; None where it leaves that to its style."""
+    numbering = element.find(f"{_W}pPr/{_W}numPr")
+    if numbering is None:
+        return None
+    number = numbering.find(f"{_W}numId")
+    # A style may have the level alone; the number 0 takes the mark of the style away.
+    return number is None or number.get(f"{_W}val") != "0"
+
+
 def _blocks(parent: Any) -> Iterator[Any]:
     """Paragraphs and tables, also those inside content controls."""
     for child in parent:
@@ -78,15 +116,24 @@ def _blocks(parent: Any) -> Iterator[Any]:
             yield from _blocks(child)
 
 
-def _add_paragraph(composer: Composer, paragraph: Any, levels: dict[str, int]) -> None:
+def _add_paragraph(
+    composer: Composer, paragraph: Any, levels: dict[str, int], lists: set[str]
+) -> None:
     text = _text(paragraph)
     level = _level(paragraph, levels)
     if level:
         composer.heading(level, text)
-    elif paragraph.find(f"{_W}pPr/{_W}numPr") is not None and text.strip():
+    elif text.strip() and _is_item(paragraph, lists):
         composer.block(f"- {text.strip()}", "\n")
     else:
         composer.block(text)
+
+
+def _is_item(paragraph: Any, lists: set[str]) -> bool:
+    is_numbered = _is_numbered(paragraph)
+    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+    styled = style is not None and style.get(f"{_W}val") in lists
+    return styled if is_numbered is None else is_numbered
 
 
 def _caption(paragraph: Any) -> str:
