@@ -6,14 +6,14 @@ from rag.answering.asked_values.contacts import EMAIL_ADDRESS, PHONE_NUMBER
 from rag.answering.asked_values.deadlines import DEADLINE, LEAD_TIME
 from rag.answering.asked_values.kind import ValueKind
 from rag.answering.asked_values.money import FEE, PERCENTAGE, PRICE
-from rag.answering.asked_values.names import ORGANISATION, PERSON, Person
+from rag.answering.asked_values.names import CONTACT, ORGANISATION, PERSON, Person
 from rag.answering.asked_values.numbers import AGE, MEASURED, NUMBER, WEIGHT, measurement
 from rag.answering.asked_values.times import DATE, DURATION, OPENING_HOURS, WEEKDAY
 
 __all__ = ["KINDS", "MEASURED", "ValueKind", "asked_value"]
 
 KINDS = (
-    *(PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS),
+    *(CONTACT, PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS),
     *(PERCENTAGE, PRICE, FEE, AGE),
     *(WEEKDAY, DEADLINE, LEAD_TIME, DURATION, OPENING_HOURS, DATE),
     *(WEIGHT, NUMBER),

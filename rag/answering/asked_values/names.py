@@ -45,11 +45,40 @@ ORGANISATION = Person(
         r"\b(?:which|what) (?:[\w-]{1,30} ){0,2}?(?:compan(?:y|ies)|firms?|providers?|suppliers?"
         r"|caterers?|banks?|insurers?|vendors?|agenc(?:y|ies)|pension funds?|manufacturers?"
         r"|contractors?|brands?|airlines?|carriers?|operators?|auditors?|publishers?)"
-        r" (?!(?:is|are|polic|do|does|should|can|may|must|am)\b)[a-z]"
+        r" (?!(?:is|are|polic(?:y|ies)|do|does|should|can|may|must|am)\b)[a-z]"
         r"|\bwelche[rs]? (?:firma|bank|versicherung|anbieter|hersteller|lieferant|caterer|kasse)\b",
         re.IGNORECASE,
     ),
     re.compile(rf"(?:(?<=[^.!?:;] )|(?<=[(“\"])|[·|\t–—:] ?)(?!{_NO_NAME}\b){_CAPITAL}"),
+)
+_REACHED = (
+    r"(?:[Cc]ontact|[Ss]peak|[Tt]alk|[Tt]ouch|[Aa]sk|[Ww]rite|[Rr]eport(?:ed|s)?|[Cc]all|[Tt]ell"
+    r"|[Ee]-?mail(?:ing)?|[Nn]otify|[Ii]nform|[Rr]each out|[Ll]iaise|[Rr]efer(?:red)?|[Cc]onsult"
+    r"|[Aa]pproach|[Rr]aised?|[Ss]en[dt]|[Ll]et|[Ss]ee)"
+)
+_ROLE = (
+    r"(?:manager|team|department|officer|office|desk|director|supervisor|lead|partner|secretary"
+    r"|representative|chair|coordinator|administrator|committee|board|people|person|staff|service"
+    r"|police|doctor|helpline|line|HR|dean|tutor|advis[eo]r|warden|ombudsman|president|treasurer"
+    r"|generalist)s?"
+)
+CONTACT = ValueKind(
+    "whom to contact",
+    "who whom speak talk contact ask write turn report call email tell",
+    re.compile(
+        r"\bwhom? (?:do|does|can|could|should|must|would|may)"
+        r" (?:i|we|you|one|they|an? [\w-]{1,30}) (?:need to |have to )?"
+        r"(?:speak|talk|contact|ask|write|turn|report|call|e-?mail|tell|notify|inform|get in touch"
+        r"|reach out|complain)\b"
+        r"|\ban wen (?:kann|muss|soll|wende)\b|\b(?:con|a) quién (?:puedo|debo|hablo)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"[\w.+-]@[\w-]|\b{_REACHED}\b[^.;\n]{{0,60}}?"
+        rf"\b(?:[A-Z][a-zß-ÿ]+ [A-Z][a-zß-ÿ]+|us\b|{_ROLE}\b)"
+        r"|\b(?:[Ww]enden|[Kk]ontaktieren|[Mm]elden) [Ss]ie\b"
+    ),
+    exact=True,
 )
 PERSON = Person(
     "a name",

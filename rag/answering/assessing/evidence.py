@@ -45,7 +45,7 @@ _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-�
 _JOINING = re.compile(r"[\s-]*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _IN = re.compile(r"\b(?:in|of|for|since|im|von|für|seit|en|de|desde|pour)\s\Z", re.IGNORECASE)
-_FOR = re.compile(rf"\b(?:for|on|in|für|im|para|en|pour)\s{ARTICLE}\Z", re.IGNORECASE)
+_FOR = re.compile(rf"\b(?:for|on|in|towards?|für|im|para|en|pour)\s{ARTICLE}\Z", re.IGNORECASE)
 _PRICED = re.compile(
     r"\b(?:price|cost|fee|charge|fare|prix|tarif|coût|precio|coste?|preis|gebühr)s?\s"
     rf"(?:of|for|de|du|des|del|von|vom|für|der)\s{ARTICLE}(?:[ld]['’])?\Z",

@@ -50,7 +50,7 @@ _CAPITAL_NOUNS = frozenset({"de", "lb"})
 """Languages that begin every noun with a capital letter, where capitals make no name."""
 _MEASURING = """
     name number amount kind type sort way thing mean meaning happen say tell give need want know
-    please explain describe list difference example go get do have be
+    please explain describe list difference example go goes get do have be
     lauten gibt wie heißt hay es cuál
     higher lower longer shorter larger bigger smaller greater fewer cheaper dearer better worse
     höher niedriger länger kürzer größer kleiner teurer billiger besser
