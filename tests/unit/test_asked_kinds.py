@@ -52,6 +52,7 @@ def test_questions_ask_for_a_kind(question: str, name: str | None) -> None:
         (INSURER, "Our boats are insured, and so are their crews.", False),
         (WEIGHT, "It weighs about 12, with the hose.", True),
         (WEIGHT, "Mass · 12 kg", True),
+        ("After how many seconds does it close?", "Idle for so long. [seconds] Default: 600", True),
         (WEIGHT, "It takes 12 amperes from the socket of the wall.", False),
         ("How much is a ticket?", "The fee for the day is 15.", True),
         ("How much is a ticket?", "It needs a 16 A circuit and a door of 90.", False),

@@ -51,7 +51,7 @@ def test_questions_ask_for_a_day_a_time_in_advance_or_a_price(question: str, nam
         (DEADLINE, "Jobs that are not collected are deleted after 36 hours.", True),
         (DEADLINE, "Do so before the first day of the term.", True),
         (DEADLINE, "You may apply for a grant, which pays up to 2,500 dollars.", False),
-        (DEADLINE, "A passport has to be valid for six months.", False),
+        (DEADLINE, "A passport with six months validity at the time of travel.", False),
         (LEAD_TIME, "Submit the request at least 6 months in advance", True),
         (LEAD_TIME, "Tell us no later than 3 days ahead.", True),
         (LEAD_TIME, "A notice of four weeks is required.", True),

@@ -22,9 +22,7 @@ _DAY = (
     r" (?:of|des|der)\b"
     rf"|{TIME}|\d ?(?:[ap]\.?m\b|uhr\b|o['’]clock)|\d\d?[月日]"
 )
-_RELATIVE = (
-    r"(?:before|after|following|prior|of|from|in advance|vor|nach|antes|después|avant|après)"
-)
+_RELATIVE = r"(?:before|after|following|prior|from|in advance|vor|nach|antes|después|avant|après)"
 DEADLINE = ValueKind(
     "a date",
     "date deadline due latest last day time when spätestens frist plazo fecha límite délai",

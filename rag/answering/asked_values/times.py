@@ -65,6 +65,7 @@ DURATION = _Duration(
     ),
     re.compile(
         rf"{ANY_NUMBER}[^.;!?\n]{{0,25}}?(?:(?<!['’])(?<![^\W\d_]){_LASTING}|{_LASTING_COMPOUND})\b"
+        rf"|[\[(]{_LASTING}[\])][^.;!?\n]{{0,30}}?{ANY_NUMBER}"
         rf"|{ANY_NUMBER} ?个?[秒分时小日天周月年米页]|{TIME}"
         r"|(?:19|20)\d\d ?[-–] ?(?:19|20)?\d\d"
         r"|\b(?:until|till|permanently|unlimited|indefinitely|immediately|at once|asap"

@@ -146,7 +146,7 @@ class EvidenceReader:
             "code": float(any(term.kind == "code" for term in lacking)),
             "figure": float(any(term.kind == "figure" for term in lacking)),
             "unknown_name": float(
-                any(not t.indexed and t.kind in ("code", "name") for t in wanted)
+                any(not t.indexed and t.kind in ("code", "name") and not t.unit for t in wanted)
             ),
             "unknown": sum(term.share for term in gaps if not term.indexed),
             "gap": _greatest(gaps, wanted),

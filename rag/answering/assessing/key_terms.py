@@ -60,7 +60,7 @@ _FRAMING = """
     told said asked got gone went come comes came somebody someone anybody anyone nobody
     everybody everyone everything anything nothing something none whatever else instead rather even
     still really actually exactly just maybe perhaps wrong ok okay wonder wondering
-    normally usually generally typically
+    normally usually generally typically pro
     allowed permitted possible able have make made wanted thanks hello hi
     longest shortest highest lowest largest biggest smallest
     jemand jemanden jemandem niemand etwas nichts eigentlich überhaupt genau vielleicht erlaubt
@@ -136,6 +136,11 @@ class KeyTerm:
         """The share of its parts that some terms have; a code is there whole or not at all."""
         return max(len(reading & terms) / len(reading) for reading in self.readings)
 
+    @property
+    def unit(self) -> str:
+        """The unit of measure that it is; "" for other words."""
+        return unit_of(self.text.casefold())
+
     def is_like(self, word: str) -> bool:
         """Whether a word is another form of it, the same unit, or a compound that ends with it.
 
@@ -144,7 +149,7 @@ class KeyTerm:
         own, word = self.text.casefold(), word.casefold()
         if self.kind not in ("word", "name") or len(own) < _SHORTEST:
             return own == word
-        if unit_of(own) and unit_of(own) == unit_of(word):
+        if self.unit and self.unit == unit_of(word):
             return True
         if self.kind == "name":
             return own == word
