@@ -175,7 +175,7 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
         entry
         for entry in entries
         if not _are_in(entry[2], generic)
-        and entry[0].casefold() not in _FRAMING_WORDS
+        and (entry[1] == "name" or entry[0].casefold() not in _FRAMING_WORDS)
         and not any(one.start() < entry[3] < one.end() for one in publishers)
     ] or entries
     known = wanted.union(*(reading for _, _, readings, _ in telling for reading in readings))
