@@ -60,7 +60,7 @@ class Loaded:
         }
 
     def _hint(self, metric: str) -> str:
-        """How to evaluate again so that a metric is measured."""
+        """The advice on how to evaluate again so that a metric is measured."""
         if metric in ANSWER_TITLES:
             return "Evaluate again and score the answers too."
         cutoffs = ", ".join(name for name in self.run.metrics if name.startswith("ndcg@"))
