@@ -263,7 +263,8 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     ranges = _ranges(intervals, unjudged, results)
     cards(run, before, ranges, changes)
     answer_cards(run, before, results, ranges, changes)
-    st.caption(f"{_about(base, run)} {comparison(before, between, changes, pinned=is_pinned)}")
+    against = comparison(before, between, changes, pinned=is_pinned, later=place)
+    st.caption(f"{_about(base, run)} {against}")
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank
         failures_table(base, run, results)
         return

@@ -20,7 +20,7 @@ from pages.components.tuning.indexes import indexes
 from pages.components.tuning.learned_fusion import learned_fusion
 from pages.components.tuning.search import search_all
 from pages.components.tuning.threshold import threshold_panel
-from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError, counted
+from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError, Tuner, counted
 
 TUNING = "Tuning half"
 
@@ -89,14 +89,25 @@ def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSe
         )
         choice = switch("Measured on", ["All questions", TUNING], "measured", help=explained)
     tuning, held_out = measuring.counted("tuning"), measuring.counted("held-out")
+    ranked = _answerable(measuring)
     if choice == TUNING:
-        st.caption(f"Cards and curves measure the {tuning:,} for tuning; {held_out:,} held out.")
+        st.caption(
+            f"Cards and curves measure the {tuning:,} for tuning; {held_out:,} held out.{ranked}"
+        )
         return chosen, "tuning"
     st.caption(
         f"Cards and curves measure all {counted(measuring.questions, 'question')}: {tuning:,} for "
-        f"tuning, {held_out:,} held out."
+        f"tuning, {held_out:,} held out.{ranked}"
     )
     return chosen, "all"
+
+
+def _answerable(measuring: Tuner) -> str:
+    """Name how many questions metrics of ranking count, where that is not all of them."""
+    tuning, held_out = (measuring.counted(part, answerable=True) for part in ("tuning", "held-out"))
+    if tuning + held_out == measuring.questions:
+        return ""
+    return f" Of these, {tuning:,} and {held_out:,} have an answer, which ranking metrics need."
 
 
 st.title("Tuning")

@@ -12,7 +12,7 @@ from rag.retrieval.candidate_generation import FullRankings, true_rank
 from rag.retrieval.candidates import MATCHED_WORDS
 from rag.retrieval.fusion import BY_WORDS
 from rag.retrieval.hits import MATCHED
-from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace, percent
+from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace, percent, told_apart
 
 StepOutcome = Literal["found", "not found", "kept", "lost"]
 
@@ -226,7 +226,8 @@ def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
     if hit is not None and stage.name == "threshold" and BY_WORDS in hit.parts:
         return "its vector is not stored yet, so no threshold applies"
     if hit is not None and stage.name == "threshold" and trace.threshold is not None:
-        words = f"relevance {hit.relevance:.3f}, the threshold is {trace.threshold:.3f}"
+        relevance, threshold = told_apart(hit.relevance, trace.threshold)
+        words = f"relevance {relevance}, the threshold is {threshold}"
         if hit.relevance >= trace.threshold:
             return words
         if "exact" in hit.parts:

@@ -14,7 +14,7 @@ from rag.retrieval.fusion import BY_WORDS, ranking
 from rag.retrieval.selection import Selection
 from rag.retrieval.timeline import Timeline
 from rag.topic import Topic
-from rag.types import Dropped, Hit, Keys, Order, page_name, percent
+from rag.types import Dropped, Hit, Keys, Order, page_name, percent, told_apart
 
 MATCHED = "matched_words"
 """The part of a hit whose words count for more than its cosine."""
@@ -116,7 +116,7 @@ def pass_cuts(
         remaining -= len(selection.refused)
     name = "relevance" if recipe.relevance == "cosine" else "probability"
     below = [
-        Dropped(hit, f"{name} {hit.relevance:.3f} is below {threshold:.3f}")
+        Dropped(hit, "{} {} is below {}".format(name, *told_apart(hit.relevance, threshold or 0.0)))
         for hit in hits_at(at, selection.below)
     ]
     same = list(_doubles(selection, at))

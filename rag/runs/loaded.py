@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from rag.errors import InvalidInput
+from rag.evaluation.report.metric_titles import ANSWER_TITLES
 from rag.results import QuestionResult, Run
 from rag.runs.sized_cache import SizedCache
 from rag.storage import Connection, runs
@@ -50,17 +51,20 @@ class Loaded:
     def figures(self, metric: str, only: Collection[str] | None) -> dict[str, float]:
         """A metric by question, ``only`` of some. Raises InvalidInput where it was not measured."""
         if metric not in self.run.metrics:
-            cutoffs = ", ".join(name for name in self.run.metrics if name.startswith("ndcg@"))
-            raise InvalidInput(
-                f"Run {self.run.id} did not measure {metric}.",
-                f"Evaluate again with that cutoff; it has {cutoffs} and the like.",
-            )
+            raise InvalidInput(f"Run {self.run.id} did not measure {metric}.", self._hint(metric))
         values = {name: figure_of(item, metric) for name, item in self.results.items()}
         return {
             name: value
             for name, value in values.items()
             if value is not None and (only is None or name in only)
         }
+
+    def _hint(self, metric: str) -> str:
+        """The advice on how to evaluate again so that a metric is measured."""
+        if metric in ANSWER_TITLES:
+            return "Evaluate again and score the answers too."
+        cutoffs = ", ".join(name for name in self.run.metrics if name.startswith("ndcg@"))
+        return f"Evaluate again with that cutoff; it has {cutoffs} and the like."
 
 
 def _results(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from rag.errors import NotFound
 from rag.evaluation.comparison import Comparison, Groups
 from rag.evaluation.judging import Spans
+from rag.evaluation.metrics import MEASURES
 from rag.evaluation.pooling import open_hits
 from rag.evaluation.pooling.difference import (
     JudgedRankings,
@@ -35,8 +36,11 @@ class Pooling:
     ) -> PooledDifference | None:
         """A run minus another one of the same question set, on ``only`` these questions.
 
-        None where no question of both has a relevant label. Raises NotFound.
+        None where no question of both has a relevant label, and for metrics that do not rank
+        passages. Raises NotFound.
         """
+        if metric.partition("@")[0] not in MEASURES:
+            return None
         with self._database.read() as connection:
             run, other = (Loaded.read(connection, self._base_id, key) for key in (run_id, other_id))
             all_questions, questions = _questions(connection, self._base_id, run.run)

@@ -75,10 +75,13 @@ class Tuner:
         pairs = zip(self._sweeper.questions, ideals, strict=True)
         return frozenset(question.id for question, ideal in pairs if ideal)
 
-    def counted(self, part: QuestionPart) -> int:
-        """Count the questions of a part."""
+    def counted(self, part: QuestionPart, *, answerable: bool = False) -> int:
+        """Count the questions of a part, or only those of them that are ``answerable``."""
         ids = self._ids(part)
-        return sum(ids is None or item.id in ids for item in self._sweeper.questions)
+        return sum(
+            (ids is None or item.id in ids) and (item.answerable or not answerable)
+            for item in self._sweeper.questions
+        )
 
     def has_candidates(self, recipe: Recipe) -> bool:
         """Whether the candidates of a recipe are there; never waits for a ``fetch``."""

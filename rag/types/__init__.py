@@ -50,7 +50,7 @@ from rag.types.documents import (
     with_context,
 )
 from rag.types.labels import LOST, MISLEADING, Evidence, Question
-from rag.types.percents import half_up, percent
+from rag.types.percents import half_up, percent, told_apart
 from rag.types.retrieval import (
     SYNONYM_SEPARATOR,
     TOOL,
@@ -115,5 +115,6 @@ __all__ = [
     "name_stem",
     "page_name",
     "percent",
+    "told_apart",
     "with_context",
 ]

@@ -27,3 +27,10 @@ def half_up(number: float, digits: int = 0) -> Decimal:
     exact = Decimal(repr(round(float(number), _EXACT)))
     rounded = exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
     return rounded or abs(rounded)
+
+
+def told_apart(first: float, second: float, digits: int = 3) -> tuple[str, str]:
+    """Return two numbers with ``digits`` decimals, or as many more as tell them apart."""
+    while first != second and digits < _EXACT and f"{first:.{digits}f}" == f"{second:.{digits}f}":
+        digits += 1
+    return f"{first:.{digits}f}", f"{second:.{digits}f}"

@@ -53,6 +53,26 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     assert [one for one in app.button if str(one.key).startswith("metrics_fix")] == []
 
 
+def test_an_evaluated_change_shows_its_run_and_is_not_evaluated_again(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    strict = base.recipe().with_fields({"search.threshold": 0.99})
+    before = base.evaluator.evaluate("checks", strict).run
+    app = _diagnosed(labelled, open_page)
+    app.button(key="metrics_fix_run_0").click().run()
+    finished(labelled, "evaluate")
+    app.run()
+    after = next(run for run in base.runs.list_all("checks") if run.id != before.id)
+    assert [one.key for one in app.button if one.key == "metrics_fix_run_0"] == []
+    said = [one.value for one in app.caption if one.value.startswith("Evaluated ")]
+    assert len(said) == 1
+    assert said[0].endswith(f": nDCG@10 {after.metrics['ndcg@10']:.3f}.")
+    (link,) = [one for one in app.main.get("page_link") if one.value == "Compare on Runs"]
+    assert after.id in link.proto.query_string
+    assert before.id in link.proto.query_string
+
+
 def test_no_cause_of_several_is_called_the_most_frequent(labelled: Workspace) -> None:
     diagnosis = labelled.base("notes").diagnoses.diagnose(
         "checks", labelled.base("notes").recipe().with_fields({"search.threshold": 0.99})

@@ -24,6 +24,21 @@ def test_after_the_first_run_the_page_says_how_to_see_a_change(
     assert said.endswith("make the change and press *Evaluate* again.")
 
 
+def test_a_first_run_with_later_ones_leads_to_runs(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    evaluated(labelled)
+    strict = base.recipe().with_fields({"search.threshold": 1.0})
+    base.evaluator.evaluate("checks", strict)
+    said = next(
+        one.value for one in open_page("metrics.py").caption if "first run of this set" in one.value
+    )
+    assert said.endswith(
+        "This is the first run of this set. *Runs* compares it with the later run."
+    )
+
+
 def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     before = evaluated(labelled)

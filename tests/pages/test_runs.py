@@ -105,6 +105,18 @@ def test_another_metric_ranks_by_that_metric(
     assert list(app.dataframe[0].value["Recall@5"]) == values
 
 
+def test_runs_stay_ticked_when_the_metric_changes_and_changes_back(
+    pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    app = open_page("runs.py")
+    app.query_params["runs"] = ",".join(pair)
+    app.selectbox(key="metric").select("Recall@10").run()
+    assert app.query_params["runs"] == ",".join(pair)
+    app.selectbox(key="metric").select("nDCG@10").run()
+    assert app.query_params["runs"] == ",".join(pair)
+    assert "Comparison" in [one.value for one in app.header]
+
+
 def test_runs_on_other_documents_say_so(
     base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
 ) -> None:
@@ -212,6 +224,50 @@ def test_identical_runs_have_identical_results(base: KnowledgeBase, open_page: O
     assert ":gray-badge[:material/drag_handle: Identical]" in texts(app)
     assert "to any value between" not in texts(app)
     assert "Keep " not in texts(app)
+
+
+@pytest.mark.parametrize(
+    ("metric", "title"),
+    [
+        ("correct_decision", "Correct decisions"),
+        ("answer_relevance", "Answer relevance"),
+        ("citation_precision", "Citation precision"),
+    ],
+)
+def test_runs_are_compared_by_a_metric_of_answers(
+    labelled: Workspace, base: KnowledgeBase, open_page: OpenPage, metric: str, title: str
+) -> None:
+    for threshold in (0.3, 0.99):
+        recipe = base.recipe().with_fields({"search.threshold": threshold})
+        assert labelled.jobs.run(base.answer_evaluations.start("checks", recipe)).status == "done"
+    after, before = base.runs.list_all("checks")
+    app = open_page("runs.py", runs=f"{before.id},{after.id}", metric=title)
+    assert [one.value for one in app.error] == []
+    (found,) = base.runs.compare([after.id], before.id, metric)
+    said = _said(app)
+    assert plain(found.figures.headline) in said
+    assert plain(found.figures.evidence) in said
+    mean = sum(found.figures.differences.values()) / len(found.figures.differences)
+    assert found.figures.difference == pytest.approx(mean)
+    assert found.figures.mean == pytest.approx(after.metrics[metric])
+
+
+def test_a_run_without_scored_answers_is_named_and_no_trial_is_noted(
+    labelled: Workspace, base: KnowledgeBase, open_page: OpenPage
+) -> None:
+    plain_run = _run(base, threshold=None)
+    base.runs.describe(plain_run, note="Search only")
+    job = base.answer_evaluations.start("checks", base.recipe())
+    assert labelled.jobs.run(job).status == "done"
+    answered = next(run.id for run in base.runs.list_all() if run.id != plain_run)
+    app = open_page("runs.py", runs=f"{plain_run},{answered}", metric="Correct decisions")
+    assert [one.value for one in app.error] == []
+    (said,) = [one.value for one in app.info]
+    assert said == (
+        "Search only did not measure *Correct decisions*. To compare it, evaluate the same recipe "
+        "again with *Also score answers* on *Metrics*, or choose another metric."
+    )
+    assert base.questions.tried("checks") == []
 
 
 def test_the_reference_is_chosen(

@@ -89,8 +89,8 @@ def test_the_map_is_read_at_its_best() -> None:
 def test_less_time_is_worth_a_sentence() -> None:
     equal = _comparison(0.0, 1.0, 0.0)
     assert time_takeaway((40, 0.6), (20, 0.6), "lexical, 10 candidates", equal) == (
-        "As good in 50% less time: lexical, 10 candidates (20 ms instead of 40, nDCG@10 0.600 "
-        "instead of 0.600, on all 2 questions, which picked it)."
+        "As good in 50% less time: lexical, 10 candidates (20 ms instead of 40, nDCG@10 of "
+        "the returned passages 0.600 instead of 0.600, on all 2 questions, which picked it)."
     )
     assert "No recipe here" in time_takeaway((40, 0.6), (39, 0.6), "", equal)
     # Means alone do not make it as good: here 0.03 of nDCG may be lost.

@@ -138,7 +138,14 @@ def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) 
         base.question_edits.set_split("checks", seed, 0.5)
         parts = base.questions.split("checks")
         shown = f"{len(parts.tuning)} for tuning, {len(parts.held_out)} held out"
-        assert shown in _said(open_page("tuning.py"), "held out")
+        said = _said(open_page("tuning.py"), "held out")
+        assert shown in said
+        tuning, held_out = (
+            len({"q1", "q2", "q3"} & {*ids}) for ids in (parts.tuning, parts.held_out)
+        )
+        assert said.endswith(
+            f" Of these, {tuning} and {held_out} have an answer, which ranking metrics need."
+        )
 
 
 def test_the_promise_says_which_questions_it_rests_on(
@@ -301,7 +308,7 @@ def test_the_front_has_what_no_other_beats() -> None:
     ]
     assert front_takeaway((400, 0.6), (200, 0.6), "top-1, no threshold", _equal()) == (
         "As good for 50% less context: top-1, no threshold (200 tokens instead of 400, nDCG@10 "
-        "0.600 instead of 0.600, on all 2 questions, which picked it)."
+        "of the returned passages 0.600 instead of 0.600, on all 2 questions, which picked it)."
     )
     assert front_takeaway((200, 0.6), (200, 0.6), "", _equal()) == (
         "No recipe here is as good as the present one and cheaper."

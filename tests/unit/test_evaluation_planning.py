@@ -45,7 +45,10 @@ def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
     assert found.basis == "The spread between questions is measured on the latest runs."
     two = plan(40, [first, second]).basis
     assert two == "The spread between questions is measured on two runs."
-    assumed = "The spread between questions is assumed until two runs measure it."
+    assumed = (
+        "The spread between questions is assumed until two runs with different results have 20 "
+        "labelled questions in common."
+    )
     assert (plan(40).basis, plan(6).basis) == (assumed, "")
     assert "0.11 recall@5 or more" in plan(40, [first, second], "recall@5").headline
     assert plan(40) == Plan(40, smallest_difference(40, 0.25), 0.25, 0)

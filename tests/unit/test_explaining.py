@@ -91,6 +91,18 @@ def test_a_passage_below_the_threshold_says_so(base: KnowledgeBase) -> None:
     assert found.summary.endswith("is below 0.990")
 
 
+def test_a_relevance_just_below_the_threshold_is_told_from_it(base: KnowledgeBase) -> None:
+    recipe = HYBRID.with_fields({"search.candidates": 100, "search.threshold": None})
+    passage = key(base, "grinding noise", recipe)
+    explainer = base.explain(LEAVE, recipe)
+    hits = {hit.chunk.key: hit for hit in explainer.trace.candidates}
+    near = round(hits[passage].relevance + 0.00003, 5)
+    strict = recipe.with_fields({"search.threshold": near, "search.exact_codes": False})
+    summary = base.explain(LEAVE, strict).standing(passage).summary
+    relevance, limit = summary.rpartition("relevance ")[2].split(" is below ")
+    assert float(relevance) < float(limit)
+
+
 @pytest.mark.parametrize(
     "steps",
     [

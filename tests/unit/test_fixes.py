@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.evaluation.splits import Split
-from rag.tuning.diagnosis import diagnosis
-from rag.tuning.diagnosis.fixes import Trials, try_fixes
+from rag.services import Services
+from rag.tuning.diagnosis import diagnosis, fixes
+from rag.tuning.diagnosis.causes import Cause
+from rag.tuning.diagnosis.examining import Examination
+from rag.tuning.diagnosis.fixes import Changes, Trials, key_of, metric_depth, try_fixes
+from rag.tuning.diagnosis.searched import scores
+from rag.types import Floats, ProgressCallback
 from tests.workspaces import QUICK, add, workspace_at
 
 WORDS = QUICK.with_fields(
@@ -113,6 +120,33 @@ def test_a_fix_that_no_held_out_question_measures_is_left_out(
         " None of these questions has an nDCG: they are questions without an answer, scored 1 if "
         "the search returns nothing and 0 otherwise."
     )
+
+
+def test_a_change_is_against_a_cause_only_if_it_helps_a_question_that_failed_by_it(
+    halls: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gain_on(
+        _services: Services,
+        _base_id: int,
+        examination: Examination,
+        proposals: Mapping[Cause, Sequence[Changes]],
+        _on_progress: ProgressCallback,
+    ) -> dict[str, Floats]:
+        base = scores(examination.searched, metric_depth(examination.recipe))
+        gain = 0.1 * np.array([one.id in ids for one in examination.questions])
+        return {key_of(each): base + gain for changes in proposals.values() for each in changes}
+
+    monkeypatch.setattr("rag.runs.doubts.FLAGGED", ())
+    monkeypatch.setattr(fixes, "measure_changes", gain_on)
+    ids = {*ROOMS}
+    elsewhere = halls.diagnoses.diagnose("halls", SEVERAL)
+    assert elsewhere.causes == {"answered": 8}
+    assert [fix.causes for fix in elsewhere.trials.fixes] == [()]
+    assert elsewhere.trials.without_gain == ("answered",)
+    ids = {f"cost {room}" for room in ROOMS[:8]}
+    there = halls.diagnoses.diagnose("halls", SEVERAL)
+    assert [fix.causes for fix in there.trials.fixes] == [("answered",)]
+    assert there.trials.without_gain == ()
 
 
 def test_the_found_passage_with_the_expected_answer_is_named(workspace: Workspace) -> None:

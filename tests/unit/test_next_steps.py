@@ -222,6 +222,16 @@ def test_an_index_is_changed_where_passages_are_cut_apart() -> None:
     assert index_changes_for("threshold", RECIPE) == []
 
 
+def test_labels_come_after_a_change_with_a_higher_gain_per_minute() -> None:
+    better = replace(_fix(OFF, *([0.08] * 20)), causes=("answered",))
+    open_ = replace(_fix(WORDS, *([0.5, -0.5] * 10)), causes=("top_k",))
+    trials = Trials("ndcg@10", (open_, better), tried=2)
+    causes: dict[Cause, int] = {"top_k": 5, "answered": 1}
+    steps = next_steps(Basis(RECIPE, 40, 80, trials, None, LabellingPace(), causes=causes))
+    assert [step.kind for step in steps] == ["advice", "fix", "label"]
+    assert (steps[1].gain_per_minute or 0.0) > (steps[2].gain_per_minute or 0.0)
+
+
 def test_the_largest_group_of_failures_comes_first() -> None:
     ranked = _fix(WORDS, *([0.4] * 20))
     trials = Trials("ndcg@10", (ranked,), tried=3)

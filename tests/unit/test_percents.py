@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rag import half_up, percent, signed, signed_points, whole_percent
+from rag.types import told_apart
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,9 @@ def test_whole_percents_and_points_are_rounded_alike() -> None:
 def test_a_change_below_half_a_point_is_not_shown_as_none() -> None:
     changes = (0.004, -0.0006, 0.005, -0.031)
     assert [signed_points(change) for change in changes] == ["+0.4", "−0.1", "+1", "−3"]
+
+
+def test_numbers_have_as_many_digits_as_tell_them_apart() -> None:
+    assert told_apart(0.1, 0.2) == ("0.100", "0.200")
+    assert told_apart(0.19996, 0.2) == ("0.19996", "0.20000")
+    assert told_apart(0.2, 0.2) == ("0.200", "0.200")

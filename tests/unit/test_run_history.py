@@ -108,6 +108,10 @@ def test_a_run_without_the_metric_stands_last(base: KnowledgeBase) -> None:
     assert rows[1].interval is None
     with pytest.raises(InvalidInput, match="did not measure ndcg@10"):
         base.runs.compare([deep], shallow)
+    with pytest.raises(InvalidInput) as refused:
+        base.runs.compare([deep], shallow, "answer_relevance")
+    assert refused.value.hint == "Evaluate again and score the answers too."
+    assert base.questions.tried(SET) == []
 
 
 def test_comparing_lists_every_question_with_both_rankings(base: KnowledgeBase) -> None:

@@ -233,9 +233,16 @@ def comparison(
     changes: Mapping[str, Comparison],
     *,
     pinned: bool,
+    later: int = 0,
 ) -> str:
-    """Describe the run that the changes are measured against; ``pinned`` if it is the baseline."""
+    """Describe the run that the changes are measured against.
+
+    ``pinned`` if it is the baseline; ``later`` counts the runs that were made since.
+    """
     if before is None or between is None:
+        if later:
+            what = "the later run" if later == 1 else f"the {later:,} later runs"
+            return f"This is the first run of this set. *Runs* compares it with {what}."
         return (
             "This is the first run of this set. To see the effect of a change of the recipe, make "
             "the change and press *Evaluate* again."

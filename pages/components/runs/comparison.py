@@ -25,6 +25,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import VERDICT_BADGES, difference
 from pages.components.tours.add_dialog import tour_button
 from rag import (
+    ANSWER_TITLES,
     EQUIVALENT,
     Comparison,
     KnowledgeBase,
@@ -66,7 +67,10 @@ def comparison(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         against = _reference(chosen, leaderboard, names)
         only = _held_out(base, chosen[0].run.question_set)
-    others = [row.run.id for row in chosen if row.run.id != against]
+    measured = _measured(chosen, leaderboard, against, names, metric)
+    others = [run_id for run_id in measured if run_id != against]
+    if against not in measured or not others:
+        return
     table = _compared(base, others, against, metric, only)
     if len(table) > 1:
         _table(table, names)
@@ -133,6 +137,29 @@ def default_reference(chosen: Sequence[LeaderboardRow], rows: Mapping[str, Leade
     if baseline is not None and (baseline in ticked or len(ticked) == 1):
         return baseline
     return min(chosen, key=lambda row: row.run.created).run.id
+
+
+def _measured(
+    chosen: Sequence[LeaderboardRow],
+    board: Sequence[LeaderboardRow],
+    against: str,
+    names: Mapping[str, str],
+    metric: str,
+) -> list[str]:
+    """The ids of the compared runs that measured the metric; name the others."""
+    ids = {row.run.id for row in chosen} | {against}
+    runs = [row.run for row in board if row.run.id in ids]
+    lacking = [names[run.id] for run in runs if metric not in run.metrics]
+    if lacking:
+        how = " with *Also score answers*" if metric in ANSWER_TITLES else ""
+        which = "it" if len(lacking) == 1 else "them"
+        st.info(
+            f"{plain(' and '.join(lacking))} did not measure *{plain(metric_title(metric))}*. To "
+            f"compare {which}, evaluate the same recipe again{how} on *Metrics*, or choose another "
+            "metric.",
+            icon=":material/rule:",
+        )
+    return [run.id for run in runs if metric in run.metrics]
 
 
 def _held_out(base: KnowledgeBase, set_name: str) -> tuple[str, ...] | None:

@@ -7,15 +7,18 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.labels.question_sets import SETS, TAB
+from pages.components.labels.question_sets import SET, SETS, TAB
 from pages.components.recipe import working_recipe
+from pages.components.runs.actions import documents_changed
+from pages.components.runs.comparison import AGAINST
 from pages.components.runs.labelling import label_button
+from pages.components.runs.table import SELECTED
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.tables import LARGE_WIDTH, PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
-from pages.components.shell.wording import apply_button, change_badge, duration
+from pages.components.shell.wording import ago, apply_button, change_badge, duration
 from rag import (
     CAUSES,
     Diagnosis,
@@ -25,6 +28,7 @@ from rag import (
     NextStep,
     QuestionSet,
     Recipe,
+    Run,
     counted,
     metric_title,
     signed,
@@ -125,7 +129,9 @@ def _next_steps(
         st.caption(
             "The largest group of failures first, then by expected gain per minute of work.",
             help="A change of the recipe was chosen on the tuning questions, and its gain is net: "
-            "what all held-out questions gain, less what they lose. To use one takes seconds. The "
+            "what all held-out questions gain, less what they lose. Questions without an answer "
+            "count only if the change makes the search return something for them, or nothing. To "
+            "use a change takes seconds. The "
             "time of a build follows from the throughput that was measured here. A label takes "
             f"{duration(diagnosis.pace.seconds)}, "
             + ("the median of your labels." if diagnosis.pace.measured else "an assumption.")
@@ -151,7 +157,7 @@ def _step(diagnosis: Diagnosis, step: NextStep) -> None:
         if figures := _figures(diagnosis, step):
             st.markdown(figures)
     causes = ""
-    if step.fix is not None:
+    if step.fix is not None and step.fix.causes:
         causes = ", ".join(CAUSES[cause].title.lower() for cause in step.fix.causes)
         causes = f" Against: {causes}."
     st.caption(plain(step.reason) + causes)
@@ -219,11 +225,52 @@ def _use(base: KnowledgeBase, chosen: QuestionSet, fix: Fix, recipe: Recipe, num
         help_text = working_recipe.UNTIL_SAVED
         label, sign = apply_button(fix.comparison)
         action_button(label, f"metrics_fix_{number}", sign, apply, help=help_text)
-        run = partial(base.evaluations.start, chosen.name, recipe.with_fields(fix.changes))
+        changed = recipe.with_fields(fix.changes)
+        job = base.evaluations.latest(chosen.name, changed)
+        if job is not None and job.active:
+            job_progress.follow(job.id, f"fix_{number}")
+            return
+        if run := _current_run(base, chosen, changed):
+            _evaluated(base, chosen, recipe, run)
+            return
+        start = partial(base.evaluations.start, chosen.name, changed)
         options = offered(
             base, "evaluations.start", help="Evaluates the changed recipe and keeps the run."
         )
-        action_button("Evaluate", f"metrics_fix_run_{number}", "play_arrow", run, **options)
+        action_button("Evaluate", f"metrics_fix_run_{number}", "play_arrow", start, **options)
+    job_progress.failure(job)
+
+
+def _current_run(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> Run | None:
+    """The newest run of a recipe on the questions and documents as they are now."""
+    return next(
+        (
+            run
+            for run in base.runs.list_all(chosen.name)
+            if run.recipe == recipe
+            and run.set_version == chosen.version
+            and run.filter_digest == base.filter_digest(recipe)
+            and not documents_changed(base, run)
+        ),
+        None,
+    )
+
+
+def _evaluated(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe, run: Run) -> None:
+    """The result of a change, and the way to its comparison with the recipe."""
+    value = run.metrics.get("ndcg@10")
+    figure = "" if value is None else f": nDCG@10 {value:.3f}"
+    former = _current_run(base, chosen, recipe)
+    marks = {SET: chosen.name, SELECTED: run.id}
+    if former is not None:
+        marks |= {SELECTED: f"{run.id},{former.id}", AGAINST: former.id}
+    st.page_link(
+        "runs.py",
+        label="Compare on Runs" if former else "Open on Runs",
+        icon=":material/compare_arrows:",
+        query_params=marks,
+    )
+    st.caption(f"Evaluated {ago(run.created)}{figure}.", width="content")
 
 
 def _tested(diagnosis: Diagnosis, fix: Fix) -> None:

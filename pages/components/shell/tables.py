@@ -27,8 +27,11 @@ def pick_rows(
     **options: Any,
 ) -> list[int]:
     """Draw a table that comes up with the rows ``first`` picked; return the picked ones."""
-    # With another default it would be another table, and what was picked gone.
-    default = st.session_state.setdefault(f"{key}_default", first)
+    # With another default it would be another table, and what was picked gone. A table that the
+    # last run did not draw is another one anyway.
+    if key not in st.session_state:
+        st.session_state[f"{key}_default"] = first
+    default = st.session_state[f"{key}_default"]
     event = st.dataframe(
         rows,
         key=key,

@@ -180,7 +180,7 @@ def front_chart(
         clickmode="event+select",
         dragmode=False,
         xaxis={"title": axis, "rangemode": "tozero"},
-        yaxis={"title": "nDCG@10 of the shown recipe"},
+        yaxis={"title": "nDCG@10 of the returned passages"},
     )
     alt = f"Recipes by {axis} and nDCG@10. {summary}"
     draw_chart(figure, key, alt, on_select=pick, selection_mode="points")

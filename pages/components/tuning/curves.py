@@ -81,6 +81,12 @@ def _against_time(bench: Bench) -> None:
     _draw(bench, points, now, time_takeaway, charts.TIME)
 
 
+_QUALITY = (
+    "Quality is nDCG@10 of the passages that a recipe returns. The cards also count passages after "
+    "top-k, up to rank 10, so their nDCG@10 is another one."
+)
+
+
 def _draw(
     bench: Bench,
     points: Sequence[CostPoint],
@@ -97,7 +103,7 @@ def _draw(
         charts.point_label(less) if less else "",
         _change(bench, less) if less else None,
     )
-    st.caption(f"{summary} Click a point to try its recipe. {varied}".rstrip())
+    st.caption(f"{summary} Click a point to try its recipe. {varied}".rstrip(), help=_QUALITY)
     charts.front_chart(
         points, best, now, summary, cost, key=_KEY, pick=lambda: _pick(bench, points)
     )

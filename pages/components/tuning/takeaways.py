@@ -112,9 +112,14 @@ def front_takeaway(
         return "No recipe here is as good as the present one and cheaper."
     return (
         f"{_as_good(change)} for {percent(1 - best[0] / now[0])} less context: {what} "
-        f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, nDCG@10 {best[1]:.3f} "
-        f"instead of {now[1]:.3f}, {_picked(change)})."
+        f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, {_returned(now, best)}, "
+        f"{_picked(change)})."
     )
+
+
+def _returned(now: tuple[float, float], best: tuple[float, float]) -> str:
+    """The quality of both; the cards also count passages after top-k, so theirs is another one."""
+    return f"nDCG@10 of the returned passages {best[1]:.3f} instead of {now[1]:.3f}"
 
 
 def _as_good(change: Comparison) -> str:
@@ -136,6 +141,5 @@ def time_takeaway(
         return "No recipe here is as good as the present one and clearly faster."
     return (
         f"{_as_good(change)} in {percent(1 - best[0] / now[0])} less time: {what} ({best[0]:.0f} "
-        f"ms instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f}, "
-        f"{_picked(change)})."
+        f"ms instead of {now[0]:.0f}, {_returned(now, best)}, {_picked(change)})."
     )

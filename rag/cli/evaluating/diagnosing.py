@@ -61,4 +61,5 @@ def _step(number: int, step: NextStepData) -> list[str]:
 def _fix(fix: FixData) -> list[str]:
     changes = ", ".join(f"{name}={value}" for name, value in fix.changes.items())
     tally = f"{counted(fix.won, 'question')} better, {fix.lost:,} worse"
-    return [f"{changes} (against {', '.join(fix.causes)}): {tally}.", f"    {fix.sentence}"]
+    against = f" (against {', '.join(fix.causes)})" if fix.causes else ""
+    return [f"{changes}{against}: {tally}.", f"    {fix.sentence}"]

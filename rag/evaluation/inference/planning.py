@@ -60,7 +60,10 @@ class Plan:
         if self.smallest is None or self.smallest > 1.0:
             return ""
         if not self.pairs:
-            return "The spread between questions is assumed until two runs measure it."
+            return (
+                "The spread between questions is assumed until two runs with different results "
+                f"have {_FEWEST_SHARED} labelled questions in common."
+            )
         runs = "the latest runs" if self.pairs > 1 else "two runs"
         return f"The spread between questions is measured on {runs}."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,7 +33,9 @@ _OVERLAP = 4  # a quarter of a passage
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A change of the recipe that was chosen for some causes on the tuning questions.
+    """A change of the recipe that was chosen on the tuning questions.
+
+    ``causes`` are those of which it helps a failed question; it may gain on other questions alone.
 
     ``tuning_gain`` is its net gain there, over ``tuning`` questions. ``comparison`` is with the
     recipe on the held-out questions: what it gains less what it loses. Questions without an nDCG
@@ -78,7 +80,8 @@ class Fix:
 class Trials:
     """The fixes that gain on the tuning questions, the largest gain there first.
 
-    ``without_gain`` are causes for which changes were tried, and none gains there. ``indexes`` are
+    ``without_gain`` are causes for which changes were tried, and none gains there, or the best one
+    helps no question that failed by them. ``indexes`` are
     the hashes of the builds that were searched for that.
     """
 
@@ -176,7 +179,10 @@ def try_fixes(
     """Try the changes for all causes of ``failed``."""
     proposals, k = proposed(examination, failed), metric_depth(examination.recipe)
     measured = measure_changes(services, base_id, examination, proposals, on_progress)
-    return chosen(examination, proposals, measured, parts, groups, k)
+    failed_ids = dict[Cause, set[str]]()
+    for failure in failed:
+        failed_ids.setdefault(failure.cause, set()).add(failure.id)
+    return chosen(examination, proposals, measured, parts, groups, k, failed_ids)
 
 
 def measure_changes(
@@ -208,24 +214,19 @@ def chosen(
     parts: Split,
     groups: Mapping[str, str],
     k: int,
+    failed: Mapping[Cause, Collection[str]],
 ) -> Trials:
     """Choose the best change of each cause on tuning questions, and compare it on the others.
 
-    A change that no held-out question measures is left out.
+    ``failed`` has the ids of the failed questions of each cause: a change that helps none of them
+    is not against the cause, whatever it gains elsewhere. A change that no held-out question
+    measures is left out.
     """
     ids, base = [one.id for one in examination.questions], scores(examination.searched, k)
     tuning, held_out = np.isin(ids, parts.tuning), np.isin(ids, parts.held_out)
-    best: dict[str, tuple[Changes, list[Cause], int]] = {}
-    without = []
-    for cause, proposed_changes in proposals.items():
-        changes = [one for one in proposed_changes if key_of(one) in measured]
-        gains = [float((measured[key_of(one)] - base)[tuning].mean()) for one in changes]
-        if not gains or max(gains) <= _LEAST_GAIN:
-            without += [cause] if gains else []
-            continue
-        change = changes[int(np.argmax(gains))]
-        _, causes, tried = best.setdefault(key_of(change), (change, [], 0))
-        best[key_of(change)] = change, [*causes, cause], tried + len(changes)
+    gains = {key: values - base for key, values in measured.items()}
+    places = {cause: np.isin(ids, list(names)) for cause, names in failed.items()}
+    best, without = _best(proposals, gains, tuning, places)
     ranked = have_ndcg(examination.searched, k)
     # A question without an nDCG says nothing about a change that leaves its score as it is.
     told, pairs = dict[str, Mask](), list[tuple[str, Figures, Figures]]()
@@ -274,6 +275,33 @@ def chosen(
         tried=len(measured),
         indexes=tuple(sorted(indexes)),
     )
+
+
+def _best(
+    proposals: Mapping[Cause, Sequence[Changes]],
+    gains: Mapping[str, Floats],
+    tuning: Mask,
+    failed: Mapping[Cause, Mask],
+) -> tuple[dict[str, tuple[Changes, list[Cause], int]], list[Cause]]:
+    """The best change of each cause with its causes and how many were tried, by what names it.
+
+    Also the causes without a change that gains and helps a question that ``failed`` by them. The
+    ``gains`` and masks have shape (questions,).
+    """
+    best: dict[str, tuple[Changes, list[Cause], int]] = {}
+    without: list[Cause] = []
+    for cause, proposed_changes in proposals.items():
+        changes = [one for one in proposed_changes if key_of(one) in gains]
+        means = [float(gains[key_of(one)][tuning].mean()) for one in changes]
+        if not means or max(means) <= _LEAST_GAIN:
+            without += [cause] if means else []
+            continue
+        change = changes[int(np.argmax(means))]
+        _, causes, tried = best.setdefault(key_of(change), (change, [], 0))
+        helps = bool((gains[key_of(change)][failed[cause]] > 0).any())
+        (causes if helps else without).append(cause)
+        best[key_of(change)] = change, causes, tried + len(changes)
+    return best, without
 
 
 def _figures(names: Sequence[str], values: Floats) -> Figures:

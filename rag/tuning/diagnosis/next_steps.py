@@ -1,6 +1,6 @@
 """The answer to "What should I do next?": one list, the largest group of failures first.
 
-Steps against it lead, as the metric of ranking tells little about answers that lack a source or
+Changes against it lead, as the metric of ranking tells little about answers that lack a source or
 are doubted. The others follow by expected gain per minute of work.
 
 A fix is expected to gain what it gained on the held-out questions, net. More labels gain by what
@@ -226,7 +226,7 @@ def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
             f"{fix.comparison.certainty}. With them: about ± {then:.3f}."
         )
     seconds = _labelling(basis)
-    return NextStep("label", _LABEL, reason, value, seconds, causes=fix.causes)
+    return NextStep("label", _LABEL, reason, value, seconds)
 
 
 def _label_to_try(basis: Basis) -> NextStep:
