@@ -17,6 +17,7 @@ from rag.evaluation.anchoring import find_quote
 from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.measuring import highest_mean
+from rag.evaluation.metrics import MEASURES
 from rag.evaluation.report import as_shown, meaning, on_cards, unanswered
 from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
@@ -299,9 +300,28 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
     return TourStop(
         "comparison",
         f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
-        _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
+        _counted_questions(compared, names[compared.run.id], names[compared.baseline.id])
+        + _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
         values=(*means, *(() if figures.obstacle else change)),
         points=(*points, *compared.caveats),
+    )
+
+
+def _counted_questions(compared: RunComparison, run: str, baseline: str) -> str:
+    """A sentence on how many questions each of two runs finds the passage of.
+
+    "" for metrics that aren't about the first results, and where the runs don't compare.
+    """
+    measure, _, cutoff = compared.figures.metric.partition("@")
+    if measure not in MEASURES or not compared.rows or compared.figures.obstacle:
+        return ""
+    k, questions = int(cutoff), counted(len(compared.rows), "question")
+    found = sum(row.first_after is not None and row.first_after <= k for row in compared.rows)
+    before = sum(row.first_before is not None and row.first_before <= k for row in compared.rows)
+    among = "as the first result" if k == 1 else f"among the first {k} results"
+    return (
+        f"{run} finds a right passage {among} for {found:,} of {questions}, {baseline} for "
+        f"{before:,}. "
     )
 
 
@@ -315,7 +335,8 @@ def _in_plain_words(figures: Comparison, run: str, baseline: str) -> str:
         case "worse":
             return f"No: {run} is worse than {baseline}, by more than chance explains.{scale}"
         case "undecided" if figures.won or figures.lost:
-            return f"Not decided. {figures.headline}{scale}"
+            verdict = "Not decided." if figures.doubt else "The difference is within noise."
+            return f"{verdict} {figures.headline}{scale}"
         case _:
             return figures.headline
 
