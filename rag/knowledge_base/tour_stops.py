@@ -55,6 +55,11 @@ _STAGE_TITLES: Mapping[str, str] = {
     "context": "Given to the answer",
 }
 _SPACE = re.compile(r"\s+")
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n(?:(?:[\w\"'][\w .\"'-]{0,40}:|[ \t#\]}-])[^\n]*\n){1,60}?"
+    r"(?:---|\.\.\.)[ \t]*(?:\n+|\Z)"
+)
+"""Fields of a Markdown file before its text, which site generators read and do not show."""
 _CITED = re.compile(r"” \[(\d{1,4})\]\Z")
 
 
@@ -152,13 +157,18 @@ def _cited(
         is_markdown = _is_markdown(document)
         if tables_within(document, span):
             text = readable_text(document, span)
+        elif not citation.quote:
+            start, end = _without_front_matter(document, span)
+            text = document.text[start:end]
     return TourQuote(source, "\n\n".join([text, *further]), markdown=is_markdown)
 
 
 def _page(place: str, document: Document, span: Span) -> TourQuote:
     """A quote with its surroundings: of a row of a table, the rows around it."""
-    text, (start, end) = document.text, span
-    shown, before, after = text[start:end], _before(text, start), _after(text, end)
+    text, (start, end) = document.text, _without_front_matter(document, span)
+    front = _front_matter(document)
+    before = _before(text[front:], start - front) if start >= front else _before(text, start)
+    shown, after = text[start:end], _after(text, end)
     if tables_within(document, span):
         end -= len(shown) - len(shown.rstrip())
         shown, after = readable_text(document, span), _after(text, end)
@@ -173,6 +183,19 @@ def _page(place: str, document: Document, span: Span) -> TourQuote:
 
 def _whole(table: Table) -> Span:
     return table.start, table.end
+
+
+def _front_matter(document: Document) -> int:
+    """Return the length of the front matter of a Markdown document, 0 for none."""
+    front = _FRONT_MATTER.match(document.text) if _is_markdown(document) else None
+    return front.end() if front else 0
+
+
+def _without_front_matter(document: Document, span: Span) -> Span:
+    """Return a span from the text of a document on, unless it is within the front matter."""
+    start, end = span
+    front = _front_matter(document)
+    return (max(start, front), end) if end > front else span
 
 
 def _is_markdown(document: Document) -> bool:
@@ -210,8 +233,9 @@ def explanation_stop(question: str, standing: Standing, document: Document) -> T
     """Return a stop that explains why a passage of a document was or was not retrieved."""
     chunk = standing.chunk
     place = standing.document + page_name(standing.document, chunk.page, chunk.heading, ", ")
-    span = chunk.start, chunk.end
-    text = readable_text(document, span) if tables_within(document, span) else chunk.text
+    start, end = _without_front_matter(document, (chunk.start, chunk.end))
+    tables = tables_within(document, (start, end))
+    text = readable_text(document, (start, end)) if tables else chunk.text[start - chunk.start :]
     summary = standing.summary.removesuffix(".")
     if not standing.lost:
         rank = f" It has rank {standing.rank} of the search" if standing.rank else ""
