@@ -29,6 +29,7 @@ from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.turns import Turn
 from rag.tours import LONGEST_NOTE, AnswerBasis, TourQuote, TourStop, TourValue
+from rag.tours.front_matter import front_matter
 from rag.types import STATE_TITLES, AnswerState, Document, Span, Table, page_name
 
 SURROUNDINGS = 600
@@ -55,11 +56,6 @@ _STAGE_TITLES: Mapping[str, str] = {
     "context": "Given to the answer",
 }
 _SPACE = re.compile(r"\s+")
-_FRONT_MATTER = re.compile(
-    r"---[ \t]*\n(?:(?:[\w\"'][\w .\"'-]{0,40}:|[ \t#\]}-])[^\n]*\n){1,60}?"
-    r"(?:---|\.\.\.)[ \t]*(?:\n+|\Z)"
-)
-"""Fields of a Markdown file before its text, which site generators read and do not show."""
 _CITED = re.compile(r"” \[(\d{1,4})\]\Z")
 
 
@@ -166,7 +162,7 @@ def _cited(
 def _page(place: str, document: Document, span: Span) -> TourQuote:
     """A quote with its surroundings: of a row of a table, the rows around it."""
     text, (start, end) = document.text, _without_front_matter(document, span)
-    front = _front_matter(document)
+    front = front_matter(document)
     before = _before(text[front:], start - front) if start >= front else _before(text, start)
     shown, after = text[start:end], _after(text, end)
     if tables_within(document, span):
@@ -185,16 +181,10 @@ def _whole(table: Table) -> Span:
     return table.start, table.end
 
 
-def _front_matter(document: Document) -> int:
-    """Return the length of the front matter of a Markdown document, 0 for none."""
-    front = _FRONT_MATTER.match(document.text) if _is_markdown(document) else None
-    return front.end() if front else 0
-
-
 def _without_front_matter(document: Document, span: Span) -> Span:
     """Return a span from the text of a document on, unless it is within the front matter."""
     start, end = span
-    front = _front_matter(document)
+    front = front_matter(document)
     return (max(start, front), end) if end > front else span
 
 
