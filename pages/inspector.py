@@ -16,6 +16,7 @@ from pages.components.inspector.funnel import STEP, funnel
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
 from pages.components.inspector.hit_sources import HitSources, result_view, search_notes
 from pages.components.inspector.lost_labels import lost_labels_of_question
+from pages.components.inspector.outlook import outlook
 from pages.components.inspector.trace_details import trace_details
 from pages.components.inspector.what_if import (
     PASSAGE,
@@ -38,7 +39,6 @@ from pages.components.source.places import place, tables_of
 from pages.components.source.view import LEAF, WALK, SourceSpan, source_view
 from pages.components.tours.add_dialog import tour_button
 from rag import (
-    STATE_TITLES,
     Hit,
     KnowledgeBase,
     QuoteFate,
@@ -175,7 +175,7 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | No
     search_notes(trace)
     if origins.own.trace is trace:  # nothing else is searched, which may have the words
         with guard():
-            _outlook(trace, recipe, base.unknown_words(trace, recipe))
+            outlook(base, trace, recipe)
     picture = st.container()
     grading = grading_bar(base, trace.question, recipe)
     _lost_labels(grading)
@@ -190,18 +190,6 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | No
         _cards_and_source(origins, grading, trace, listed, selected, fates)
     trace_details(origins, trace, recipe, selected, grading.labels.grades, fates, open_passage)
     return grading
-
-
-def _outlook(trace: Trace, recipe: Recipe, unknown: Sequence[str]) -> None:
-    """Say whether the answer is refused, and which key words of the question no passage has."""
-    sentences = list[str]()
-    if not trace.context and recipe.answer.mode == "strict":
-        sentences.append(f"**{STATE_TITLES['refused']}:** no passage is given to the answer.")
-    if unknown:
-        words = " or ".join(f"“{plain(word)}”" for word in unknown)
-        sentences.append(f"No passage has {words}.")
-    if sentences:
-        st.caption(f":material/help: {' '.join(sentences)}")
 
 
 def _lost_labels(grading: Grading) -> None:

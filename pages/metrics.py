@@ -18,17 +18,20 @@ from pages.components.labels.question_sets_view import (
     question_sets_view,
 )
 from pages.components.metrics import readings
-from pages.components.metrics.answers import ANSWER_CARDS, answer_cards
+from pages.components.metrics.answers import ANSWER_METRICS, answer_cards
 from pages.components.metrics.cards import (
     CARDS,
     DOUBTED,
+    FIRST_RUN,
     Ranges,
+    answers_comparison,
     cards,
     comparison,
     cutoffs,
     figures_table,
 )
 from pages.components.metrics.charts import against_k, first_ranks
+from pages.components.metrics.earlier_runs import earlier_answers, earlier_run, same_search
 from pages.components.metrics.failures import failures_table
 from pages.components.metrics.model_judge import model_judge
 from pages.components.metrics.tags import tag_table
@@ -46,6 +49,7 @@ from pages.components.shell.session import keep
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, duration
 from rag import (
+    Comparison,
     Interval,
     KnowledgeBase,
     Plan,
@@ -242,11 +246,10 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             icon=":material/monitoring:",
         )
         return
-    place = next((i for i, run in enumerate(runs) if _same_search(run.recipe, recipe)), 0)
-    run, former = runs[place], runs[place + 1] if place + 1 < len(runs) else None
+    place = next((i for i, run in enumerate(runs) if same_search(run.recipe, recipe)), 0)
+    run, older = runs[place], runs[place + 1 :]
     pinned = base.runs.baseline(chosen.name)
     is_pinned = pinned is not None and pinned.id != run.id
-    before = pinned if is_pinned else former
     _stale(base, chosen, run, recipe)
     if cutoffs(run):
         with st.container(horizontal=True, gap="small"):
@@ -254,17 +257,21 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             model_judge(base, run, recipe)
             downloads(base, run, pinned if is_pinned else None)
     version = readings.version_of(chosen)
-    between = readings.between(base, run.id, before.id, version) if before else None
-    metrics = (*(card.metric for card in (*CARDS, *ANSWER_CARDS)), DOUBTED)
-    changes = readings.changes(base, run.id, before.id, metrics, version) if before else {}
+    earlier, changes, compared = _compared(base, run, older, pinned, version)
     intervals = readings.intervals(base, run.id, version)
     results = readings.outcomes(base, run.id)
     unjudged = readings.unjudged(base, run.id, version)
     ranges = _ranges(intervals, unjudged, results)
+<<<<<<< HEAD
     cards(run, before, ranges, changes)
     answer_cards(run, before, results, ranges, changes)
     against = comparison(before, between, changes, pinned=is_pinned, later=place)
     st.caption(f"{_about(base, run)} {against}")
+=======
+    cards(run, earlier, ranges, changes)
+    answer_cards(run, earlier, results, ranges, changes)
+    st.caption(f"{_about(base, run)} {compared}")
+>>>>>>> n
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank
         failures_table(base, run, results)
         return
@@ -278,6 +285,32 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         figures_table(run)
     tag_table(base, run, version)
     failures_table(base, run, results)
+
+
+def _compared(
+    base: KnowledgeBase,
+    run: Run,
+    older: Sequence[Run],
+    pinned: Run | None,
+    version: readings.Version,
+) -> tuple[Mapping[str, float], Mapping[str, Comparison], str]:
+    """Return the earlier figures, the tested changes, and what they are measured against."""
+    before = earlier_run(run, older, pinned)
+    if before is None:
+        return {}, {}, FIRST_RUN
+    answered = earlier_answers(run, older, before)
+    apart = answered is not None and answered.id != before.id
+    metrics = (*(card.metric for card in CARDS), DOUBTED, *(() if apart else ANSWER_METRICS))
+    between = readings.between(base, run.id, before.id, version)
+    changes = readings.changes(base, run.id, before.id, metrics, version)
+    said = comparison(before, between, changes, name=_source(base, before), pinned=before == pinned)
+    if answered is None or not apart:
+        return before.metrics, changes, said
+    between = readings.between(base, run.id, answered.id, version)
+    further = readings.changes(base, run.id, answered.id, ANSWER_METRICS, version)
+    said += f" {answers_comparison(answered, between, further, name=_source(base, answered))}"
+    scores = {name: answered.metrics[name] for name in ANSWER_METRICS if name in answered.metrics}
+    return {**before.metrics, **scores}, {**changes, **further}, said
 
 
 def _about(base: KnowledgeBase, run: Run) -> str:
@@ -321,15 +354,10 @@ def _open_judgements(unjudged: UnjudgedShare | None) -> None:
         )
 
 
-def _same_search(one: Recipe | None, other: Recipe) -> bool:
-    """Whether two recipes retrieve alike; how they answer makes no difference here."""
-    return one is not None and (one.index, one.search) == (other.index, other.search)
-
-
 def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -> None:
     """Say what changed since the figures were made."""
     reasons = []
-    if run.recipe and not _same_search(run.recipe, recipe):
+    if run.recipe and not same_search(run.recipe, recipe):
         reasons.append("the recipe")
     if documents_changed(base, run):
         reasons.append("the documents")

@@ -343,6 +343,7 @@ from .tours import TourQuote as TourQuote
 from .tours import TourStop as TourStop
 from .tours import TourValue as TourValue
 from .tours import tour_html as tour_html
+from .tours.front_matter import front_matter as front_matter
 from .tracing.received import export_request as export_request
 from .tracing.received import export_response as export_response
 from .tracing.received import unpacked_body as unpacked_body

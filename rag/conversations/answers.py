@@ -16,7 +16,7 @@ from rag.search.corpus import StoredSources
 from rag.search.tools import answer_tools
 from rag.services import Services
 from rag.storage.conversations import Turn
-from rag.types import Example, Message, Stage, Trace
+from rag.types import Assessment, Example, Message, Stage, Trace
 
 
 class Answers:
@@ -63,6 +63,23 @@ class Answers:
             tools=answer_tools(services, recipe) if asks_tools else (),
         )
         return stream if price is None else stream.priced(price.of)
+
+    def assessment(self, trace: Trace, recipe: Recipe, index: Index) -> Assessment | None:
+        """Return the state of an answer of quotes, with its reason; None where a model answers."""
+        services = self._services
+        if services.models.chat(recipe.answer.provider, recipe.answer.model) is not None:
+            return None
+        if not searches(recipe.answer):
+            return None
+        quoted = answering.answer(
+            trace,
+            recipe.answer,
+            embedder=services.remembering(recipe.index.embedder),
+            chat=None,
+            sources=self._sources,
+            words=answering.Vocabulary(index.lexical, len(index.passages)),
+        )
+        return quoted.answer.assessment
 
     def quote_fates(self, trace: Trace, recipe: Recipe, index: Index) -> Mapping[int, QuoteFate]:
         """Return why each passage is quoted or not, by its key; nothing where a model answers."""

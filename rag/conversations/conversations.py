@@ -22,6 +22,7 @@ from rag.storage.conversations import (
     ConversationRow,
     StoredCitation,
     Turn,
+    feedback,
     sessions,
     turns,
 )
@@ -34,6 +35,8 @@ LONGEST_NAME = 80
 _MESSAGES = ("complete", "interrupted", "refused")
 _REMEMBERED = 3
 """Turns that a follow-up may refer to."""
+_LOOKED_AT = 200
+"""The newest questions that are looked at for those without a sure answer."""
 _GONE = "This knowledge base has no such conversation."
 
 
@@ -97,6 +100,14 @@ class Conversations:
         """
         with self._database.read() as connection:
             return sessions.recent(connection, self._scope, limit, containing.strip())
+
+    @operation("guest")
+    def unsure(self) -> list[str]:
+        """Return questions whose newest answer here was refused or doubtful, the last one first."""
+        with self._database.read() as connection:
+            asked = feedback.chat_questions(connection, self._scope, _LOOKED_AT)
+        newest = {one.question: one.flagged for one in reversed(asked)}
+        return [question for question in reversed(newest) if newest[question]]
 
     @operation("guest", audit="conversation")
     def rename(self, conversation_id: int, name: str) -> str:

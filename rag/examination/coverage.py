@@ -10,6 +10,7 @@ from functools import cache
 from math import prod
 
 from rag.examination.findings import DocumentFinding, FindingPlace
+from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.feedback import ChatQuestion
 from rag.storage.documents import DocumentRow
 from rag.types import Chunk, percent
@@ -148,4 +149,17 @@ def unanswered(questions: Sequence[ChatQuestion]) -> Iterator[DocumentFinding]:
             (),
             round(flagged / len(same), 2),
             question=newest.question,
+            nearest=None if refused or newest.nearest is None else _place(newest.nearest),
         )
+
+
+def _place(citation: StoredCitation) -> FindingPlace:
+    """The passage of a citation, with the words that are quoted from it."""
+    return FindingPlace(
+        citation.document_id,
+        citation.document,
+        citation.start,
+        citation.end,
+        citation.page,
+        citation.quote or citation.text,
+    )

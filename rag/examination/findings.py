@@ -69,7 +69,8 @@ class DocumentFinding:
     question without an answer, and one for all other kinds. ``in_force`` is the id of the document
     that the names say is the newest, "" if they do not tell. ``differences`` are those between two
     editions, and those of documents that contradict in several places. ``question`` was asked in a
-    chat. ``number`` tells findings apart whose texts are the same, from 0.
+    chat; ``nearest`` is the passage that its doubtful answer quotes first, which is no part of the
+    ``id``. ``number`` tells findings apart whose texts are the same, from 0.
     """
 
     kind: FindingKind
@@ -80,6 +81,7 @@ class DocumentFinding:
     differences: tuple[Difference, ...] = ()
     number: int = 0
     question: str = ""
+    nearest: FindingPlace | None = None
 
     @property
     def id(self) -> str:

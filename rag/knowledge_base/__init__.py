@@ -33,6 +33,7 @@ from rag.examination.examinations import Examinations
 from rag.explanation.explainer import Explainer
 from rag.explanation.recipe_comparison import RetrievalComparison, compare_retrievals
 from rag.exports.recipe_exports import RecipeExports
+from rag.indexing.index import Index
 from rag.indexing.lookup import lookup
 from rag.jobs import Jobs
 from rag.knowledge_base.federated import federated_parts
@@ -87,7 +88,7 @@ from rag.systems.traffic import Traffic
 from rag.tours import Tours
 from rag.tuning.diagnosis.job import Diagnoses, failure_note
 from rag.tuning.tuning import Tuning
-from rag.types import Document, Example, Hit, Message, Trace
+from rag.types import Assessment, Document, Example, Hit, Message, Trace
 from rag.watch.watches import Watches
 
 
@@ -373,8 +374,7 @@ class KnowledgeBase:
                 snapshot = self._snapshot(recipe)
                 index, trace = snapshot.index, self._search(question, snapshot, beside)
             else:
-                index = self._services.indexes.current(self.id, recipe.index)
-                trace = unsearched(check_question(question), recipe)
+                index, trace = self._index(recipe), unsearched(check_question(question), recipe)
             examples = self.memory.examples(trace.question, recipe, without=without)
             return self._answers.answer(trace, recipe, index, examples).ending(turn)
 
@@ -393,8 +393,7 @@ class KnowledgeBase:
         conversation before: both are shown to a model as far as the budget has room. A model goes
         on with the answer of the turn ``goes_on``.
         """
-        index = self._services.indexes.current(self.id, recipe.index)
-        return self._answers.answer(trace, recipe, index, examples, history, goes_on)
+        return self._answers.answer(trace, recipe, self._index(recipe), examples, history, goes_on)
 
     @operation("guest")
     def outline(self, document_id: str) -> Document | None:
@@ -404,7 +403,7 @@ class KnowledgeBase:
     @operation("guest")
     def unranked(self, key: int, question: str, recipe: Recipe) -> Hit:
         """Any passage as a hit without a rank (0), with its cosine. Raises NotFound."""
-        index = self._services.indexes.current(self.id, recipe.index)
+        index = self._index(recipe)
         rows = lookup(self._database, self.id, index.cut_id)([key])
         if key not in rows:
             raise NotFound("The passage no longer exists.", "Its document was deleted or replaced.")
@@ -420,14 +419,17 @@ class KnowledgeBase:
     @operation("viewer")
     def quote_fates(self, trace: Trace, recipe: Recipe) -> Mapping[int, QuoteFate]:
         """Return why each passage is quoted or not, by its key; nothing where a model answers."""
-        index = self._services.indexes.current(self.id, recipe.index)
-        return self._answers.quote_fates(trace, recipe, index)
+        return self._answers.quote_fates(trace, recipe, self._index(recipe))
+
+    @operation("viewer")
+    def assessment(self, trace: Trace, recipe: Recipe) -> Assessment | None:
+        """Return the state of an answer of quotes, with its reason; None where a model answers."""
+        return self._answers.assessment(trace, recipe, self._index(recipe))
 
     @operation("guest", models="none")
     def unknown_words(self, trace: Trace, recipe: Recipe) -> tuple[str, ...]:
         """Return the key words of the question of a retrieval that no passage has, in order."""
-        index = self._services.indexes.current(self.id, recipe.index)
-        return self._answers.unknown_words(trace, index)
+        return self._answers.unknown_words(trace, self._index(recipe))
 
     @operation("guest", models="none")
     def threshold(self, recipe: Recipe) -> float | None:
@@ -450,7 +452,7 @@ class KnowledgeBase:
 
         With ``context`` spans of the hit's context, which is indexed and not part of its text.
         """
-        search, words = recipe.search, self._services.indexes.current(self.id, recipe.index).lexical
+        search, words = recipe.search, self._index(recipe).lexical
         return lambda hit: words.matched_spans(
             trace.words or trace.question,
             hit.chunk.context if context else hit.chunk.text,
@@ -461,8 +463,7 @@ class KnowledgeBase:
     @operation("guest", models="none")
     def explain_words(self, key: int, trace: Trace, recipe: Recipe) -> Explanation:
         """Explain the BM25 score of a passage word by word. Raises NotFound for an unknown key."""
-        index = self._services.indexes.current(self.id, recipe.index)
-        search = recipe.search
+        index, search = self._index(recipe), recipe.search
         explanation = index.lexical.explain(
             trace.words or trace.question,
             key,
@@ -479,12 +480,15 @@ class KnowledgeBase:
     @operation("guest", models="none")
     def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:
         """Index terms of a text, each as the word that it was first made of there."""
-        return self._services.indexes.current(self.id, recipe.index).lexical.spellings(text)
+        return self._index(recipe).lexical.spellings(text)
 
     @operation("guest", models="none")
     def score_contributions(self, trace: Trace, recipe: Recipe) -> Mapping[int, ScoreContribution]:
         """Return the contributions of dense and lexical retrieval to each score, by passage key."""
         return score_contributions(trace, recipe.search)
+
+    def _index(self, recipe: Recipe) -> Index:
+        return self._services.indexes.current(self.id, recipe.index)
 
 
 @dataclass(frozen=True, slots=True)

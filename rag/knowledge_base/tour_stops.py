@@ -17,6 +17,7 @@ from rag.evaluation.anchoring import find_quote
 from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.measuring import highest_mean
+from rag.evaluation.metrics import MEASURES
 from rag.evaluation.report import as_shown, meaning, on_cards, unanswered
 from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
@@ -28,6 +29,7 @@ from rag.runs.history import RunComparison
 from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.turns import Turn
 from rag.tours import LONGEST_NOTE, AnswerBasis, TourQuote, TourStop, TourValue
+from rag.tours.front_matter import front_matter
 from rag.types import STATE_TITLES, AnswerState, Document, Span, Table, page_name
 
 SURROUNDINGS = 600
@@ -151,13 +153,18 @@ def _cited(
         is_markdown = _is_markdown(document)
         if tables_within(document, span):
             text = readable_text(document, span)
+        elif not citation.quote:
+            start, end = _without_front_matter(document, span)
+            text = document.text[start:end]
     return TourQuote(source, "\n\n".join([text, *further]), markdown=is_markdown)
 
 
 def _page(place: str, document: Document, span: Span) -> TourQuote:
     """A quote with its surroundings: of a row of a table, the rows around it."""
-    text, (start, end) = document.text, span
-    shown, before, after = text[start:end], _before(text, start), _after(text, end)
+    text, (start, end) = document.text, _without_front_matter(document, span)
+    front = front_matter(document)
+    before = _before(text[front:], start - front) if start >= front else _before(text, start)
+    shown, after = text[start:end], _after(text, end)
     if tables_within(document, span):
         end -= len(shown) - len(shown.rstrip())
         shown, after = readable_text(document, span), _after(text, end)
@@ -172,6 +179,13 @@ def _page(place: str, document: Document, span: Span) -> TourQuote:
 
 def _whole(table: Table) -> Span:
     return table.start, table.end
+
+
+def _without_front_matter(document: Document, span: Span) -> Span:
+    """Return a span from the text of a document on, unless it is within the front matter."""
+    start, end = span
+    front = front_matter(document)
+    return (max(start, front), end) if end > front else span
 
 
 def _is_markdown(document: Document) -> bool:
@@ -209,8 +223,9 @@ def explanation_stop(question: str, standing: Standing, document: Document) -> T
     """Return a stop that explains why a passage of a document was or was not retrieved."""
     chunk = standing.chunk
     place = standing.document + page_name(standing.document, chunk.page, chunk.heading, ", ")
-    span = chunk.start, chunk.end
-    text = readable_text(document, span) if tables_within(document, span) else chunk.text
+    start, end = _without_front_matter(document, (chunk.start, chunk.end))
+    tables = tables_within(document, (start, end))
+    text = readable_text(document, (start, end)) if tables else chunk.text[start - chunk.start :]
     summary = standing.summary.removesuffix(".")
     if not standing.lost:
         rank = f" It has rank {standing.rank} of the search" if standing.rank else ""
@@ -299,9 +314,28 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
     return TourStop(
         "comparison",
         f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
-        _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
+        _counted_questions(compared, names[compared.run.id], names[compared.baseline.id])
+        + _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
         values=(*means, *(() if figures.obstacle else change)),
         points=(*points, *compared.caveats),
+    )
+
+
+def _counted_questions(compared: RunComparison, run: str, baseline: str) -> str:
+    """A sentence on how many questions each of two runs finds the passage of.
+
+    "" for metrics that aren't about the first results, and where the runs don't compare.
+    """
+    measure, _, cutoff = compared.figures.metric.partition("@")
+    if measure not in MEASURES or not compared.rows or compared.figures.obstacle:
+        return ""
+    k, questions = int(cutoff), counted(len(compared.rows), "question")
+    found = sum(row.first_after is not None and row.first_after <= k for row in compared.rows)
+    before = sum(row.first_before is not None and row.first_before <= k for row in compared.rows)
+    among = "as the first result" if k == 1 else f"among the first {k} results"
+    return (
+        f"{run} finds a right passage {among} for {found:,} of {questions}, {baseline} for "
+        f"{before:,}. "
     )
 
 
@@ -315,7 +349,8 @@ def _in_plain_words(figures: Comparison, run: str, baseline: str) -> str:
         case "worse":
             return f"No: {run} is worse than {baseline}, by more than chance explains.{scale}"
         case "undecided" if figures.won or figures.lost:
-            return f"Not decided. {figures.headline}{scale}"
+            verdict = "Not decided." if figures.doubt else "The difference is within noise."
+            return f"{verdict} {figures.headline}{scale}"
         case _:
             return figures.headline
 

@@ -53,6 +53,40 @@ def test_a_question_that_the_newest_run_fails_is_not_suggested(base: KnowledgeBa
     assert len(visit("chat.py").get("pills")[0].options) == 3  # it fails all
 
 
+def test_a_question_without_a_sure_answer_is_not_suggested(base: KnowledgeBase) -> None:
+    questions = "Who won in 1954?", "What may a hotel cost?", "When does leave lapse?"
+    base.question_edits.delete_set("questions")
+    lines = [{"id": f"a{n}", "text": text} for n, text in enumerate(questions)]
+    base.exchange.import_file("asked", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    assert visit("chat.py").get("pills")[0].options == [plain(text) for text in questions]
+    app = ask(ask(visit("chat.py"), questions[0]), questions[1])
+    assert [turn.state for turn in base.conversations.turns(1)] == ["doubtful", "answered"]
+    app.button(key="chat_new").click().run()
+    assert base.conversations.unsure() == [questions[0]]
+    assert app.get("pills")[0].options == [plain(text) for text in questions[1:]]
+
+
+def test_what_an_earlier_run_with_answers_fails_is_not_suggested(base: KnowledgeBase) -> None:
+    quotes = {
+        "travel.md": "A hotel may cost $120 a night.",
+        "leave.md": "It lapses after that day.",
+    }
+    questions = "What may a hotel cost?", "When does leave lapse?"
+    lines = [
+        {"id": f"a{n}", "text": text, "evidence": [{"document": document, "quote": quote}]}
+        for n, (text, (document, quote)) in enumerate(zip(questions, quotes.items(), strict=True))
+    ]
+    base.question_edits.delete_set("questions")
+    base.exchange.import_file("asked", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    scores = {
+        f"a{n}": {"correct_decision": float(n), "false_doubt": float(not n)} for n in range(2)
+    }
+    words = base.recipe().with_fields({"search.mode": "lexical"})
+    base.evaluator.evaluate("asked", words, (1, 2, 10), beside=scores)
+    base.evaluator.evaluate("asked", words, (1, 2, 10))
+    assert visit("chat.py").get("pills")[0].options == [plain(questions[1])]
+
+
 def test_a_suggestion_that_is_sent_again_is_not_asked_again(base: KnowledgeBase) -> None:
     """A slow browser sends the value of the widget once more, with the click after the answer."""
     app = visit("chat.py")

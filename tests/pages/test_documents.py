@@ -64,6 +64,9 @@ def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> 
     info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
     assert "leave\\.md" in [header.value for header in app.header]
+    said = _first(app, "markdown", "is shown below")
+    assert said.endswith("[leave\\.md is shown below](#document)")
+    assert next(one for one in app.header if one.value == "leave\\.md").proto.anchor == "document"
     drawn = _first(app, "markdown", "Unused leave")
     assert drawn.startswith(":gray-badge[1] ")
     assert ":blue-background[" in drawn

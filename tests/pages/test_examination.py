@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from pages.components.shell.text import plain
-from rag import Answer, Trace, Workspace
+from rag import Answer, Assessment, Trace, Workspace
 from tests.pages.conftest import OpenPage
 from tests.workspaces import QUICK, add
 
@@ -31,6 +32,31 @@ def test_a_contradiction_is_shown_and_settled(filled: Workspace, open_page: Open
     assert not app.exception
     assert [row.decision for _, row in base.examinations.examine().settled] == ["ignore"]
     assert any("ignored" in each.value for each in app.caption)
+
+
+def test_a_doubtful_answer_shows_its_nearest_passage_and_opens_in_the_inspector(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base, question = filled.base("notes"), "Why does the pump make a noise?"
+    recipe = base.recipe()
+    answer = base.answer(base.search(question, recipe), recipe).answer
+    doubtful = replace(answer, assessment=Assessment("doubtful", "No passage has it."))
+    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
+    base.conversations.conclude(turn, doubtful)
+    (finding,) = base.examinations.examine().open
+    assert finding.nearest is not None
+    assert finding.nearest.document == answer.citations[0].hit.document
+    assert finding.id == replace(finding, nearest=None).id
+    app = open_page("upload.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    said = [one.value for one in (*app.markdown, *app.caption)]
+    assert f"Nearest passage: {plain(finding.nearest.document)}" in said
+    assert f"> {plain(answer.citations[0].quote)}" in said
+    app.button(f"examination_inspect_{finding.id}").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Inspector"
+    assert app.query_params["q"] == question
 
 
 def test_editions_without_a_difference_show_no_table(

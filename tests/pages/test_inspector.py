@@ -13,6 +13,7 @@ from pages.components.inspector.candidate_chart import takeaway
 from pages.components.inspector.candidates import candidates
 from pages.components.inspector.funnel import steps
 from pages.components.recipe.panel import what_it_means
+from pages.components.shell.text import plain
 from rag import KnowledgeBase, Stage
 from tests.handbook import LEAVE, make, marked, texts, visit
 
@@ -211,6 +212,21 @@ def test_words_of_the_question_that_no_passage_has_are_named(base: KnowledgeBase
     assert "No passage has “girlfriend”." in said
     assert "Not in these documents" not in said
     assert "No passage has" not in texts(visit("inspector.py", q=LEAVE))
+
+
+def test_the_state_of_the_answer_stands_with_its_reason(base: KnowledgeBase) -> None:
+    recipe, question = base.recipe(), "Until when may unused leave RX-77 be carried over?"
+    trace = base.search(question, recipe)
+    found = base.assessment(trace, recipe)
+    assert found == base.answer(trace, recipe).answer.assessment
+    assert found is not None
+    assert found.state == "doubtful"
+    assert found.reason
+    said = texts(visit("inspector.py", q=question))
+    assert f":orange[:material/help:] **Probably not answered here.** {plain(found.reason)}" in said
+    assert "**Answered.**" in texts(visit("inspector.py", q=LEAVE))
+    model = recipe.with_fields({"answer.provider": "ollama", "answer.model": "small"})
+    assert base.assessment(trace, model) is None
 
 
 def test_a_question_for_which_no_passage_is_given_is_refused(base: KnowledgeBase) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell.text import plain
-from rag import Workspace, signed
+from rag import Workspace, signed, signed_points
 from tests.pages.conftest import DOCUMENTS, questions_file
 from tests.pages.test_metrics import evaluated
 
@@ -51,6 +51,47 @@ def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page
     assert app.metric[2].delta == signed(change)
     said = next(one.value for one in app.caption if "Change against" in one.value)
     assert "threshold auto → 1\\.0" in said
+    (_, first) = base.runs.list_all("checks")
+    assert first.recipe is not None
+    assert f"just now, recipe *{plain(base.recipe_names.of(first.recipe))}*:" in said
+
+
+def test_after_the_documents_changed_the_same_recipe_is_compared(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    evaluated(labelled)
+    strict = base.recipe().with_fields({"search.threshold": 1.0})
+    base.evaluator.evaluate("checks", strict)
+    base.passage_edits.add("travel.txt", "exclude", (0, len(DOCUMENTS["travel.txt"])))
+    evaluated(labelled)
+    app = open_page("metrics.py")
+    assert app.metric[2].delta == "no change"
+    said = next(one.value for one in app.caption if "Change against" in one.value)
+    assert plain("the same recipe.") in said
+    assert "threshold" not in said
+
+
+def test_answer_metrics_compare_with_the_latest_run_that_scored_answers(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    recipe = base.recipe().with_fields({"answer.provider": "extractive"})
+    base.save_recipe(recipe)
+    strict = recipe.with_fields({"search.threshold": 1.0})
+    assert labelled.jobs.run(base.answer_evaluations.start("checks", strict)).status == "done"
+    evaluated(labelled)
+    assert labelled.jobs.run(base.answer_evaluations.start("checks", recipe)).status == "done"
+    now, without, scored = base.runs.list_all("checks")
+    assert "correct_decision" not in without.metrics
+    app = open_page("metrics.py")
+    (card,) = [one for one in app.metric if one.label == "Correct decisions"]
+    change = now.metrics["correct_decision"] - scored.metrics["correct_decision"]
+    assert change > 0
+    assert card.delta == f"{signed_points(change)} points"
+    assert app.metric[0].delta == "no change"
+    said = next(one.value for one in app.caption if "Change against" in one.value)
+    assert "the answer metrics compare with the run just now, recipe *" in said
 
 
 def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(

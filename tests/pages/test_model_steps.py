@@ -99,6 +99,8 @@ def test_a_follow_up_is_shown_complete_and_can_be_corrected(
         assert f"Understood as: *{COMPLETE}*" in texts(again).replace("\\", "")
         again.button(key="chat_inspect_2").click().run()
         assert again.query_params["q"] == COMPLETE
+        assert second.state == "answered"
+        assert "**Answered.**" in texts(again)
 
 
 def test_a_step_that_fails_is_told_with_the_answer_and_tried_anew(

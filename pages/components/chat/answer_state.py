@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pages.components.shell.text import plain
+from pages.components.shell.wording import SIGNS, lacking
 from rag import STATE_TITLES, AnswerState, Turn
 
-SIGNS: Mapping[AnswerState, str] = {
-    "answered": ":green[:material/check_circle:]",
-    "doubtful": ":orange[:material/help:]",
-    "refused": ":red[:material/block:]",
-    "conflicting": ":violet[:material/compare_arrows:]",
-}
 BADGES: Mapping[AnswerState, str] = {
     "answered": ":green-badge[:material/check_circle: answered]",
     "doubtful": ":orange-badge[:material/help: doubtful]",
@@ -29,11 +24,7 @@ def state_heading(turn: Turn) -> str:
     heading = f"##### {SIGNS[assessment.state]} {STATE_TITLES[assessment.state]}"
     if assessment.state == "refused":
         return heading  # what came nearest, and why, stands below
-    lines = [heading, plain(assessment.reason)]
-    if unnamed := [term for term in assessment.missing if term not in assessment.reason]:
-        lead = "Also not" if len(unnamed) < len(assessment.missing) else "Not"
-        words = ", ".join(f"“{plain(term)}”" for term in unnamed)
-        lines.append(f":gray[{lead} in the quotes: {words}]")
+    lines = [heading, plain(assessment.reason), lacking(assessment)]
     if assessment.state == "conflicting":
         lines += [
             "\n".join(

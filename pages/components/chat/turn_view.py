@@ -18,6 +18,7 @@ from pages.components.chat.how_answered import how_answered, quotes_beside
 from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.inspector import retrieval
 from pages.components.inspector.hit_sources import result_view, search_notes
+from pages.components.inspector.outlook import remember
 from pages.components.recipe import federation, working_recipe
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
@@ -392,6 +393,7 @@ def inspect(base: KnowledgeBase, turn: Turn) -> None:
     if insisted:
         working_recipe.insist(base, turn.complete)
     federation.bring_back(base, turn.also)
+    remember(base, turn, recipe)
     parameters = {"q": turn.complete}
     if turn.citations:
         parameters["passage"] = turn.citations[0].chunk_id

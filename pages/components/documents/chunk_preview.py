@@ -9,6 +9,7 @@ from typing import cast
 
 import streamlit as st
 
+from pages.components.documents.table import SHOWN
 from pages.components.recipe.index_builds import build_button
 from pages.components.recipe.index_form import index_form, reset_index_form
 from pages.components.shell.buttons import action_button, download_button
@@ -57,7 +58,7 @@ _ALL_EXCLUDED = (
 def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     """The picked document: its text in passages, their sizes, and a form for another index."""
     stored, document = base.recipe().index, base.documents.document(info.id)
-    st.header(plain(info.name), divider="gray")
+    st.header(plain(info.name), anchor=SHOWN, divider="gray")
     _about(base, info)
     passage_edits(base, info)
     left, right = st.columns([3, 2], gap="large")

@@ -55,8 +55,9 @@ _EXCLUDED = {
 }
 _ADVICE: dict[FindingKind, str] = {
     "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
-    "unanswered": "If no document answers the question, add one. The finding goes when the "
-    "question is asked again and answered. Questions of other visitors are not shown.",
+    "unanswered": "If the nearest passage answers the question, inspect it to see why the answer "
+    "is doubtful. If no document answers it, add one. The finding goes when the question is asked "
+    "again and answered. Questions of other visitors are not shown.",
     "unreached": "Add questions about such a document, or remove it if it is not needed.",
 }
 
@@ -141,6 +142,9 @@ def _settled(base: KnowledgeBase, finding: DocumentFinding, row: SettlementRow) 
 def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
     summary = f"{_ICONS[finding.kind]} {plain(finding.summary)}"
     with st.container(border=True):
+        if finding.question:
+            _unanswered(base, finding, summary)
+            return
         shown = any(place.text for place in finding.places)
         if not shown and len(finding.places) < 2:
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -155,10 +159,30 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
         elif shown:
             for column, place in zip(st.columns(len(finding.places)), finding.places, strict=True):
                 with column:
-                    page = f", page {place.page}" if place.page is not None else ""
-                    st.caption(plain(place.document + page))
+                    st.caption(plain(place.document + _page_of(place)))
                     st.markdown(f"> {plain(clipped(place.text, _LONGEST))}")
         _decisions(base, finding)
+
+
+def _unanswered(base: KnowledgeBase, finding: DocumentFinding, summary: str) -> None:
+    """Draw a question without a sure answer, with the passage that came nearest."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(summary, width="stretch")
+        if st.button(
+            "Inspect",
+            key=f"examination_inspect_{finding.id}",
+            icon=":material/troubleshoot:",
+            **offered(base, "explain"),
+        ):
+            st.switch_page("inspector.py", query_params={"q": finding.question})
+        _ignore(base, finding)
+    if place := finding.nearest:
+        st.caption(f"Nearest passage: {plain(place.document)}{_page_of(place)}")
+        st.markdown(f"> {plain(clipped(place.words, _LONGEST))}")
+
+
+def _page_of(place: FindingPlace) -> str:
+    return f", page {place.page}" if place.page is not None else ""
 
 
 def _differences(finding: DocumentFinding, differences: Sequence[Difference]) -> None:

@@ -18,6 +18,7 @@ from rag import DocumentInfo, IndexRecipe, KnowledgeBase, counted
 _DOCUMENT = "doc"  # the URL's parameter: the beginning of a document's id
 _LONG = 12  # hex digits in the URL
 _TALLEST = 420  # pixels
+SHOWN = "document"  # the anchor of the picked document, which is below the fold
 
 
 def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | None:
@@ -84,6 +85,9 @@ def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], tags: list[str]) -
         )
         st.caption(f"Click a document to see its passages.{ticked}")
         return
+    if len(picked) == 1:
+        name = plain(picked[0].name)
+        st.markdown(f":material/arrow_downward: [{name} is shown below](#{SHOWN})")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button(
             f"Delete {counted(len(picked), 'document')}",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from rag import (
+    Assessment,
     Attribution,
     Explainer,
     Finding,
@@ -73,6 +74,14 @@ def quote_fates(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Mapping[in
     return _quote_fates(base, trace, recipe, base.state(recipe), trace.digest, recipe.hash)
 
 
+def assessment(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Assessment | None:
+    """Return the state of an answer of quotes, with its reason; None where a model answers.
+
+    Raises TouchstoneError.
+    """
+    return _assessment(base, trace, recipe, base.state(recipe), trace.digest, recipe.hash)
+
+
 def _build(base: KnowledgeBase, recipe: Recipe) -> str:
     """The state of what does not depend on how a build is searched."""
     return base.state(Recipe(index=recipe.index))
@@ -91,6 +100,13 @@ def _quote_fates(
     _base: KnowledgeBase, _trace: Trace, _recipe: Recipe, state: str, digest: str, recipe_hash: str
 ) -> Mapping[int, QuoteFate]:
     return _base.quote_fates(_trace, _recipe)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _assessment(
+    _base: KnowledgeBase, _trace: Trace, _recipe: Recipe, state: str, digest: str, recipe_hash: str
+) -> Assessment | None:
+    return _base.assessment(_trace, _recipe)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -16,6 +16,7 @@ from rag import FurtherBase, KnowledgeBase, Message, NotAllowed, Question, Recip
 SUGGESTED = "suggested"
 SUGGESTIONS = 4
 _FAILED = "retrieval_failed"
+_SCORED = "correct_decision"  # the metric of a run that scored answers
 PATIENCE = 30  # seconds until a step that failed is tried again
 
 
@@ -65,27 +66,36 @@ def is_empty(base: KnowledgeBase) -> bool:
 def suggestions(base: KnowledgeBase) -> list[str]:
     """A few questions worth asking: those tagged so, else the first of any set.
 
-    Those that the newest run of their set fails are left out, unless it fails all.
+    Those are left out that the newest run of their set fails, or the newest one that scored
+    answers, and those that this visitor got no sure answer to; unless that leaves none.
     """
+    newest, scored = dict[str, str](), dict[str, str]()
     try:
-        newest = {run.question_set: run.id for run in reversed(base.runs.list_all())}
+        for run in reversed(base.runs.list_all()):
+            newest[run.question_set] = run.id
+            if _SCORED in run.metrics:
+                scored[run.question_set] = run.id
     except NotAllowed:  # a link to one tour shows no runs
-        newest = {}
+        pass
     sets = tuple(
-        (question_set.name, str(question_set.changed), newest.get(question_set.name, ""))
-        for question_set in question_sets(base)
+        (item.name, str(item.changed), newest.get(item.name, ""), scored.get(item.name, ""))
+        for item in question_sets(base)
     )
-    return _suggestions(base, sets)
+    return _suggestions(base, sets, tuple(base.conversations.unsure()))
 
 
 @shared_cache(16)
-def _suggestions(base: KnowledgeBase, sets: tuple[tuple[str, str, str], ...]) -> list[str]:
+def _suggestions(
+    base: KnowledgeBase, sets: tuple[tuple[str, str, str, str], ...], unsure: tuple[str, ...]
+) -> list[str]:
     questions, passing = list[Question](), list[Question]()
-    for name, _changed, run_id in sets:
+    for name, _changed, *run_ids in sets:
         of_set = base.questions.usable(name)
-        fails = failed(base.runs.get(run_id), outcomes(base, run_id)) if run_id else set()
+        fails = set[str]()
+        for run_id in filter(None, dict.fromkeys(run_ids)):
+            fails |= failed(base.runs.get(run_id), outcomes(base, run_id))
         questions += of_set
-        passing += [item for item in of_set if item.id not in fails]
+        passing += [item for item in of_set if item.id not in fails and item.text not in unsure]
     return [item.text for item in (_chosen(passing) or _chosen(questions))[:SUGGESTIONS]]
 
 

@@ -53,23 +53,24 @@ ANSWER_CARDS = (
     ),
     Card("token_f1", "Token F1", "Words shared with the expected answer of a question."),
 )
+ANSWER_METRICS = (*(card.metric for card in ANSWER_CARDS), BY_STATUS)
 
 
 def answer_cards(
     run: Run,
-    before: Run | None,
+    earlier: Mapping[str, float],
     results: Sequence[QuestionResult],
     ranges: Ranges,
     changes: Mapping[str, Comparison],
 ) -> None:
-    """Nothing where the run only measured retrieval."""
+    """Cards with their change against ``earlier``; none where the run only measured retrieval."""
     if any(card.metric in run.metrics for card in ANSWER_CARDS):
         shown_cards = [_decisions_card(run), _expected_card(results), *ANSWER_CARDS[2:]]
         left_out = _left_out(run)
         card_grid(
             [card for card in shown_cards if card.metric not in left_out],
             run,
-            before,
+            earlier,
             ranges,
             changes,
         )

@@ -25,6 +25,10 @@ REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_d
 JUDGED, EXPECTED = "judged_correctness", "answer_containment"
 _TEN = 10  # the cutoff of the cards
 UNCHANGED = 0.0005  # below that, three decimals show no change
+FIRST_RUN = (
+    "This is the first run of this set. To see the effect of a change of the recipe, make the "
+    "change and press *Evaluate* again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +77,12 @@ class Ranges:
     ceilings: Mapping[str, float] = field(default_factory=dict)
 
 
-def cards(run: Run, before: Run | None, ranges: Ranges, changes: Mapping[str, Comparison]) -> None:
+def cards(
+    run: Run, earlier: Mapping[str, float], ranges: Ranges, changes: Mapping[str, Comparison]
+) -> None:
     """Five figures of retrieval."""
     shown_cards = [refusals_card(run) if card.metric == REFUSED else card for card in CARDS]
-    card_grid(shown_cards, run, before, ranges, changes)
+    card_grid(shown_cards, run, earlier, ranges, changes)
     if note := _beyond_top_k(run):
         st.caption(note)
 
@@ -109,11 +115,11 @@ def refusals_card(run: Run) -> Card:
 def card_grid(
     shown_cards: Sequence[Card],
     run: Run,
-    before: Run | None,
+    earlier: Mapping[str, float],
     ranges: Ranges,
     changes: Mapping[str, Comparison],
 ) -> None:
-    """Figures side by side, each with its ranges and its change against another run.
+    """Figures side by side, each with its ranges and its change against an earlier run.
 
     A change has a colour only where ``changes`` call it better or worse, and is left out where the
     two runs do not compare.
@@ -121,7 +127,6 @@ def card_grid(
     with st.grid(len(shown_cards), min_column_width=150):
         for card in shown_cards:
             with st.container(border=True, height="stretch", gap="small"):
-                earlier = before.metrics if before else {}
                 _card(card, run.metrics, earlier, changes.get(card.metric))
                 if card.note:
                     st.caption(card.note)
@@ -228,15 +233,17 @@ def figures_table(run: Run) -> None:
 
 
 def comparison(
-    before: Run | None,
-    between: RunDifferences | None,
+    before: Run,
+    between: RunDifferences,
     changes: Mapping[str, Comparison],
     *,
+    name: str,
     pinned: bool,
     later: int = 0,
 ) -> str:
     """Describe the run that the changes are measured against.
 
+<<<<<<< HEAD
     ``pinned`` if it is the baseline; ``later`` counts the runs that were made since.
     """
     if before is None or between is None:
@@ -247,16 +254,41 @@ def comparison(
             "This is the first run of this set. To see the effect of a change of the recipe, make "
             "the change and press *Evaluate* again."
         )
+=======
+    ``name`` is that of its recipe or system. ``pinned`` if it is the baseline.
+    """
+>>>>>>> n
     which = "the baseline, the run" if pinned else "the run"
-    change = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
+    change = f"Change against {which} {ago(before.created)}, {name}: {plain(between.phrase)}"
     colored = "A change has a color if it is significant with all cards tested together"
     if between.comparable:
         return f"{change} {colored}; *Runs* tests one metric."
+    return f"{change} {_reservation(between, changes, f'{colored}.')}"
+
+
+def answers_comparison(
+    before: Run, between: RunDifferences, changes: Mapping[str, Comparison], *, name: str
+) -> str:
+    """Describe the run that the changes of answer metrics are measured against.
+
+    ``name`` is that of its recipe.
+    """
+    change = (
+        f"That run has no scored answers, so the answer metrics compare with the run "
+        f"{ago(before.created)}, {name}: {plain(between.phrase)}"
+    )
+    return change if between.comparable else f"{change} {_reservation(between, changes)}"
+
+
+def _reservation(
+    between: RunDifferences, changes: Mapping[str, Comparison], colored: str = ""
+) -> str:
+    """Say what the changes count if not all of both runs compares, or that nothing does."""
     if between.edited and changes and not any(found.obstacle for found in changes.values()):
         which = "this document" if len(between.edited) == 1 else "these documents"
         return (
-            f"{change} The changes count only the questions without a label in {which}; the "
-            f"means count all. {colored}."
-        )
+            f"The changes count only the questions without a label in {which}; the "
+            f"means count all. {colored}"
+        ).rstrip()
     why = plain(capitalised(between.obstacle))
-    return f"{change} **{why} So the figures do not compare**: neither run is better or worse."
+    return f"**{why} So the figures do not compare**: neither run is better or worse."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from pages.components.shell.text import plain
-from rag import Comparison, Hit, IndexRecipe, Trace, without_markup
+from rag import AnswerState, Assessment, Comparison, Hit, IndexRecipe, Trace, without_markup
 
 _TYPES = {
     "application/pdf": "PDF",
@@ -44,6 +44,12 @@ VERDICT_BADGES = {
 """Label, colour and icon of the badge of a comparison's verdict."""
 WITHIN_NOISE = ("Within noise", *VERDICT_BADGES["undecided"][1:])
 """The badge of a change of the recipe whose gain decides nothing."""
+SIGNS: Mapping[AnswerState, str] = {
+    "answered": ":green[:material/check_circle:]",
+    "doubtful": ":orange[:material/help:]",
+    "refused": ":red[:material/block:]",
+    "conflicting": ":violet[:material/compare_arrows:]",
+}
 
 
 def change_badge(change: Comparison) -> tuple[str, str, str]:
@@ -168,3 +174,13 @@ def shown_context(context: str) -> str:
 def placed(hit: Hit) -> str:
     """The rank of a passage, such as ``rank 3``, or ``no candidate`` if no retriever found it."""
     return f"rank {hit.rank}" if hit.rank else "no candidate"
+
+
+def lacking(assessment: Assessment) -> str:
+    """The key words that the quotes lack and the reason does not name, as Markdown; "" for none."""
+    unnamed = [term for term in assessment.missing if term not in assessment.reason]
+    if not unnamed:
+        return ""
+    lead = "Also not" if len(unnamed) < len(assessment.missing) else "Not"
+    words = ", ".join(f"“{plain(term)}”" for term in unnamed)
+    return f":gray[{lead} in the quotes: {words}]"

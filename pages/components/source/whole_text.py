@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components.source.element import KINDS, Block, Cell, Piece, draw_blocks, table_block
 from pages.components.source.table import row_kinds
-from rag import Document, fenced_code, styled_words
+from rag import Document, fenced_code, front_matter, styled_words
 
 MOST = 120_000  # characters sent to the browser; of longer documents a window around the passage
 _MARKUP = {"text/markdown", "text/html", "text/x-rst", "text/asciidoc"}  # read as Markdown
@@ -19,10 +19,15 @@ _WRAPPED = re.compile(r"(?<=[^\n]{55})\n(?=[^\n])(?!\s*(?:\d{1,3}[.)]|[-*+•])\
 
 
 def whole_text(document: Document, marks: Sequence[tuple[int, int]], height: int) -> None:
-    """Draw a document's text, scrolled to its first mark; the second one is marked within it."""
+    """Draw a document's text, scrolled to its first mark; the second one is marked within it.
+
+    Front matter is left out, unless a mark is there.
+    """
     first, last = window(len(document.text), marks[0])
+    if all(end > front_matter(document) for _, end in marks):
+        first = max(first, front_matter(document))
     draw_blocks(blocks(document, marks, first, last), f"{document.id}:{marks}", height)
-    if last - first < len(document.text):
+    if last < len(document.text) or first > front_matter(document):
         st.caption(
             f"Characters {first + 1:,} to {last:,} of {len(document.text):,}. "
             "The steps above go on from passage to passage."

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, String, and_, case, cast, func, or_, select
 
+from rag.storage.conversations.details import StoredCitation
 from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, turn
 from rag.storage.conversations.turns import Turn, stored_turn
@@ -42,11 +44,13 @@ class ChatQuestion:
     """A question of a chat, as it can be understood without the conversation.
 
     ``flagged`` says that the answer is refused or doubtful, and that no review settled it.
+    ``nearest`` is the first passage that the answer cites.
     """
 
     question: str
     status: str
     flagged: bool
+    nearest: StoredCitation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +83,26 @@ def chat_questions(connection: Connection, scope: Scope, limit: int) -> list[Cha
     flagged = and_(turn.c.review == "", or_(REFUSED, DOUBTFUL))
     ended = turn.c.status.in_(("complete", "refused")) & (turn.c.mode != "general")
     rows = connection.execute(
-        select(turn.c.question, turn.c.rewritten, turn.c.status, flagged.label("flagged"))
+        select(
+            turn.c.question,
+            turn.c.rewritten,
+            turn.c.status,
+            turn.c.citations,
+            flagged.label("flagged"),
+        )
         .join(conversation, conversation.c.id == turn.c.conversation_id)
         .where(scope.condition, ended)
         .order_by(turn.c.id.desc())
         .limit(limit)
     )
-    return [ChatQuestion(row.rewritten or row.question, row.status, row.flagged) for row in rows]
+    return [
+        ChatQuestion(row.rewritten or row.question, row.status, row.flagged, _first(row.citations))
+        for row in rows
+    ]
+
+
+def _first(citations: Sequence[Mapping[str, Any]]) -> StoredCitation | None:
+    return StoredCitation(**citations[0]) if citations else None
 
 
 def questions_after(
