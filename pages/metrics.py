@@ -22,13 +22,13 @@ from pages.components.metrics.answers import ANSWER_METRICS, answer_cards
 from pages.components.metrics.cards import (
     CARDS,
     DOUBTED,
-    FIRST_RUN,
     Ranges,
     answers_comparison,
     cards,
     comparison,
     cutoffs,
     figures_table,
+    first_run,
 )
 from pages.components.metrics.charts import against_k, first_ranks
 from pages.components.metrics.earlier_runs import earlier_answers, earlier_run, same_search
@@ -247,7 +247,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         )
         return
     place = next((i for i, run in enumerate(runs) if same_search(run.recipe, recipe)), 0)
-    run, older = runs[place], runs[place + 1 :]
+    run = runs[place]
     pinned = base.runs.baseline(chosen.name)
     is_pinned = pinned is not None and pinned.id != run.id
     _stale(base, chosen, run, recipe)
@@ -257,21 +257,14 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             model_judge(base, run, recipe)
             downloads(base, run, pinned if is_pinned else None)
     version = readings.version_of(chosen)
-    earlier, changes, compared = _compared(base, run, older, pinned, version)
+    earlier, changes, compared = _compared(base, runs, place, pinned, version)
     intervals = readings.intervals(base, run.id, version)
     results = readings.outcomes(base, run.id)
     unjudged = readings.unjudged(base, run.id, version)
     ranges = _ranges(intervals, unjudged, results)
-<<<<<<< HEAD
-    cards(run, before, ranges, changes)
-    answer_cards(run, before, results, ranges, changes)
-    against = comparison(before, between, changes, pinned=is_pinned, later=place)
-    st.caption(f"{_about(base, run)} {against}")
-=======
     cards(run, earlier, ranges, changes)
     answer_cards(run, earlier, results, ranges, changes)
     st.caption(f"{_about(base, run)} {compared}")
->>>>>>> n
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank
         failures_table(base, run, results)
         return
@@ -289,15 +282,16 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
 
 def _compared(
     base: KnowledgeBase,
-    run: Run,
-    older: Sequence[Run],
+    runs: Sequence[Run],
+    place: int,
     pinned: Run | None,
     version: readings.Version,
 ) -> tuple[Mapping[str, float], Mapping[str, Comparison], str]:
     """Return the earlier figures, the tested changes, and what they are measured against."""
+    run, older = runs[place], runs[place + 1 :]
     before = earlier_run(run, older, pinned)
     if before is None:
-        return {}, {}, FIRST_RUN
+        return {}, {}, first_run(place)
     answered = earlier_answers(run, older, before)
     apart = answered is not None and answered.id != before.id
     metrics = (*(card.metric for card in CARDS), DOUBTED, *(() if apart else ANSWER_METRICS))

@@ -59,17 +59,23 @@ _FRAMING = r"button|details|summary|section|figure|figcaption|img|span|font"
 _TAG = re.compile(
     r"</?(?P<name>(?i:br|p|div|center|a))(?:\s[^<>\n]{0,200})?/?>"
     r"|<(?P<address>(?i:https?)://[^<>\s]{1,2000})>"
-    rf"|(?<![\w<])(?P<placed></(?:{_PLACED}|{_FRAMING})\s*+>"
-    rf"|<(?:{_PLACED}|{_FRAMING})(?=[\s/])(?=[^<>]{{0,400}}[=/])[^<>]{{1,400}}>)"
-    rf"|^[ \t]*+(?P<alone><(?:{_PLACED}|{_FRAMING})(?:\s[^<>\n]{{0,200}})?>)[ \t]*+$"
-    r"|(?P<shortcode>\{\{[<%][ \t]*+/?[ \t]*+\w[^{}\n]{0,200}[%>]\}\})",
+    rf"|(?P<placed></(?:{_PLACED}|{_FRAMING})\s*+>|(?<![\w<])<(?:{_PLACED})(?:\s[^<>]{{0,400}})?/?>"
+    rf"|(?<![\w<])<(?:{_FRAMING})(?=[\s/])(?=[^<>]{{0,400}}[=/])[^<>]{{1,400}}>)"
+    rf"|(?<![\w<])<(?P<bare>{_FRAMING})>"
+    rf"|^[ \t]*+(?P<alone><(?:{_FRAMING})(?:\s[^<>\n]{{0,200}})?>)[ \t]*+$"
+    r"|^[ \t]*+(?P<shortcode>\{\{[<%][ \t]*+/?[ \t]*+\w[^{}\n]{0,200}[%>]\}\})[ \t]*+$",
     re.MULTILINE,
 )
 """Tags of layout and links within Markdown, addresses between angle brackets, and what Hugo fills.
 
-Other tags stay: a text may be about them. So do those of MDX, buttons and the like within a line
-where they have no attributes.
+Other tags stay: a text may be about them. So do buttons and the like within a line that have
+neither attributes nor an end.
 """
+_ENDED = re.compile(r"</(\w{1,20})")
+_TITLE = re.compile(
+    r"\b(?:title|label)=(?:\"(?P<one>[^\"<>\n]{1,100})\"|'(?P<two>[^'<>\n]{1,100})')"
+)
+"""What a component shows over its content: "<TabItem label="Linux">"."""
 _PARTING = frozenset({"br", "p", "div", "center"})
 """Tags between words."""
 _ENTITY = re.compile(
@@ -228,6 +234,8 @@ def unmarked_cell(cell: str) -> str:
     if escaped := _ESCAPED_CELL.fullmatch(cell):
         return escaped[1]
     text = _parted(cell)
+    if not text.strip():
+        return cell
     return _edited(text, _edits(text, _merged([*_marks_of_words(text)])))
 
 
@@ -306,11 +314,12 @@ def _tags(text: str) -> Iterator[re.Match[str]]:
     if "<" not in text and "{{%" not in text:
         return
     code = sorted((one.start, one.end) for one in inline_markup(text) if one.style == "code")
-    at = 0
+    ended, at = set(_ENDED.findall(text)), 0
     for match in _TAG.finditer(text):
         while at < len(code) and code[at][1] <= match.start():
             at += 1
-        if at == len(code) or match.start() < code[at][0]:
+        is_open = match["bare"] and match["bare"] not in ended
+        if not is_open and (at == len(code) or match.start() < code[at][0]):
             yield match
 
 
@@ -323,12 +332,21 @@ def _tag_marks(text: str) -> Iterator[Span]:
             yield match.span()
 
 
+def _blank_but_title(tag: str) -> str:
+    """Blanks as long as a tag, with the title that a component shows."""
+    title = _TITLE.search(tag)
+    if title is None:
+        return " " * len(tag)
+    start, end = title.span("one" if title["one"] else "two")
+    return f"{' ' * start}{tag[start:end]}{' ' * (len(tag) - end)}"
+
+
 def _parted(text: str) -> str:
     """The text with blanks in place of tags that part words."""
     pieces, last = list[str](), 0
     for match in _tags(text):
-        is_placed = match["placed"] or match["alone"] or match["shortcode"]
+        is_placed = any(match[kind] for kind in ("placed", "bare", "alone", "shortcode"))
         if is_placed or (match["name"] or "").lower() in _PARTING:
-            pieces += [text[last : match.start()], " " * len(match.group())]
+            pieces += [text[last : match.start()], _blank_but_title(match.group())]
             last = match.end()
     return "".join([*pieces, text[last:]])

@@ -19,6 +19,8 @@ LINKING: Mapping[str, tuple[str, ...]] = {
 """Letters between the parts of compounds, by the languages that write them as one word."""
 _SHORTEST_FIRST, _SHORTEST_LAST = 3, 4
 """Letters of the parts."""
+_LONGEST = 50
+"""Letters of a compound that is looked at."""
 
 
 def compound_parts(question: str, language: str, lexical: LexicalIndex) -> list[OtherForm]:
@@ -29,7 +31,8 @@ def compound_parts(question: str, language: str, lexical: LexicalIndex) -> list[
     """
     forms = list[OtherForm]()
     for word, start in question_words(question):
-        pairs = [] if _is_indexed(word, lexical) else list(_pairs(word, language, lexical))
+        is_compound = len(word) <= _LONGEST and not _is_indexed(word, lexical)
+        pairs = list(_pairs(word, language, lexical)) if is_compound else []
         if pairs:
             first, last = max(pairs, key=lambda pair: min(map(len, pair)))
             forms.append(OtherForm(start, start + len(word), f"{first} {last}", 0))

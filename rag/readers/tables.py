@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 Row = Sequence[str | None]
@@ -43,6 +44,34 @@ _WEEKDAY = re.compile(
     r"|viernes|sábado|domingo)\b",
     re.IGNORECASE,
 )
+_LABELS = frozenset(
+    [
+        "item",
+        "items",
+        "name",
+        "plan",
+        "product",
+        "service",
+        "type",
+        "description",
+        "stop",
+        "amount",
+        "option",
+        "article",
+        "position",
+        "posten",
+        "artikel",
+        "art",
+        "leistung",
+        "produkt",
+        "tarif",
+        "produit",
+        "prestation",
+        "producto",
+        "servicio",
+    ]
+)
+"""What stands over the names of rows."""
 _MEASURED = re.compile("year|figure|day|duration|quantity")
 """Kinds of values of which labels are, too: a column for each year, a row of sizes."""
 _DAY = re.compile(
@@ -159,7 +188,15 @@ def holds_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     of_kind = bool(behind) and all(
         _is_of_kind(*pair) or _is_free_among_amounts(*pair) for pair in behind
     )
+    if row[0].casefold() in _LABELS or _is_scale(row[1:]):
+        of_kind = False
     return coded or of_kind or any(_is_value(*pair) for pair in filled)
+
+
+def _is_scale(cells: Sequence[str]) -> bool:
+    """Whether several cells have growing figures, as the columns of plans and of a timetable do."""
+    figures = [tuple(map(int, _DIGITS.findall(cell))) for cell in cells]
+    return len(cells) > 1 and all(one and one < other for one, other in pairwise(figures))
 
 
 def _is_of_kind(cell: str, column: Sequence[str]) -> bool:

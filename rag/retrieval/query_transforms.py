@@ -185,7 +185,7 @@ def with_other_forms(
 ) -> tuple[str, list[WordCorrection]]:
     """The question with the other form after each that the documents define, and these forms."""
     forms = corpus.lexical.glossary.other_forms(question, corpus.allowed)
-    passages = corpus.lookup([form.key for form in forms])
+    passages = corpus.lookup([form.key for form in forms]) if forms else {}
     notes = [
         f"{question[form.start : form.end]}: {form.form} ({_place(*passages[form.key])})"
         if form.key in passages

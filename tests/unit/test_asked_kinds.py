@@ -19,9 +19,9 @@ WEIGHT = "How much does the pump weigh?"
 @pytest.mark.parametrize(
     ("question", "name"),
     [
-        (SPEAK, "whom to contact"),
-        ("Who should we notify of a fire?", "whom to contact"),
-        ("An wen kann ich mich wenden?", "whom to contact"),
+        (SPEAK, "somebody to contact"),
+        ("Who should we notify of a fire?", "somebody to contact"),
+        ("An wen kann ich mich wenden?", "somebody to contact"),
         (INSURER, "a name"),
         ("What brand is the stove?", None),
         ("Which company policy is that?", None),
@@ -136,3 +136,71 @@ def test_years_within_the_range_of_a_row_are_not_missing() -> None:
 def test_a_link_to_another_place_is_a_reference() -> None:
     assert is_reference("For the reasons why, refer to [Why it is not supported](#why).")
     assert not is_reference("For the reasons why, refer to Ada.")
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("What must contractors wear on site?", None),
+        ("Which company car may I use?", None),
+        ("What does the company pay for meals?", "a price"),
+        ("How long do I have to wait before I can swim?", "a duration"),
+        ("How long is the break before lunch?", "a duration"),
+        ("Wie viel muss ich trinken?", "a number"),
+        ("Was muss ich beim Bezahlen der Miete beachten?", None),
+        ("How heavy is the fine?", "a number"),
+        ("Which port does the ferry leave from?", None),
+    ],
+)
+def test_other_questions_ask_for_other_kinds(question: str, name: str | None) -> None:
+    kind = asked_value(question)
+    assert (kind.name if kind else None) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In an emergency, call 112.",
+        "Tell your boss before nine.",
+        "Payroll: Ada Byrne, extension 42",
+        "Bei Fragen hilft Ihnen Frau Müller.",
+        "Póngase en contacto con la secretaria.",
+    ],
+)
+def test_somebody_to_contact_is_named_in_many_ways(text: str) -> None:
+    kind = asked_value(SPEAK)
+    assert kind is not None
+    assert kind.is_in(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The deadline is Aug 5.",
+        "Travel grant · Deadline: 15 Sept",
+        "jusqu'au 5 mars",
+        "bis zum 15. des Monats",
+        "drei Monate zum Quartalsende",
+        "You have 14 days to pay.",
+        "It is due upon receipt.",
+        "There is no deadline.",
+        "bis zum Monatsende",
+    ],
+)
+def test_a_deadline_is_written_in_many_ways(text: str) -> None:
+    kind = asked_value("By when do I have to pay?")
+    assert kind is not None
+    assert kind.is_in(text)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What happens to my key if I lose it?",
+        "What is the fine if you do not return it?",
+        "How do I change my default browser?",
+        "What should I do if the customer defaults on payment?",
+    ],
+)
+def test_other_questions_ask_for_no_default(question: str) -> None:
+    assert default_pattern(question) is None

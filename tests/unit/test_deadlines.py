@@ -88,8 +88,7 @@ def lost(*texts: str) -> list[KeyTerm]:
         ("What is the default age of a stream?", "Age · Default: 7D", ""),
         ("What is the default age of a stream?", "Unless you set it, it is 7D.", ""),
         ("How long does it run by default?", "It runs until you stop it.", "a default"),
-        ("How do I add a default printer?", "Click *Add* and choose one.", "a default"),
-        ("Add a default printer", "Click *Add* and choose one.", ""),
+        ("How do I add a default printer?", "Click *Add* and choose one.", ""),
     ],
 )
 def test_a_default_and_an_acronym_have_to_be_stated(question: str, shown: str, name: str) -> None:

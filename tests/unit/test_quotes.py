@@ -128,7 +128,7 @@ def test_sentences(text: str, sentences: list[str]) -> None:
         (
             '<Tabs groupId="a">\n<TabItem value="b" label="in bash" default>\n```bash\nset max 10\n'
             "```\n</TabItem>\n</Tabs>",
-            ["set max 10"],
+            ["in bash set max 10"],
         ),
         (
             '<button target="https://a.example/b?c=d">\n  Apply for the grant\n</button>\n\n'

@@ -25,10 +25,6 @@ REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_d
 JUDGED, EXPECTED = "judged_correctness", "answer_containment"
 _TEN = 10  # the cutoff of the cards
 UNCHANGED = 0.0005  # below that, three decimals show no change
-FIRST_RUN = (
-    "This is the first run of this set. To see the effect of a change of the recipe, make the "
-    "change and press *Evaluate* again."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +228,17 @@ def figures_table(run: Run) -> None:
     )
 
 
+def first_run(later: int) -> str:
+    """Say that a run is the first one of its set; ``later`` counts those made since."""
+    if later:
+        what = "the later run" if later == 1 else f"the {later:,} later runs"
+        return f"This is the first run of this set. *Runs* compares it with {what}."
+    return (
+        "This is the first run of this set. To see the effect of a change of the recipe, make "
+        "the change and press *Evaluate* again."
+    )
+
+
 def comparison(
     before: Run,
     between: RunDifferences,
@@ -239,25 +246,11 @@ def comparison(
     *,
     name: str,
     pinned: bool,
-    later: int = 0,
 ) -> str:
     """Describe the run that the changes are measured against.
 
-<<<<<<< HEAD
-    ``pinned`` if it is the baseline; ``later`` counts the runs that were made since.
-    """
-    if before is None or between is None:
-        if later:
-            what = "the later run" if later == 1 else f"the {later:,} later runs"
-            return f"This is the first run of this set. *Runs* compares it with {what}."
-        return (
-            "This is the first run of this set. To see the effect of a change of the recipe, make "
-            "the change and press *Evaluate* again."
-        )
-=======
     ``name`` is that of its recipe or system. ``pinned`` if it is the baseline.
     """
->>>>>>> n
     which = "the baseline, the run" if pinned else "the run"
     change = f"Change against {which} {ago(before.created)}, {name}: {plain(between.phrase)}"
     colored = "A change has a color if it is significant with all cards tested together"

@@ -8,21 +8,27 @@ from rag.answering.asked_values.kind import ValueKind
 from rag.answering.asked_values.patterns import ANY_NUMBER, MONTHS, TIME, WEEKDAYS
 
 _WHILE = r"(?:hours?|days?|nights?|weeks?|fortnights?|months?|years?)"
-_DAUER = r"(?:stunden?|\w{0,20}tage?n?|wochen?|monate?n?|jahre?n?)"
+_TAGE = r"(?:stunden?|\w{0,20}tage?n?|wochen?|monate?n?|jahre?n?)"
 _LENGTH = (
-    rf"{ANY_NUMBER}[^.;!?\n]{{0,25}}?\b"
-    rf"(?:minutes?|{_WHILE}|{_DAUER}|horas?|días?|semanas?|mes(?:es)?|heures?|jours?|semaines?"
-    r"|mois)\b"
+    rf"{ANY_NUMBER}[^.;!?\n]{{0,25}}?(?:\b(?:minutes?|{_WHILE}|{_TAGE}|horas?|días?|semanas?"
+    r"|mes(?:es)?|heures?|jours?|semaines?|mois|min|hrs|std)|(?:min|hrs?|h|d)|mins)\b"
 )
+_SHORT_MONTHS = r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|okt|dez"
+_OTHER_MONTHS = (
+    r"janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|janeiro"
+)
+_MONTH = rf"(?:{MONTHS}|{_SHORT_MONTHS}|{_OTHER_MONTHS})"
 _DAY = (
-    r"(?:19|20)\d\d[-./]\d|\b\d{1,2}[./]\s?\d{1,2}\b|\b\d{1,2}(?:st|nd|rd|th)\b"
-    rf"|\b(?:{MONTHS})(?<! may)\b|\d\.? (?:of )?(?:{MONTHS})\b|\b(?:{WEEKDAYS}|(?:mid)?night|noon"
-    r"|tomorrow|mitternacht|mittag)\b"
-    r"|\bmay \d|\b(?:end|start|beginning|close|first day|last day|ende|anfang|beginn|schluss)"
-    r" (?:of|des|der)\b"
-    rf"|{TIME}|\d ?(?:[ap]\.?m\b|uhr\b|o['’]clock)|\d\d?[月日]"
+    r"(?:19|20)\d\d[-./]\d|\b\d{1,2}[./]\s?\d{1,2}\b|\b\d{1,2}(?:st|nd|rd|th)\b|zum \d{1,2}\."
+    rf"|\b{_MONTH}\b\.? \d|\d\.? (?:of |de )?{_MONTH}\b|\b(?:{MONTHS})(?<! may)\b"
+    rf"|\b(?:{WEEKDAYS}|(?:mid)?night|noon|tomorrow|mitternacht|mittag)\b|\bweek \d"
+    r"|\b(?:end|start|beginning|close|first day|last day|ende|anfang|beginn|schluss|fin) (?:of|des"
+    rf"|der|de)\b|\w(?:ende|anfang)\b|{TIME}|\d ?(?:[ap]\.?m\b|uhr\b|o['’]clock)|\d\d?[月日]"
 )
-_RELATIVE = r"(?:before|after|following|prior|from|in advance|vor|nach|antes|después|avant|après)"
+_RELATIVE = (
+    r"(?:before|after|following|prior|from|in advance|net|to (?:pay|apply|return|submit|appeal"
+    r"|reply|object)|zum|vor|nach|antes|después|avant|après)"
+)
 DEADLINE = ValueKind(
     "a date",
     "date deadline due latest last day time when spätestens frist plazo fecha límite délai",
@@ -37,22 +43,23 @@ DEADLINE = ValueKind(
     ),
     re.compile(
         rf"{_DAY}|{_LENGTH}[^.;!?\n]{{0,30}}?\b{_RELATIVE}\b"
-        rf"|\b(?:{_RELATIVE}|within|in|innerhalb|binnen) [^.;!?\n]{{0,20}}?{_LENGTH}"
-        r"|\b(?:before|prior to|no later than|as soon as|immediately|at once|vor|vorher"
-        r"|spätestens|antes|avant)\b",
+        rf"|\b(?:{_RELATIVE}|within|in|have|has|plazo|sous|innerhalb|binnen|beträgt)"
+        rf" [^.;!?\n]{{0,20}}?{_LENGTH}"
+        r"|\b(?:before|prior to|no later than|as soon as|immediately|at once|upon|receipt"
+        r"|on the day|monthly|weekly|quarterly|annually|no deadline|any ?time|all year|year round"
+        r"|enrolment|registration|vor|vorher|spätestens|sofort|jederzeit|antes|avant)\b",
         re.IGNORECASE,
     ),
-    exact=True,
 )
 LEAD_TIME = ValueKind(
     "a time in advance",
     "long far early soon much many notice advance ahead beforehand before days weeks months hours"
     " start beginning begin lange früh vorher voraus beginn",
     re.compile(
-        rf"\bhow (?:long|far|early|soon|late|many {_WHILE}|much (?:time|(?:advance )?notice))\b"
-        r" (?:[^?]{0,60} )?(?:before|in advance|ahead|beforehand)\b"
+        rf"\bhow (?:long|far|early|soon|many {_WHILE}|much (?:time|(?:advance )?notice))"
+        r" (?:before|in advance|ahead|beforehand)\b"
         r"|\bhow much (?:advance )?notice\b"
-        rf"|\bwie (?:lange|früh|weit|viele {_DAUER}) (?:[^?]{{0,60}} )?(?:vorher|im voraus|vor)\b"
+        rf"|\bwie (?:lange|früh|weit|viele {_TAGE}) (?:vorher|im voraus|vor)\b"
         r"|\bcon cuánt[ao]s? (?:\w{1,20} de )?(?:antelación|anticipación)\b"
         r"|\bcombien de (?:temps|jours|semaines|mois) (?:à l['’]avance|avant)\b",
         re.IGNORECASE,
@@ -61,8 +68,8 @@ LEAD_TIME = ValueKind(
         rf"{_LENGTH}[^.;!?\n]{{0,60}}?\b(?:advance|before|prior|ahead|notice|later|latest|early"
         r"|earlier|beforehand|preceding|vor|vorher|voraus|antes|antelación|anticipación|avant"
         r"|avance|préavis)\b"
-        r"|\b(?:notice|latest|later|frist|kündigungsfrist|préavis|within|innerhalb)\b"
-        rf"[^.;!?\n]{{0,60}}?{_LENGTH}",
+        r"|\b(?:notice|latest|later|wait|after|takes?|within|frist|kündigungsfrist|préavis|nach"
+        rf"|innerhalb)\b[^.;!?\n]{{0,60}}?{_LENGTH}",
         re.IGNORECASE,
     ),
 )

@@ -15,7 +15,8 @@ _MEASURE = (
 )
 _MONEY = re.compile(
     r"[€$£¥₹元%]|\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|euros?|dollars?|pounds?|cents?|pence|yen"
-    rf"|francs?|franken)\b|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])|{FREE}",
+    r"|francs?|franken|month['’]s rent|months['’] rent|frei|nichts|hälfte|halber preis)\b"
+    rf"|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])|{FREE}",
     re.IGNORECASE,
 )
 _BARE_FIGURE = re.compile(rf"(?<![\w.,])\d[\d.,]{{0,12}}+(?![ -]?{_MEASURE})", re.IGNORECASE)
@@ -52,6 +53,8 @@ class _Price(ValueKind):
         figures = _BARE_FIGURE.finditer(text)
         if is_list_like(text):
             return next(figures, None) is not None
+        if not _PAYING.search(text):
+            return False
         around = (text[max(one.start() - _NEAR, 0) : one.end() + _NEAR] for one in figures)
         return any(map(_PAYING.search, around))
 
@@ -86,9 +89,9 @@ PRICE = _Price(
         r"|at|each|every)\b)"
         r"|\bhow much (?:is|are|was|were|do|does|did|will|can|may) (?:[\w'’-]{1,30} ){1,6}?"
         r"(?:paid|earn)\b"
-        r"|\bwie ?viel (?:kostet|muss|müssen|zahlen?|zahlt|bezahlen?|bezahlt)\b"
-        r"(?! .{0,60}\b(?:wiegen|messen|haben|sein)\b)"
-        r"|\bwas (?:kosten?t?|(?:be)?zahle?n?|(?:muss|müssen) .{1,60}\b(?:be)?zahlen)\b"
+        r"|\bwie ?viel (?:kostet|(?:be)?zahl(?:en?|t))\b"
+        r"|\b(?:wie ?viel|was) (?:muss|müssen) .{1,60}\b(?:be)?zahlen(?=\W{0,3}\Z|,)"
+        r"|\bwas (?:kosten?t?|bezahle?n?|zahl(?:en?|t))\b"
         r"|\bcuánto (?:cuestan?|vale|pago)\b"
         r"|\bcuál es (?:el|la) (?:precio|costo|coste|tarifa|importe|cuota|multa)\b"
         r"|\bcombien coûte(?:nt)?\b|\bquel est le (?:prix|tarif|montant)\b|多少钱",

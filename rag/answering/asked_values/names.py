@@ -1,4 +1,4 @@
-"""Names of people."""
+"""Names of people and organisations, and whom to contact."""
 
 from __future__ import annotations
 
@@ -42,28 +42,24 @@ ORGANISATION = Person(
     "a name",
     "which what name company firm",
     re.compile(
-        r"\b(?:which|what) (?:[\w-]{1,30} ){0,2}?(?:compan(?:y|ies)|firms?|providers?|suppliers?"
-        r"|caterers?|banks?|insurers?|vendors?|agenc(?:y|ies)|pension funds?|manufacturers?"
-        r"|contractors?|brands?|airlines?|carriers?|operators?|auditors?|publishers?)"
-        r" (?!(?:is|are|polic(?:y|ies)|do|does|should|can|may|must|am)\b)[a-z]"
-        r"|\bwelche[rs]? (?:firma|bank|versicherung|anbieter|hersteller|lieferant|caterer|kasse)\b",
+        r"\b(?:which|what) (?:[\w-]{1,20} )?(?:company|firm|provider|supplier|caterer|bank|insurer"
+        r"|vendor|agency|(?:pension )?fund|manufacturer|brand|airline|carrier|auditor)"
+        r" (?:provides|supplies|supplied|runs|manages|makes|made|insures|insured|manufactures"
+        r"|operates|delivers|cleans|owns|prints|publishes|audits|sells|holds|built|services)\b"
+        r"|\bwelche[rs]? (?:firma|bank|versicherung|anbieter|hersteller|lieferant|caterer|kasse)"
+        r" (?:ist|macht|liefert|betreibt|versichert|stellt|baut)\b",
         re.IGNORECASE,
     ),
-    re.compile(rf"(?:(?<=[^.!?:;] )|(?<=[(“\"])|[·|\t–—:] ?)(?!{_NO_NAME}\b){_CAPITAL}"),
+    re.compile(rf"(?!(?:{_NO_NAME}|Yes|There|It|We|You|They)\b){_CAPITAL}"),
 )
 _REACHED = (
-    r"(?:[Cc]ontact|[Ss]peak|[Tt]alk|[Tt]ouch|[Aa]sk|[Ww]rite|[Rr]eport(?:ed|s)?|[Cc]all|[Tt]ell"
-    r"|[Ee]-?mail(?:ing)?|[Nn]otify|[Ii]nform|[Rr]each out|[Ll]iaise|[Rr]efer(?:red)?|[Cc]onsult"
-    r"|[Aa]pproach|[Rr]aised?|[Ss]en[dt]|[Ll]et|[Ss]ee)"
-)
-_ROLE = (
-    r"(?:manager|team|department|officer|office|desk|director|supervisor|lead|partner|secretary"
-    r"|representative|chair|coordinator|administrator|committee|board|people|person|staff|service"
-    r"|police|doctor|helpline|line|HR|dean|tutor|advis[eo]r|warden|ombudsman|president|treasurer"
-    r"|generalist)s?"
+    r"(?:[Cc]ontact|[Ss]peak|[Tt]alk|[Tt]ouch|[Aa]sk|[Ww]rite|[Rr]eport|[Cc]all|[Dd]ial|[Tt]ell"
+    r"|[Ee]-?mail|[Nn]otify|[Ii]nform|[Rr]each out|[Ll]iaise|[Rr]efer|[Cc]onsult|[Aa]pproach"
+    r"|[Rr]aise|[Ss]en[dt]|[Ww]ende|[Kk]ontakt|[Mm]eld|[Ff]rage|[Hh]ilft|[Cc]ontact|[Ee]scrib"
+    r"|[Ll]lam|[Aa]vis|[Aa]ppel|[Éé]cri|[Aa]dress)"
 )
 CONTACT = ValueKind(
-    "whom to contact",
+    "somebody to contact",
     "who whom speak talk contact ask write turn report call email tell",
     re.compile(
         r"\bwhom? (?:do|does|can|could|should|must|would|may)"
@@ -74,11 +70,10 @@ CONTACT = ValueKind(
         re.IGNORECASE,
     ),
     re.compile(
-        rf"[\w.+-]@[\w-]|\b{_REACHED}\b[^.;\n]{{0,60}}?"
-        rf"\b(?:[A-Z][a-zß-ÿ]+ [A-Z][a-zß-ÿ]+|us\b|{_ROLE}\b)"
-        r"|\b(?:[Ww]enden|[Kk]ontaktieren|[Mm]elden) [Ss]ie\b"
+        rf"[\w.+-]@[\w-]|\d{{3}}|\b{_REACHED}|\b(?:Dr|Mr|Mrs|Ms|Prof|Herrn?|Frau|Sra?|Mme)\b"
+        rf"|(?!{_NO_NAME}\b){_CAPITAL} {_CAPITAL}"
+        r"|\b(?:manager|team|department|office|officer|desk|director|HR)\b"
     ),
-    exact=True,
 )
 PERSON = Person(
     "a name",

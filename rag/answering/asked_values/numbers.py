@@ -62,13 +62,15 @@ WEIGHT = ValueKind(
     "a weight",
     "much heavy weigh weighs weight schwer wiegt wiegen gewicht pesa peso poids pèse",
     re.compile(
-        r"\bhow much (?:do|does|did|can|may|should|must) .{1,60}\bweigh\b|\bhow heavy\b"
-        r"|\bwie (?:schwer|viel wiegt|viel wiegen)\b|\bcuánto pesan?\b|\bcombien pèse(?:nt)?\b",
+        r"\bhow much (?:do|does|did|can|may|should|must) .{1,60}\bweigh\b"
+        r"|\bhow heavy (?:is|are|was|were|can|may|should|must) (?!.{0,40}\b(?:fines?|traffic|rain"
+        r"|penalt(?:y|ies)|punishment|workload|demand)\b)"
+        r"|\bwie (?:viel wiegt|viel wiegen)\b|\bcuánto pesan?\b|\bcombien pèse(?:nt)?\b",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"{ANY_NUMBER} ?-?(?:[mkµ]?g|kilos?|(?:kilo|milli)?gramm?e?s?|t|tons?|tonnes?|lbs?|pounds?"
-        r"|oz|ounces?|stone|zentner|libras?|livres?)\b"
+        rf"{ANY_NUMBER} ?-?(?:[mkµ]?gs?|kilos?|(?:kilo|milli)?gramm?e?s?|t|tons?|tonnes?|lbs?"
+        r"|pounds?|oz|ounces?|stone|zentner|libras?|livres?)\b"
         rf"|\b(?:weigh(?:s|t|ing)?|wiegt|gewicht|peso?a?|poids|pèse)\b[^.;\n]{{0,30}}?{ANY_NUMBER}",
         re.IGNORECASE,
     ),
@@ -86,8 +88,8 @@ NUMBER = ValueKind(
         r"|maximum|minimum|limit|quota|allowance)"
         r"(?=\W{0,3}\Z| (?:for|in|at|per|on|when|if|after|with|of|an?|the|i|we|you)\b)"
         r"|\bwhat (?:weight|height|speed|temperature|voltage|pressure)\b(?! of)"
-        r"|\b(?:what|which) (?:[\w.-]{1,30} ){0,2}?(?:port|version|temperature|speed|page"
-        r"|percentage) (?:do|does|is|are|should|must|can|will|has|have)\b",
+        r"|\b(?:what|which) (?:[\w.-]{1,30} )?port\b.{1,60}\b(?:listen|run|bind|serve|expose|use)"
+        r"s?\b|\b(?:what|which) (?:[\w.-]{1,30} ){0,2}?version (?:do|does|is|should|must)\b",
         re.IGNORECASE,
     ),
     re.compile(

@@ -72,7 +72,10 @@ _FRAMING = """
 "permitted" is one, and "permit" is not."""
 _FRAMING_WORDS = frozenset(_FRAMING.split())
 _PUBLISHER = re.compile(
-    r"\b(?:the|our|my|your|this) (?:company|employer|firm|organi[sz]ation|business)\b(?!['’])",
+    r"\b(?:the|our|my|your|this) (?:company|employer|firm|organi[sz]ation|business)(?=\W{0,3}\Z"
+    r"|[,.;:]| (?:will|would|pays?|do|does|did|can|could|may|must|should|has|have|is|are|gives?"
+    r"|offers?|provides?|contributes?|covers?|for|to|with|when|if|and|or|in|on|at|after|before"
+    r"|during)\b)",
     re.IGNORECASE,
 )
 """Who speaks in the documents, and hardly names itself."""
@@ -139,7 +142,7 @@ class KeyTerm:
     @property
     def unit(self) -> str:
         """The unit of measure that it is; "" for other words."""
-        return unit_of(self.text.casefold())
+        return unit_of(self.text)
 
     def is_like(self, word: str) -> bool:
         """Whether a word is another form of it, the same unit, or a compound that ends with it.

@@ -65,4 +65,11 @@ def unstated(question: str, lost: Sequence[KeyTerm], shown: str) -> str:
     if default and not default.search(shown):
         return "a default"
     asked = _ASKS_ACRONYM.search(question)
-    return next((term.text for term in lost if asked and term.text == asked[1]), "")
+    if asked is None or _is_written_out(asked[1], shown):
+        return ""
+    return next((term.text for term in lost if term.text == asked[1]), "")
+
+
+def _is_written_out(acronym: str, text: str) -> bool:
+    """Whether words of a text begin with the letters of an acronym: "value added tax"."""
+    return acronym.casefold() in "".join(word[0] for word in WORD.findall(text.casefold()))

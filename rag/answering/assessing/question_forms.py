@@ -95,6 +95,15 @@ _SET = (
     ),
 )
 _ASKS_DEFAULT = re.compile(
+    r"\b(?:by default|out of the box)\b"
+    r"|\b(?:what(?:['’]s| is| are)|which (?:[\w-]{1,30} )?(?:is|are)) (?:the |its |their )?"
+    r"(?:[\w-]{1,30} ){0,2}default\b"
+    r"|\bunless (?:i|you|we|one) (?:[a-z’']{1,12} ){1,4}?(?:otherwise|it)(?=\W{0,3}\Z)"
+    r"|\bif (?:i|you|we|one) (?:do not|don['’]t) (?:change|set|specify|configure) it(?=\W{0,3}\Z)"
+    r"|\b(?:standardmäßig|voreingestellt|por defecto|par défaut)\b",
+    re.IGNORECASE,
+)
+_DEFAULT = re.compile(
     r"\b(?:by default|out of the box)\b|\b(?:what|which|how) .{0,60}\bdefaults?\b"
     r"|\b(?:unless|if) (?:i|you|we|one) (?:[a-z’']{1,12} ){1,4}?(?:otherwise|it)"
     r"(?=\W{0,3}\Z)"
@@ -103,10 +112,10 @@ _ASKS_DEFAULT = re.compile(
 )
 _DEFAULT = re.compile(
     r"default|\b(?:unless|otherwise|(?:if|when|where) (?:(?:it|there|this) is |you do )?(?:no|not)"
-    r"|initial(?:ly)?|standard|pre-?set|factory|out of the box|omitted|unset|unspecified|absent"
-    r"|without (?:any|an?|this|the)|automatic(?:ally)?|normal(?:ly)?|usual(?:ly)?|typical(?:ly)?)\b"
+    r"|initial(?:ly)?|standard\w{0,12}|pre-?set|factory|out of the box|omitted|unset|unspecified"
+    r"|absent|without (?:any|an?|this|the)|normal(?:ly)?|usual(?:ly)?|typical(?:ly)?)\b"
     r"|standardmäßig|voreingestellt|voreinstellung|werkseinstellung|por defecto|predeterminad"
-    r"|par défaut",
+    r"|par défaut|omisión",
     re.IGNORECASE,
 )
 _IMPERATIVES = (

@@ -62,8 +62,10 @@ def rows_within(document: Document, span: Span) -> Iterator[Row]:
     their own, they have it as their block.
     """
     # In a PDF, a row of one cell may be the second line of the row above.
-    are_titled = document.media_type != "application/pdf"
+    has_titles = document.media_type != "application/pdf"
     for table in tables_within(document, span):
+        # Under labels, a row of one cell may lack its value.
+        are_titled = has_titles and not table.labels
         group = block = ""
         for start, end in body(document, table):
             if start >= span[1]:

@@ -53,7 +53,7 @@ _VALUE = re.compile(
 """A paragraph that is the value of the one above: "£15"."""
 ADDED_PROPERTY = re.compile(
     r"\s*[*_`]{0,2}(?:default(?: value| setting)?|standard(?:wert)?|voreinstellung|valeur par"
-    r" défaut|(?:por|par) (?:defecto|défaut)|(?:allowed|valid) (?:values|range)|range|unit)"
+    r" défaut|(?:por|par) (?:defecto|défaut))"
     r"[*_`]{0,2}:[*_`]{0,2}[ \t]+\S.{0,120}+",
     re.IGNORECASE,
 )
@@ -131,6 +131,8 @@ def _of_paragraph_before(passage: str, segments: Sequence[TextSegment], at: int)
     while at and segments[at - 1].kind == "prose":
         yield at
         at -= 1
+        if ADDED_PROPERTY.fullmatch(passage, segments[at].start, segments[at].end):
+            break
         if not _touches(passage, segments[at - 1].end, segments[at]):
             break
 

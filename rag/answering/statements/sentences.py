@@ -202,8 +202,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 def _is_quoting(text: str, start: int, end: int) -> bool:
     """Whether a quotation that begins in ``text[start:end]`` goes on behind it."""
     inside, behind = text[start:end], text[end : end + _LONGEST_QUOTATION].partition("\n\n")[0]
-    if inside.rfind("“") > inside.rfind("”"):
-        return "”" in behind
+    pairs = (("„", "“"), ("«", "»")) if "„" in inside or "«" in inside else (("“", "”"),)
+    if any(inside.rfind(opening) > inside.rfind(closing) for opening, closing in pairs):
+        return any(closing in behind for _, closing in pairs)
     opens, closes = inside.rfind('"'), behind.find('"')
     is_open = inside.count('"') % 2 == 1 and not inside[opens - 1 : opens].strip(" \n(")
     return is_open and closes > 0 and not behind[closes - 1].isspace()
@@ -238,7 +239,7 @@ def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement
         if label and begin > skip:
             sentence = f"{plain_words(label.group())} {sentence}"
         if defined and begin > skip:
-            sentence = f"{plain_words(defined['term'])}: {sentence}"
+            sentence = f"{plain_words(defined['term'])}: {sentence.removeprefix(': ')}"
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
         if said and not quote.endswith(":") and not _is_address(sentence):
