@@ -23,6 +23,7 @@ WEIGHT = "How much does the pump weigh?"
         ("Who should we notify of a fire?", "somebody to contact"),
         ("An wen kann ich mich wenden?", "somebody to contact"),
         (INSURER, "a name"),
+        ("What is the brand of the stove?", "a name"),
         ("What brand is the stove?", None),
         ("Which company policy is that?", None),
         (WEIGHT, "a weight"),

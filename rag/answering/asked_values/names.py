@@ -40,12 +40,13 @@ class Person(ValueKind):
 
 ORGANISATION = Person(
     "a name",
-    "which what name company firm",
+    "which what name company firm brand make manufacturer",
     re.compile(
         r"\b(?:which|what) (?:[\w-]{1,20} )?(?:company|firm|provider|supplier|caterer|bank|insurer"
         r"|vendor|agency|(?:pension )?fund|manufacturer|brand|airline|carrier|auditor)"
         r" (?:provides|supplies|supplied|runs|manages|makes|made|insures|insured|manufactures"
         r"|operates|delivers|cleans|owns|prints|publishes|audits|sells|holds|built|services)\b"
+        r"|\bwhat is the (?:brand|make|manufacturer) of\b"
         r"|\bwelche[rs]? (?:firma|bank|versicherung|anbieter|hersteller|lieferant|caterer|kasse)"
         r" (?:ist|macht|liefert|betreibt|versichert|stellt|baut)\b",
         re.IGNORECASE,
