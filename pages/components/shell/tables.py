@@ -28,10 +28,10 @@ def pick_rows(
 ) -> list[int]:
     """Draw a table that comes up with the rows ``first`` picked; return the picked ones."""
     # With another default it would be another table, and what was picked gone. A table that the
-    # last run did not draw is another one anyway.
-    if key not in st.session_state:
+    # last run did not draw is another one anyway: it comes up as it did before, or with ``first``.
+    if key not in st.session_state and first:
         st.session_state[f"{key}_default"] = first
-    default = st.session_state[f"{key}_default"]
+    default = st.session_state.setdefault(f"{key}_default", first)
     event = st.dataframe(
         rows,
         key=key,
