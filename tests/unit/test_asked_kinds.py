@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rag.answering.asked_values import asked_value
 from rag.answering.assessing.key_terms import key_terms
-from rag.answering.assessing.question_forms import default_pattern, is_reference
+from rag.answering.assessing.question_forms import default_pattern
 from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.statements.sentences import Statement, statements
 from rag.answering.vocabulary import Vocabulary
+from tests.unit.test_shown_quotes import ask
 
 SPEAK = "Who do I speak to about a loan?"
 INSURER = "Which company insures the boats?"
@@ -134,9 +137,13 @@ def test_years_within_the_range_of_a_row_are_not_missing() -> None:
     assert "25" in [term.text for term in wanted_terms(longer, "leave.md", row, Vocabulary())]
 
 
-def test_a_link_to_another_place_is_a_reference() -> None:
-    assert is_reference("For the reasons why, refer to [Why it is not supported](#why).")
-    assert not is_reference("For the reasons why, refer to Ada.")
+def test_a_link_to_another_place_comes_after_the_reason(tmp_path: Path) -> None:
+    text = (
+        "For the reasons why a queue has no policy, refer to [Why a queue has no policy](#why).\n\n"
+        "A queue has none because they are dynamic."
+    )
+    answer = ask(tmp_path, {"queues.md": text}, "Why does a queue have no policy?")
+    assert answer.text.startswith("“A queue has none because they are dynamic.”")
 
 
 @pytest.mark.parametrize(
