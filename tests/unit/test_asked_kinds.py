@@ -140,10 +140,10 @@ def test_years_within_the_range_of_a_row_are_not_missing() -> None:
 def test_a_link_to_another_place_comes_after_the_reason(tmp_path: Path) -> None:
     text = (
         "For the reasons why a queue has no policy, refer to [Why a queue has no policy](#why).\n\n"
-        "A queue has none because they are dynamic."
+        "A queue has no policy because policies are dynamic."
     )
     answer = ask(tmp_path, {"queues.md": text}, "Why does a queue have no policy?")
-    assert answer.text.startswith("“A queue has none because they are dynamic.”")
+    assert answer.text.startswith("“A queue has no policy because policies are dynamic.”")
 
 
 @pytest.mark.parametrize(
