@@ -40,6 +40,7 @@ _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
 _HEADERS = 4  # the version that takes no row of values for the header of a table
 _WORD_LISTS = 5  # the version that knows the items of lists in Word by their styles, too
+_TITLES = 5  # the version that knows the title in the front matter
 _PDF_HEADERS = 7  # the same of PDFs, after those of scans and of titles of groups of rows
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
@@ -49,7 +50,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False),
     Format(
-        ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _HEADERS
+        ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _TITLES
     ),
     Format(("rst",), "text/x-rst", f"{_HERE}.markup.rst:read_rst", _TEXT, True),
     Format(

@@ -20,6 +20,14 @@ FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:>|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|<[!/?a-zA-Z]|\|)")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|$)")
+_FIELDS = re.compile(
+    r"---[ \t]*\n(?:(?:[\w\"'][\w .\"'-]{0,40}:|[ \t#\]}-])[^\n]*\n){1,60}?"
+    r"(?:---|\.\.\.)[ \t]*(?:\n+|\Z)"
+)
+"""Front matter: each line is a field, or belongs to one. Two rules around a text are none."""
+_TITLE = re.compile(r"^title:[ \t]*([^\n]*)", re.MULTILINE | re.IGNORECASE)
+_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
+_BLOCK_SIGNS = (">", "|", "&", "*", "!", "[", "{")
 _COMMENT_END = "-->"
 _SIGNS = re.compile(
     r"^ {0,3}#{1,6} \S|^(?:```|~~~)|\[[^\[\]\n]+\]\([^()\s]+[()]|^\|?[ :]*-{3,}[ :]*\|",
@@ -39,6 +47,22 @@ def headings(text: str) -> tuple[Heading, ...]:
 def looks_like_markdown(text: str) -> bool:
     """Whether pasted text is Markdown: a heading, a fence, a link, or a table rule."""
     return _SIGNS.search(text) is not None
+
+
+def front_matter_length(text: str) -> int:
+    """The length of the fields before a text, which site generators read and do not show."""
+    fields = _FIELDS.match(text)
+    return fields.end() if fields else 0
+
+
+def front_matter_title(text: str) -> str:
+    """The title in the front matter, "" for none or for one that is more than a line of words."""
+    field = _TITLE.search(text, 0, front_matter_length(text))
+    value = field[1].strip() if field else ""
+    quoted = _QUOTED.match(value)
+    if quoted:
+        return plain_title(quoted[1] or quoted[2] or "")
+    return "" if value.startswith(_BLOCK_SIGNS) else plain_title(value.partition(" #")[0])
 
 
 def plain_title(markup: str) -> str:

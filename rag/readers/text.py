@@ -14,7 +14,7 @@ from rag.readers.characters import (
     normalised_parts,
 )
 from rag.readers.content import Content, Source
-from rag.readers.markdown import looks_like_markdown
+from rag.readers.markdown import front_matter_title, looks_like_markdown
 from rag.readers.markdown_html import with_pipe_tables
 from rag.readers.markdown_tables import markdown_content
 
@@ -28,7 +28,8 @@ def read_plain(source: Source) -> Content:
 def read_markdown(source: Source) -> Content:
     """The Markdown source, with the places of its headings; tables are rows of cells."""
     text, encoding = load(source)
-    return markdown_content(with_pipe_tables(text), encoding=encoding)
+    title = front_matter_title(text)
+    return markdown_content(with_pipe_tables(text), title=title, encoding=encoding)
 
 
 def read_pasted(source: Source) -> Content:

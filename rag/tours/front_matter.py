@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from rag.readers.markdown import front_matter_length
 from rag.types import Document
-
-_FRONT_MATTER = re.compile(
-    r"---[ \t]*\n(?:(?:[\w\"'][\w .\"'-]{0,40}:|[ \t#\]}-])[^\n]*\n){1,60}?"
-    r"(?:---|\.\.\.)[ \t]*(?:\n+|\Z)"
-)
 
 
 def front_matter(document: Document) -> int:
     """Return the length of the front matter of a Markdown document, 0 for none."""
-    if document.media_type != "text/markdown":
-        return 0
-    fields = _FRONT_MATTER.match(document.text)
-    return fields.end() if fields else 0
+    is_markdown = document.media_type == "text/markdown"
+    return front_matter_length(document.text) if is_markdown else 0

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag.chunking.contexts import Contexts
 from rag.readers import read, read_text
-from rag.readers.markdown import headings, looks_like_markdown, plain_title
+from rag.readers.markdown import (
+    front_matter_title,
+    headings,
+    looks_like_markdown,
+    plain_title,
+)
 
 
 def found(text: str) -> list[tuple[int, int, str]]:
@@ -119,3 +125,29 @@ def test_indented_html_tables_are_tables_but_not_those_of_code(tmp_path: Path) -
     document = read(path, "a.md")
     assert len(document.tables) == 3
     assert document.text.count(rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("---\ntitle: Cash plan\nreviewed: 2025-05-16\n---\n# Intro\n", "Cash plan"),
+        ('---\nlayout: page\nTitle: "Time off: `TOIL`"\n---\n\nText.\n', "Time off: TOIL"),
+        ("---\ntitle: 'C# at work' # draft\n...\nText.\n", "C# at work"),
+        ("---\ntitle: Leave # of all\n---\nText.\n", "Leave"),
+        ("---\ntitle: >\n  Folded\n---\nText.\n", ""),
+        ("---\ntitle:\n---\nText.\n", ""),
+        ("---\nlayout: page\n---\ntitle: not a field\n", ""),
+        ("---\n\ntitle: of a text between rules\n\n---\n", ""),
+        ("title: no fields\n", ""),
+    ],
+)
+def test_title_of_front_matter(text: str, title: str) -> None:
+    assert front_matter_title(text) == title
+
+
+def test_the_title_of_front_matter_is_the_title_of_the_document(tmp_path: Path) -> None:
+    path = tmp_path / "toil.md"
+    path.write_text("---\ntitle: TOIL\n---\n\nIntro.\n\n## How it is calculated\n\nWords.\n")
+    document = read(path, path.name)
+    assert document.metadata["title"] == "TOIL"
+    assert Contexts(document, "headings").of(18, 25).startswith("TOIL")
