@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from rag.answering.asked_values.kind import ValueKind
+from rag.answering.asked_values.patterns import MONTHS, WEEKDAYS
 
 _WORD = re.compile(r"[^\W_]+")
 _DEFINES = re.compile(r"\b(?:means(?! of\b)|shall mean|bedeutet|bezeichnet|significa|désigne)\b")
@@ -47,11 +48,16 @@ ORGANISATION = Person(
         r" (?:provides|supplies|supplied|runs|manages|makes|made|insures|insured|manufactures"
         r"|operates|delivers|cleans|owns|prints|publishes|audits|sells|holds|built|services)\b"
         r"|\bwhat is the (?:brand|make|manufacturer) of\b"
+        r"|\bwho (?:supplies|supplied|manufactures|manufactured|insures|insured)\b"
         r"|\bwelche[rs]? (?:firma|bank|versicherung|anbieter|hersteller|lieferant|caterer|kasse)"
         r" (?:ist|macht|liefert|betreibt|versichert|stellt|baut)\b",
         re.IGNORECASE,
     ),
-    re.compile(rf"(?!(?:{_NO_NAME}|Yes|There|It|We|You|They)\b){_CAPITAL}"),
+    re.compile(
+        rf"(?<=[\w,;:·|–(-] )(?!(?:{_NO_NAME}|(?i:{WEEKDAYS}|{MONTHS}|eur|usd|gbp|chf|jpy))\b)"
+        rf"{_CAPITAL}"
+        rf"|(?:\A|[.!?] )(?!{_NO_NAME}\b){_CAPITAL}(?: ;| {_CAPITAL})"
+    ),
 )
 _REACHED = (
     r"(?:[Cc]ontact|[Ss]peak|[Tt]alk|[Tt]ouch|[Aa]sk|[Ww]rite|[Rr]eport|[Cc]all|[Dd]ial|[Tt]ell"
