@@ -60,6 +60,7 @@ def test_questions_ask_for_a_kind(question: str, name: str | None) -> None:
         (INSURER, "Harbour Mutual does.", True),
         ("How much does a lamp cost?", "Lamp: 12 V, 16 A", False),
         ("How much does a lamp cost?", "Lamp 40 W: 30", True),
+        ("How much does a lamp cost?", "Lamps: 30 a week", True),
         (WEIGHT, "It weighs about 12, with the hose.", True),
         (WEIGHT, "Mass · 12 kg", True),
         ("After how many seconds does it close?", "Idle for so long. [seconds] Default: 600", True),

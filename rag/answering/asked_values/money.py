@@ -19,7 +19,9 @@ _MONEY = re.compile(
     rf"|(?:^|[^a-z])(?:eur|usd|gbp|chf)(?:$|[^a-z])|{FREE}",
     re.IGNORECASE,
 )
-_BARE_FIGURE = re.compile(rf"(?<![\w.,])\d[\d.,]{{0,12}}+(?![ -]?{_MEASURE})(?! ?[AVW]\b)", re.IGNORECASE)
+_BARE_FIGURE = re.compile(
+    rf"(?<![\w.,])\d[\d.,]{{0,12}}+(?![ -]?(?:{_MEASURE}|(?-i:[AVW])\b))", re.IGNORECASE
+)
 """One that does not measure anything but money, as far as one can see."""
 _PAYING = re.compile(
     r"\b(?:costs?|pric(?:es?|ed|ing)|fees?|charge[sd]?|fares?|fines?|rents?|deposits?|rates?"
