@@ -143,16 +143,12 @@ def _measured(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     size, action = st.columns([5, 3], vertical_alignment="center")
     # As high as a running job, which takes the place of the button: nothing below it jumps.
     with size.container(height=_JOB_HEIGHT, border=False, vertical_alignment="center"):
-        text = f"{question_count(chosen)}. Changed {ago(chosen.changed)}."
-        planned = _plan(base, chosen)
-        if planned.questions:
-            st.caption(
-                f"{text} {planned.headline} {planned.basis}".strip(), help=planned.method or None
-            )
-        else:
-            st.caption(text)
+        st.caption(f"{question_count(chosen)}. Changed {ago(chosen.changed)}.")
     with action.container(border=False), guard():
         _evaluate(base, chosen, recipe)
+    planned = _plan(base, chosen)
+    if planned.questions:
+        st.caption(f"{planned.headline} {planned.basis}".strip(), help=planned.method or None)
     _lost_labels(base, chosen)
     if chosen.proposed:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
