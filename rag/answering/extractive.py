@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from rag.answering.asked_values import ValueKind, asked_value
+from rag.answering.asked_values import DATE, ValueKind, asked_value
 from rag.answering.assessing.editions import (
     day_of,
     differ,
@@ -24,6 +25,7 @@ from rag.answering.assessing.question_forms import (
     bound_pattern,
     default_pattern,
     is_reference,
+    place_pattern,
 )
 from rag.answering.assessing.ranges import AskedFigure, asked_figures
 from rag.answering.assessing.validity import days_in
@@ -31,6 +33,7 @@ from rag.answering.markup import unmarked
 from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
 from rag.answering.quoting import in_quotation_marks, with_what_follows
 from rag.answering.reading import PassageReader
+from rag.answering.statements.following import with_next
 from rag.answering.statements.sentences import Statement, plain_words
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import Embedder
@@ -71,7 +74,8 @@ BOUND_BONUS = 0.3
 FORM_BONUS = 0.1
 """For a sentence that gives a reason, says what to do, or has a default, when a question asks."""
 RANGE_BONUS = 0.15
-"""For a row or an item with a range that a figure of the question is in, "£100 to £500"."""
+"""For a row or an item with a range that a figure of the question is in, "£100 to £500", or one
+below a heading with such a range."""
 DATE_BONUS = 0.3
 """For a sentence with a day of the question, however each writes it."""
 OTHER_DATE = 0.2
@@ -148,7 +152,7 @@ def quotes(
     """
     selection = select(question, hits, embedder, reader, words)
     chosen, numbers = selection.chosen, selection.numbers
-    headings = _telling_apart(chosen, selection.reader)
+    headings = _headings(question, chosen, selection.reader)
     text = "\n\n".join(
         f"{heading}{in_quotation_marks(one.statement.text)} [{numbers[one.n]}]"
         for one, heading in zip(chosen, headings, strict=True)
@@ -159,6 +163,29 @@ def quotes(
         hit = selection.reader.holding(one.hit, one.statement)
         citations.setdefault(n, Citation(n, hit, quote, checked=one.checked))
     return text, tuple(citations.values())
+
+
+def _headings(question: str, chosen: Sequence[Candidate], reader: PassageReader) -> list[str]:
+    """The headings, with a colon, that answer, or that tell rows apart; "" for other statements."""
+    asked, figures = asked_value(question), asked_figures(question)
+    headings = _telling_apart(chosen, reader)
+    for at, one in enumerate(chosen):
+        telling = reader.heading_where(
+            one.hit, one.statement, partial(_answers, one.statement.text, asked, figures)
+        )
+        headings[at] = f"{plain_words(telling)}: " if telling else headings[at]
+    return headings
+
+
+def _answers(
+    text: str, asked: ValueKind | None, figures: Sequence[AskedFigure], heading: str
+) -> bool:
+    """Whether a heading has what is asked for, or the condition, and the text below has not."""
+    if asked and asked.in_heading and asked.is_in(heading):
+        return not asked.is_in(text)
+    if asked and asked.name == DATE.name and days_in(heading):
+        return not days_in(text)
+    return any(one.is_in_range(heading) and not one.is_in_range(text) for one in figures)
 
 
 def _telling_apart(chosen: Sequence[Candidate], reader: PassageReader) -> list[str]:
@@ -187,7 +214,7 @@ def select(
     reader, words = reader or PassageReader(), words or Vocabulary()
     codes, all_candidates = candidates_of(question, hits, reader, words)
     whole = whole_statements(words.terms(question), codes, all_candidates, reader)
-    whole = _with_priors(_with_editions(whole, question, reader), hits, question)
+    whole = _with_priors(_with_editions(whole, question, reader), hits, question, reader)
     scored = _ranked(question, _likeliest(whole), embedder)
     distinct = _distinct(scored)
     chosen = _with_others(distinct or _beginning(hits), whole, question, reader)
@@ -196,7 +223,19 @@ def select(
         n = chosen[0].n
         others = [one for one in chosen[1:] if one.n != n or one.statement.quote not in best.quote]
         chosen = [replace(chosen[0], statement=best), *others]
+    elif answers := _answering(question):
+        best = with_next(chosen[0].hit.chunk.text, chosen[0].statement, answers)
+        others = [one for one in chosen[1:] if one.statement.quote not in best.quote]
+        chosen = [replace(chosen[0], statement=best), *others]
     return QuoteSelection(reader, all_candidates, whole, scored, distinct, chosen)
+
+
+def _answering(question: str) -> Callable[[str], bool] | None:
+    """Tell of a text whether it has what a question asks for; None where it does not say what."""
+    asked, place = asked_value(question), place_pattern(question)
+    if asked:
+        return asked.is_in
+    return (lambda text: place.search(text) is not None) if place else None
 
 
 def _with_editions(
@@ -288,7 +327,7 @@ def _correspondence(one: Candidate, other: Candidate) -> tuple[bool, float]:
 
 
 def _with_priors(
-    candidates: list[Candidate], hits: Sequence[Hit], question: str
+    candidates: list[Candidate], hits: Sequence[Hit], question: str, reader: PassageReader
 ) -> list[Candidate]:
     wants_figure, asked = asks_figure(question), asked_value(question)
     best = max((hit.score for hit in hits), default=0.0)
@@ -303,7 +342,7 @@ def _with_priors(
             one,
             prior=_prior(one, best, wants_figure, asked)
             + (DATE_BONUS if days & days_in(one.statement.text if days else "") else 0.0)
-            + (RANGE_BONUS if _is_in_range(figures, one.statement) else 0.0)
+            + (RANGE_BONUS if _is_in_range(figures, one, reader) else 0.0)
             + (FORM_BONUS if form and form.search(one.statement.text) else 0.0)
             + (FORM_BONUS if default and default.search(one.statement.text) else 0.0)
             + (BOUND_BONUS if bound and bound.search(one.statement.text) else 0.0)
@@ -320,9 +359,14 @@ def _is_reference(statement: Statement) -> bool:
     return is_reference(statement.text) or is_reference(statement.quote)
 
 
-def _is_in_range(figures: Sequence[AskedFigure], statement: Statement) -> bool:
-    is_listed = statement.kind in ("row", "item")
-    return is_listed and any(one.is_in_range(statement.text) for one in figures)
+def _is_in_range(figures: Sequence[AskedFigure], one: Candidate, reader: PassageReader) -> bool:
+    """Whether a row or an item, or the heading above, has a range with a figure asked about."""
+    if not figures:
+        return False
+    texts = [*reader.heading_path(one.hit, one.statement).split(" > ")]
+    if one.statement.kind in ("row", "item"):
+        texts.append(one.statement.text)
+    return any(figure.is_in_range(text) for figure in figures for text in texts)
 
 
 def _prior(candidate: Candidate, best: float, wants_figure: bool, asked: ValueKind | None) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rag.answering.assessing.editions import (
@@ -208,6 +208,11 @@ class PassageReader:
         source, start = self._read_document(hit), hit.chunk.start + statement.start
         above = [one for one in source.document.headings if one.start <= start] if source else []
         return above[-1].title if above else ""
+
+    def heading_where(self, hit: Hit, statement: Statement, holds: Callable[[str], bool]) -> str:
+        """Return the nearest heading above a statement for which ``holds`` is true; "" for none."""
+        path = self.heading_path(hit, statement).split(" > ")
+        return next((title for title in reversed(path) if title and holds(title)), "")
 
     def repeats(self, hit: Hit, quote: str, heading: str = "") -> bool:
         """Whether the document of a passage has a quote from another one, too.

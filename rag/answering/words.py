@@ -27,6 +27,8 @@ _SPELLED = {
         ("en", "one two three four five six seven eight nine ten eleven twelve"),
         ("de", "eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"),
         ("es", "uno dos tres cuatro cinco seis siete ocho nueve diez once doce"),
+        # "un" is mostly no figure.
+        ("fr", "- deux trois quatre cinq six sept huit neuf dix onze douze"),
     )
 }
 """Digits by the words for them, by language."""

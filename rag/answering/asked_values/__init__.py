@@ -7,16 +7,24 @@ from rag.answering.asked_values.deadlines import DEADLINE, LEAD_TIME
 from rag.answering.asked_values.kind import ValueKind
 from rag.answering.asked_values.money import FEE, PERCENTAGE, PRICE
 from rag.answering.asked_values.names import CONTACT, ORGANISATION, PERSON, Person
-from rag.answering.asked_values.numbers import AGE, MEASURED, NUMBER, WEIGHT, measurement
+from rag.answering.asked_values.numbers import (
+    AGE,
+    EXTENT,
+    MEASURED,
+    NUMBER,
+    VERSION,
+    WEIGHT,
+    measurement,
+)
 from rag.answering.asked_values.times import DATE, DURATION, OPENING_HOURS, WEEKDAY
 
-__all__ = ["KINDS", "MEASURED", "ValueKind", "asked_value"]
+__all__ = ["DATE", "KINDS", "MEASURED", "ValueKind", "asked_value"]
 
 KINDS = (
     *(CONTACT, PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS),
     *(PERCENTAGE, PRICE, FEE, AGE),
     *(WEEKDAY, DEADLINE, LEAD_TIME, DURATION, OPENING_HOURS, DATE),
-    *(WEIGHT, NUMBER),
+    *(WEIGHT, VERSION, EXTENT, NUMBER),
 )
 """The narrow ones first: "what is the phone number" asks for no number of something."""
 

@@ -16,7 +16,8 @@ class ValueKind:
     """A kind of value: how questions ask for it, and how texts give it.
 
     ``name`` is how a reason calls it, ``words`` are those of a question that only say what kind of
-    value it wants. An ``exact`` kind is told by its form: a text without one has no answer.
+    value it wants. An ``exact`` kind is told by its form: a text without one has no answer. One
+    ``in_heading`` may be what a text stands under: the version above a list of changes.
     """
 
     name: str
@@ -24,6 +25,7 @@ class ValueKind:
     question: re.Pattern[str]
     value: re.Pattern[str]
     exact: bool = False
+    in_heading: bool = False
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a value of this kind."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rag.answering.asked_values.kind import ValueKind
+from rag.answering.asked_values.kind import ValueKind, is_list_like
 from rag.answering.asked_values.patterns import ANY_NUMBER, FREE, NUMBER_WORDS, UNIT
 from rag.answering.asked_values.units import base_unit, unit_at, unit_of
 
@@ -15,8 +15,18 @@ MEASURED = re.compile(
 """A figure that measures or counts: "30 days", "17-year-old", "60 euros", "24th"."""
 _DIGITS = re.compile(r"\d[\d.,]*")
 _MONEY_UNITS = frozenset({"euro", "dollar", "pound", "franc", "yen", "percent"})
+_NO_EXTENT = _MONEY_UNITS | {"second", "minute", "hour", "day", "week", "month", "year"}
 _UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
 _FIGURES = re.compile(rf"\d[\d.,]*|\b(?:{NUMBER_WORDS})\b", re.IGNORECASE)
+_IDENTIFIER = re.compile(
+    r"(?:(?<=[a-z,;:] )|(?<=[“\"'(]))[A-ZÄÖÜ][a-zäöüß]{2,20} \d+(?![\w.,:]*\d)"
+)
+"""A number that is part of a name in running text: "this becomes Library 1"."""
+_EXTENT_UNIT = (
+    rf"(?:{UNIT}|(?:kilo|centi|milli)?met(?:re|er)[ns]?\b|feet\b|foot\b|inch(?:es)?\b|miles?\b"
+    r"|yards?\b|degrees?\b|grad\b|storeys?\b|stories\b|floors?\b|kilos?\b|kilogram\w{0,3}\b|tons?\b"
+    r"|tonnes?\b|litres?\b|liters?\b|times\b|metros?\b|m[eè]tres?\b)"
+)
 _COUNTS = re.compile(r"\b(?:how many|wie viele?|cuánt[ao]s|combien d['e]) ?([^\W\d_]{2,20})", re.I)
 
 
@@ -42,9 +52,28 @@ class _Age(ValueKind):
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a figure that may be an age."""
-        return any(
-            unit_at(text, *match.span()) not in _MONEY_UNITS for match in _FIGURES.finditer(text)
-        )
+        figures = self.value.finditer(text)
+        return any(unit_at(text, *match.span()) not in _MONEY_UNITS for match in figures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Extent(ValueKind):
+    """A figure that is neither money nor a time; a word for one needs its unit."""
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has a figure that may measure something."""
+        figures = self.value.finditer(text)
+        return any(unit_at(text, *match.span()) not in _NO_EXTENT for match in figures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number(ValueKind):
+    """A figure that is not part of a name."""
+
+    def is_in(self, text: str) -> bool:
+        """Whether a text has a figure that counts or measures."""
+        kept = text if is_list_like(text) else _IDENTIFIER.sub(" ", text)
+        return self.value.search(kept) is not None
 
 
 AGE = _Age(
@@ -56,7 +85,7 @@ AGE = _Age(
         r"|\b(?:ab|mit|bis zu) welchem alter\b|\bqué edad\b|\bquel âge\b|多大|几岁",
         re.IGNORECASE,
     ),
-    re.compile(ANY_NUMBER, re.IGNORECASE),
+    _FIGURES,
 )
 WEIGHT = ValueKind(
     "a weight",
@@ -75,7 +104,34 @@ WEIGHT = ValueKind(
         re.IGNORECASE,
     ),
 )
-NUMBER = ValueKind(
+VERSION = ValueKind(
+    "a version",
+    "which what version release added introduced in since from",
+    re.compile(
+        r"\b(?:in|since|from|with|as of|until|after) (?:which|what) (?:[\w.-]{1,30} ){0,2}?"
+        r"(?:version|release)\b"
+        r"|\b(?:which|what) (?:[\w.-]{1,30} ){0,2}?(?:version|release) (?:added|introduced|removed"
+        r"|fixed|dropped|raised|changed|brought|first|supports?|has|had)\b"
+        r"|\b(?:seit|ab|in|mit) welcher (?:[\w.-]{1,30} ){0,2}?version\b"
+        r"|\b(?:desde|en) qué versión\b|\b(?:depuis|dans) quelle version\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(?<![\w.#])v?\d+(?:\.\d+){1,3}\b|\b(?:version|release|v)[ .]?\d", re.IGNORECASE),
+    in_heading=True,
+)
+EXTENT = _Extent(
+    "a measure",
+    "high tall deep wide hot warm dimensions",
+    re.compile(
+        r"\bhow (?:high|tall|deep|wide|hot|warm) (?:is|are|was|were|do|does|did|can|may|should"
+        r"|must) (?!.{0,60}\b(?:risk|chance|priority|fee|fine|charge|deposit|rent|cost|price)"
+        r"s?\b)"
+        r"|\bwhat (?:are|is) the (?:dimensions?|measurements|height|width|depth)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"\d[\d.,]*|\b(?:{NUMBER_WORDS})[ -]{_EXTENT_UNIT}", re.IGNORECASE),
+)
+NUMBER = _Number(
     "a number",
     "many much often oft hoch viele viel cuánto cuánta combien 多少",
     re.compile(
@@ -93,7 +149,8 @@ NUMBER = ValueKind(
         re.IGNORECASE,
     ),
     re.compile(
-        rf"{ANY_NUMBER}|{FREE}|\ball (?:available|existing|of|the|its|your)\b", re.IGNORECASE
+        rf"{ANY_NUMBER}|{FREE}|\ball (?:available|existing|of|the|its|your)\b(?! users)",
+        re.IGNORECASE,
     ),
 )
 

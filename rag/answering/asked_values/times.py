@@ -69,7 +69,7 @@ DURATION = _Duration(
         rf"|{ANY_NUMBER} ?个?[秒分时小日天周月年米页]|{TIME}"
         r"|(?:19|20)\d\d ?[-–] ?(?:19|20)?\d\d"
         r"|\b(?:until|till|permanently|unlimited|indefinitely|immediately|at once|asap"
-        r"|as soon as|within|unbegrenzt|sofort|unverzüglich|bis(?! zu\b)|hasta|jusqu)\b"
+        r"|as soon as|unbegrenzt|sofort|unverzüglich|bis(?! zu\b)|hasta|jusqu)\b"
         r"|\ban? (?:second|minute|hour|day|night|week|month|year)\b",
         re.IGNORECASE,
     ),

@@ -136,6 +136,10 @@ class EvidenceReader:
         first_words = self._words(quotes[0], above=around)
         near_terms = first_terms | self.words.terms(around)
         gaps = _lacking(wanted, near_terms, first_words)
+        is_headed = (
+            asked and asked.in_heading and self.reader.heading_where(first, quotes[0], asked.is_in)
+        )
+        has_value = asked is not None and (bool(is_headed) or asked.is_in(quotes[0].text))
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
         words_scores = [hit.parts.get("bm25", 0.0) for hit in trace.hits]
         own, elsewhere = _share(wanted, passage), [_share(wanted, terms) for terms in others]
@@ -151,8 +155,8 @@ class EvidenceReader:
             "unknown": sum(term.share for term in gaps if not term.indexed),
             "gap": _greatest(gaps, wanted),
             "contrast": float(_contrasts(trace.corrected, wanted, gaps)),
-            "value": float(asked is not None and asked.is_in(quotes[0].text)),
-            "no_value": float(asked is not None and not asked.is_in(quotes[0].text)),
+            "value": float(has_value),
+            "no_value": float(asked is not None and not has_value),
             "missing_name": sum(term.share for term in gaps if term.kind == "name"),
             "named_elsewhere": self._named_elsewhere(trace, first, gaps),
             "words_lead": _lead(words_scores),
@@ -179,7 +183,7 @@ class EvidenceReader:
             or self._unqualified(trace.corrected, wanted, absent, cited, spoken, quotes[0], first),
             tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),
-            asked.name if asked and not asked.is_in(quotes[0].text) else "",
+            asked.name if asked and not has_value else "",
         )
 
     def _places(self, hit: Hit, quote: Statement, terms: Sequence[KeyTerm]) -> Iterator[str]:

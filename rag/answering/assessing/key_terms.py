@@ -18,6 +18,10 @@ Kind = Literal["code", "figure", "name", "word"]
 _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
 _ELIDED = re.compile(r"(?:[ldjmtsnc]|qu)['’](?=\w{3})", re.IGNORECASE)
 """An article or pronoun without its vowel: "l'audioguide"."""
+_INVERTED = re.compile(
+    r"(?<=\w)-(?:je|tu|ils?|elles?|on|nous|vous|ce|t-(?:ils?|elles?|on))\Z", re.IGNORECASE
+)
+"""The subject behind its verb in a French question: "dois-je"."""
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _PART = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
@@ -66,7 +70,7 @@ _FRAMING = """
     jemand jemanden jemandem niemand etwas nichts eigentlich überhaupt genau vielleicht erlaubt
     möglich gesagt bescheid brauche brauchen möchte wissen
     alguien nadie algo nada permitido posible puedo puede quiero saber
-    quelqu personne rien permis possible veux savoir
+    quelqu personne rien permis possible veux savoir dois doit peux peut faut
 """
 """Words by which people ask, and documents do not have to repeat. No other forms of them:
 "permitted" is one, and "permit" is not."""
@@ -230,8 +234,8 @@ def _tokens(
     taken = set[tuple[Terms, ...]]()
     for match in _TOKEN.finditer(question):
         elided = _ELIDED.match(match.group())
-        text = match.group()[elided.end() if elided else 0 :]
-        start = match.end() - len(text)
+        start = match.start() + (elided.end() - elided.start() if elided else 0)
+        text = _INVERTED.sub("", question[start : match.end()])
         readings = tuple(filter(None, (terms & wanted for terms in words.readings(text))))
         whole = "".join(_PART.findall(text)).casefold()
         kind = _kind(text, not _LETTER.search(question[: match.start()]) or no_names)

@@ -104,13 +104,6 @@ _ASKS_DEFAULT = re.compile(
     re.IGNORECASE,
 )
 _DEFAULT = re.compile(
-    r"\b(?:by default|out of the box)\b|\b(?:what|which|how) .{0,60}\bdefaults?\b"
-    r"|\b(?:unless|if) (?:i|you|we|one) (?:[a-z’']{1,12} ){1,4}?(?:otherwise|it)"
-    r"(?=\W{0,3}\Z)"
-    r"|\b(?:standardmäßig|voreingestellt|por defecto|par défaut)\b",
-    re.IGNORECASE,
-)
-_DEFAULT = re.compile(
     r"default|\b(?:unless|otherwise|(?:if|when|where) (?:(?:it|there|this) is |you do )?(?:no|not)"
     r"|initial(?:ly)?|standard\w{0,12}|pre-?set|factory|out of the box|omitted|unset|unspecified"
     r"|absent|without (?:any|an?|this|the)|normal(?:ly)?|usual(?:ly)?|typical(?:ly)?)\b"
@@ -185,8 +178,27 @@ _ANSWER_FORMS = (
             re.IGNORECASE,
         ),
     ),
+    (
+        re.compile(
+            r"\bwhere (?:is|are|was|were|do|does|can|could|should|must|may)\b"
+            r"|\bwo (?:ist|sind|kann|finde|liegt|steht|muss)\b|\bd[óo]nde (?:está|puedo|hay|se)\b"
+            r"|\boù (?:est|sont|se|puis|peut)\b",
+            re.IGNORECASE,
+        ),
+        re.compile(
+            r"\b(?:found|located|kept|stored|situated|placed|posted|displayed|hangs?|hung|stands?"
+            r"|lies|available|held) (?:in|at|on|near|inside|outside|behind|under|below|above"
+            r"|next to|opposite|between|by the)\b|\b(?:next to|opposite"
+            r"|on the (?:left|right|(?:[\w-]{1,15} )?(?:floor|wall|shelf|side)))\b"
+            r"|\b(?:befinde[nt]|liegt|steht|hängt)\b|\b(?:se encuentra|está (?:en|al))\b"
+            r"|\b(?:se trouvent?|situé)\b",
+            re.IGNORECASE,
+        ),
+    ),
 )
-"""Questions for a reason, for what to do and for a consequence, and the words of such answers."""
+"""Questions for a reason, for what to do, for a consequence and for a place, and the words of such
+answers."""
+_ASKS_PLACE, _GIVES_PLACE = _ANSWER_FORMS[-1]
 
 
 _REFERENCE = re.compile(
@@ -194,7 +206,8 @@ _REFERENCE = re.compile(
     r"(?:see|refer to|cf|siehe|vgl|vergleiche|voir|véase)\.? (?:(?:also|the|our|auch|die|den|das|la"
     r"|le|el) ){0,2}(?:section|chapter|page|table|figure|appendix|annex|article|part|above|below"
     r"|abschnitt|kapitel|seite|tabelle|anhang|anlage|artikel|oben|unten|sección|capítulo|página"
-    r"|chapitre|annexe|§|[\"“„«\[]|https?:)[^\n£$€]{0,120}\Z",
+    r"|chapitre|annexe|§|[\"“„«\[]|https?:)[^\n£$€]{0,120}\Z"
+    r"|[^.\n]{0,100}\b(?:take|have) a look at (?:this|our|the)\b[^\n£$€]{0,120}\Z",
     re.IGNORECASE,
 )
 
@@ -234,13 +247,18 @@ def default_pattern(question: str) -> re.Pattern[str] | None:
     return _DEFAULT if _ASKS_DEFAULT.search(question) else None
 
 
+def place_pattern(question: str) -> re.Pattern[str] | None:
+    """Return the pattern of texts that say where something is, if a question asks that."""
+    return _GIVES_PLACE if _ASKS_PLACE.search(question) else None
+
+
 def is_step_of(question: str, text: str) -> bool:
     """Whether a question asks how to do something, and a text begins as an instruction for it."""
     return _ANSWER_FORMS[1][0].search(question) is not None and _STEP.match(text) is not None
 
 
 def answer_form(question: str) -> re.Pattern[str] | None:
-    """Return the pattern of sentences that give a reason, say what to do, or what happens.
+    """Return the pattern of sentences that give a reason or a place, or say what to do or happens.
 
     The one that the question asks for: "because" and "so that" for "why". None for other questions.
     """

@@ -17,9 +17,11 @@ _ASKED = re.compile(
 )
 _RANGE = re.compile(
     r"(?<![\w.,:/-])[£$€¥]?(\d(?:[\d.,]{0,11}\d)?)(?: ?[£$€¥%]| [^\W\d_]{1,12})?"
-    r" ?(?:to|until|bis|hasta|до|至|-|–|—|~) ?[£$€¥]?(\d(?:[\d.,]{0,11}\d)?)"
+    r" ?(?:to|until|bis|hasta|à|до|至|-|–|—|~|(?P<and>and|und|et|y)) ?[£$€¥]?"
+    r"(\d(?:[\d.,]{0,11}\d)?)"
     r"(?![\d/-]|:\d|[^\W\d_]\d)"
 )
+_BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\s\Z", re.IGNORECASE)
 _OPEN = re.compile(
     r"(?:\b(?P<no>(?:not|no|never|nicht|pas) )?"
     r"(?:(?P<under>less than|fewer than|under|below|unter|weniger als|menos de|moins de)"
@@ -78,9 +80,13 @@ def asked_figures(question: str) -> list[AskedFigure]:
 
 def _ranges(cell: str) -> Iterator[tuple[float, float]]:
     """The ranges of a cell; ends that stand apart, "over 5 kg up to 10 kg", are those of one."""
-    whole = list(_RANGE.finditer(cell))
+    whole = [
+        match
+        for match in _RANGE.finditer(cell)
+        if not match["and"] or _BETWEEN.search(cell, 0, match.start())
+    ]
     for match in whole:
-        low, high = _value(match[1]), _value(match[2])
+        low, high = _value(match[1]), _value(match[3])
         if low is not None and high is not None:
             yield low, high
     ends = [

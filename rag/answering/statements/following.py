@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from rag.answering.statements.segments import segments_of, without_mark
@@ -20,6 +20,9 @@ _NEXT_LINE = re.compile(r"\s*\S[^\n]*")
 _ANNOUNCED = re.compile(r":(?=[ \t]*\n)")
 """The end of a line that announces the next one."""
 _AS_FOLLOWS = re.compile(r"\b(?:as follows|the following|wie folgt|comme suit|como sigue)\.\Z")
+_OF_IT = re.compile(
+    r"\b(?:it|its|they|this|these|those|such|dies\w{0,2}|cela|ceci)\b", re.IGNORECASE
+)
 _PARAGRAPH = 2
 """Line breaks between paragraphs."""
 
@@ -67,6 +70,27 @@ def continued(passage: str, statement: Statement) -> Statement:
     added = " ".join(filter(None, (plain_words(rest[start:colon]), listed)))
     quote = passage[statement.start : end + stop]
     return replace(statement, text=f"{statement.text} {added}", quote=quote)
+
+
+def with_next(passage: str, statement: Statement, answers: Callable[[str], bool]) -> Statement:
+    """The statement with the next sentence of its paragraph, if that one answers about "it".
+
+    ``answers`` tells whether a text has the value or the place that a question asks for.
+    """
+    if statement.start < 0 or statement.kind not in ("prose", "item") or answers(statement.text):
+        return statement
+    end = statement.start + len(statement.quote)
+    rest = passage[end : end + LONGEST_STATEMENT]
+    start = len(rest) - len(rest.lstrip())
+    spans = sentence_spans(rest[start:].partition("\n\n")[0])
+    stop = start + spans[0][1] if spans else start
+    following = rest[start:stop]
+    is_cut_off = stop == len(rest) and end + stop < len(passage)
+    is_apart = rest.count("\n", 0, start) >= _PARAGRAPH or is_cut_off
+    if is_apart or not (_OF_IT.search(following) and answers(following)):
+        return statement
+    quote = passage[statement.start : end + stop]
+    return replace(statement, text=f"{statement.text} {plain_words(following)}", quote=quote)
 
 
 def with_steps(passage: str, item: Statement) -> Statement:
