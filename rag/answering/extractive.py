@@ -31,7 +31,7 @@ from rag.answering.assessing.ranges import AskedFigure, asked_figures
 from rag.answering.assessing.validity import days_in
 from rag.answering.markup import unmarked
 from rag.answering.quote_candidates import Candidate, candidates_of, whole_statements
-from rag.answering.quoting import in_quotation_marks, with_what_follows
+from rag.answering.quoting import in_quotation_marks, with_gap, with_what_follows
 from rag.answering.reading import PassageReader
 from rag.answering.statements.following import with_next
 from rag.answering.statements.sentences import Statement, plain_words
@@ -154,7 +154,8 @@ def quotes(
     chosen, numbers = selection.chosen, selection.numbers
     headings = _headings(question, chosen, selection.reader)
     text = "\n\n".join(
-        f"{heading}{in_quotation_marks(one.statement.text)} [{numbers[one.n]}]"
+        f"{heading}{in_quotation_marks(with_gap(one.hit.chunk.text, one.statement))}"
+        f" [{numbers[one.n]}]"
         for one, heading in zip(chosen, headings, strict=True)
     )
     citations: dict[int, Citation] = {}

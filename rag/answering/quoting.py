@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
-from rag.answering.assessing.question_forms import is_step_of
+from rag.answering.assessing.question_forms import asks_how, is_step_of
 from rag.answering.statements.following import continued, with_steps
-from rag.answering.statements.sentences import Statement
+from rag.answering.statements.sentences import LONGEST_STATEMENT, Statement, plain_words
 
 _OPENING, _CLOSING, _EITHER = "“„«", "”»", '"'
 _MARKS = re.compile("[“”„«»\"‘’']")
+_MARK = re.compile(r"(?:^|\n)[ \t]*(?:[-*+•–]|\(?(?:\d{1,3}|[a-z])[.)])[ \t]*\Z")
+_NUMBER = re.compile(r"(?:^|\n)[ \t]*\(?(?:\d{1,3}|[a-z])[.)][ \t]*\Z")
 _PAIR = re.compile(r"“([^“”]*)”|\"([^\"]*)\"")
 
 
@@ -48,10 +50,27 @@ def _paired(text: str) -> str:
     return text
 
 
+def with_gap(passage: str, statement: Statement) -> str:
+    """The text of a statement, with "…" between what it stands under and its words where they are
+    apart in the passage: the third item of a list behind the line that announces all items."""
+    words = plain_words(statement.quote)
+    lead = statement.text.removesuffix(words).rstrip()
+    if statement.kind not in ("prose", "item") or not words or not lead:
+        return statement.text
+    if lead == statement.text or statement.start < 0:
+        return statement.text
+    before = passage[max(statement.start - LONGEST_STATEMENT, 0) : statement.start]
+    behind = plain_words(_MARK.sub("", before))
+    return statement.text if behind.endswith(lead) else f"{lead} … {words}"
+
+
 def with_what_follows(question: str, passage: str, statement: Statement) -> Statement:
     """The answer to how to do something, or to what happens, with what belongs to it.
 
     A step goes with the steps of its list, another statement with the sentence that leans on it.
     """
-    is_step = statement.kind == "item" and is_step_of(question, statement.quote)
+    is_step = statement.kind == "item" and (
+        is_step_of(question, statement.quote)
+        or (asks_how(question) and _NUMBER.search(passage[: statement.start]))
+    )
     return with_steps(passage, statement) if is_step else continued(passage, statement)

@@ -180,7 +180,7 @@ def test_an_option_that_no_passage_has_is_not_answered(tmp_path: Path) -> None:
     assert unknown.assessment.reason == "No quoted passage has -max-clients."
     assert known.state == "answered"
     assert known.text.startswith(
-        "“-max-peers: The default is 20, which is enough for a relay at home.” [1]"
+        "“-max-peers: … The default is 20, which is enough for a relay at home.” [1]"
     )
 
 

@@ -218,7 +218,7 @@ def test_a_how_to_is_answered_with_all_steps_of_the_list(tmp_path: Path) -> None
 
 
 def test_of_a_long_list_the_steps_behind_are_quoted() -> None:
-    steps = "".join(f"{n}. Press button {n} and wait until it is green.\n" for n in range(1, 21))
+    steps = "".join(f"{n}. Press button {n} and wait until it is green.\n" for n in range(1, 41))
     fifth = statements(steps)[4]
     longer = with_steps(steps, fifth)
     assert longer.text.startswith("Press button 5 and wait until it is green. Press button 6")

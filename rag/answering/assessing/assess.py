@@ -12,7 +12,7 @@ from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.assessing.model import AnswerModel, answer_model
-from rag.answering.assessing.question_forms import bound_pattern
+from rag.answering.assessing.question_forms import bound_pattern, limit_pattern
 from rag.answering.comparing import Compared, Dated, Uncompared
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
@@ -81,7 +81,8 @@ class Assessor:
             return replace(assessment, reason=reason) if only else assessment
         if isinstance(compared, Compared):
             return replace(assessment, state="answered", reason=compared.reason, editions=())
-        if bound and bound.search(self.reader.quoted(answer.citations[0]).text):
+        limit = bound or limit_pattern(compared.sign)
+        if limit.search(self.reader.quoted(answer.citations[0]).text):
             return assessment
         if not assessment.missing and self._says(answer, compared.words):
             return assessment

@@ -28,6 +28,7 @@ _ASKED = re.compile(
 _ASKS_ACRONYM = re.compile(
     r"\b(?:[Hh]ow (?:much|many)|[Ww]hich|[Ww]hat|[Ww]ie ?viel|[Ww]elche[rs]?) ([A-ZÄÖÜ]{2,6})\b"
 )
+_COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]{2,})-([^\W\d_]{3,})(?![\w-])")
 NEAR = 3
 """Words from a preposition to its noun."""
 
@@ -38,6 +39,8 @@ def contradicted(question: str, wanted: Sequence[KeyTerm], first: str, shown: st
     What is shown may have them in another quote, or in other words ("then" for "after").
     """
     spoken = words_in(f"{first} {shown}")
+    if sibling := _sibling(question, first, shown):
+        return sibling
     words = WORD.findall(first.casefold())
     for term in wanted:
         match = _ASKED.search(question, max(term.start - REACH, 0), term.start)
@@ -52,6 +55,21 @@ def contradicted(question: str, wanted: Sequence[KeyTerm], first: str, shown: st
         places = (at for at, word in enumerate(words) if term.is_like(word))
         if any(group.keys() & set(words[max(at - NEAR, 0) : at]) for at in places):
             return f"“{preposition} {term.text}”"
+    return ""
+
+
+def _sibling(question: str, first: str, shown: str) -> str:
+    """A compound of a question of which the first quote has a sibling only; "" for none.
+
+    The maximum of a "pre-capture" is not that of a "post-capture".
+    """
+    plain = "".join(WORD.findall(f"{first} {shown}".casefold())).replace("-", "")
+    compounds = [match.groups() for match in _COMPOUND.finditer(first.casefold())]
+    for match in _COMPOUND.finditer(question):
+        one, noun = match[1].casefold(), match[2].casefold()
+        siblings = {other for other, head in compounds if head == noun}
+        if siblings and one not in siblings and one + noun not in plain:
+            return f"“{match.group()}”"
     return ""
 
 

@@ -242,6 +242,11 @@ def bound_pattern(question: str) -> re.Pattern[str] | None:
     )
 
 
+def limit_pattern(sign: int) -> re.Pattern[str]:
+    """Return the pattern of a limit: an upper one for a sign of 1, a lower one for -1."""
+    return _SET[0] if sign > 0 else _SET[1]
+
+
 def default_pattern(question: str) -> re.Pattern[str] | None:
     """Return the pattern of texts that state a default, if a question asks for one; else None."""
     return _DEFAULT if _ASKS_DEFAULT.search(question) else None
@@ -252,9 +257,14 @@ def place_pattern(question: str) -> re.Pattern[str] | None:
     return _GIVES_PLACE if _ASKS_PLACE.search(question) else None
 
 
+def asks_how(question: str) -> bool:
+    """Whether a question asks how to do something."""
+    return _ANSWER_FORMS[1][0].search(question) is not None
+
+
 def is_step_of(question: str, text: str) -> bool:
     """Whether a question asks how to do something, and a text begins as an instruction for it."""
-    return _ANSWER_FORMS[1][0].search(question) is not None and _STEP.match(text) is not None
+    return asks_how(question) and _STEP.match(text) is not None
 
 
 def answer_form(question: str) -> re.Pattern[str] | None:

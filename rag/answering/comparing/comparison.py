@@ -38,11 +38,13 @@ class Compared:
 class Uncompared:
     """A question that wants a comparison which the documents do not allow; ``reason`` says why.
 
-    A quote that has all of ``words`` may answer it all the same.
+    A quote that has all of ``words`` may answer it all the same, and so may one that sets a limit:
+    the greatest for a ``sign`` of 1, the least for -1.
     """
 
     reason: str
     words: tuple[str, ...]
+    sign: int
 
 
 def compare(
@@ -105,15 +107,19 @@ def _document(hit: Hit) -> tuple[str, str]:
 def _extreme(wanted: Superlative, fitting: Sequence[Comparison]) -> Compared | Uncompared:
     if not fitting:
         reason = f"No column of a table could be compared for “{wanted.word}”."
-        return Uncompared(reason, wanted.words)
+        return Uncompared(reason, wanted.words, wanted.sign)
     comparison, document = fitting[0], fitting[0].documents[0]
     rivals = [other for other in fitting[1:] if document in other.documents]
     if rivals:
         names = " and ".join(f"“{rival.label}”" for rival in (comparison, *rivals[: SHOWN - 1]))
-        return Uncompared(f"The columns {names} fit “{wanted.word}” alike.", wanted.words)
+        return Uncompared(
+            f"The columns {names} fit “{wanted.word}” alike.", wanted.words, wanted.sign
+        )
     best = comparison.best(wanted)
     if not best:
-        return Uncompared(f"There are not enough rows for “{wanted.word}”.", wanted.words)
+        return Uncompared(
+            f"There are not enough rows for “{wanted.word}”.", wanted.words, wanted.sign
+        )
     shown = best[: max(SHOWN, wanted.count)]
     texts, citations = list[str](), list[Citation]()
     for n, entry in enumerate(shown, start=1):

@@ -23,6 +23,8 @@ _AS_FOLLOWS = re.compile(r"\b(?:as follows|the following|wie folgt|comme suit|co
 _OF_IT = re.compile(
     r"\b(?:it|its|they|this|these|those|such|dies\w{0,2}|cela|ceci)\b", re.IGNORECASE
 )
+_LONGEST_LIST = 1000
+"""Characters of a list of steps that is quoted whole."""
 _PARAGRAPH = 2
 """Line breaks between paragraphs."""
 
@@ -98,7 +100,7 @@ def with_steps(passage: str, item: Statement) -> Statement:
     end = item.start + len(item.quote)
     runs = (list(run) for _, run in itertools.groupby(segments_of(passage), lambda one: one.kind))
     items = next((run for run in runs if run[0].start <= item.start and end <= run[-1].end), [])
-    if items and items[-1].end - items[0].start > LONGEST_STATEMENT:
+    if items and items[-1].end - items[0].start > _LONGEST_LIST:
         most = item.start + LONGEST_STATEMENT
         items = [one for one in items if end <= one.end <= most]
     if item.kind != "item" or len(items) < 2:

@@ -1,0 +1,135 @@
+"""Answers in the next sentence, in the heading or in all steps, and quotes with a sibling only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag.answering.asked_values import asked_value
+from rag.answering.assessing.ranges import asked_figures
+from tests.unit.test_shown_quotes import ask
+
+FIRST_AID = (
+    "# First aid\n\nA first aid box is kept stocked and checked every month. Know where this is: it "
+    "can be found in the kitchen, on the left side. Report each injury.\n\n# Fire\n\nLeave by the "
+    "nearest exit."
+)
+CHANGES = (
+    "# Changes\n\n## 2.7.5 (2023-05-14)\n\n### Features\n\n- Raise the largest step of codes to 24 "
+    "hours [#9149]\n- Improve the look of icons [#9355]\n\n## 2.7.4 (2022-10-29)\n\n### Fixes\n\n"
+    "- Fix a crash of the browser extension [#8676]\n"
+)
+CANCELLING = (
+    "# Cancellation\n\nThese payments are due.\n\n## Between 8 and 12 weeks before arrival\n\n"
+    "Half of the rent of the cottage is due.\n\n## Less than 8 weeks before arrival\n\n"
+    "All of the rent of the cottage is due.\n"
+)
+LABELS = (
+    "# Labels\n\nTo print a storage label:\n\n1. In the management system, choose projects.\n"
+    "2. With the menu, open your project.\n3. Once your project is saved, simply click *Print label*.\n\nLabels last for "
+    "one month."
+)
+RULES = (
+    "# Rules\n\nFor this reason the following rules are in place:\n\n- Smoking is not permitted "
+    "anywhere.\n- Sleeping overnight will result in a ban.\n"
+)
+
+
+def test_a_place_in_the_next_sentence_is_quoted_with_it(tmp_path: Path) -> None:
+    answer = ask(tmp_path, {"safety.md": FIRST_AID}, "Where is the first aid box kept?")
+    assert answer.text.startswith(
+        "“A first aid box is kept stocked and checked every month. Know where this is: it can be "
+        "found in the kitchen, on the left side.” [1]"
+    )
+    assert answer.citations[0].quote.endswith("on the left side.")
+
+
+def test_a_question_for_no_place_has_the_sentence_alone(tmp_path: Path) -> None:
+    answer = ask(tmp_path, {"safety.md": FIRST_AID}, "Is the first aid box checked?")
+    assert answer.text.startswith("“A first aid box is kept stocked and checked every month.” [1]")
+
+
+def test_the_version_above_a_list_of_changes_is_shown(tmp_path: Path) -> None:
+    question = "In which version was the largest step of codes raised to 24 hours?"
+    answer = ask(tmp_path, {"changes.md": CHANGES}, question)
+    assert answer.text.split("\n\n")[0] == (
+        "2.7.5 (2023-05-14): “Raise the largest step of codes to 24 hours [#9149]” [1]"
+    )
+    assert answer.state == "answered"
+
+
+def test_a_heading_with_the_range_of_a_figure_is_shown(tmp_path: Path) -> None:
+    question = "How much rent of the cottage is due if I cancel ten weeks before arrival?"
+    answer = ask(tmp_path, {"cottage.md": CANCELLING}, question)
+    assert answer.text.split("\n\n")[0] == (
+        "Between 8 and 12 weeks before arrival: “Half of the rent of the cottage is due.” [1]"
+    )
+
+
+def test_a_numbered_step_is_quoted_with_all_steps(tmp_path: Path) -> None:
+    answer = ask(tmp_path, {"labels.md": LABELS}, "How do I print a storage label of a project?")
+    assert answer.text.split("\n\n")[0] == (
+        "“To print a storage label: In the management system, choose projects. With the menu, "
+        "open your project. Once your project is saved, simply click Print label.” [1]"
+    )
+
+
+def test_a_later_item_is_apart_from_the_line_above_the_list(tmp_path: Path) -> None:
+    answer = ask(tmp_path, {"rules.md": RULES}, "Is sleeping overnight allowed?")
+    assert answer.text.startswith(
+        "“For this reason the following rules are in place: … Sleeping overnight will result in a "
+        "ban.” [1]"
+    )
+    answer = ask(tmp_path / "first", {"rules.md": RULES}, "Is smoking permitted?")
+    assert answer.text.startswith(
+        "“For this reason the following rules are in place: Smoking is not permitted anywhere.” [1]"
+    )
+
+
+def test_the_limit_of_a_sibling_is_no_answer(tmp_path: Path) -> None:
+    files = {"record.md": "# Recording\n\nPre-capture maximum: 60 seconds. Post the alert first.\n"}
+    answer = ask(tmp_path, files, "What is the maximum of the post-capture?")
+    assert answer.assessment is not None
+    assert answer.assessment.reason == "No quoted passage has “post-capture”."
+    assert ask(tmp_path / "own", files, "What is the maximum of the pre-capture?").state == (
+        "answered"
+    )
+
+
+def test_a_limit_answers_a_superlative_where_no_column_can_be_compared(tmp_path: Path) -> None:
+    files = {
+        "login.md": "# Passwords\n\nThe server accepts a password of a minimum of 12 characters.\n\n"
+        "| Port | Use |\n|---|---|\n| 80 | the password page |\n| 81 | the server |\n"
+    }
+    question = "What is the shortest password that the server accepts?"
+    assert ask(tmp_path, files, question).state == "answered"
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "has_it"),
+    [
+        ("How many libraries can I create?", "This becomes “Library 1”.", False),
+        ("How many libraries can I create?", "You can have up to 5 libraries.", True),
+        ("How high do the planes fly?", "Two observers sit in the plane.", False),
+        ("How high do the planes fly?", "They fly at 800 feet.", True),
+        ("How high is the fence?", "It is two metres high.", True),
+        ("What are the dimensions of a box?", "A box costs £10 for 2 weeks.", False),
+        ("How long are recordings kept?", "Cameras within the building.", False),
+        ("How long are recordings kept?", "They are deleted within 30 days.", True),
+        ("Since which version is it there?", "It came with v2.1.", True),
+        ("Since which version is it there?", "It came with 24 others.", False),
+    ],
+)
+def test_texts_have_the_value_that_is_asked_for(question: str, text: str, has_it: bool) -> None:
+    kind = asked_value(question)
+    assert kind is not None
+    assert kind.is_in(text) is has_it
+
+
+def test_a_french_figure_is_in_the_range_of_a_heading() -> None:
+    (figure,) = asked_figures("Que dois-je payer si j'annule dix semaines avant mon arrivée ?")
+    assert (figure.text, figure.unit) == ("10", "semaines")
+    assert figure.is_in_range("Entre 8 et 12 semaines avant le séjour")
+    assert not figure.is_in_range("8 ou 12 semaines avant le séjour")
+    assert not figure.is_in_range("Moins de 8 semaines avant le séjour")
