@@ -11,8 +11,8 @@ from rag.answering.assessing.ranges import asked_figures
 from tests.unit.test_shown_quotes import ask
 
 FIRST_AID = (
-    "# First aid\n\nA first aid box is kept stocked and checked every month. Know where this is: it "
-    "can be found in the kitchen, on the left side. Report each injury.\n\n# Fire\n\nLeave by the "
+    "# First aid\n\nA first aid box is kept stocked and checked every month. Know where this is: "
+    "it can be found in the kitchen, on the left side. Report each injury.\n\n# Fire\n\nLeave by the "
     "nearest exit."
 )
 CHANGES = (
@@ -27,8 +27,8 @@ CANCELLING = (
 )
 LABELS = (
     "# Labels\n\nTo print a storage label:\n\n1. In the management system, choose projects.\n"
-    "2. With the menu, open your project.\n3. Once your project is saved, simply click *Print label*.\n\nLabels last for "
-    "one month."
+    "2. With the menu, open your project.\n3. Once your project is saved, simply click *Print "
+    "label*.\n\nLabels last for one month."
 )
 RULES = (
     "# Rules\n\nFor this reason the following rules are in place:\n\n- Smoking is not permitted "
@@ -99,8 +99,8 @@ def test_the_limit_of_a_sibling_is_no_answer(tmp_path: Path) -> None:
 
 def test_a_limit_answers_a_superlative_where_no_column_can_be_compared(tmp_path: Path) -> None:
     files = {
-        "login.md": "# Passwords\n\nThe server accepts a password of a minimum of 12 characters.\n\n"
-        "| Port | Use |\n|---|---|\n| 80 | the password page |\n| 81 | the server |\n"
+        "login.md": "# Passwords\n\nThe server accepts a password of a minimum of 12 characters."
+        "\n\n| Port | Use |\n|---|---|\n| 80 | the password page |\n| 81 | the server |\n"
     }
     question = "What is the shortest password that the server accepts?"
     assert ask(tmp_path, files, question).state == "answered"
