@@ -80,7 +80,7 @@ def answer_stops(
     if assessment := turn.details.assessment:
         points.append(f"{STATE_TITLES[assessment.state]}. {assessment.reason}".strip())
     if state == "doubtful" and turn.citations:
-        points.append("The quotes are the nearest passages, not the answer.")
+        points.append("The quotes are the nearest passages, probably not the answer.")
     text = turn.answer or turn.note
     answer = TourStop("answer", turn.complete, text, quotes, points=tuple(points), basis=basis)
     stops = [answer]

@@ -38,7 +38,7 @@ def test_below_doubt_the_quotes_are_the_nearest_passages(base: KnowledgeBase) ->
     shown = texts(app)
     assert "##### :orange[:material/help:] Probably not answered here" in shown
     assert "No passage has RX" in shown
-    assert "Nearest passages, not the answer:" in shown
+    assert "Nearest passages, probably not the answer:" in shown
     assert shown.index("Nearest passages") < shown.index("30 June")
     again = texts(visit("chat.py", talk="1"))
     assert "Probably not answered here" in again

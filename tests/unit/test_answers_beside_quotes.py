@@ -12,8 +12,8 @@ from tests.unit.test_shown_quotes import ask
 
 FIRST_AID = (
     "# First aid\n\nA first aid box is kept stocked and checked every month. Know where this is: "
-    "it can be found in the kitchen, on the left side. Report each injury.\n\n# Fire\n\nLeave by the "
-    "nearest exit."
+    "it can be found in the kitchen, on the left side. Report each injury.\n\n# Fire\n\nLeave by "
+    "the nearest exit."
 )
 CHANGES = (
     "# Changes\n\n## 2.7.5 (2023-05-14)\n\n### Features\n\n- Raise the largest step of codes to 24 "

@@ -481,7 +481,7 @@ def test_a_tour_of_a_doubtful_answer_begins_with_its_state(home: Path) -> None:
     answer, page = answer_stops(turn, {document.id: document})
     assert answer.points == (
         "Probably not answered here. No passage has RX-77.",
-        "The quotes are the nearest passages, not the answer.",
+        "The quotes are the nearest passages, probably not the answer.",
     )
     assert page.title == f"The nearest passage: {document.name}"
     tour = base.tours.get(base.tours.create("Leave", [answer, page]))

@@ -118,7 +118,7 @@ def _above(base: KnowledgeBase, turn: Turn) -> None:
     if known and known != cached_per_run(("version", base.id), base.version):
         st.caption(_OUTDATED)
     if is_doubtful_quote(turn):
-        st.markdown(":gray[Nearest passages, not the answer:]")
+        st.markdown(":gray[Nearest passages, probably not the answer:]")
 
 
 def _looked_at(turn: Turn) -> str:
