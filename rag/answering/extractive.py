@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rag.answering.asked_values import DATE, ValueKind, asked_value
+from rag.answering.asked_values import DATE, VERSION, ValueKind, asked_value
 from rag.answering.assessing.editions import (
     day_of,
     differ,
@@ -185,7 +185,8 @@ def _answers(
     if asked and asked.in_heading and asked.is_in(heading):
         return not asked.is_in(text)
     if asked and asked.name == DATE.name and days_in(heading):
-        return not days_in(text)
+        # A list of changes has figures of its own; minutes of a day say when something else is.
+        return not days_in(text) and (VERSION.is_in(heading) or not asked.is_in(text))
     return any(one.is_in_range(heading) and not one.is_in_range(text) for one in figures)
 
 

@@ -59,6 +59,15 @@ def test_the_version_above_a_list_of_changes_is_shown(tmp_path: Path) -> None:
     assert answer.state == "answered"
 
 
+def test_the_date_of_a_version_is_shown_and_the_day_of_minutes_is_not(tmp_path: Path) -> None:
+    question = "When was the largest step of codes raised?"
+    answer = ask(tmp_path / "changes", {"changes.md": CHANGES}, question)
+    assert answer.text.startswith("2.7.5 (2023-05-14): “Raise the largest step")
+    minutes = "# Council\n\n## Meeting of 24 January 2024\n\nThe pool opens at nine.\n"
+    answer = ask(tmp_path / "minutes", {"minutes.md": minutes}, "When does the pool open?")
+    assert answer.text.startswith("“The pool opens at nine.” [1]")
+
+
 def test_a_heading_with_the_range_of_a_figure_is_shown(tmp_path: Path) -> None:
     question = "How much rent of the cottage is due if I cancel ten weeks before arrival?"
     answer = ask(tmp_path, {"cottage.md": CANCELLING}, question)

@@ -18,7 +18,7 @@ from rag.answering.asked_values.numbers import (
 )
 from rag.answering.asked_values.times import DATE, DURATION, OPENING_HOURS, WEEKDAY
 
-__all__ = ["DATE", "KINDS", "MEASURED", "ValueKind", "asked_value"]
+__all__ = ["DATE", "KINDS", "MEASURED", "VERSION", "ValueKind", "asked_value"]
 
 KINDS = (
     *(CONTACT, PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS),
