@@ -8,6 +8,7 @@ import pytest
 
 from rag.answering.asked_values import asked_value
 from rag.answering.assessing.ranges import asked_figures
+from rag.answering.statements.sentences import statements
 from tests.unit.test_shown_quotes import ask
 
 FIRST_AID = (
@@ -142,3 +143,8 @@ def test_a_french_figure_is_in_the_range_of_a_heading() -> None:
     assert figure.is_in_range("Entre 8 et 12 semaines avant le séjour")
     assert not figure.is_in_range("8 ou 12 semaines avant le séjour")
     assert not figure.is_in_range("Moins de 8 semaines avant le séjour")
+
+
+def test_a_line_that_announces_others_is_no_statement() -> None:
+    passage = "The following payments are due :-\n\nHalf of the rent is due at once."
+    assert [one.text for one in statements(passage)] == ["Half of the rent is due at once."]
