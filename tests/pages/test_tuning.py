@@ -420,3 +420,19 @@ def test_what_ends_the_search_for_candidates_is_said_and_it_begins_anew(
     for fetch in fetching._under_way.values():
         fetch.wait()
     assert _cards(app.run()) == _evaluated(labelled, labelled.base("notes").recipe())
+
+
+def test_a_step_that_no_slider_follows_is_left_out_with_a_note(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    whole = _cards(open_page("tuning.py"))
+    app = open_page("tuning.py", rerank="service")
+    assert [error.value for error in app.error] == []
+    assert _cards(app) == whole
+    (note,) = (info.value for info in app.info if "leave out" in info.value)
+    assert note == (
+        "Cards, curves and thresholds leave out *Rerank with*, which no figure can follow while a "
+        "slider moves. *Search all* and *Evaluate* on Metrics count it."
+    )
+    assert "Without the steps that are left out, this is the saved recipe." in _said(app, "left out")
+    assert app.button(key="tuning_search")
