@@ -148,7 +148,7 @@ def test_what_next_names_a_confirmed_fix(
     labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = labelled.base("notes")
-    monkeypatch.setattr(next_step, "ENOUGH_LABELS", 1)
+    monkeypatch.setattr(next_step, "ENOUGH_LABELLED", 1)
     names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
     job = fill(base, {f"{name}.md": f"The room {name} has a projector." for name in names})
     labelled.jobs.run(job)

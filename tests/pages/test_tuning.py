@@ -434,5 +434,7 @@ def test_a_step_that_no_slider_follows_is_left_out_with_a_note(
         "Cards, curves and thresholds leave out *Rerank with*, which no figure can follow while a "
         "slider moves. *Search all* and *Evaluate* on Metrics count it."
     )
-    assert "Without the steps that are left out, this is the saved recipe." in _said(app, "left out")
+    assert "Without the steps that are left out, this is the saved recipe." in _said(
+        app, "left out"
+    )
     assert app.button(key="tuning_search")

@@ -146,14 +146,14 @@ def test_why_nothing_helps_is_told() -> None:
     (step,) = _steps(_fix(WORDS, *([-0.4] * 20)), tried=3)
     assert (step.kind, step.title) == ("nothing", "Nothing that was tried helps")
     assert step.reason == (
-        "mode hybrid → lexical gained +0.100 on the tuning questions, loses 0.400 on the held-out "
-        "ones."
+        "mode hybrid → lexical gained +0.100 nDCG@10 on the tuning questions, loses 0.400 on the "
+        "held-out ones."
     )
     (step,) = _steps(_fix(WORDS, *([-0.4] * 20)), _fix(OFF, *([-0.2] * 20)), tried=3)
     assert step.reason == (
-        "mode hybrid → lexical gained +0.100 on the tuning questions, loses 0.400 on the held-out "
-        "ones. threshold 0.5 → off gained +0.100 on the tuning questions, loses 0.200 on the "
-        "held-out ones."
+        "mode hybrid → lexical gained +0.100 nDCG@10 on the tuning questions, loses 0.400 on the "
+        "held-out ones. threshold 0.5 → off gained +0.100 nDCG@10 on the tuning questions, loses "
+        "0.200 on the held-out ones."
     )
     (step,) = _steps(tried=3)
     assert (step.title, step.reason) == (

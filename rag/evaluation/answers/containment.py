@@ -52,9 +52,7 @@ _DAY_OF_MONTH = re.compile(
 )
 _VERBS = frozenset({"may", "march"})
 """English words that are months only with a capital."""
-_MAY = re.compile(
-    r"(?<=\S\s)May\b|\AMay(?=\W*\Z|\s?[,–-]|\s(?:and|or|to|until|through)\b)"
-)
+_MAY = re.compile(r"(?<=\S\s)May\b|\AMay(?=\W*\Z|\s?[,–-]|\s(?:and|or|to|until|through)\b)")
 """The month where it stands without a day: at the beginning of a sentence, it may be the verb."""
 _COMPARED = tuple(
     frozenset(words.split())

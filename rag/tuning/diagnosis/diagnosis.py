@@ -101,7 +101,7 @@ class Diagnosis:
         kinds = " or ".join(cause for cause in answers if cause in self.causes)
         if by_answer := sum(self.causes.get(cause, 0) for cause in answers):
             which = f"{article} {kinds} answer of the last run that scored answers"
-            headline += f", {by_answer:,} of them by {which}"
+            headline += f", {by_answer:,} of them only by {which}"
         return f"{headline}."
 
 

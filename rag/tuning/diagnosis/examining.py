@@ -152,7 +152,9 @@ class Examination:
         The passage of the outcome is the first result that has the expected answer.
         """
         question, score = self.questions[number], float(self.scores[number])
-        message = f"Expected: {_shortened(question.answer)}. Answered: {_part(answer, question.answer)}."
+        message = (
+            f"Expected: {_shortened(question.answer)}. Answered: {_part(answer, question.answer)}."
+        )
         keys = self.searched[number].keys.tolist()
         looked_up = self._setting.corpus.lookup(keys)
         for rank, key in enumerate(keys, 1):

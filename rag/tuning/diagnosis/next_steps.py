@@ -266,11 +266,11 @@ def _nothing_helps(basis: Basis) -> NextStep:
 
 def _unconfirmed(recipe: Recipe, fix: Fix) -> str:
     """A sentence on a fix that gains only where it was chosen."""
-    difference = fix.comparison.difference
+    difference, metric = fix.comparison.difference, metric_name(fix.comparison.metric)
     loss = f"loses {-difference:.3f}" if difference < 0 else "gains nothing"
     return (
-        f"{described_changes(recipe, fix.changes)} gained {signed(fix.tuning_gain)} on the tuning "
-        f"questions, {loss} on the held-out ones."
+        f"{described_changes(recipe, fix.changes)} gained {signed(fix.tuning_gain)} {metric} on "
+        f"the tuning questions, {loss} on the held-out ones."
     )
 
 
