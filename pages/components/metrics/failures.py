@@ -86,7 +86,7 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
     failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
     head = f"{causes.total():,} of {counted(len(results), 'question')} failed"
     if failed and _is_scored(results):
-        head += ", each counted by its first cause"
+        head += ", each under its first cause"
     counts = f"{head}: {failed}." if failed else f"{head}."
     if any(one.answerable for one in results) and not _is_scored(results):
         counts += (

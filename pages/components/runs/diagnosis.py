@@ -98,7 +98,7 @@ def _most_frequent(diagnosis: Diagnosis) -> str:
 
 def _causes(diagnosis: Diagnosis) -> None:
     most = max(diagnosis.causes.values())
-    st.caption("Each question is counted once, by its first cause.")
+    st.caption("Each question counts under its first cause.")
     st.dataframe(
         [
             {
