@@ -310,9 +310,10 @@ def test_the_front_has_what_no_other_beats() -> None:
         "As good for 50% less context: top-1, no threshold (200 tokens instead of 400, nDCG@10 "
         "of the returned passages 0.600 instead of 0.600, on all 2 questions, which picked it)."
     )
-    assert front_takeaway((200, 0.6), (200, 0.6), "", _equal()) == (
-        "No recipe here is as good as the present one and cheaper."
-    )
+    for tokens in (200, 0):
+        assert front_takeaway((tokens, 0.6), (tokens, 0.6), "", _equal()) == (
+            "No recipe here is as good as the present one and cheaper."
+        )
 
 
 def test_ways_to_cut_are_built_as_a_job_and_compared(
