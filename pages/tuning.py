@@ -12,7 +12,7 @@ from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import loading_note
 from pages.components.shell.session import base as chosen_base
-from pages.components.tuning.bench import bench, meaning, tuner
+from pages.components.tuning.bench import bench, left_out_note, meaning, tuner
 from pages.components.tuning.cards import cards
 from pages.components.tuning.curves import curves
 from pages.components.tuning.fetching import Missing, follow
@@ -51,9 +51,18 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
         if isinstance(opened, Missing):
             follow(opened)
             return
-        for section in (cards, curves, search_all, learned_fusion, threshold_panel, indexes):
+        moving = opened.by_arithmetic
+        left_out_note(opened)
+        for section, shown in (
+            (cards, moving),
+            (curves, moving),
+            (search_all, opened),
+            (learned_fusion, opened),
+            (threshold_panel, moving),
+            (indexes, opened),
+        ):
             with guard():
-                section(opened)
+                section(shown)
 
 
 def _meaning(
@@ -66,7 +75,7 @@ def _meaning(
     """The threshold in terms of the questions; what fails says so below them."""
     try:
         opened = bench(base, chosen, recipe, part, place)
-        return "" if isinstance(opened, Missing) else meaning(opened)
+        return "" if isinstance(opened, Missing) else meaning(opened.by_arithmetic)
     except TouchstoneError:
         return ""
 

@@ -101,6 +101,10 @@ class Models:
                 self._rerankers[name, batch] = reranker
             return self._rerankers[name, batch]
 
+    def can_rerank(self, recipe: AnswerRecipe) -> bool:
+        """Whether a step that reranks could work with these settings; nothing is asked."""
+        return recipe.provider != "extractive" or providers.reranks_here(self._settings)
+
     @staticmethod
     def threshold(embedder: str, recipe: SearchRecipe) -> float | None:
         """The threshold that a recipe means.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -192,6 +192,14 @@ class Comparison:
         if self.verdict == "better":
             return f"Use {run}."
         return f"Keep {in_use if in_use and self.verdict == 'undecided' else baseline}."
+
+    def within(self, highest: float) -> Comparison:
+        """Return the same with intervals that means of 0 to ``highest`` can reach."""
+        ends = [
+            Interval(max(found.low, -highest), min(found.high, highest))
+            for found in (self.interval, self.interval_95)
+        ]
+        return replace(self, interval=ends[0], interval_95=ends[1])
 
     @property
     def sentence(self) -> str:

@@ -96,14 +96,22 @@ def precision_ceiling(results: Sequence[QuestionResult], k: int) -> float | None
 
     A question with two relevant passages cannot have more than two of five.
     """
-    relevant = [result.relevant for result in results if result.relevant]
+    return _ceiling([result.relevant for result in results if result.relevant], k)
+
+
+def _ceiling(relevant: Sequence[int], k: int) -> float | None:
     return fmean(min(count, k) / k for count in relevant) if relevant else None
 
 
 def highest_mean(metric: str, results: Sequence[QuestionResult]) -> float:
     """Return the highest mean that the labels allow: below 1 for precision alone."""
+    return highest_of(metric, [result.relevant for result in results if result.relevant])
+
+
+def highest_of(metric: str, relevant: Sequence[int]) -> float:
+    """Return the same for questions with so many relevant passages each."""
     measure, _, k = metric.partition("@")
-    ceiling = precision_ceiling(results, int(k)) if measure == "precision" else None
+    ceiling = _ceiling(relevant, int(k)) if measure == "precision" else None
     return ceiling if ceiling is not None and ceiling < 0.995 else 1.0
 
 

@@ -11,7 +11,7 @@ from rag.providers.making import (
     reranker,
 )
 from rag.providers.prices import Price, embedding_price_of, price_of, read_prices
-from rag.providers.probing import ProviderStatus, check, statuses
+from rag.providers.probing import ProviderStatus, check, reranks_here, statuses
 from rag.providers.stored_space import StoredSpace
 from rag.providers.table import (
     ROWS,
@@ -51,6 +51,7 @@ __all__ = [
     "read_prices",
     "require_embedder",
     "reranker",
+    "reranks_here",
     "statuses",
     "vector_space",
 ]

@@ -84,6 +84,12 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
     )
 
 
+def reranks_here(settings: Variables) -> bool:
+    """Whether a service that reranks is set up, or what runs a reranker on this computer is."""
+    set_up = (status.reranks and status.ready for status in statuses(settings))
+    return _is_installed("sentence_transformers") or any(set_up)
+
+
 def _missing_package(row: ProviderRow) -> str:
     package = row.package or _PACKAGES.get(row.wire, "")
     return package if package and not _is_installed(package) else ""

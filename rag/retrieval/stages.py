@@ -219,3 +219,9 @@ def stage_title(name: str) -> str:
 def measured_by_pipeline(search: SearchRecipe) -> list[StageRow]:
     """The stages of a recipe that arithmetic on candidates cannot follow."""
     return [row for row in STAGES if row.swept == "pipeline" and row.is_on(search)]
+
+
+def by_arithmetic(search: SearchRecipe) -> SearchRecipe:
+    """Return the recipe without the stages that arithmetic on candidates cannot follow."""
+    fields = [name for row in measured_by_pipeline(search) for name in row.fields]
+    return search.model_copy(update={name: _OFF[name] for name in fields})

@@ -350,7 +350,8 @@ class RunHistory:
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
         between = differences(run.run, before.run, run.texts, before.texts)
         figures = same_questions(run.figures(metric, None), run, before.texts)
-        comparison = compare(metric, figures, before.figures(metric, None), groups=groups)
+        tested = compare(metric, figures, before.figures(metric, None), groups=groups)
+        comparison = _possible(tested, run, before)
         data = [part for part in between.data if part != "questions"]
         same_build = run.run.recipe and run.run.build_hash == before.run.build_hash
         if same_build and labels_moved(run, before, figures):
@@ -364,7 +365,11 @@ class RunHistory:
     def _doubted(
         self, run: Loaded, before: Loaded, figures: Mapping[str, Comparison], groups: Groups
     ) -> dict[str, Comparison]:
-        """Add the possible effect of judging open hits to the comparisons that labels decide."""
+        """Add the possible effect of judging open hits to the comparisons that labels decide.
+
+        Intervals end at what the labels allow.
+        """
+        figures = {name: _possible(found, run, before) for name, found in figures.items()}
         decided = {
             name: comparison
             for name, comparison in figures.items()
@@ -385,6 +390,11 @@ class RunHistory:
         if baseline is None:
             raise NotFound(f"{run.question_set!r} has no baseline.", "Pin a run as the baseline.")
         return list(self.compare([run_id], baseline.id, metric)[0].regressions)
+
+
+def _possible(comparison: Comparison, run: Loaded, before: Loaded) -> Comparison:
+    names = list(comparison.differences)
+    return comparison.within(max(one.highest(comparison.metric, names) for one in (run, before)))
 
 
 class _Ground(NamedTuple):

@@ -6,10 +6,11 @@ latest readings are kept, with as much of the rankings as figures look at.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from rag.errors import InvalidInput
+from rag.evaluation.measuring import highest_mean
 from rag.evaluation.report.metric_titles import ANSWER_TITLES
 from rag.results import QuestionResult, Run
 from rag.runs.sized_cache import SizedCache
@@ -58,6 +59,10 @@ class Loaded:
             for name, value in values.items()
             if value is not None and (only is None or name in only)
         }
+
+    def highest(self, metric: str, names: Iterable[str]) -> float:
+        """Return the highest mean that the labels of some questions, by id, allow."""
+        return highest_mean(metric, [self.results[name] for name in names])
 
     def _hint(self, metric: str) -> str:
         """The advice on how to evaluate again so that a metric is measured."""

@@ -20,6 +20,7 @@ from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.candidates import lift_to_certain, threshold_scores
 from rag.retrieval.languages import may_lean
+from rag.retrieval.stages import by_arithmetic, measured_by_pipeline
 from rag.runs.evaluator import deepened
 from rag.search.threshold import ThresholdRule, fitted, threshold_rule
 from rag.services import Services
@@ -82,6 +83,16 @@ class Tuner:
             (ids is None or item.id in ids) and (item.answerable or not answerable)
             for item in self._sweeper.questions
         )
+
+    @staticmethod
+    def by_arithmetic(recipe: Recipe) -> Recipe:
+        """Return a recipe without its steps that arithmetic cannot follow."""
+        return recipe.model_copy(update={"search": by_arithmetic(recipe.search)})
+
+    @staticmethod
+    def left_out(recipe: Recipe) -> list[str]:
+        """The fields that switch on the steps that arithmetic cannot follow."""
+        return [f"search.{row.fields[0]}" for row in measured_by_pipeline(recipe.search)]
 
     def has_candidates(self, recipe: Recipe) -> bool:
         """Whether the candidates of a recipe are there; never waits for a ``fetch``."""

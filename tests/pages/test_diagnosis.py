@@ -13,6 +13,7 @@ from pages.components.recipe.working_recipe import STATE
 from pages.components.runs import next_step
 from pages.components.runs.diagnosis import _most_frequent
 from rag import NextStep, Workspace
+from rag.services import Models
 from rag.tuning.diagnosis.causes import Cause
 from tests.pages.conftest import fill, finished
 
@@ -36,6 +37,7 @@ def test_causes_and_fixes_are_shown_and_a_fix_is_applied(
     assert any(
         "The most frequent cause is *lost to the threshold*" in t.value for t in app.markdown
     )
+    assert "Each question counts under its first cause." in [one.value for one in app.caption]
     (fix,) = diagnosis.trials.fixes
     assert fix.changes == {"search.threshold": 0.49}
     app = open_page("metrics.py", metrics="Failures", threshold="0.99", temperature="0.7")
@@ -148,7 +150,7 @@ def test_what_next_names_a_confirmed_fix(
     labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = labelled.base("notes")
-    monkeypatch.setattr(next_step, "ENOUGH_LABELS", 1)
+    monkeypatch.setattr(next_step, "ENOUGH_LABELLED", 1)
     names = [f"{letter}ellow{letter}" for letter in "bcdfghjklmnprstw"]
     job = fill(base, {f"{name}.md": f"The room {name} has a projector." for name in names})
     labelled.jobs.run(job)
@@ -179,3 +181,18 @@ def test_what_next_names_a_confirmed_fix(
     failed = next(table for table in app.dataframe if "Evidence" in table.value)
     question = json.loads(failed.proto.columns)["Question"]
     assert (question["pinned"], question["width"]) == (True, 220)
+
+
+def test_a_stored_diagnosis_advises_a_reranker_once_one_is_set_up(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _diagnosed(labelled, open_page)
+    diagnoses = labelled.base("notes").diagnoses
+    for here, advice in (
+        (False, "Change the fusion."),
+        (True, "Add a reranker, or change the fusion."),
+    ):
+        monkeypatch.setattr(Models, "can_rerank", lambda _models, _recipe, here=here: here)
+        stored = diagnoses.result("checks")
+        assert stored is not None
+        assert stored.advice("ranked_low") == advice

@@ -450,7 +450,9 @@ def test_questions_are_made_and_wait_for_a_decision(
     app = open_page("metrics.py", set="made questions")
     assert app.button(key="metrics_evaluate").disabled
     assert app.info[0].value.startswith("No question of this set has a label yet")
-    assert "*checks* has 3 labels" in "\n".join(caption.value for caption in app.caption)
+    assert "*checks* has 3 labelled questions" in "\n".join(
+        caption.value for caption in app.caption
+    )
     app = open_page("metrics.py", metrics="Question sets", set="made questions")
     table = next(shown.value for shown in app.dataframe if "Leak" in shown.value)
     assert list(table["Question"]) == [item.text for item in waiting]

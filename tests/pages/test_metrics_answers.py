@@ -54,7 +54,10 @@ def test_answers_that_were_refused_wrongly_are_marked(
     assert rows["First relevant"].isna().sum() == 1
     assert set(first.values()) == {"rank 1, cut by the threshold"}
     assert list(rows["Relevant passages"].dropna()) == ["0 of 1"] * 3
-    failed = "3 of 4 questions failed: 3 found low or not at all (nDCG@5 below 0.5)."
+    failed = (
+        "3 of 4 questions failed, each under its first cause: 3 found low or not at all "
+        "(nDCG@5 below 0.5)."
+    )
     assert failed in texts(app)
     assert "did not score answers" not in texts(app)
     assert run.metrics["correct_decision"] == 1 - 3 / 4
@@ -99,6 +102,7 @@ def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
     assert outcome(judged_correctness=0.0, false_doubt=1.0) == "doubted, wrong"
     assert outcome(exact_match=1.0, token_f1=1.0) == "right"
     assert outcome(exact_match=0.0, token_f1=0.4) is None
+    assert outcome(exact_match=0.0, token_f1=0.4, false_doubt=0.0) == "answered"
     assert outcome(answerable=False) == "not refused"  # nothing was answered
     assert outcome(answerable=False, correct_doubt=0.0) == "answered, wrongly"
     assert outcome(answerable=False, correct_doubt=1.0) == "doubted, rightly"
@@ -121,9 +125,9 @@ def test_failures_are_counted_by_what_they_fail_by() -> None:
         result(answerable=False, correct_doubt=1.0),
     ]
     assert _counts(results, 5) == (
-        "6 of 9 questions failed: 1 found low or not at all (nDCG@5 below 0.5), 1 with parts of "
-        "the answer missing in the first 5, 1 answered wrongly, 1 not refused by the search, 1 "
-        "found, but doubted, 1 answered, not as expected."
+        "6 of 9 questions failed, each under its first cause: 1 found low or not at all "
+        "(nDCG@5 below 0.5), 1 with parts of the answer missing in the first 5, 1 answered "
+        "wrongly, 1 not refused by the search, 1 found, but doubted, 1 answered, not as expected."
     )
 
 
@@ -134,6 +138,8 @@ def test_answers_without_the_expected_one_are_counted_and_listed_first(
     base.question_edits.edit_question("checks", "q2", answer="Because the bearing is dry")
     base.question_edits.edit_question("checks", "q3", answer="At most 139 euros")
     first, second = (item.text for item in base.questions.usable("checks") if item.answer)
+    base.question_edits.edit_question("checks", "q1", answer="Yes")
+    third = next(item.text for item in base.questions.usable("checks") if item.answer == "Yes")
     job = base.answer_evaluations.start("checks", base.recipe())
     assert labelled.jobs.run(job).status == "done"
     app = open_page("metrics.py")
@@ -145,6 +151,9 @@ def test_answers_without_the_expected_one_are_counted_and_listed_first(
     outcomes = dict(zip(rows["Question"], rows["Expected answer"], strict=True))
     assert (outcomes[first], outcomes[second]) == ("found", "not found")
     assert rows["Question"][0] == second
+    assert outcomes[third] == "not scored"
+    assert "1 not scored: nothing to look for" in texts(app)
+    assert dict(zip(rows["Question"], rows["Answer"], strict=True))[first] == "answered"
 
 
 def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(

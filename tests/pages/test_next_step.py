@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.runs import next_step
-from rag import Workspace
+from rag import KnowledgeBase, Workspace
 from tests.pages.conftest import DOCUMENTS, OpenPage, fill
 
 
@@ -22,15 +22,7 @@ def _button(app: AppTest) -> str:
     return next((each.label for each in app.button if each.key == "frame_next_go"), "")
 
 
-def _label(workspace: Workspace, count: int) -> None:
-    """Add a question to "checks" with so many labels."""
-    base = workspace.base("notes")
-    quotes = [
-        {"document": name, "quote": text[at : at + 12]}
-        for name, text in DOCUMENTS.items()
-        for at in range(0, len(text) - 12, 3)
-    ]
-    question = {"id": "many", "text": "What is said?", "evidence": quotes[:count]}
+def _add(base: KnowledgeBase, question: dict[str, object]) -> None:
     content = json.dumps(question).encode()
     base.exchange.import_file("checks", "more.jsonl", content, existing="add")
 
@@ -59,26 +51,36 @@ def test_an_empty_base_needs_documents_then_questions(
 
 def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("chat.py")
-    assert _line(app) == "The question set *checks* has 3 labels and no results yet."
+    assert _line(app) == "The question set *checks* has 3 labelled questions and no results yet."
     assert _button(app) == "Evaluate"
     base = labelled.base("notes")
     base.evaluator.evaluate("checks", base.recipe())
     app = open_page("chat.py")
     assert _line(app) == (
-        "The question set *checks* has 3 labels. To show smaller differences between recipes, have "
-        "50 or more. *Failures* and *Tuning* count questions to label for one aim each: to decide "
-        "on a change, or to promise a precision."
+        "The question set *checks* has 3 labelled questions. To show smaller differences between "
+        "recipes, have 50 or more. *Failures* and *Tuning* count questions to label for one aim "
+        "each: to decide on a change, or to promise a precision."
     )
-    assert _button(app) == "Judge next"
+    assert _button(app) == "Add questions"
     app.button(key="frame_next_go").click().run()
-    assert app.title[0].value == "Metrics"
+    assert (app.title[0].value, app.query_params["metrics"]) == ("Metrics", "Question sets")
     assert app.selectbox(key="set").value == "checks"
+    # A second label of a question makes no second question.
+    quotes = [{"document": "pump.txt", "quote": "Grease the bearing"}]
+    quotes.append({"document": "travel.txt", "quote": "Train journeys"})
+    _add(base, {"id": "q9", "text": "What is done, and how?", "evidence": quotes})
+    app = open_page("chat.py")
+    assert "has 4 labelled questions." in _line(app)
+    _add(base, {"id": "q10", "text": "Who knows?", "answer": "Nobody knows"})
+    app = open_page("chat.py")
+    assert "has 4 labelled questions." in _line(app)
+    assert _button(app) == "Judge next"
 
 
 def test_enough_labels_lead_to_runs(
     labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _label(labelled, next_step.ENOUGH_LABELS)
+    monkeypatch.setattr(next_step, "ENOUGH_LABELLED", 3)
     base = labelled.base("notes")
     app = open_page("settings.py")
     assert _line(app) == "The saved recipe has no evaluation on *checks*."
@@ -105,9 +107,9 @@ def test_enough_labels_lead_to_runs(
 
 
 def test_the_worst_question_without_a_relevant_hit_opens_in_the_inspector(
-    labelled: Workspace, open_page: OpenPage
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _label(labelled, next_step.ENOUGH_LABELS)
+    monkeypatch.setattr(next_step, "ENOUGH_LABELLED", 3)
     base = labelled.base("notes")
     lost = {
         "id": "lost",

@@ -310,9 +310,10 @@ def test_the_front_has_what_no_other_beats() -> None:
         "As good for 50% less context: top-1, no threshold (200 tokens instead of 400, nDCG@10 "
         "of the returned passages 0.600 instead of 0.600, on all 2 questions, which picked it)."
     )
-    assert front_takeaway((200, 0.6), (200, 0.6), "", _equal()) == (
-        "No recipe here is as good as the present one and cheaper."
-    )
+    for tokens in (200, 0):
+        assert front_takeaway((tokens, 0.6), (tokens, 0.6), "", _equal()) == (
+            "No recipe here is as good as the present one and cheaper."
+        )
 
 
 def test_ways_to_cut_are_built_as_a_job_and_compared(
@@ -420,3 +421,21 @@ def test_what_ends_the_search_for_candidates_is_said_and_it_begins_anew(
     for fetch in fetching._under_way.values():
         fetch.wait()
     assert _cards(app.run()) == _evaluated(labelled, labelled.base("notes").recipe())
+
+
+def test_a_step_that_no_slider_follows_is_left_out_with_a_note(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    whole = _cards(open_page("tuning.py"))
+    app = open_page("tuning.py", rerank="service")
+    assert [error.value for error in app.error] == []
+    assert _cards(app) == whole
+    (note,) = (info.value for info in app.info if "leave out" in info.value)
+    assert note == (
+        "Cards, curves and thresholds leave out *Rerank with*, which no figure can follow while a "
+        "slider moves. *Search all* and *Evaluate* on Metrics count it."
+    )
+    assert "Without the steps that are left out, this is the saved recipe." in _said(
+        app, "left out"
+    )
+    assert app.button(key="tuning_search")

@@ -99,7 +99,10 @@ def _every_question_thrice(base: KnowledgeBase, more: Mapping[str, str]) -> tupl
     return good, bad
 
 
-@pytest.mark.parametrize(("losses", "said"), [(12, LEANING), (6, "On these questions alone: The")])
+@pytest.mark.parametrize(
+    ("losses", "said"),
+    [(12, LEANING), (6, LEANING), (5, "On these questions alone: The probability")],
+)
 def test_no_probability_reads_like_a_verdict_where_the_test_has_none(
     losses: int,
     said: str,
@@ -156,3 +159,18 @@ def test_an_import_says_how_many_questions_no_metric_counts(filled: Workspace) -
     assert base.questions.named("asked").questions == 2
     (warning,) = [one.value for one in app.warning]
     assert warning.startswith("1 question of the file has no label and no expected answer")
+
+
+def test_intervals_of_precision_end_at_its_ceiling(labelled: Workspace) -> None:
+    base = labelled.base("notes")
+    good, bad = _every_question_thrice(base, {})
+    metric = "precision@5"  # of at most 0.2, as each question has one relevant passage
+    (compared,) = base.runs.compare([bad], good, metric)
+    changed = base.runs.changes(bad, good, [metric])[metric]
+    tuner, recipe = base.tuning.tuner("many"), base.recipe()
+    others = [recipe.with_fields({"search.threshold": value}) for value in (1.0, None)]
+    none, every = (tuner.figures([other], [metric]) for other in others)
+    moved = none.changes([metric], every)[metric]
+    for found in (compared.figures, changed, moved, base.runs.paired(bad, good, metric).figures):
+        assert (found.interval.low, found.difference) == (-0.2, pytest.approx(-0.2))
+        assert found.interval_95.low == -0.2

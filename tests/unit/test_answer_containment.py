@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.evaluation.answers.containment import contains_answer
+from rag.evaluation.answers.excerpts import nearest_part
 
 CONTAINED = (
     ("Severance is limited to a maximum of four months.", "4 months", ""),
@@ -74,6 +75,11 @@ CONTAINED = (
         "A 2 l flask may be shaken at up to 220 rpm.",
         "Highest shaking speed for a two litre flask",
     ),
+    ("Trustee elections take place each May.", "each May", "When do elections take place?"),
+    ("On 3 May 2026", "May", ""),
+    ("It is held in May and June.", "May or June", ""),
+    ("If the number of trustees is less than four, a panel decides.", "fewer than four", ""),
+    ("It is more than 4 days.", "over four", ""),
 )
 LACKING = (
     ("Der Zug fährt auf Gleis 14 am Hauptbahnhof ab.", "Gleis 2", ""),
@@ -97,6 +103,10 @@ LACKING = (
     ("期限是11月30日", "6月30日", ""),
     ("of which 5 may be carried over", "5 May", ""),
     ("of which 6 may be carried over", "5 may be carried over", ""),
+    ("It may take place each year.", "each May", "When are elections?"),
+    ("Elections take place each June.", "each May", "When are elections?"),
+    ("If there are more than four trustees, they vote.", "fewer than four", ""),
+    ("If there are less than five trustees, they vote.", "fewer than four", ""),
 )
 
 
@@ -140,3 +150,14 @@ def test_more_than_half_of_the_words_are_enough() -> None:
     assert contains_answer("Approved by a manager and the treasurer, an auditor", expected) is True
     assert contains_answer("Approval by the manager and the treasurer", expected) is True
     assert contains_answer("Approval by the manager", expected) is False
+
+
+def test_the_part_of_an_answer_nearest_to_the_expected_one_is_shown() -> None:
+    before = "The trustees meet in the first week of each month to look at the accounts. "
+    middle = "A panel decides if the number of trustees is less than four at that time. "
+    behind = "It reports to the members, who may ask for a vote on what it has decided."
+    part = nearest_part(before + middle + behind, "fewer than four", 90)
+    assert "less than four" in part
+    assert (part[:2], part[-2:], len(part) <= 94) == ("… ", " …", True)
+    assert nearest_part(middle, "fewer than four", 90) == middle
+    assert nearest_part(before + middle, "a tram", 40) == "The trustees meet in the first week of …"

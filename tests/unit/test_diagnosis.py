@@ -201,8 +201,8 @@ def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(
     base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
     assert not base.diagnoses.is_current(diagnosis, WORDS)
     assert diagnosis.headline == (
-        "1 of 1 questions failed, 1 of them by a doubted answer of the last run that scored "
-        "answers."
+        "1 of 1 questions failed, 1 of them only by a doubted answer of the last run that "
+        "scored answers."
     )
     assert diagnosis.questions[0].finding.evidence == (
         "The search finds its passage (nDCG 1.00), and its answer is doubted."
@@ -228,8 +228,8 @@ def test_an_answer_without_the_expected_one_is_a_failure_of_its_own_kind(
     diagnosis = base.diagnoses.diagnose("pay", WORDS)
     assert _causes(diagnosis) == {"pay": "unexpected"}
     assert diagnosis.headline == (
-        "1 of 2 questions failed, 1 of them by an unexpected answer of the last run that scored "
-        "answers."
+        "1 of 2 questions failed, 1 of them only by an unexpected answer of the last run that "
+        "scored answers."
     )
     assert diagnosis.questions[0].finding.evidence == (
         "Expected: “Four months”. Answered: “Severance pay is at most 6 months of salary.”."

@@ -291,3 +291,14 @@ def test_a_level_has_its_reason() -> None:
     assert alone.level == "98%, because a verdict needs p ≤ 0.02"
     three = replace(alone, confidence=1 - 0.02 / 3, compared=3)
     assert three.level == "99.33%, because a verdict needs p ≤ 0.02 over 3 comparisons together"
+
+
+def test_intervals_end_at_what_the_labels_allow() -> None:
+    before = {f"q{number}": 0.2 if number % 2 else 0.0 for number in range(12)}
+    found = compare("precision@5", dict.fromkeys(before, 0.2), before)
+    assert found.interval.high > 0.3
+    within = found.within(0.2)
+    assert within.interval == (found.interval.low, 0.2)
+    assert within.interval_95.high == 0.2
+    assert found.within(0.1).interval.low == -0.1
+    assert (within.p, within.verdict) == (found.p, found.verdict)

@@ -32,9 +32,11 @@ def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
     names = [f"q{number}" for number in range(40)]
     first = dict.fromkeys(names, 0.5)
     second = {name: 0.5 + (0.2 if number % 2 else -0.2) for number, name in enumerate(names)}
-    found = plan(40, [first, dict(first), second])  # the pair of equal runs tells nothing
-    assert (found.questions, found.pairs) == (40, 2)
-    assert found.deviation == pytest.approx(0.2 * np.sqrt(40 / 39))
+    near = {name: 0.5 + (0.01 if name.endswith("7") else 0.0) for name in names}
+    # The pair of equal runs tells nothing, and nearly equal ones do not hide the others.
+    found = plan(40, [first, dict(first), second, near])
+    assert (found.questions, found.pairs) == (40, 5)
+    assert found.deviation == pytest.approx(0.2 * np.sqrt(40 / 39), abs=0.001)
     assert found.headline == (
         "With 40 questions you can tell recipes apart that differ by 0.11 nDCG@10 or more."
     )
@@ -43,14 +45,18 @@ def test_a_plan_goes_by_how_earlier_runs_differ() -> None:
         "from question to question as much as the runs of this set so far."
     )
     assert found.basis == "The spread between questions is measured on the latest runs."
-    two = plan(40, [first, second]).basis
-    assert two == "The spread between questions is measured on two runs."
     assumed = (
-        "The spread between questions is assumed until two runs with different results have 20 "
-        "labelled questions in common."
+        "This is an estimate, until three different recipes were evaluated on 20 labelled "
+        "questions."
     )
     assert (plan(40).basis, plan(6).basis) == (assumed, "")
-    assert "0.11 recall@5 or more" in plan(40, [first, second], "recall@5").headline
+    assert "0.11 recall@5 or more" in plan(40, [first, near, second], "recall@5").headline
+    # Two runs raise the usual spread, and never lower it.
+    assert plan(40, [first, near]) == plan(40, [first, second]) == plan(40)
+    far = {name: 1.0 if number % 2 else 0.0 for number, name in enumerate(names)}
+    wide = plan(40, [first, far])
+    assert (wide.pairs, wide.basis) == (1, "The spread between questions is measured on two runs.")
+    assert wide.deviation > 0.5
     assert plan(40) == Plan(40, smallest_difference(40, 0.25), 0.25, 0)
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from rag import Recipe, Workspace
+from rag import Recipe, Settings, Workspace
 from rag.evaluation.comparison import Comparison, compare
+from rag.recipe import AnswerRecipe
+from rag.services import Models
 from rag.storage.access import audit
 from rag.storage.access.audit import AuditEntry
 from rag.tuning.diagnosis.causes import Cause
@@ -143,14 +146,14 @@ def test_why_nothing_helps_is_told() -> None:
     (step,) = _steps(_fix(WORDS, *([-0.4] * 20)), tried=3)
     assert (step.kind, step.title) == ("nothing", "Nothing that was tried helps")
     assert step.reason == (
-        "mode hybrid → lexical gained +0.100 on the tuning questions, loses 0.400 on the held-out "
-        "ones."
+        "mode hybrid → lexical gained +0.100 nDCG@10 on the tuning questions, loses 0.400 on the "
+        "held-out ones."
     )
     (step,) = _steps(_fix(WORDS, *([-0.4] * 20)), _fix(OFF, *([-0.2] * 20)), tried=3)
     assert step.reason == (
-        "mode hybrid → lexical gained +0.100 on the tuning questions, loses 0.400 on the held-out "
-        "ones. threshold 0.5 → off gained +0.100 on the tuning questions, loses 0.200 on the "
-        "held-out ones."
+        "mode hybrid → lexical gained +0.100 nDCG@10 on the tuning questions, loses 0.400 on the "
+        "held-out ones. threshold 0.5 → off gained +0.100 nDCG@10 on the tuning questions, loses "
+        "0.200 on the held-out ones."
     )
     (step,) = _steps(tried=3)
     assert (step.title, step.reason) == (
@@ -262,3 +265,23 @@ def test_the_largest_group_of_failures_comes_first() -> None:
     assert [step.kind for step in next_steps(spelling)] == ["fix"]
     (advice, _) = next_steps(replace(spelling, causes={"top_k": 5, "threshold": 2}))
     assert advice.reason == "Add a reranker."
+    # Nor is a reranker, where none can be added or the recipe has one.
+    low: dict[Cause, int] = {"ranked_low": 5, "threshold": 2}
+    (advice, _) = next_steps(replace(basis, causes=low, can_rerank=False))
+    assert advice.reason == "Change the fusion."
+    reranked = basis.recipe.with_fields({"search.rerank": "service"})
+    (advice, _) = next_steps(replace(basis, causes=low, recipe=reranked))
+    assert advice.reason == "Change the fusion."
+    (advice, _) = next_steps(replace(basis, causes=low))
+    assert advice.reason == "Add a reranker, or change the fusion."
+    none_here = replace(spelling, causes={"top_k": 5, "threshold": 2}, can_rerank=False)
+    assert [step.kind for step in next_steps(none_here)] == ["fix"]
+
+
+def test_a_reranker_is_advised_where_one_can_work(tmp_path: Path) -> None:
+    quotes, written = AnswerRecipe(), AnswerRecipe(provider="ollama")
+    bare = Models(Settings.from_env({}, home=tmp_path))
+    url = {"TOUCHSTONE_RERANK_URL": "http://127.0.0.1:9"}
+    with_service = Models(Settings.from_env(url, home=tmp_path))
+    assert [bare.can_rerank(quotes), bare.can_rerank(written)] == [False, True]
+    assert with_service.can_rerank(quotes)

@@ -14,6 +14,7 @@ from pages.components.metrics.cards import (
     Card,
     Ranges,
     card_grid,
+    expects_unscored,
 )
 from pages.components.shell.text import plain
 from rag import METRIC_TITLES, Comparison, QuestionResult, Run, counted, lacks_expected
@@ -105,7 +106,12 @@ def _left_out(run: Run) -> set[str]:
 def _expected_card(results: Sequence[QuestionResult]) -> Card:
     """The card of expected answers, as a count."""
     found = [row.metrics[EXPECTED] for row in results if EXPECTED in row.metrics]
-    return replace(ANSWER_CARDS[1], count=f"{sum(found):,.0f} of {len(found):,}")
+    unscored = sum(map(expects_unscored, results))
+    return replace(
+        ANSWER_CARDS[1],
+        count=f"{sum(found):,.0f} of {len(found):,}",
+        note=f"{unscored:,} not scored: nothing to look for" if unscored else "",
+    )
 
 
 def _decisions_card(run: Run) -> Card:

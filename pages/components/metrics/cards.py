@@ -14,6 +14,7 @@ from rag import (
     METRIC_TITLES,
     Comparison,
     Interval,
+    QuestionResult,
     Run,
     RunDifferences,
     percent,
@@ -209,6 +210,11 @@ def style(change: float) -> dict[str, Any]:
 def cutoffs(run: Run) -> list[int]:
     """The k at which a run was measured."""
     return sorted({int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")})
+
+
+def expects_unscored(result: QuestionResult) -> bool:
+    """Whether an answer was compared with an expected one that has nothing to look for."""
+    return EXPECTED not in result.metrics and "exact_match" in result.metrics
 
 
 def at_cutoffs(run: Run) -> list[dict[str, object]]:

@@ -14,6 +14,7 @@ from pages.components.metrics.cards import (
     EXPECTED,
     JUDGED,
     cutoffs,
+    expects_unscored,
 )
 from pages.components.shell.tables import PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
@@ -84,6 +85,8 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
     }
     failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
     head = f"{causes.total():,} of {counted(len(results), 'question')} failed"
+    if failed and _is_scored(results):
+        head += ", each under its first cause"
     counts = f"{head}: {failed}." if failed else f"{head}."
     if any(one.answerable for one in results) and not _is_scored(results):
         counts += (
@@ -165,7 +168,9 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
         "Tags": list(result.tags),
         "First relevant": _first(result),
         "Answer": _answer(result),
-        _EXPECTED: _OUTCOMES.get(result.metrics.get(EXPECTED, -1.0)),
+        _EXPECTED: "not scored"
+        if expects_unscored(result)
+        else _OUTCOMES.get(result.metrics.get(EXPECTED, -1.0)),
         _RELEVANT: f"{result.found} of {result.relevant}" if result.relevant else None,
         "nDCG@10": result.metrics.get(_SCORE) if result.answerable else None,
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
@@ -192,7 +197,8 @@ def _answer(result: QuestionResult) -> str | None:
             return "not refused"
         return "doubted, rightly" if doubted else "answered, wrongly"
     doubt = "doubted" if result.metrics.get(DOUBTED_WRONGLY) else ""
-    return ", ".join(filter(None, (doubt, _correctness(result)))) or None
+    answered = "answered" if DOUBTED_WRONGLY in result.metrics else None
+    return ", ".join(filter(None, (doubt, _correctness(result)))) or answered
 
 
 def _correctness(result: QuestionResult) -> str:
@@ -214,14 +220,15 @@ def _columns(run: Run) -> dict[str, object]:
             width=150,  # or it is as narrow as its first rows, which may be empty
             help="For questions that the documents do not answer: whether they were refused, "
             "doubted or answered. *Doubted* alone: the answer is refused or doubtful, although the "
-            "documents have one. *Right*, *partly right* and *wrong* are the grade of a model that "
-            "compared the answer with the expected one; without such a model, *right* are the "
-            "same words.",
+            "documents have one. *Answered*: neither, and no model compared the answer with the "
+            "expected one. *Right*, *partly right* and *wrong* are the grade of a model that did; "
+            "without such a model, *right* are the same words.",
         ),
         _EXPECTED: st.column_config.TextColumn(
             width=110,
             help="Whether the answer contains the expected one: all its figures, dates and codes, "
-            "and half of its words. A refused or doubtful answer does not.",
+            "and half of its words. A refused or doubtful answer does not. *Not scored*: the "
+            "expected answer has no word to look for.",
         ),
         _RELEVANT: st.column_config.TextColumn(
             help="How many of them were retrieved at any rank and not cut by the threshold."

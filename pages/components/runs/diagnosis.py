@@ -98,6 +98,7 @@ def _most_frequent(diagnosis: Diagnosis) -> str:
 
 def _causes(diagnosis: Diagnosis) -> None:
     most = max(diagnosis.causes.values())
+    st.caption("Each question counts under its first cause.")
     st.dataframe(
         [
             {
@@ -278,7 +279,8 @@ def _tested(diagnosis: Diagnosis, fix: Fix) -> None:
         st.markdown(
             plain(
                 f"{fix.sentence} On the tuning questions, the best of "
-                f"{counted(fix.tried, 'change')} gained {signed(fix.tuning_gain)}."
+                f"{counted(fix.tried, 'change')} gained {signed(fix.tuning_gain)} "
+                f"{metric_title(fix.comparison.metric)}."
             )
         )
         _moved(diagnosis, fix)

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.labels.question_sets import FAILURES, SET, TAB
+from pages.components.labels.question_sets import FAILURES, SET, SETS, TAB
 from pages.components.metrics import readings
 from pages.components.metrics.failures import address, worst_first
 from pages.components.recipe import working_recipe
@@ -33,7 +33,7 @@ from rag import (
     signed,
 )
 
-ENOUGH_LABELS = 50
+ENOUGH_LABELLED = 50
 _METRIC = "ndcg@10"
 _FIRST = 10  # hits among which a relevant passage is expected
 _MOST_UNJUDGED = 1000
@@ -94,9 +94,9 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
     if first := _drift(base, sets, chosen) or _diagnosed(base, chosen, saved):
         return first
     runs = base.runs.list_all(chosen.name)
-    labels = readings.label_count(base, chosen.name, readings.version_of(chosen))
-    if labels < ENOUGH_LABELS:
-        return _more_labels(base, chosen, labels, runs)
+    without = len(readings.without_labels(base, chosen.name, readings.version_of(chosen)))
+    if chosen.answerable - without < ENOUGH_LABELLED:
+        return _more_labels(base, chosen, without, runs)
     own = next((run for run in runs if _retrieves_alike(run, saved.index, saved.search)), None)
     if own is None:
         text = f"The saved recipe has no evaluation on *{plain(chosen.name)}*."
@@ -173,17 +173,23 @@ def _chosen(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
 
 
 def _more_labels(
-    base: KnowledgeBase, chosen: QuestionSet, labels: int, runs: Sequence[Run]
+    base: KnowledgeBase, chosen: QuestionSet, without: int, runs: Sequence[Run]
 ) -> Step:
+    """The way to more labelled questions: labels for those ``without``, or further questions."""
     set_address = partial(dict[str, str], {SET: chosen.name})
-    has_labels = f"The question set *{plain(chosen.name)}* has {counted(labels, 'label')}"
-    if labels and not runs:
-        return Step(f"{has_labels} and no results yet.", "metrics.py", "Evaluate", set_address)
+    labelled = chosen.answerable - without
+    has = f"The question set *{plain(chosen.name)}* has {counted(labelled, 'labelled question')}"
+    if labelled and not runs:
+        return Step(f"{has} and no results yet.", "metrics.py", "Evaluate", set_address)
     text = (
-        f"{has_labels}. To show smaller differences between recipes, have {ENOUGH_LABELS} "
+        f"{has}. To show smaller differences between recipes, have {ENOUGH_LABELLED} "
         "or more. *Failures* and *Tuning* count questions to label for one aim each: to decide on "
         "a change, or to promise a precision."
     )
+    if labelled and not without:
+        marks = {TAB: SETS}
+        parameters = {SET: chosen.name, **marks}
+        return Step(text, "metrics.py", "Add questions", lambda: parameters, marks)
     if runs:
         hint = "*Judge next* on this page suggests the passages to label."
         return Step(text, "metrics.py", "Judge next", set_address, hint=hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.tuning.fetching import AT_ONCE, Missing
 from rag import (
+    CAPTIONS,
     KnowledgeBase,
     QuestionFigures,
     QuestionPart,
@@ -33,6 +34,7 @@ class Bench:
     """``recipe`` is what the sliders say; ``saved`` is None where its index is not built.
 
     ``state`` names the documents, the questions and the calibration that figures rest on.
+    ``differs`` says whether both differ, also by steps that figures leave out.
     """
 
     base: KnowledgeBase
@@ -42,6 +44,15 @@ class Bench:
     saved: Recipe | None
     part: QuestionPart
     state: str
+    differs: bool = False
+
+    @property
+    def by_arithmetic(self) -> Bench:
+        """The same without the steps that figures cannot follow while a slider moves."""
+        saved, recipe = self.saved, self.tuner.by_arithmetic(self.recipe)
+        moving = saved and self.tuner.by_arithmetic(saved)
+        differs = saved is not None and saved.search != self.recipe.search
+        return replace(self, recipe=recipe, saved=moving, differs=differs)
 
     @property
     def key(self) -> Key:
@@ -90,7 +101,7 @@ def bench(
         if done % 10 == 0:
             place.progress(done / total, f"Finding candidates, once: {done:,} of {total:,}")
 
-    recipes = list(filter(None, (recipe, saved)))
+    recipes = [measuring.by_arithmetic(needed) for needed in (recipe, saved) if needed]
     missing = [needed for needed in recipes if not measuring.has_candidates(needed)]
     if missing and measuring.questions > AT_ONCE:
         return Missing(measuring, missing)
@@ -98,6 +109,19 @@ def bench(
         measuring.fetch(needed, on_progress)
     place.empty()
     return Bench(base, measuring, chosen.name, recipe, saved, part, state)
+
+
+def left_out_note(opened: Bench) -> None:
+    """Name the steps that the figures leave out, of the recipe or of the saved one."""
+    recipes = filter(None, (opened.recipe, opened.saved))
+    fields = [name for recipe in recipes for name in opened.tuner.left_out(recipe)]
+    if fields:
+        names = ", ".join(f"*{CAPTIONS[name]}*" for name in dict.fromkeys(fields))
+        st.info(
+            f"Cards, curves and thresholds leave out {names}, which no figure can follow while a "
+            "slider moves. *Search all* and *Evaluate* on Metrics count it.",
+            icon=":material/info:",
+        )
 
 
 def tuner(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> Tuner:

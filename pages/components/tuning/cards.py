@@ -79,6 +79,8 @@ def _is_saved(bench: Bench) -> bool:
 def _against(bench: Bench) -> str:
     if bench.saved is None:
         return "The index of the saved recipe is not built, so there is nothing to compare with."
+    if _is_saved(bench) and bench.differs:
+        return "Without the steps that are left out, this is the saved recipe."
     if _is_saved(bench):
         return "This is the saved recipe. Move a slider to see the change of every metric."
     return (

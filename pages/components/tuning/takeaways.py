@@ -108,7 +108,7 @@ def front_takeaway(
     change: Comparison | None,
 ) -> str:
     """Compare the present recipe with the best cheaper one; both are (tokens, quality)."""
-    if best is None or change is None or best[0] > now[0] * 0.98:
+    if best is None or change is None or best[0] >= now[0] * 0.98:  # 0 if nothing is shown
         return "No recipe here is as good as the present one and cheaper."
     return (
         f"{_as_good(change)} for {percent(1 - best[0] / now[0])} less context: {what} "

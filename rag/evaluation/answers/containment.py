@@ -52,6 +52,16 @@ _DAY_OF_MONTH = re.compile(
 )
 _VERBS = frozenset({"may", "march"})
 """English words that are months only with a capital."""
+_MAY = re.compile(r"(?<=\S\s)May\b|\AMay(?=\W*\Z|\s?[,–-]|\s(?:and|or|to|until|through)\b)")
+"""The month where it stands without a day: at the beginning of a sentence, it may be the verb."""
+_COMPARED = tuple(
+    frozenset(words.split())
+    for words in (
+        "fewer less under below weniger unter moins menos",
+        "more over above exceeding mehr über plus más",
+    )
+)
+"""Words that compare with a figure: those of one group say the same."""
 _CLOCK = re.compile(
     r"\b(?P<short>0?\d|1[0-2])(?:[:.](?P<minutes>[0-5]\d))?"
     r"(?:\s?(?P<half>[ap]\.m|pm)\b|am\b|\sam(?=\s*(?:[,.;:!?)–—-]|\Z)"
@@ -105,7 +115,9 @@ class _Text:
         self._terms = frozenset(cut.tokens(text))
         self._figures = KnownFigures(text)
         self._days = [day for days, *_ in _dates(text) for day in days]
-        months = (MONTH_NUMBERS.get(word) for word in re.findall(r"[^\W\d_]+", self._folded))
+        self._words = frozenset(re.findall(r"[^\W\d_]+", self._folded))
+        named = {word for word in re.findall(r"[^\W\d_]+", text) if word not in _VERBS}
+        months = (MONTH_NUMBERS.get(word.casefold()) for word in named)
         self._months = {*months, *(int(day.split("-")[1]) for day in self._days if "-" in day)}
 
     def has_figure(self, figure: Figure) -> bool:
@@ -123,11 +135,16 @@ class _Text:
         )
 
     def has_word(self, word: str, term: str) -> bool:
-        month = MONTH_NUMBERS.get(word.casefold())
+        folded = word.casefold()
+        month = MONTH_NUMBERS.get(folded)
+        if word == "May":
+            return month in self._months
+        alike = (group for group in _COMPARED if folded in group)
         return (
             term in self._terms
             or (month is not None and month in self._months)
             or self._figures.holds_word(word)
+            or any(not group.isdisjoint(self._words) for group in alike)
             or (max(term) >= _UNSPACED and term in self._folded)
         )
 
@@ -152,6 +169,7 @@ class _Expected:
         units = {figure.measure for figure in numbers if figure.measure}
         beside = _BESIDE if numbers or dates else frozenset[str]()
         telling, spelt = set(cut.query_tokens(text)), {figure.text for figure in numbers}
+        named = frozenset({"May"} if _MAY.search(text) else ())
         words = [
             (word, term)
             for word in cut.words(text)
@@ -159,9 +177,9 @@ class _Expected:
             and word.casefold() not in beside
             and unit_at(f"1 {word}", 0, 1) not in units
             for term, *_ in cut.word_tokens(word)
-            if term in telling and not any(map(str.isdigit, term))
+            if (term in telling or word in named) and not any(map(str.isdigit, term))
         ]
-        if all(word.casefold() in function_words() for word, _ in words):
+        if all(word not in named and word.casefold() in function_words() for word, _ in words):
             words = []
         return cls(tuple(days for days, *_ in dates), numbers, tuple(dict.fromkeys(words)))
 

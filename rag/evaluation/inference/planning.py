@@ -23,6 +23,9 @@ TYPICAL_DEVIATION = 0.25
 what recipes of public collections differ by."""
 _LEAST_CHANGED = 0.02
 """Runs that differ on fewer of the questions are almost the same recipe, and tell nothing."""
+_FEWEST_PAIRS = 3
+"""Pairs of which fewer may all be of nearly equal recipes: their spread may raise, not lower, the
+usual one. Three different runs are three pairs."""
 _FEWEST_SHARED = 20
 """Of fewer questions a spread is too uncertain to plan with: most differences are 0."""
 
@@ -33,7 +36,7 @@ class Plan:
 
     ``smallest`` is the mean difference that is detected with probability ``POWER``; None if there
     are too few questions to detect any. ``deviation`` is the assumed standard deviation of a
-    question's difference in ``metric``, estimated from ``pairs`` pairs of runs; ``pairs`` is 0 for
+    question's difference in ``metric``: the largest of ``pairs`` pairs of runs; ``pairs`` is 0 for
     the usual deviation.
     """
 
@@ -61,8 +64,8 @@ class Plan:
             return ""
         if not self.pairs:
             return (
-                "The spread between questions is assumed until two runs with different results "
-                f"have {_FEWEST_SHARED} labelled questions in common."
+                "This is an estimate, until three different recipes were evaluated on "
+                f"{_FEWEST_SHARED} labelled questions."
             )
         runs = "the latest runs" if self.pairs > 1 else "two runs"
         return f"The spread between questions is measured on {runs}."
@@ -86,14 +89,17 @@ class Plan:
 
 
 def plan(questions: int, runs: Sequence[Mapping[str, float]] = (), metric: str = "ndcg@10") -> Plan:
-    """Return the plan for a number of questions; ``runs`` map question ids to ``metric``."""
+    """Return the plan for a number of questions; ``runs`` map question ids to ``metric``.
+
+    Runs of recipes that hardly differ tell little about the next one, so the largest spread counts.
+    """
     deviations = [
         spread for first, second in combinations(runs, 2) if (spread := _spread(first, second))
     ]
-    deviation = float(np.median(deviations)) if deviations else TYPICAL_DEVIATION
-    return Plan(
-        questions, smallest_difference(questions, deviation), deviation, len(deviations), metric
-    )
+    pairs, deviation = len(deviations), max(deviations, default=0.0)
+    if pairs < _FEWEST_PAIRS and deviation < TYPICAL_DEVIATION:
+        pairs, deviation = 0, TYPICAL_DEVIATION
+    return Plan(questions, smallest_difference(questions, deviation), deviation, pairs, metric)
 
 
 def smallest_difference(

@@ -19,8 +19,8 @@ EQUIVALENT = 0.01
 DRAWS = 20_000
 FEWEST = 8
 """With fewer groups of questions the draws know too little of what was not seen."""
-SURE = 0.95
-"""A probability that reads like a verdict."""
+LEANS = 0.5
+"""A probability above which a side reads like a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Posterior:
     @property
     def reads_as_verdict(self) -> bool:
         """Whether one side is so probable that readers take it for decided."""
-        return max(self.better, self.worse) >= SURE
+        return max(self.better, self.worse) > LEANS
 
     @property
     def sentence(self) -> str:

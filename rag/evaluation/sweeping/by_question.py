@@ -10,6 +10,7 @@ import numpy as np
 
 from rag.evaluation.comparison import Comparison, Groups, clusters_of, compare, compare_pairs
 from rag.evaluation.intervals import Interval, mean_intervals
+from rag.evaluation.measuring import highest_of
 from rag.evaluation.metrics import evaluate, parse_metric
 from rag.evaluation.sweeping.counting import Counter, Shown
 from rag.evaluation.sweeping.deep import Deep
@@ -31,7 +32,7 @@ class QuestionFigures:
     threshold (``above``), the number that a search shows at top-k (``shown``), how many of these
     are ``relevant``, and how many ``tokens`` they have, if they were counted. ``questions`` are the
     ids of all questions, and ``groups`` are the clusters of questions that rise and fall together.
-    ``answerable``: shape (questions,).
+    ``answerable``: shape (questions,). ``highest`` has the highest means that the labels allow.
     """
 
     questions: tuple[str, ...]
@@ -43,6 +44,7 @@ class QuestionFigures:
     relevant: Floats | None = None
     tokens: Floats | None = None
     groups: Groups = field(default_factory=dict)
+    highest: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of recipes."""
@@ -126,7 +128,8 @@ class QuestionFigures:
         ]
         comparisons = compare_pairs(pairs, groups=self.groups)
         return {
-            name: comparison for (name, _, _), comparison in zip(pairs, comparisons, strict=True)
+            comparison.metric: comparison.within(self.highest.get(comparison.metric, 1.0))
+            for comparison in comparisons
         }
 
     def compare(self, name: str, recipe: int, other: int, *, picked: bool = False) -> Comparison:
@@ -136,7 +139,8 @@ class QuestionFigures:
         """
         mine, theirs = self._of(name, recipe) or {}, self._of(name, other) or {}
         picked_from = len(self) - 1 if picked and recipe != other else 1
-        return compare(name, mine, theirs, groups=self.groups, picked_from=picked_from)
+        found = compare(name, mine, theirs, groups=self.groups, picked_from=picked_from)
+        return found.within(self.highest.get(name, 1.0))
 
 
 @dataclass(frozen=True)
@@ -214,6 +218,7 @@ class Closeup:
         limits = np.array([[cut.top_k] for _, cut in recipes], np.float64)
         has = self._labelled.number >= 0
         names = [item.id for item in self._material.questions]
+        relevant = self._labelled.best.relevant.tolist()
         return QuestionFigures(
             questions=tuple(names),
             groups=self._material.groups,
@@ -224,6 +229,7 @@ class Closeup:
             shown=np.minimum(visible, limits),
             relevant=sums.get("relevant"),
             tokens=sums.get("tokens"),
+            highest={name: highest_of(name, relevant) for name in metrics},
         )
 
     def _pool(self, family: Family) -> Pool:

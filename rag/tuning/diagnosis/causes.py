@@ -101,12 +101,28 @@ CAUSES: Mapping[Cause, CauseRow] = {
 }
 
 
-def advice(cause: Cause, recipe: Recipe, *, without_gain: bool = False) -> str:
+_NO_RERANKER: Mapping[Cause, CauseRow] = {
+    "top_k": CauseRow("Below top-k", "Return more passages."),
+    "ranked_low": CauseRow("Returned, but low", "Change the fusion."),
+}
+"""The rows of causes whose advice is a reranker, for where none can be added."""
+
+
+def _row(cause: Cause, recipe: Recipe, can_rerank: bool) -> CauseRow:
+    row = CAUSES[cause]
+    return row if can_rerank and not recipe.search.rerank else _NO_RERANKER.get(cause, row)
+
+
+def advice(
+    cause: Cause, recipe: Recipe, *, without_gain: bool = False, can_rerank: bool = True
+) -> str:
     """Return what helps against a cause, where the recipe doesn't do it already.
 
     ``without_gain`` says that changes against it were tried, and none gains: they are not advised.
+    A reranker is advised where the application ``can_rerank``.
     """
-    row, off = CAUSES[cause], cause == "answered" and recipe.search.refuse == "off"
+    row = _row(cause, recipe, can_rerank)
+    off = cause == "answered" and recipe.search.refuse == "off"
     whole = "Set off-topic questions to Auto, or raise the threshold." if off else row.advice
     if not without_gain:
         return whole
@@ -115,8 +131,12 @@ def advice(cause: Cause, recipe: Recipe, *, without_gain: bool = False) -> str:
     return f"What was tried gains nothing. Not tried: {row.untried[:1].lower()}{row.untried[1:]}"
 
 
-def untried_advice(cause: Cause, recipe: Recipe, *, without_gain: bool = False) -> str:
+def untried_advice(
+    cause: Cause, recipe: Recipe, *, without_gain: bool = False, can_rerank: bool = True
+) -> str:
     """Return what is left to do against a cause; "" where changes cover it, and none gains."""
     if not without_gain:
-        return advice(cause, recipe)
-    return "" if cause == "answered" and recipe.search.refuse == "off" else CAUSES[cause].untried
+        return advice(cause, recipe, can_rerank=can_rerank)
+    if cause == "answered" and recipe.search.refuse == "off":
+        return ""
+    return _row(cause, recipe, can_rerank).untried

@@ -37,6 +37,7 @@ class Diagnosis:
     answer was refused or doubtful all the same, or lacks the expected one, in the newest run that
     scored answers; one without an answer, if what answers it is neither refused nor doubtful.
     ``scored_run`` is the id of that run, "" for none; ``state`` names all else that it rests on.
+    ``can_rerank`` says whether a reranker could be added.
     """
 
     question_set: str
@@ -51,6 +52,7 @@ class Diagnosis:
     untried: int = 0
     learnable: int = 0
     scored_run: str = ""
+    can_rerank: bool = True
 
     @property
     def causes(self) -> dict[Cause, int]:
@@ -62,7 +64,8 @@ class Diagnosis:
 
         It says so where changes were tried and none gains.
         """
-        return advice(cause, self.recipe, without_gain=self.trials.gain_nothing(cause))
+        tried = self.trials.gain_nothing(cause)
+        return advice(cause, self.recipe, without_gain=tried, can_rerank=self.can_rerank)
 
     @property
     def next_steps(self) -> list[NextStep]:
@@ -71,7 +74,8 @@ class Diagnosis:
             return []
         parts = self.asked, self.labels, self.trials, self.rebuild, self.pace
         note = calibration_note(self.causes, self.recipe)
-        return next_steps(Basis(self.recipe, *parts, note, self.learnable, self.causes))
+        basis = Basis(self.recipe, *parts, note, self.learnable, self.causes, self.can_rerank)
+        return next_steps(basis)
 
     @property
     def note(self) -> str:
@@ -97,7 +101,7 @@ class Diagnosis:
         kinds = " or ".join(cause for cause in answers if cause in self.causes)
         if by_answer := sum(self.causes.get(cause, 0) for cause in answers):
             which = f"{article} {kinds} answer of the last run that scored answers"
-            headline += f", {by_answer:,} of them by {which}"
+            headline += f", {by_answer:,} of them only by {which}"
         return f"{headline}."
 
 
@@ -144,4 +148,5 @@ def diagnosed(
         *outcome,
         learnable=learnable,
         scored_run=examination.scored_run,
+        can_rerank=services.models.can_rerank(recipe.answer),
     )

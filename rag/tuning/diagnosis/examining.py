@@ -11,6 +11,7 @@ import numpy as np
 
 from rag.errors import NotFound
 from rag.evaluation.answers.containment import contains_answer
+from rag.evaluation.answers.excerpts import nearest_part
 from rag.evaluation.answers.measures import lacks_expected, plain_answer
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.relevance import judged_by_document, nuggets_of
@@ -151,7 +152,9 @@ class Examination:
         The passage of the outcome is the first result that has the expected answer.
         """
         question, score = self.questions[number], float(self.scores[number])
-        message = f"Expected: {_shortened(question.answer)}. Answered: {_shortened(answer)}."
+        message = (
+            f"Expected: {_shortened(question.answer)}. Answered: {_part(answer, question.answer)}."
+        )
         keys = self.searched[number].keys.tolist()
         looked_up = self._setting.corpus.lookup(keys)
         for rank, key in enumerate(keys, 1):
@@ -310,6 +313,11 @@ def newest_scored(
 def _shortened(text: str) -> str:
     """The beginning of a text in quotation marks, without marks of citations."""
     return f"“{shorten(plain_answer(text), _SHOWN, placeholder=' …')}”"
+
+
+def _part(answer: str, expected: str) -> str:
+    """The part of an answer that is nearest to the expected one, in quotation marks."""
+    return f"“{nearest_part(plain_answer(answer), expected, _SHOWN)}”"
 
 
 def _label(question: Question, chunk: Chunk) -> Evidence:

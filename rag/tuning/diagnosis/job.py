@@ -79,9 +79,16 @@ class Diagnoses:
 
     @operation("viewer", models="none")
     def result(self, set_name: str) -> Diagnosis | None:
-        """Return the result of the last finished diagnosis of a set."""
+        """Return the result of the last finished diagnosis of a set.
+
+        Its advice goes by the models that are set up now.
+        """
         stored = self._jobs.result(self._base_id, JOB, {"set": set_name})
-        return None if stored is None else _STORED.validate_python(stored)
+        if stored is None:
+            return None
+        diagnosis = _STORED.validate_python(stored)
+        can_rerank = self._services.models.can_rerank(diagnosis.recipe.answer)
+        return replace(diagnosis, can_rerank=can_rerank)
 
     @operation("viewer", models="none")
     def is_current(self, diagnosis: Diagnosis, recipe: Recipe) -> bool:

@@ -76,7 +76,8 @@ class Basis:
     """The input of the steps. ``asked`` counts questions, ``labels`` those of all questions.
 
     ``note`` says why changes were not proposed. From ``learnable`` questions a fusion could be
-    learned, which was not tried. ``causes`` counts the failed questions of each.
+    learned, which was not tried. ``causes`` counts the failed questions of each. A reranker is
+    advised if the application ``can_rerank``.
     """
 
     recipe: Recipe
@@ -88,6 +89,7 @@ class Basis:
     note: str = ""
     learnable: int = 0
     causes: Mapping[Cause, int] = field(default_factory=dict)
+    can_rerank: bool = True
 
     @property
     def largest(self) -> frozenset[Cause]:
@@ -140,7 +142,10 @@ def _advice(basis: Basis) -> list[NextStep]:
     """Advice against the largest group of failures; empty where nothing is left to do."""
     for cause in sorted(basis.largest, key=list(CAUSES).index):
         without_gain = basis.trials.gain_nothing(cause)
-        if reason := untried_advice(cause, basis.recipe, without_gain=without_gain):
+        reason = untried_advice(
+            cause, basis.recipe, without_gain=without_gain, can_rerank=basis.can_rerank
+        )
+        if reason:
             failed = sum(basis.causes.values())
             title = (
                 f"{basis.causes[cause]:,} of {counted(failed, 'failed question')}: "
@@ -261,11 +266,11 @@ def _nothing_helps(basis: Basis) -> NextStep:
 
 def _unconfirmed(recipe: Recipe, fix: Fix) -> str:
     """A sentence on a fix that gains only where it was chosen."""
-    difference = fix.comparison.difference
+    difference, metric = fix.comparison.difference, metric_name(fix.comparison.metric)
     loss = f"loses {-difference:.3f}" if difference < 0 else "gains nothing"
     return (
-        f"{described_changes(recipe, fix.changes)} gained {signed(fix.tuning_gain)} on the tuning "
-        f"questions, {loss} on the held-out ones."
+        f"{described_changes(recipe, fix.changes)} gained {signed(fix.tuning_gain)} {metric} on "
+        f"the tuning questions, {loss} on the held-out ones."
     )
 
 
