@@ -155,7 +155,7 @@ def test_questions_are_listed_failures_first(labelled: Workspace, open_page: Ope
     drawn = open_page("metrics.py").dataframe[-1]
     table, columns = drawn.value, json.loads(drawn.proto.columns)
     assert table["Question"][0] == "Who won the world cup in 1954?"
-    assert table["Answer"][0] == "doubted, rightly"
+    assert table["Answer"][0] == "doubtful, rightly"
     assert (columns["Tags"]["width"], columns["Answer"]["width"]) == (110, 150)
     assert (columns["Question"]["pinned"], columns["Question"]["width"]) == (True, 220)
     scores = table["nDCG@10"].tolist()

@@ -82,7 +82,10 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     assert "%, because a verdict needs p ≤ 0.02 over 5 comparisons together)." in app.metric[0].help
     assert app.metric[4].value == "100%"
     assert _said(app, "*Refused by the search* leaves out doubtful answers")
-    assert "cosine ≥ 1.00: answers 0%, the search refuses 100%" in _said(app, "cosine ≥")
+    assert (
+        "cosine ≥ 1.00: the search returns passages for 0% of the answerable questions, the "
+        "search refuses 100%"
+    ) in _said(app, "cosine ≥")
 
 
 def test_figures_of_a_filter_by_tag_follow_the_tags(
@@ -201,8 +204,9 @@ def test_what_refusing_other_topics_does_is_said(
     assert (
         _said(app, "Off-topic questions 0.10") == f"**Off-topic questions 0.10 by itself:** {said}."
     )
-    now = f"the search refuses {app.metric[4].value}"
-    assert _said(app, "**Now") == f"**Now, by the search alone:** answers 100%, {now}."
+    returned = "the search returns passages for 100% of the answerable questions"
+    now = f"the search refuses {app.metric[4].value} of those without an answer"
+    assert _said(app, "**Now") == f"**Now:** {returned}, {now}."
     assert _said(app, "topic ≥ 0.10").endswith(now)
     chosen = found.chosen(0.05)
     assert chosen is not None

@@ -13,7 +13,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import clipped
+from pages.components.shell.wording import DOUBTFUL_IN_CHAT, clipped
 from rag import (
     KIND_TITLES,
     Difference,
@@ -45,7 +45,7 @@ _LABELS: dict[FindingKind, str] = {
     "copies": "Copies",
     "unreadable": "Unreadable pages",
     "hub": "Answers everything",
-    "unanswered": "Without a sure answer",
+    "unanswered": "Doubtful or refused",
     "unreached": "Never reached",
 }
 _KEPT = "examination_kept"  # state key of the message on what was kept
@@ -56,8 +56,8 @@ _EXCLUDED = {
 _ADVICE: dict[FindingKind, str] = {
     "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
     "unanswered": "If the nearest passage answers the question, inspect it to see why the answer "
-    "is doubtful. If no document answers it, add one. The finding goes when the question is asked "
-    "again and answered. Questions of other visitors are not shown.",
+    f"is doubtful. {DOUBTFUL_IN_CHAT} If no document answers it, add one. The finding goes when "
+    "the question is asked again and answered. Questions of other visitors are not shown.",
     "unreached": "Add questions about such a document, or remove it if it is not needed.",
 }
 
@@ -165,7 +165,7 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
 
 
 def _unanswered(base: KnowledgeBase, finding: DocumentFinding, summary: str) -> None:
-    """Draw a question without a sure answer, with the passage that came nearest."""
+    """Draw a question with a doubtful or refused answer, with the passage that came nearest."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(summary, width="stretch")
         if st.button(
