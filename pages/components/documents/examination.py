@@ -23,6 +23,7 @@ from rag import (
     KnowledgeBase,
     SettlementRow,
     counted,
+    page_name,
 )
 
 Item = TypeVar("Item")
@@ -155,11 +156,11 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
         different = {difference.words: difference for difference in finding.differences}
         if different and (len(different) > 1 or finding.kind == "editions"):
             with st.expander(counted(len(different), "difference")):
-                _differences(finding, list(different.values()))
+                _differences(base, finding, list(different.values()))
         elif shown:
             for column, place in zip(st.columns(len(finding.places)), finding.places, strict=True):
                 with column:
-                    st.caption(plain(place.document + _page_of(place)))
+                    st.caption(plain(place.document + _page_of(base, place, ", ")))
                     st.markdown(f"> {plain(clipped(place.text, _LONGEST))}")
         _decisions(base, finding)
 
@@ -177,15 +178,20 @@ def _unanswered(base: KnowledgeBase, finding: DocumentFinding, summary: str) -> 
             st.switch_page("inspector.py", query_params={"q": finding.question})
         _ignore(base, finding)
     if place := finding.nearest:
-        st.caption(f"Nearest passage: {plain(place.document)}{_page_of(place)}")
+        st.caption(f"Nearest passage: {plain(place.document + _page_of(base, place, ', '))}")
         st.markdown(f"> {plain(clipped(place.words, _LONGEST))}")
 
 
-def _page_of(place: FindingPlace) -> str:
-    return f", page {place.page}" if place.page is not None else ""
+def _page_of(base: KnowledgeBase, place: FindingPlace, before: str = "") -> str:
+    """The page of a place after ``before``, or the name of its sheet; "" without pages."""
+    outline = None if place.page is None else base.outline(place.document_id)
+    heading = outline.heading_at(place.start) if outline else ""
+    return page_name(place.document, place.page, heading, before)
 
 
-def _differences(finding: DocumentFinding, differences: Sequence[Difference]) -> None:
+def _differences(
+    base: KnowledgeBase, finding: DocumentFinding, differences: Sequence[Difference]
+) -> None:
     """Draw a table of the figures that differ, the document that is named first on the left."""
     new, old = (place.document for place in finding.places)
     heads = ("In force", "Not in force") if finding.in_force else (new, old)
@@ -197,8 +203,8 @@ def _differences(finding: DocumentFinding, differences: Sequence[Difference]) ->
             {
                 heads[0]: first.value,
                 heads[1]: second.value,
-                f"Words of {new}": _words(first),
-                f"Words of {old}": _words(second),
+                f"Words of {new}": _words(base, first),
+                f"Words of {old}": _words(base, second),
             }
         )
     # A table, not a data frame: its rows are as high as their words, and none is cut.
@@ -210,8 +216,9 @@ def _differences(finding: DocumentFinding, differences: Sequence[Difference]) ->
     )
 
 
-def _words(place: FindingPlace) -> str:
-    return f"{place.words} (page {place.page})" if place.page is not None else place.words
+def _words(base: KnowledgeBase, place: FindingPlace) -> str:
+    page = _page_of(base, place)
+    return f"{place.words} ({page})" if page else place.words
 
 
 def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:

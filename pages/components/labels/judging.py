@@ -11,7 +11,7 @@ from pages.components.shell.notices import notices
 from pages.components.shell.permission import offered
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import clipped
-from rag import KnowledgeBase, Run, Unjudged, counted, place_of, unmarked
+from rag import KnowledgeBase, Run, Unjudged, counted, page_name, place_of, unmarked
 
 _QUEUE, _DONE = "judging_queue", "judging_done"
 _LAST = "judging_last"  # what was judged or skipped last, with the label that it got
@@ -127,8 +127,10 @@ def _undo_button(base: KnowledgeBase, set_name: str) -> None:
 
 def _page(base: KnowledgeBase, hit: Unjudged) -> str:
     outline = None if hit.end is None else base.outline(hit.document_id)
-    page = None if outline is None else place_of(outline, hit.start, hit.end or 0).page
-    return "" if page is None else f" · page {page}"
+    if outline is None:
+        return ""
+    place = place_of(outline, hit.start, hit.end or 0)
+    return page_name(hit.document, place.page, place.heading, " · ")
 
 
 def _grade(base: KnowledgeBase, set_name: str, hit: Unjudged, grade: int) -> None:
