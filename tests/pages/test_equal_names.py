@@ -42,7 +42,7 @@ def _numbers(app: AppTest) -> Numbers:
     named = next((pair.groups() for said in sentences if (pair := _RUNS.match(said))), ("", ""))
     for said in sentences:
         scope = bold[1] if (bold := _SCOPE.match(said)) else ""
-        scope = re.sub(r" [\d.]+|Now(, on the tuning half)?", "", scope)
+        scope = re.sub(r" now [\d.]+| [\d.]+|Now(, on the tuning half)?", "", scope)
         for clause in said.split("; "):
             kind = "cross-validated " if "cross-validated" in clause else ""
             for name, number in _SHARE.findall(clause):
@@ -87,7 +87,10 @@ def test_tuning_with_search_all(
     assert _contradictions(numbers) == {}
     assert {"nDCG@10", "cross-validated nDCG@10", "nDCG@10 on all questions"} <= numbers.keys()
     assert {"recipe", "combination", "the search refuses", "passages for"} <= numbers.keys()
-    assert {"Threshold by itself passages for", "cross-validated refuses"} <= numbers.keys()
+    assert {
+        "Threshold by itself passages for",
+        "Off-topic limit by the labels cross-validated refuses",
+    } <= numbers.keys()
 
 
 def test_runs(many: KnowledgeBase, open_page: OpenPage) -> None:

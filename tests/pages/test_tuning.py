@@ -201,18 +201,19 @@ def test_what_refusing_other_topics_does_is_said(
     assert (off_topic.options, off_topic.value) == (["Auto", "Off"], "Auto")
     assert app.segmented_control(key="cut").options == ["Auto", "Set", "Off"]
     said = "refuses 0% of answerable questions and 40% of unanswerable questions"
-    assert (
-        _said(app, "Off-topic questions 0.10") == f"**Off-topic questions 0.10 by itself:** {said}."
-    )
+    assert _said(app, "limit now") == f"**Off-topic limit now 0.100:** by itself, it {said}."
+    assert _said(app, "The limit is a probability between 0 and 1")
     returned = "the search returns passages for 100% of the answerable questions"
     now = f"the search refuses {app.metric[4].value} of those without an answer"
     assert _said(app, "**Now") == f"**Now:** {returned}, {now}."
     assert _said(app, "topic ≥ 0.10").endswith(now)
     chosen = found.chosen(0.05)
     assert chosen is not None
-    assert _said(app, "cross-validated") == f"A limit of {chosen.limit:.3f} {chosen.sentence}."
+    assert _said(app, "cross-validated") == (
+        f"**Off-topic limit by the labels {chosen.limit:.3f}:** {chosen.sentence}."
+    )
     app.button(key="tuning_use_refusal").click().run()
-    assert _said(app, f"Off-topic questions {chosen.limit:.2f} by itself")
+    assert _said(app, f"**Off-topic limit now {chosen.limit:.3f}:**")
 
 
 @pytest.mark.parametrize("answerable", [19, 20])

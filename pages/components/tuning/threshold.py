@@ -115,9 +115,13 @@ def _refusal(bench: Bench) -> None:
         return
     refuse = bench.recipe.search.refuse
     limit = probabilities.limit(refuse)
-    how = "off" if limit is None else f"{limit:.2f}"
+    how = "off" if limit is None else f"{limit:.3f}"
     st.markdown(
-        f"**Off-topic questions {how} by itself:** {probabilities.refused(limit).sentence}."
+        f"**Off-topic limit now {how}:** by itself, it {probabilities.refused(limit).sentence}."
+    )
+    st.caption(
+        "The limit is a probability between 0 and 1: a question is refused if the probability "
+        "that the documents cover it is lower. A higher limit refuses more questions."
     )
     if not probabilities.can_choose:
         st.caption(
@@ -138,7 +142,7 @@ def _refusal(bench: Bench) -> None:
     choice = probabilities.chosen(cost)
     if choice is None:
         return
-    st.markdown(f"A limit of {choice.limit:.3f} {choice.sentence}.")
+    st.markdown(f"**Off-topic limit by the labels {choice.limit:.3f}:** {choice.sentence}.")
     use = partial(working_recipe.change, bench.base, {"search.refuse": choice.limit})
     action_button("Use this limit", "tuning_use_refusal", "check", use)
 
