@@ -160,7 +160,8 @@ def _mark_numbers(tree: Any) -> None:
 
 
 def _whole_number(written: str | None, otherwise: int) -> int:
-    return int(written) if re.fullmatch("-?[0-9]{1,6}", (written or "").strip()) else otherwise
+    number = (written or "").strip()
+    return int(number) if re.fullmatch("-?[0-9]{1,6}", number) else otherwise
 
 
 def _numbered(text: str) -> str:

@@ -381,11 +381,11 @@ def test_a_group_that_was_found_has_the_words_of_its_first_question(
     lines = (
         "id,question,group",
         "a1,How long is the pump tested?,",
-        "a2,How long is the pump tested,",
+        "a2,How long is the pump tested!,",
         "b1,Who tests it?,people",
         "b2,Where is the pump?,people",
     )
-    base.exchange.import_file("alike", "alike.csv", "\n".join(lines).replace("tested,", "tested!,"))
+    base.exchange.import_file("alike", "alike.csv", "\n".join(lines))
     app = open_page("metrics.py", metrics="Question sets", set="alike")
     app.button(key="questions_edit").click().run()
     table = next(each.value for each in app.dataframe if "Counted with" in each.value)
