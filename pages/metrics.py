@@ -11,7 +11,12 @@ from pages.components.documents.add import sample_button
 from pages.components.inspector.lost_labels import lost_labels
 from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
-from pages.components.labels.question_sets import FAILURES, SETS, TAB
+from pages.components.labels.question_sets import (
+    FAILURES,
+    SETS,
+    TAB,
+    document_labels_note,
+)
 from pages.components.labels.question_sets_view import (
     make_button,
     question_count,
@@ -258,22 +263,26 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     results = readings.outcomes(base, run.id)
     unjudged = readings.unjudged(base, run.id, version)
     ranges = _ranges(intervals, unjudged, results)
-    cards(run, earlier, ranges, changes)
+    by_document = readings.document_labels(base, chosen.name, version)
+    unit = "document" if by_document else "passage"
+    if by_document:
+        st.info(document_labels_note(by_document), icon=":material/description:")
+    cards(run, earlier, ranges, changes, unit)
     answer_cards(run, earlier, results, ranges, changes)
     st.caption(f"{_about(base, run)} {compared}")
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank
-        failures_table(base, run, results)
+        failures_table(base, run, results, unit)
         return
-    _open_judgements(unjudged)
+    _open_judgements(unjudged, unit)
     left, right = st.columns(2, gap="large")
     with left:
-        against_k(run)
+        against_k(run, unit)
     with right:
-        first_ranks(run, results)
+        first_ranks(run, results, unit)
     with st.expander("All measures at every k", icon=":material/table:"):
         figures_table(run)
     tag_table(base, run, version)
-    failures_table(base, run, results)
+    failures_table(base, run, results, unit)
 
 
 def _compared(
@@ -332,13 +341,13 @@ def _ranges(
     )
 
 
-def _open_judgements(unjudged: UnjudgedShare | None) -> None:
-    """Draw the share of unjudged passages in the first hits, and the resulting bounds of nDCG."""
+def _open_judgements(unjudged: UnjudgedShare | None, unit: str) -> None:
+    """Draw the share of unjudged hits in the first hits, and the resulting bounds of nDCG."""
     if unjudged is not None and unjudged.unjudged:
         low, high = unjudged.ndcg
         st.caption(
-            f"{percent(unjudged.share)} of the passages in the first {unjudged.k} are not judged. "
-            f"Their grades (up to {unjudged.highest}) and relevant passages that were not "
+            f"{percent(unjudged.share)} of the {unit}s in the first {unjudged.k} are not judged. "
+            f"Their grades (up to {unjudged.highest}) and relevant {unit}s that were not "
             f"retrieved can move nDCG@{unjudged.k} to any value between {low:.3f} and {high:.3f} "
             "on these questions."
         )

@@ -55,12 +55,15 @@ _PLACED = (
     r"|AccordionGroup|Accordion|Note|Tip|Info|Warning|Frame"
 )
 """Components of MDX that place what they hold on the page."""
+_SHOWN = r"(?:path|title|label)=(?:\"[^\"<\n]{1,200}\"|'[^'<\n]{1,200}')"
+"""What a component without content shows: "<NavPath path="Settings > Recording" />"."""
 _FRAMING = r"button|details|summary|section|figure|figcaption|img|span|font"
 _TAG = re.compile(
     r"</?(?P<name>(?i:br|p|div|center|a))(?:\s[^<>\n]{0,200})?/?>"
     r"|<(?P<address>(?i:https?)://[^<>\s]{1,2000})>"
     rf"|(?P<placed></(?:{_PLACED}|{_FRAMING})\s*+>|(?<![\w<])<(?:{_PLACED})(?:\s[^<>]{{0,400}})?/?>"
-    rf"|(?<![\w<])<(?:{_FRAMING})(?=[\s/])(?=[^<>]{{0,400}}[=/])[^<>]{{1,400}}>)"
+    rf"|(?<![\w<])<(?:{_FRAMING})(?=[\s/])(?=[^<>]{{0,400}}[=/])[^<>]{{1,400}}>"
+    rf"|(?<![\w<])<[A-Z][A-Za-z]{{0,30}}\s++{_SHOWN}\s*+/>)"
     rf"|(?<![\w<])<(?P<bare>{_FRAMING})>"
     rf"|^[ \t]*+(?P<alone><(?:{_FRAMING})(?:\s[^<>\n]{{0,200}})?>)[ \t]*+$"
     r"|^[ \t]*+(?P<shortcode>\{\{[<%][ \t]*+/?[ \t]*+\w[^{}\n]{0,200}[%>]\}\})[ \t]*+$",
@@ -73,9 +76,9 @@ neither attributes nor an end.
 """
 _ENDED = re.compile(r"</(\w{1,20})")
 _TITLE = re.compile(
-    r"\b(?:title|label)=(?:\"(?P<one>[^\"<>\n]{1,100})\"|'(?P<two>[^'<>\n]{1,100})')"
+    r"\b(?:path|title|label)=(?:\"(?P<one>[^\"<\n]{1,200})\"|'(?P<two>[^'<\n]{1,200})')"
 )
-"""What a component shows over its content: "<TabItem label="Linux">"."""
+"""What a component shows in its place or over its content: "<TabItem label="Linux">"."""
 _PARTING = frozenset({"br", "p", "div", "center"})
 """Tags between words."""
 _ENTITY = re.compile(

@@ -36,7 +36,7 @@ _MESSAGES = ("complete", "interrupted", "refused")
 _REMEMBERED = 3
 """Turns that a follow-up may refer to."""
 _LOOKED_AT = 200
-"""The newest questions that are looked at for those without a sure answer."""
+"""The newest questions that are looked at for those with a doubtful or refused answer."""
 _GONE = "This knowledge base has no such conversation."
 
 

@@ -140,7 +140,7 @@ def unanswered(questions: Sequence[ChatQuestion]) -> Iterator[DocumentFinding]:
         if not newest.flagged:
             continue
         refused = newest.status == "refused"
-        outcome = "was refused an answer" if refused else "was answered with doubt"
+        outcome = "was refused an answer" if refused else "got a doubtful answer"
         flagged = sum(question.flagged for question in same)
         times = f" {flagged} of {len(same)} answers were refused or doubtful." * (len(same) > 1)
         yield DocumentFinding(

@@ -33,7 +33,7 @@ from rag.documents.garbled import SURE, broken_characters
 from rag.examination.claims import Claim, Figure, claims_of, stems_of
 from rag.examination.contradictions import Contradiction, contradictions
 from rag.examination.findings import KIND_TITLES, Difference, DocumentFinding, FindingPlace
-from rag.types import Document, percent
+from rag.types import Document, page_name, percent
 
 _ORDER = list(KIND_TITLES)
 
@@ -201,7 +201,8 @@ def _unreadable(documents: Sequence[Document]) -> Iterator[DocumentFinding]:
                 sign = f"its words were recognised with a confidence of {confidence:.0f} of 100"
             if sign:
                 where = place(document, start, min(end, start + 200))
-                name = f"Page {where.page} of {document.name}" if where.page else document.name
+                page = page_name(document.name, where.page, document.heading_at(start))
+                name = f"{page[:1].upper()}{page[1:]} of {document.name}" if page else document.name
                 yield DocumentFinding(
                     "unreadable", f"{name} is not readable: {sign}.", (where,), 0.9
                 )

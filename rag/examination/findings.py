@@ -18,7 +18,7 @@ KIND_TITLES: dict[FindingKind, str] = {
     "copies": "Copies",
     "unreadable": "Unreadable page",
     "hub": "Passage that answers everything",
-    "unanswered": "Question without a sure answer",
+    "unanswered": "Question with a doubtful or refused answer",
     "unreached": "Document that no question reaches",
 }
 """Titles by kind, in the order in which findings are shown."""

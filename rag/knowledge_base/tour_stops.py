@@ -34,6 +34,8 @@ from rag.types import STATE_TITLES, AnswerState, Document, Span, Table, page_nam
 
 SURROUNDINGS = 600
 """Characters of a document before and after a cited passage."""
+_LONGEST_TAG = 400
+_TAG = re.compile(rf"</?[A-Za-z][^<]{{0,{_LONGEST_TAG}}}?>")
 ROWS = 2
 """Rows of a table above and below a cited row."""
 _PAGE_TITLES: Mapping[AnswerState, str] = {
@@ -203,11 +205,12 @@ def _quoted(text: str, citation: StoredCitation) -> tuple[int, int]:
 
 def _before(text: str, start: int) -> str:
     """Return the text before a passage, from the beginning of a word."""
-    before = text[max(start - SURROUNDINGS, 0) : start]
     if start <= SURROUNDINGS:
-        return before
-    first, *rest = _SPACE.split(before, maxsplit=1)
-    return f"… {rest[0] if rest else first}"
+        return text[:start]
+    at = start - SURROUNDINGS
+    space = _SPACE.search(text, at, start)
+    _, at = _tag_around(text, space.end() if space else at)
+    return f"… {text[min(at, start) : start]}"
 
 
 def _after(text: str, end: int) -> str:
@@ -216,7 +219,15 @@ def _after(text: str, end: int) -> str:
     if end + SURROUNDINGS >= len(text):
         return after
     cut = max((match.start() for match in _SPACE.finditer(after)), default=len(after))
-    return f"{after[:cut]} …"
+    at, _ = _tag_around(text, end + cut)
+    return f"{text[end : max(at, end)]} …"
+
+
+def _tag_around(text: str, at: int) -> Span:
+    """Return the tag that a place is within, or the place itself: half a tag is no markup."""
+    opened = text.rfind("<", max(at - _LONGEST_TAG, 0), at)
+    tag = _TAG.match(text, opened) if opened >= 0 else None
+    return tag.span() if tag and tag.end() > at else (at, at)
 
 
 def explanation_stop(question: str, standing: Standing, document: Document) -> TourStop:

@@ -33,6 +33,8 @@ _FRAME = re.compile(
 """In names of what stands around the text of a page."""
 # trafilatura falls back to bare words below a few hundred characters and loses the headings.
 _SHORT = 400
+_MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+)⦘ ?", re.MULTILINE)
+"""The number that a page gives an item of a list, behind the one that trafilatura gives it."""
 _LEAST_COLUMNS = 2
 _LONGEST_CELL = 400
 _MOST_SPANNED = 64
@@ -64,8 +66,9 @@ def read_html(source: Source) -> Content:
     source.tick(0, 1)
     title = " ".join((tree.findtext(".//title") or "").split())
     _join_definitions(tree)
+    _mark_numbers(tree)
     text = max(_main_texts(tree), key=lambda one: len(one.split()))
-    text = normalise(text).replace("\u00ad", "").strip()
+    text = _numbered(normalise(text)).replace("\u00ad", "").strip()
     source.tick(1, 1)
     metadata = {"title": title, "date": _published(tree), "encoding": encoding}
     if len(text) < _SHORT:
@@ -142,9 +145,38 @@ def _join_definitions(tree: Any) -> None:
             node.tag = "div" if alone else "li"
 
 
+def _mark_numbers(tree: Any) -> None:
+    """Put its number before each item of a list that does not count 1, 2, 3 on its own."""
+    for listed in tree.iter("ol"):
+        items = list(listed.iterchildren("li"))
+        down = listed.get("reversed") is not None
+        number = _whole_number(listed.get("start"), len(items) if down else 1)
+        for place, item in enumerate(items, 1):
+            number = _whole_number(item.get("value"), number)
+            if number != place:
+                first = _first_of(item)
+                first.text = f"⦗#{number}⦘{(first.text or '').lstrip()}"
+            number += -1 if down else 1
+
+
+def _whole_number(written: str | None, otherwise: int) -> int:
+    number = (written or "").strip()
+    return int(number) if re.fullmatch("-?[0-9]{1,6}", number) else otherwise
+
+
+def _numbered(text: str) -> str:
+    """A text whose lists have the marked numbers."""
+    return _MARKED.sub(r"\1\2. ", text)
+
+
+def _first_of(item: Any) -> Any:
+    """The paragraph that an item begins with, or the item itself."""
+    paragraph = len(item) and item[0].tag == "p" and not (item.text or "").strip()
+    return item[0] if paragraph else item
+
+
 def _put_before(definition: Any, term: str) -> None:
-    paragraph = len(definition) and definition[0].tag == "p" and not (definition.text or "").strip()
-    first = definition[0] if paragraph else definition
+    first = _first_of(definition)
     first.text = f"{term}: {(first.text or '').lstrip()}"
 
 
@@ -210,7 +242,7 @@ def _blocks(root: Any) -> list[tuple[int, str | TableRows]]:
     words: list[str] = []
 
     def flush(level: int = 0) -> None:
-        text = " ".join("".join(words).replace("\u00ad", "").split())
+        text = _numbered(" ".join("".join(words).replace("\u00ad", "").split()))
         words.clear()
         if text:
             blocks.append((level, text))
@@ -291,4 +323,4 @@ def _span(cell: Any, name: str) -> int:
 
 
 def _words(element: Any) -> str:
-    return " ".join(" ".join(element.itertext()).replace("\u00ad", "").split())
+    return _numbered(" ".join(" ".join(element.itertext()).replace("\u00ad", "").split()))

@@ -35,6 +35,10 @@ def test_edit_a_question_then_import_a_file(
         with page.expect_websocket() as opened:
             page.goto(f"{address}/metrics?kb=handbook&set=checks&metrics=Question+sets")
         page.get_by_role("button", name="Edit questions").click()
+        page.get_by_role("dialog").get_by_role("button", name="Save").wait_for()
+        page.keyboard.press("Escape")
+        page.get_by_role("dialog").wait_for(state="detached")
+        page.get_by_role("button", name="Edit questions").click()
         _replace(page, opened.value, 0, ASKED)
         shoot(page, "question-editor")
         page.get_by_role("button", name="Save", exact=True).click()

@@ -188,6 +188,17 @@ def test_a_file_is_read_and_handed_over_once(filled: Workspace, open_page: OpenP
     assert len([job for job in filled.jobs.recent() if job.title == "Reading boiler.txt"]) == 1
 
 
+def test_a_file_with_the_name_of_a_document_says_before_that_it_replaces_it(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("upload.py")
+    app.file_uploader(key="documents_files_0").upload("pump.txt", b"The pump is new.")
+    app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums.")
+    app.run()
+    said = [each.value.replace("\\", "") for each in app.info]
+    assert "1 file has the name of a document, and replaces it: pump.txt." in said
+
+
 def test_a_file_that_fails_says_why_and_what_to_do(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("upload.py")
     app.file_uploader(key="documents_files_0").upload("empty.txt", b"   ")

@@ -20,8 +20,8 @@ Numbers = Mapping[str, set[str]]
 _METRIC = r"(?:cross-validated |condensed )?(?:nDCG|MRR|Recall|bpref)(?:@\d+)?"
 _CHANGED = re.compile(rf"({_METRIC})(?: is)? (\d\.\d{{3}})(?: instead of (\d\.\d{{3}}))?")
 _SCOPE = re.compile(r"\*\*([^*]+?):\*\*")
-# At another threshold, the page says "still answers".
-_SHARE = re.compile(r"(?<!still )(answers|the search refuses|refuses) (\d+%)")
+# At another threshold, the page says "it returns".
+_SHARE = re.compile(r"(?<!it returns )(passages for|the search refuses|refuses) (\d+%)")
 _COUNT = re.compile(r"(\d[\d,]*) (?:different )?(recipe|combination)s?\b")
 _RUNS = re.compile(r"\*\*(.+)\*\* against \*\*(.+)\*\*$")
 _CARDS = {"Refused by the search": "the search refuses"}
@@ -42,7 +42,7 @@ def _numbers(app: AppTest) -> Numbers:
     named = next((pair.groups() for said in sentences if (pair := _RUNS.match(said))), ("", ""))
     for said in sentences:
         scope = bold[1] if (bold := _SCOPE.match(said)) else ""
-        scope = re.sub(r" [\d.]+|Now(, on the tuning half)?", "", scope)
+        scope = re.sub(r" now [\d.]+| [\d.]+|Now(, on the tuning half)?", "", scope)
         for clause in said.split("; "):
             kind = "cross-validated " if "cross-validated" in clause else ""
             for name, number in _SHARE.findall(clause):
@@ -86,8 +86,11 @@ def test_tuning_with_search_all(
     numbers = _numbers(app.run())
     assert _contradictions(numbers) == {}
     assert {"nDCG@10", "cross-validated nDCG@10", "nDCG@10 on all questions"} <= numbers.keys()
-    assert {"recipe", "combination", "the search refuses", "answers"} <= numbers.keys()
-    assert {"Threshold by itself answers", "cross-validated refuses"} <= numbers.keys()
+    assert {"recipe", "combination", "the search refuses", "passages for"} <= numbers.keys()
+    assert {
+        "Threshold by itself passages for",
+        "Off-topic limit by the labels cross-validated refuses",
+    } <= numbers.keys()
 
 
 def test_runs(many: KnowledgeBase, open_page: OpenPage) -> None:

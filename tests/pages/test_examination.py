@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
 from pages.components.shell.text import plain
-from rag import Answer, Assessment, Trace, Workspace
+from rag import Answer, Assessment, Trace, Upload, Workspace
 from tests.pages.conftest import OpenPage
+from tests.sample_files import workbook
 from tests.workspaces import QUICK, add
 
 
@@ -136,3 +138,23 @@ def test_a_decision_for_an_edition_says_what_happens_next(
     base.examinations.reopen(finding.id)
     app.run()
     assert not any("of them is left out" in one.value for one in app.caption)
+
+
+def test_a_place_in_a_sheet_has_the_name_of_the_sheet(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base, question = filled.base("notes"), "What does the lathe cost?"
+    rows = [["Tool", "Charge"], ["Lathe", "4 euros"], ["Saw", "2 euros"]]
+    sheet = io.BytesIO(workbook(Rooms=[["Room", "Floor"], ["Hall", "1"]], Charges=rows))
+    filled.jobs.run(base.documents.add_files([Upload("tools.xlsx", sheet)]))
+    recipe = base.recipe()
+    answer = base.answer(base.search(question, recipe), recipe).answer
+    assert answer.citations[0].hit.document == "tools.xlsx"
+    doubtful = replace(answer, assessment=Assessment("doubtful", "No passage has it."))
+    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
+    base.conversations.conclude(turn, doubtful)
+    app = open_page("upload.py")
+    app.session_state[f"documents_examination_{base.id}"] = True
+    app.run()
+    said = [one.value.replace("\\", "") for one in app.caption]
+    assert "Nearest passage: tools.xlsx, sheet Charges" in said

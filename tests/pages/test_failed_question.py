@@ -58,7 +58,7 @@ def test_a_question_that_missed_nothing_opens_as_it_is(labelled: Workspace) -> N
             (1, 5),
             "1 of 3 questions failed: 1 found low or not at all (nDCG@5 below 0.5). This run did "
             "not score answers: the tab *Failures* also counts passages that were found and whose "
-            "answer was doubted, if a run with *Also score answers* says so. Click a question to "
+            "answer is doubtful, if a run with *Also score answers* says so. Click a question to "
             "open it in the inspector.",
         ),
         ((), "Click a question to open it in the inspector."),

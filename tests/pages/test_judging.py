@@ -39,7 +39,7 @@ def test_a_grade_is_stored_and_the_next_passage_follows(
     before = _labels(base)
     app = open_page("metrics.py")
     app.button(key=f"judging_{run}").click().run()
-    assert f"0 passages judged, {len(queue)} to go." in _said(app)
+    assert f"0 results judged, {len(queue)} to go." in _said(app)
     assert "rank" in _said(app)
     app.button(key="judging_grade_2").click().run()
     assert _labels(base) == before + 1
@@ -81,13 +81,13 @@ def test_the_last_grade_is_taken_back(base: KnowledgeBase) -> None:
     assert not [each for each in app.button if each.key == "judging_undo"]
     app.button(key="judging_grade_3").click().run()
     assert _labels(base) == before + 1
-    assert f"1 passage judged, {len(queue) - 1} to go." in _said(app)
+    assert f"1 result judged, {len(queue) - 1} to go." in _said(app)
     app.button(key="judging_undo").click().run()
     assert _labels(base) == before
-    assert f"0 passages judged, {len(queue)} to go." in _said(app)
+    assert f"0 results judged, {len(queue)} to go." in _said(app)
     app.button(key="judging_skip").click().run()
     app.button(key="judging_undo").click().run()
-    assert f"0 passages judged, {len(queue)} to go." in _said(app)
+    assert f"0 results judged, {len(queue)} to go." in _said(app)
     assert not [each for each in app.button if each.key == "judging_undo"]
 
 
@@ -96,7 +96,7 @@ def test_nothing_left_says_so(base: KnowledgeBase, open_page: OpenPage) -> None:
     assert base.judging_queue.ordered(run) == []
     app = open_page("metrics.py")
     app.button(key=f"judging_{run}").click().run()
-    assert "All passages in the first ten results are judged" in _said(app)
+    assert "All of the first ten results are judged" in _said(app)
 
 
 def test_two_runs_are_judged_where_they_differ(base: KnowledgeBase, open_page: OpenPage) -> None:
@@ -105,7 +105,7 @@ def test_two_runs_are_judged_where_they_differ(base: KnowledgeBase, open_page: O
     queue = base.judging_queue.ordered(words, good)
     app = open_page("runs.py", runs=words)
     app.button(key=f"judging_{words}").click().run()
-    assert f"0 passages judged, {len(queue)} to go." in _said(app)
+    assert f"0 results judged, {len(queue)} to go." in _said(app)
     assert where(queue[0]) in _said(app)
 
 

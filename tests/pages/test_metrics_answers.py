@@ -28,7 +28,7 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     assert plain(run.environment["answers"]) in texts(app)
     assert ", several answers at a time. " in texts(app)
     assert "on average search " in run.environment["answers"]
-    alone = f"by the search alone: {run.metrics['correct_refusal']:.0%}"
+    alone = f"refused by the search: {run.metrics['correct_refusal']:.0%}"
     assert alone in [one.value for one in app.caption]
     assert shown["Correct decisions"] == f"{run.metrics['correct_decision']:.0%}"
 
@@ -44,11 +44,11 @@ def test_answers_that_were_refused_wrongly_are_marked(
     (run,) = base.runs.list_all()
     assert run.metrics["false_doubt"] == 1.0
     app = open_page("metrics.py")
-    assert "3 of 3 answerable questions got a refusal or a doubtful answer;" in texts(app)
+    assert "3 of 3 answerable questions got a refusal or a doubtful answer, marked" in texts(app)
     rows = app.dataframe[-1].value
     answers = dict(zip(rows["Question"], rows["Answer"], strict=True))
     assert answers.pop("Who won the world cup in 1954?") == "refused, rightly"
-    assert set(answers.values()) == {"doubted"}
+    assert set(answers.values()) == {"doubtful"}
     first = dict(zip(rows["Question"], rows["First relevant"], strict=True))
     del first["Who won the world cup in 1954?"]
     assert rows["First relevant"].isna().sum() == 1
@@ -99,13 +99,13 @@ def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
     assert outcome() is None
     assert outcome(judged_correctness=1.0, token_f1=0.2) == "right"
     assert outcome(judged_correctness=0.5) == "partly right"
-    assert outcome(judged_correctness=0.0, false_doubt=1.0) == "doubted, wrong"
+    assert outcome(judged_correctness=0.0, false_doubt=1.0) == "doubtful, wrong"
     assert outcome(exact_match=1.0, token_f1=1.0) == "right"
     assert outcome(exact_match=0.0, token_f1=0.4) is None
     assert outcome(exact_match=0.0, token_f1=0.4, false_doubt=0.0) == "answered"
     assert outcome(answerable=False) == "not refused"  # nothing was answered
     assert outcome(answerable=False, correct_doubt=0.0) == "answered, wrongly"
-    assert outcome(answerable=False, correct_doubt=1.0) == "doubted, rightly"
+    assert outcome(answerable=False, correct_doubt=1.0) == "doubtful, rightly"
 
 
 def test_failures_are_counted_by_what_they_fail_by() -> None:
@@ -127,7 +127,7 @@ def test_failures_are_counted_by_what_they_fail_by() -> None:
     assert _counts(results, 5) == (
         "6 of 9 questions failed, each under its first cause: 1 found low or not at all "
         "(nDCG@5 below 0.5), 1 with parts of the answer missing in the first 5, 1 answered "
-        "wrongly, 1 not refused by the search, 1 found, but doubted, 1 answered, not as expected."
+        "wrongly, 1 not refused by the search, 1 found, but doubtful, 1 answered, not as expected."
     )
 
 

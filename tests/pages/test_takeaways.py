@@ -47,12 +47,15 @@ def test_a_peak_within_noise_says_so() -> None:
 
 
 def test_the_cost_of_refusing_is_told() -> None:
-    lines = {"Answered by the search": [1.0, 0.8, 0.2], "Refused by the search": [0.0, 0.9, 1.0]}
+    lines = {
+        "Passages returned, answerable": [1.0, 0.8, 0.2],
+        "Refused by the search": [0.0, 0.9, 1.0],
+    }
     assert threshold_takeaway([0.0, 0.4, 0.8], lines, 0.2) == (
-        "At 0.40, 90% of the questions without an answer are refused by the search, and 80% of the "
-        "answerable ones are answered; now it is 0.20."
+        "At 0.40, 90% of the questions without an answer are refused by the search, and it returns "
+        "passages for 80% of the answerable ones; now it is 0.20."
     )
-    answerable = {"Recall@5": [0.8, 0.795, 0.4], "Answered by the search": [1.0, 1.0, 0.5]}
+    answerable = {"Recall@5": [0.8, 0.795, 0.4], "Passages returned, answerable": [1.0, 1.0, 0.5]}
     assert threshold_takeaway([0.0, 0.4, 0.8], answerable, None) == (
         "Recall stays within a point of its best up to 0.40; now it is off."
     )

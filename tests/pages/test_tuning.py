@@ -82,7 +82,10 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     assert "%, because a verdict needs p ≤ 0.02 over 5 comparisons together)." in app.metric[0].help
     assert app.metric[4].value == "100%"
     assert _said(app, "*Refused by the search* leaves out doubtful answers")
-    assert "cosine ≥ 1.00: answers 0%, the search refuses 100%" in _said(app, "cosine ≥")
+    assert (
+        "cosine ≥ 1.00: the search returns passages for 0% of the answerable questions, the "
+        "search refuses 100%"
+    ) in _said(app, "cosine ≥")
 
 
 def test_figures_of_a_filter_by_tag_follow_the_tags(
@@ -198,17 +201,19 @@ def test_what_refusing_other_topics_does_is_said(
     assert (off_topic.options, off_topic.value) == (["Auto", "Off"], "Auto")
     assert app.segmented_control(key="cut").options == ["Auto", "Set", "Off"]
     said = "refuses 0% of answerable questions and 40% of unanswerable questions"
-    assert (
-        _said(app, "Off-topic questions 0.10") == f"**Off-topic questions 0.10 by itself:** {said}."
-    )
-    now = f"the search refuses {app.metric[4].value}"
-    assert _said(app, "**Now") == f"**Now, by the search alone:** answers 100%, {now}."
+    assert _said(app, "limit now") == f"**Off-topic limit now 0.100:** by itself, it {said}."
+    assert _said(app, "The limit is a probability between 0 and 1")
+    returned = "the search returns passages for 100% of the answerable questions"
+    now = f"the search refuses {app.metric[4].value} of those without an answer"
+    assert _said(app, "**Now") == f"**Now:** {returned}, {now}."
     assert _said(app, "topic ≥ 0.10").endswith(now)
     chosen = found.chosen(0.05)
     assert chosen is not None
-    assert _said(app, "cross-validated") == f"A limit of {chosen.limit:.3f} {chosen.sentence}."
+    assert _said(app, "cross-validated") == (
+        f"**Off-topic limit by the labels {chosen.limit:.3f}:** {chosen.sentence}."
+    )
     app.button(key="tuning_use_refusal").click().run()
-    assert _said(app, f"Off-topic questions {chosen.limit:.2f} by itself")
+    assert _said(app, f"**Off-topic limit now {chosen.limit:.3f}:**")
 
 
 @pytest.mark.parametrize("answerable", [19, 20])

@@ -48,7 +48,7 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
     assert not app.error
     assert [card.value for card in app.metric] == ["–"] * 4 + ["100%"]
     table = app.dataframe[0].value
-    assert list(table["Answer"]) == ["doubted, rightly"] * 2
+    assert list(table["Answer"]) == ["doubtful, rightly"] * 2
     assert list(table["First relevant"]) == [None] * 2
     assert list(table["nDCG@10"]) == [None] * 2
     app = open_page("runs.py", set="foreign")

@@ -255,7 +255,7 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(
     waiting = [(each.turn.id, each.own) for each in base.reviews.waiting()]
     assert waiting == [(hers.id, False), (three.id, True), (two.id, True), (one.id, True)]
     assert base.reviews.figures() == FeedbackFigures(
-        turns=4, up=1, down=2, refused=1, unsupported=1, followed=2, opened=1, waiting=4
+        turns=4, up=1, down=2, refused=1, unsupported=1, followed=0, opened=1, waiting=4
     )
     assert base.conversations.turns(talk)[0].clicks == 2
     base.reviews.dismiss(two.id)
@@ -278,6 +278,17 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(
         base.reviews.explain(one.id, "ugly")
 
 
+def test_only_a_question_that_leans_on_a_turn_follows_it_up(workspace: Workspace) -> None:
+    base = workspace.base("notes")
+    talk = asked(base, "one", "two", "three")
+    assert base.reviews.figures().followed == 0
+    *_, three = base.conversations.turns(talk)
+    complete = answer("three")
+    complete = replace(complete, trace=replace(complete.trace, typed="and that?"))
+    base.conversations.conclude(three.id, complete)
+    assert base.reviews.figures().followed == 1
+
+
 def test_of_what_others_asked_a_review_shows_what_was_given_a_thumb(workspace: Workspace) -> None:
     base, other = workspace.base("notes"), workspace.base("notes", ANN)
     (first, second) = other.conversations.turns(asked(other, "first", "second"))
@@ -285,7 +296,7 @@ def test_of_what_others_asked_a_review_shows_what_was_given_a_thumb(workspace: W
         other.conversations.conclude(turn.id, replace(answer(turn.question), status="refused"))
     assert base.reviews.waiting() == base.reviews.export() == []
     assert base.reviews.figures() == FeedbackFigures(
-        turns=2, up=0, down=0, refused=2, unsupported=0, followed=1, opened=0, waiting=0, unseen=2
+        turns=2, up=0, down=0, refused=2, unsupported=0, followed=0, opened=0, waiting=0, unseen=2
     )
     other.conversations.rate(second.id, -1)
     other.reviews.explain(second.id, "should have refused")

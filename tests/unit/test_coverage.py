@@ -107,7 +107,7 @@ def test_the_newest_answer_decides_whether_a_question_has_none() -> None:
     ]
     (finding,) = unanswered(asked)
     assert finding.summary == (
-        "“May I  bring a dog?” was answered with doubt in the chat. "
+        "“May I  bring a dog?” got a doubtful answer in the chat. "
         "2 of 2 answers were refused or doubtful."
     )
 

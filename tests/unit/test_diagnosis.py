@@ -201,11 +201,11 @@ def test_a_question_whose_passage_is_found_fails_if_its_answer_was_doubted(
     base.evaluator.evaluate("doubted", WORDS, beside={name: {"false_doubt": 0.0}})
     assert not base.diagnoses.is_current(diagnosis, WORDS)
     assert diagnosis.headline == (
-        "1 of 1 questions failed, 1 of them only by a doubted answer of the last run that "
+        "1 of 1 questions failed, 1 of them only by a doubtful answer of the last run that "
         "scored answers."
     )
     assert diagnosis.questions[0].finding.evidence == (
-        "The search finds its passage (nDCG 1.00), and its answer is doubted."
+        "The search finds its passage (nDCG 1.00), and its answer is doubtful."
     )
 
 

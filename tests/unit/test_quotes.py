@@ -140,6 +140,10 @@ def test_sentences(text: str, sentences: list[str]) -> None:
             ['Press <button> for List<String> and Map<Tab, Note>, or set <Tab id="x">.'],
         ),
         ('```xml\n<Note to="Ann">Call.</Note>\n```', ['<Note to="Ann">Call.</Note>']),
+        (
+            'Go to <NavPath path="Settings > Camera" />, not to `<NavPath path="Help" />`.',
+            ['Go to Settings > Camera , not to <NavPath path="Help" />.'],
+        ),
         ("Wear goggles <b>always</b>.", ["Wear goggles <b>always</b>."]),
         ("See <https://a.example/b> or `<br/>`.", ["See https://a.example/b or <br/>."]),
         (

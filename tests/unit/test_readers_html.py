@@ -144,3 +144,18 @@ def test_comments_do_not_replace_a_post(tmp_path: Path) -> None:
     comments = "".join(f"<p>Comment {number}. {PROSE}</p>" for number in range(8))
     document = read(put(tmp_path, html(f"{post}<div id=comments>{comments}</div>")), "x.html")
     assert "Own words." in document.text
+
+
+@pytest.mark.parametrize("rest", ["", f"<p>{PROSE}</p>" * 4], ids=["short", "long"])
+def test_lists_keep_the_numbers_that_a_page_gives_them(tmp_path: Path, rest: str) -> None:
+    page = (
+        "<main><h1>Labels</h1><ol><li>Log in</li></ol><p>A picture.</p>"
+        '<ol start="2"><li>Open the <b>project</b></li><li><p>Save it</p></li>'
+        '<li value="7">Print it</li></ol><p>Then count down.</p>'
+        f"<ol reversed><li>Two</li><li>One</li></ol>{rest}</main>"
+    )
+    text = read(put(tmp_path, page.encode()), "x.html").text
+    lines = [line for line in text.splitlines() if line]
+    for line in ("2. Open the project", "3. Save it", "7. Print it", "2. Two", "1. One"):
+        assert line in lines
+    assert "#" not in text.removeprefix("# Labels")

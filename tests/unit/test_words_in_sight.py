@@ -31,6 +31,7 @@ BANNED = {
     r"(?i)\bof what (is|they|the documents)\b": "of the relevant passages, of the questions",
     r"(?i)\b(document|tour|session) (that is|of this link is) gone\b": "deleted",
     r"\bWhat was tried\b": "recipes tried",
+    r"(?i)\bdoubted(?=[ ,.])|\bfalse doubts\b|\bwith(out)? doubt|\bsure answer\b": "doubtful",
     r"\b(Answers|sentence) holds?\b|\bfirst \d+ hold\b": "contains",
 }
 PLURALS = re.compile(

@@ -11,7 +11,7 @@ from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.text import lines, listed, plain
-from pages.components.shell.wording import ago, clipped
+from pages.components.shell.wording import DOUBTFUL_IN_CHAT, ago, clipped
 from rag import METRIC_TITLES, Feedback, FeedbackFigures, KnowledgeBase, Turn, counted, percent
 
 _SHOWN = 20
@@ -47,16 +47,20 @@ def _figures(figures: FeedbackFigures) -> None:
     st.caption(
         f"**All users:** {counted(figures.turns, 'question')} so far. People who rate answers "
         "are not a random sample of those who ask. *Refused* leaves out doubtful answers, which "
-        f"*{METRIC_TITLES['correct_doubt']}* on *Metrics* counts too."
+        f"*{METRIC_TITLES['correct_doubt']}* on *Metrics* counts too. {DOUBTFUL_IN_CHAT}"
     )
     with st.grid(4, min_column_width=150):
         for label, count, caption in (
             ("Thumbs up", figures.up, "Answers with a thumb up."),
             ("Thumbs down", figures.down, "Answers with a thumb down."),
             ("Refused", figures.refused, "Questions that were refused."),
-            ("Doubtful", figures.doubtful, "Answers that probably answer something else."),
+            ("Doubtful", figures.doubtful, "Answers whose quotes probably answer something else."),
             ("Unsupported", figures.unsupported, "Answers with an unsupported sentence."),
-            ("Followed up", figures.followed, "Questions after which another one was asked."),
+            (
+                "Followed up",
+                figures.followed,
+                "Questions with a follow-up that was understood from them.",
+            ),
             ("Citations opened", figures.opened, "Answers of which a citation was opened."),
         ):
             note = f"{caption} {_share(count, figures.turns)}"

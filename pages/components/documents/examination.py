@@ -13,7 +13,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import clipped
+from pages.components.shell.wording import DOUBTFUL_IN_CHAT, clipped
 from rag import (
     KIND_TITLES,
     Difference,
@@ -23,6 +23,7 @@ from rag import (
     KnowledgeBase,
     SettlementRow,
     counted,
+    page_name,
 )
 
 Item = TypeVar("Item")
@@ -45,7 +46,7 @@ _LABELS: dict[FindingKind, str] = {
     "copies": "Copies",
     "unreadable": "Unreadable pages",
     "hub": "Answers everything",
-    "unanswered": "Without a sure answer",
+    "unanswered": "Doubtful or refused",
     "unreached": "Never reached",
 }
 _KEPT = "examination_kept"  # state key of the message on what was kept
@@ -56,8 +57,8 @@ _EXCLUDED = {
 _ADVICE: dict[FindingKind, str] = {
     "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
     "unanswered": "If the nearest passage answers the question, inspect it to see why the answer "
-    "is doubtful. If no document answers it, add one. The finding goes when the question is asked "
-    "again and answered. Questions of other visitors are not shown.",
+    f"is doubtful. {DOUBTFUL_IN_CHAT} If no document answers it, add one. The finding goes when "
+    "the question is asked again and answered. Questions of other visitors are not shown.",
     "unreached": "Add questions about such a document, or remove it if it is not needed.",
 }
 
@@ -155,17 +156,17 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
         different = {difference.words: difference for difference in finding.differences}
         if different and (len(different) > 1 or finding.kind == "editions"):
             with st.expander(counted(len(different), "difference")):
-                _differences(finding, list(different.values()))
+                _differences(base, finding, list(different.values()))
         elif shown:
             for column, place in zip(st.columns(len(finding.places)), finding.places, strict=True):
                 with column:
-                    st.caption(plain(place.document + _page_of(place)))
+                    st.caption(plain(place.document + _page_of(base, place, ", ")))
                     st.markdown(f"> {plain(clipped(place.text, _LONGEST))}")
         _decisions(base, finding)
 
 
 def _unanswered(base: KnowledgeBase, finding: DocumentFinding, summary: str) -> None:
-    """Draw a question without a sure answer, with the passage that came nearest."""
+    """Draw a question with a doubtful or refused answer, with the passage that came nearest."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(summary, width="stretch")
         if st.button(
@@ -177,15 +178,20 @@ def _unanswered(base: KnowledgeBase, finding: DocumentFinding, summary: str) -> 
             st.switch_page("inspector.py", query_params={"q": finding.question})
         _ignore(base, finding)
     if place := finding.nearest:
-        st.caption(f"Nearest passage: {plain(place.document)}{_page_of(place)}")
+        st.caption(f"Nearest passage: {plain(place.document + _page_of(base, place, ', '))}")
         st.markdown(f"> {plain(clipped(place.words, _LONGEST))}")
 
 
-def _page_of(place: FindingPlace) -> str:
-    return f", page {place.page}" if place.page is not None else ""
+def _page_of(base: KnowledgeBase, place: FindingPlace, before: str = "") -> str:
+    """The page of a place after ``before``, or the name of its sheet; "" without pages."""
+    outline = None if place.page is None else base.outline(place.document_id)
+    heading = outline.heading_at(place.start) if outline else ""
+    return page_name(place.document, place.page, heading, before)
 
 
-def _differences(finding: DocumentFinding, differences: Sequence[Difference]) -> None:
+def _differences(
+    base: KnowledgeBase, finding: DocumentFinding, differences: Sequence[Difference]
+) -> None:
     """Draw a table of the figures that differ, the document that is named first on the left."""
     new, old = (place.document for place in finding.places)
     heads = ("In force", "Not in force") if finding.in_force else (new, old)
@@ -197,8 +203,8 @@ def _differences(finding: DocumentFinding, differences: Sequence[Difference]) ->
             {
                 heads[0]: first.value,
                 heads[1]: second.value,
-                f"Words of {new}": _words(first),
-                f"Words of {old}": _words(second),
+                f"Words of {new}": _words(base, first),
+                f"Words of {old}": _words(base, second),
             }
         )
     # A table, not a data frame: its rows are as high as their words, and none is cut.
@@ -210,8 +216,9 @@ def _differences(finding: DocumentFinding, differences: Sequence[Difference]) ->
     )
 
 
-def _words(place: FindingPlace) -> str:
-    return f"{place.words} (page {place.page})" if place.page is not None else place.words
+def _words(base: KnowledgeBase, place: FindingPlace) -> str:
+    page = _page_of(base, place)
+    return f"{place.words} ({page})" if page else place.words
 
 
 def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:

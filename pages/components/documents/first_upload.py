@@ -33,6 +33,7 @@ _LOOKED_AT = 200  # files; beyond, the cost is in proportion
 _MOST_PREVIEWED = 20_000_000  # bytes
 _READ_FOR_LANGUAGE = 6  # files
 _PASSAGES = 60
+_NAMED = 5  # files that are replaced
 _FORM = "documents"
 _EMBEDDER_KEY = f"{_FORM}_embedder"
 
@@ -43,13 +44,19 @@ def decided(base: KnowledgeBase, uploads: Sequence[Upload]) -> bool:
     The first ones of a knowledge base come with the form of its index.
     """
     index = base.recipe().index
-    first = not base.documents.documents(index)
+    present = {document.name for document in base.documents.documents(index)}
+    replaced = [file.name for file in uploads if file.name in present]
     with st.container(border=True):
-        return _decision(base, uploads, index, first=first)
+        return _decision(base, uploads, index, replaced, first=not present)
 
 
 def _decision(
-    base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe, *, first: bool
+    base: KnowledgeBase,
+    uploads: Sequence[Upload],
+    index: IndexRecipe,
+    replaced: Sequence[str],
+    *,
+    first: bool,
 ) -> bool:
     names = counted(len(uploads), "file")
     # Above the preview, which is higher than a screen.
@@ -58,6 +65,7 @@ def _decision(
         st.markdown(f"**{names} to add.** {_costs(base, uploads, among)}", width="stretch")
         added = filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:")
     if not added:
+        _replacements(replaced)
         _warnings(uploads)
     if first and not added:
         with guard():
@@ -73,6 +81,22 @@ def _decision(
     if chosen != index:
         working_recipe.save_index(base, chosen, weighed=True)
     return True
+
+
+def _replacements(names: Sequence[str]) -> None:
+    """Say which files have the name of a document, which they replace."""
+    if names:
+        more = len(names) - _NAMED
+        listed = ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        one = len(names) == 1
+        have = (
+            "has the name of a document, and replaces it"
+            if one
+            else ("have the names of documents, and replace them")
+        )
+        st.info(
+            f"{counted(len(names), 'file')} {have}: {plain(listed)}.", icon=":material/sync_alt:"
+        )
 
 
 def _warnings(uploads: Sequence[Upload]) -> None:

@@ -67,7 +67,8 @@ def suggestions(base: KnowledgeBase) -> list[str]:
     """A few questions worth asking: those tagged so, else the first of any set.
 
     Those are left out that the newest run of their set fails, or the newest one that scored
-    answers, and those that this visitor got no sure answer to; unless that leaves none.
+    answers, and those that this visitor got a doubtful or refused answer to; unless that leaves
+    none.
     """
     newest, scored = dict[str, str](), dict[str, str]()
     try:

@@ -11,7 +11,7 @@ from pages.components.shell.notices import notices
 from pages.components.shell.permission import offered
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import clipped
-from rag import KnowledgeBase, Run, Unjudged, counted, place_of, unmarked
+from rag import KnowledgeBase, Run, Unjudged, counted, page_name, place_of, unmarked
 
 _QUEUE, _DONE = "judging_queue", "judging_done"
 _LAST = "judging_last"  # what was judged or skipped last, with the label that it got
@@ -53,17 +53,20 @@ def _open_queue(base: KnowledgeBase, run: Run, other: Run | None, *, sampled: bo
         judge(base, run.question_set)
 
 
-@st.dialog("Is this passage relevant?", width="large", icon=":material/gavel:", on_dismiss="rerun")
+@st.dialog("Is this relevant?", width="large", icon=":material/gavel:", on_dismiss="rerun")
 def judge(base: KnowledgeBase, set_name: str) -> None:
-    """The first passage of the queue with its question, and a button for each grade."""
+    """The first hit of the queue with its question, and a button for each grade.
+
+    A hit is a passage, or a document where the labels of its question name documents.
+    """
     notices()
     queue: list[Unjudged] = st.session_state.get(_QUEUE, [])
     done = int(st.session_state.get(_DONE, 0))
     if not queue:
         st.markdown(
-            "All passages in the first ten results are judged."
+            "All of the first ten results are judged."
             if not done
-            else f"{counted(done, 'passage')} judged, none is left. Evaluate again to see what "
+            else f"{counted(done, 'result')} judged, none is left. Evaluate again to see what "
             "the new labels change."
         )
         _undo_button(base, set_name)
@@ -72,12 +75,18 @@ def judge(base: KnowledgeBase, set_name: str) -> None:
         return
     hit = queue[0]
     st.markdown(f"**{plain(hit.question)}**")  # headings in dialogs are smaller than text
-    page = _page(base, hit)
-    st.caption(f"{plain(hit.document)}{page} · {where(hit)}")
+    place = f"{plain(hit.document)}{_page(base, hit)} · {where(hit)}"
+    if hit.end is None:
+        st.caption(
+            f"{place}. The labels of this question name documents: grade the whole document, of "
+            "which you see the beginning."
+        )
+    else:
+        st.caption(place)
     with st.container(border=True, height=300):
         st.markdown(lines(unmarked(clipped(hit.text, _LONGEST))))
     _buttons(base, set_name, hit)
-    st.caption(f"{counted(done, 'passage')} judged, {len(queue):,} to go.")
+    st.caption(f"{counted(done, 'result')} judged, {len(queue):,} to go.")
 
 
 def where(hit: Unjudged) -> str:
@@ -110,7 +119,7 @@ def _undo_button(base: KnowledgeBase, set_name: str) -> None:
             icon=":material/undo:",
             type="tertiary",
             shortcut="U",
-            help="Removes the last grade and shows its passage again.",
+            help="Removes the last grade and shows what it was for again.",
             on_click=_undo,
             args=(base, set_name),
         )
@@ -118,8 +127,10 @@ def _undo_button(base: KnowledgeBase, set_name: str) -> None:
 
 def _page(base: KnowledgeBase, hit: Unjudged) -> str:
     outline = None if hit.end is None else base.outline(hit.document_id)
-    page = None if outline is None else place_of(outline, hit.start, hit.end or 0).page
-    return "" if page is None else f" · page {page}"
+    if outline is None:
+        return ""
+    place = place_of(outline, hit.start, hit.end or 0)
+    return page_name(hit.document, place.page, place.heading, " · ")
 
 
 def _grade(base: KnowledgeBase, set_name: str, hit: Unjudged, grade: int) -> None:

@@ -11,8 +11,11 @@ from pages.components.shell.buttons import cancel_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
 from pages.components.shell.permission import offered
+from pages.components.shell.wording import clipped
 from rag import KnowledgeBase, QuestionRow, TouchstoneError, counted
 
+_COUNTED_WITH = "Counted with"
+_LONGEST = 80  # characters of the first question of a group
 _TABLE, _LOADED, _GROUPS = "questions_table", "questions_loaded", "questions_groups"
 
 
@@ -36,7 +39,7 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
         "Edit a text, add a row at the end, or select rows to delete them. Labels stay with "
         "their question. Saving makes a new version of the set."
     )
-    groups: Mapping[str, str] = st.session_state[_GROUPS]
+    groups = _group_names(before, st.session_state[_GROUPS])
     st.caption(_grouped(groups))
     edited = st.data_editor(
         [_shown(row, groups) for row in before],
@@ -59,15 +62,18 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
                 "follows from source and words, as in the next column. A hyphen makes "
                 "the question independent."
             ),
-            "Found": st.column_config.TextColumn(
-                disabled=True, help="The group that counts, once saved."
+            _COUNTED_WITH: st.column_config.TextColumn(
+                disabled=True,
+                help="The group that counts, once saved: its name, or its first question if the "
+                "group was found. These questions share a label's document or passage, or most of "
+                "their words, so tests count them as one observation.",
             ),
         },
     )
     with st.container(horizontal=True, gap="small"):
         # Not a callback: it would be given the table as it was drawn last.
         save = filled_button("Save", key="questions_save")
-        cancel_button("questions_cancel")
+        cancel_button("questions_cancel", by_escape=not any(st.session_state[_TABLE].values()))
     if save:
         with guard():
             base.question_edits.save_table(set_name, before, read_rows(edited))
@@ -86,6 +92,15 @@ def _grouped(groups: Mapping[str, str]) -> str:
     )
 
 
+def _group_names(rows: Sequence[QuestionRow], groups: Mapping[str, str]) -> dict[str, str]:
+    """Groups by question id; those that were found have the text of their first question."""
+    first = {f"as {row.id}": f"“{clipped(row.text, _LONGEST)}”" for row in rows}
+    given = {row.id for row in rows if row.group}
+    return {
+        name: group if name in given else first.get(group, group) for name, group in groups.items()
+    }
+
+
 def _shown(row: QuestionRow, groups: Mapping[str, str]) -> dict[str, object]:
     return {
         "id": row.id,
@@ -94,7 +109,7 @@ def _shown(row: QuestionRow, groups: Mapping[str, str]) -> dict[str, object]:
         "Expected answer": row.answer,
         "Tags": "; ".join(row.tags),
         "Group": row.group,
-        "Found": groups.get(row.id, ""),
+        _COUNTED_WITH: groups.get(row.id, ""),
     }
 
 

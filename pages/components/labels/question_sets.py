@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SET = "set"  # state key of the picker and name of the URL's parameter
 TAB, FAILURES, SETS = "metrics", "Failures", "Question sets"  # of the Metrics page
-_IMPORTED = "metrics_imported"
+_RESTORED = "metrics_restored"
 EXAMPLES = {
     "jsonl": '{"id": "q1", "text": "How long is the warranty?", "tags": ["policy"], "evidence": ['
     '{"document": "terms.pdf", "quote": "The warranty lasts 24 months.", "grade": 2}], '
@@ -33,6 +33,21 @@ EXAMPLES = {
     "q2,Who won the 1954 world cup?,,false,,,,\n",
 }
 """A file of questions to start from, by the end of its name."""
+
+
+_DOCUMENTS_COUNTED = (
+    "documents, not passages: retrieval metrics count documents, and cannot compare chunk sizes."
+)
+_TO_LABEL_PASSAGES = (
+    "To label passages, {verb} a column *quote* with the words of the document that answer."
+)
+
+
+def document_labels_note(labels: int) -> str:
+    """Say what labels of whole documents cannot measure."""
+    name = "names" if labels == 1 else "name"
+    remedy = _TO_LABEL_PASSAGES.format(verb="import the questions with")
+    return f"{counted(labels, 'label')} {name} {_DOCUMENTS_COUNTED} {remedy}"
 
 
 def import_button(base: KnowledgeBase) -> bool:
@@ -67,6 +82,12 @@ def import_dialog(base: KnowledgeBase) -> None:
             table = exchange.table(file.name, file.getvalue())
             columns = column_pickers(table)
             ignored = ignored_columns(table, columns)
+            if table is not None and labels_documents(table, columns):
+                remedy = _TO_LABEL_PASSAGES.format(verb="add")
+                st.info(
+                    f"These labels name {_DOCUMENTS_COUNTED} {remedy}",
+                    icon=":material/description:",
+                )
     existing: Existing | None = "refuse"
     if judged:
         names = [item.name for item in base.questions.list_all()]
@@ -147,6 +168,12 @@ def column_pickers(table: QuestionTable | None) -> dict[str, str]:
     return picked
 
 
+def labels_documents(table: QuestionTable, picked: Mapping[str, str]) -> bool:
+    """Whether a table names documents that answer, and no place in them."""
+    fields = {*table.fields, *picked}
+    return "document" in fields and fields.isdisjoint({"quote", "page", "start", "end"})
+
+
 def _likely_columns(table: QuestionTable) -> dict[str, str]:
     """The column that each missing field is likely in, such as "reference" for the answer."""
     used, likely = {*table.fields.values()}, dict[str, str]()
@@ -196,9 +223,8 @@ def _import(
     judged = base.exchange.holds_judgements(file.name, content)
     what = "judgement" if judged else "question"
     version_note = f" {_kept(came.replaced)}" if came.replaced is not None else ""
-    st.session_state[_IMPORTED] = (
-        f"{counted(came.number, what)} imported into {name}.{version_note}"
-    )
+    imported = f"{counted(came.number, what)} imported into {name}.{version_note}"
+    later(partial(st.success, plain(imported), icon=":material/check:"))
     if came.skipped:
         later(partial(_skipped, file.name, came.skipped))
     if came.repeated:
@@ -253,7 +279,7 @@ def settle_set(names: list[str]) -> None:
         st.session_state[SET] = chosen
     elif st.session_state.get(SET) not in (None, *names):
         del st.session_state[SET]
-    message = st.session_state.pop(_IMPORTED, None)
+    message = st.session_state.pop(_RESTORED, None)
     if message:
         st.toast(plain(message), icon=":material/check:")
 
@@ -329,4 +355,4 @@ def _described(version: KeptVersion) -> str:
 def _restore(base: KnowledgeBase, name: str, version: int) -> None:
     replaced = base.questions.restore_version(name, version)
     version_note = f" {_kept(replaced)}" if replaced is not None else ""
-    st.session_state[_IMPORTED] = f"Version {version} of {name} is back.{version_note}"
+    st.session_state[_RESTORED] = f"Version {version} of {name} is back.{version_note}"

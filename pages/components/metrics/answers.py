@@ -17,6 +17,7 @@ from pages.components.metrics.cards import (
     expects_unscored,
 )
 from pages.components.shell.text import plain
+from pages.components.shell.wording import DOUBTFUL_IN_CHAT
 from rag import METRIC_TITLES, Comparison, QuestionResult, Run, counted, lacks_expected
 
 DECISIONS, BY_STATUS = "correct_decision", "refusal_correctness"
@@ -24,9 +25,9 @@ ANSWER_CARDS = (
     Card(
         DECISIONS,
         "Correct decisions",
-        "Share of the questions that were answered without doubt where the documents hold the "
-        "answer, and refused or doubted where they do not. It counts whether a question is "
-        "answered, not what the answer says.",
+        "Share of the questions whose answer is neither refused nor doubtful where the documents "
+        "have the answer, and refused or doubtful where they do not. It counts whether a question "
+        "is answered, not what the answer says.",
         percent=True,
     ),
     Card(
@@ -82,11 +83,11 @@ def answer_cards(
                 f"counts {'this one' if lacking == 1 else 'these'} as correct; *Failures* counts "
                 f"{'it' if lacking == 1 else 'them'} as failed."
             )
-        if doubted := sum(bool(row.metrics.get(DOUBTED_WRONGLY)) for row in results):
+        if doubtful := sum(bool(row.metrics.get(DOUBTED_WRONGLY)) for row in results):
             answerable = sum(DOUBTED_WRONGLY in row.metrics for row in results)
             st.caption(
-                f":material/help: {doubted:,} of {counted(answerable, 'answerable question')} "
-                "got a refusal or a doubtful answer; below, they are marked *doubted*."
+                f":material/help: {doubtful:,} of {counted(answerable, 'answerable question')} "
+                f"got a refusal or a doubtful answer, marked *doubtful* below. {DOUBTFUL_IN_CHAT}"
             )
         if answer_cost := run.environment.get("answers"):
             st.caption(f":material/payments: Answers: {plain(answer_cost)}.")
@@ -120,7 +121,7 @@ def _decisions_card(run: Run) -> Card:
     if DECISIONS in run.metrics or BY_STATUS not in run.metrics:
         return card
     help_text = (
-        "Share of the questions that were answered, with or without doubt, where the documents "
-        "hold the answer, and refused where they do not."
+        "Share of the questions that were answered, also if the answer is doubtful, where the "
+        "documents have the answer, and refused where they do not."
     )
     return replace(card, metric=BY_STATUS, label=METRIC_TITLES[BY_STATUS], help=help_text)

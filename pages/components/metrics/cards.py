@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, capitalised
+from pages.components.shell.wording import DOUBTFUL_IN_CHAT, ago, capitalised
 from rag import (
     METRIC_TITLES,
     Comparison,
@@ -75,10 +75,15 @@ class Ranges:
 
 
 def cards(
-    run: Run, earlier: Mapping[str, float], ranges: Ranges, changes: Mapping[str, Comparison]
+    run: Run,
+    earlier: Mapping[str, float],
+    ranges: Ranges,
+    changes: Mapping[str, Comparison],
+    unit: str,
 ) -> None:
-    """Five figures of retrieval."""
+    """Five figures of retrieval; ``unit`` is what the labels name, passages or documents."""
     shown_cards = [refusals_card(run) if card.metric == REFUSED else card for card in CARDS]
+    shown_cards = [replace(card, help=card.help.replace("passage", unit)) for card in shown_cards]
     card_grid(shown_cards, run, earlier, ranges, changes)
     if note := _beyond_top_k(run):
         st.caption(note)
@@ -101,11 +106,11 @@ def refusals_card(run: Run) -> Card:
     return replace(
         card,
         metric=DOUBTED,
-        note=f"by the search alone: {percent(run.metrics.get(REFUSED, 0.0))}",
+        note=f"refused by the search: {percent(run.metrics.get(REFUSED, 0.0))}",
         help="Share of the questions that the documents do not answer whose answer is refused or "
-        "doubtful. The search alone returns nothing for some of them; the other answers lack key "
-        "words of the question. A higher threshold refuses more, and so does a higher limit of "
-        "*Off-topic questions*.",
+        "doubtful. The search returns nothing for some of them; the other answers lack key words "
+        f"of the question. {DOUBTFUL_IN_CHAT} A higher threshold refuses more, and so does a "
+        "higher limit of *Off-topic questions*.",
     )
 
 

@@ -17,36 +17,35 @@ _HEIGHT = 300
 _BANDS = {"1": 1, "2": 2, "3": 3, "4–5": 5, "6–10": 10, "11–20": 20, "21+": 10_000}  # last ranks
 NOT_FOUND = "not found"
 CUT = "cut by the threshold"
-_RANK_TITLE = "rank of the first relevant passage"
 _TICKS = {NOT_FOUND: "not<br>found", CUT: "cut"}  # beside one another on a phone
 
 
-def against_k(run: Run) -> None:
-    """Measures by how many passages are looked at."""
+def against_k(run: Run, unit: str) -> None:
+    """Measures by how many passages or documents (``unit``) are looked at."""
     st.markdown("**Metrics by cutoff**")
-    summary = depth_takeaway(run)
+    summary = depth_takeaway(run, unit)
     st.caption(summary)
     alt = f"Lines of nDCG, recall, MRR and precision against k. {summary}"
-    draw_chart(_lines(run), "metrics_against_k", alt)
+    draw_chart(_lines(run, unit), "metrics_against_k", alt)
 
 
-def depth_takeaway(run: Run) -> str:
-    """Summarize the chart of metrics by depth in one sentence."""
+def depth_takeaway(run: Run, unit: str = "passage") -> str:
+    """Summarize the chart of metrics by depth in one sentence; ``unit`` is what is labelled."""
     five, ten = run.metrics.get("recall@5"), run.metrics.get("recall@10")
     if five is None or ten is None:
         return "Metrics by the number of results."
     if percent(five) == percent(ten):
         return (
-            f"The first 5 results have {percent(five)} of the relevant passages, and so do the "
+            f"The first 5 results have {percent(five)} of the relevant {unit}s, and so do the "
             "first 10."
         )
     return (
-        f"The first 5 results have {percent(five)} of the relevant passages, the first 10 have "
+        f"The first 5 results have {percent(five)} of the relevant {unit}s, the first 10 have "
         f"{percent(ten)}."
     )
 
 
-def _lines(run: Run) -> Figure:
+def _lines(run: Run, unit: str) -> Figure:
     colours = palette()
     inks = (colours.accent, colours.dense, colours.fused, colours.lexical)
     ks = cutoffs(run)
@@ -62,20 +61,20 @@ def _lines(run: Run) -> Figure:
             hovertemplate="%{y:.3f} at k = %{x}",
         )
     figure.update_layout(
-        xaxis={"title": "k (passages looked at)", "type": "category"},
+        xaxis={"title": f"k ({unit}s looked at)", "type": "category"},
         yaxis={"title": "score (0 to 1)", "range": [0, 1.03]},
     )
     return figure
 
 
-def first_ranks(run: Run, results: Sequence[QuestionResult]) -> None:
-    """Draw a histogram of the rank of the first relevant passage of each question."""
+def first_ranks(run: Run, results: Sequence[QuestionResult], unit: str) -> None:
+    """Draw a histogram of the rank of the first relevant ``unit`` of each question."""
     counts = rank_counts(results)
-    st.markdown("**Rank of the first relevant passage**")
-    summary = rank_takeaway(counts, max(cutoffs(run)))
+    st.markdown(f"**Rank of the first relevant {unit}**")
+    summary = rank_takeaway(counts, max(cutoffs(run)), unit)
     st.caption(summary)
-    alt = f"Histogram of the rank of the first relevant passage. {summary}"
-    draw_chart(_bars(counts), "metrics_first_ranks", alt)
+    alt = f"Histogram of the rank of the first relevant {unit}. {summary}"
+    draw_chart(_bars(counts, unit), "metrics_first_ranks", alt)
 
 
 def rank_counts(results: Sequence[QuestionResult]) -> dict[str, int]:
@@ -89,22 +88,22 @@ def rank_counts(results: Sequence[QuestionResult]) -> dict[str, int]:
     return counts
 
 
-def rank_takeaway(counts: Mapping[str, int], depth: int) -> str:
+def rank_takeaway(counts: Mapping[str, int], depth: int, unit: str = "passage") -> str:
     """Summarize the histogram of first ranks, of which a run counts ``depth``, in words."""
     total = sum(counts.values())
     if not total:
-        return "No question of this set has a labelled passage."
+        return f"No question of this set has a labelled {unit}."
     have = "question has" if total == 1 else "questions have"
     has = "has" if counts[NOT_FOUND] < 2 else "have"
     return (
-        f"{counts['1']:,} of {total:,} {have} a relevant passage at rank 1; "
+        f"{counts['1']:,} of {total:,} {have} a relevant {unit} at rank 1; "
         + (f"{counts[NOT_FOUND]:,} {has} none" if counts[NOT_FOUND] else "all have one")
         + f" among the first {depth:,}."
         + (f" The threshold cuts it for {counts[CUT]:,}." if counts[CUT] else "")
     )
 
 
-def _bars(counts: Mapping[str, int]) -> Figure:
+def _bars(counts: Mapping[str, int], unit: str) -> Figure:
     colours = palette()
     missed = {NOT_FOUND, CUT}
     if not counts.get(CUT):
@@ -124,7 +123,8 @@ def _bars(counts: Mapping[str, int]) -> Figure:
     ticks = {"dtick": 1} if max(counts.values()) < 6 else {"nticks": 6}
     figure.update_layout(
         xaxis={
-            "title": _RANK_TITLE + " (cut: by the threshold)" * (CUT in counts),
+            "title": f"rank of the first relevant {unit}"
+            + " (cut: by the threshold)" * (CUT in counts),
             "type": "category",
             "tickvals": list(counts),
             "ticktext": [_TICKS.get(name, name) for name in counts],

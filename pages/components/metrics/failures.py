@@ -18,6 +18,7 @@ from pages.components.metrics.cards import (
 )
 from pages.components.shell.tables import PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
+from pages.components.shell.wording import DOUBTFUL_IN_CHAT
 from rag import PASSING, KnowledgeBase, QuestionResult, Run, counted, lacks_expected
 
 _HEIGHT, _WHOLE = 460, 12  # pixels of a table that scrolls, and questions that need less
@@ -28,8 +29,13 @@ _OUTCOMES = {0.0: "not found", 1.0: "found"}
 _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
 
 
-def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResult]) -> None:
-    """The questions as a table with a filter; the one that is clicked opens in the inspector."""
+def failures_table(
+    base: KnowledgeBase, run: Run, results: Sequence[QuestionResult], unit: str = "passage"
+) -> None:
+    """The questions as a table with a filter; the one that is clicked opens in the inspector.
+
+    ``unit`` is what the labels name, passages or documents.
+    """
     st.header("Questions, failures first", divider="gray")
     depth = _depth(run)
     counts = "" if depth is None else _counts(results, depth)
@@ -44,10 +50,10 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
         hide_index=True,
         on_select=_click,
         selection_mode=("single-row", "single-cell"),
-        column_config=_columns(run),
+        column_config=_columns(run, unit),
         placeholder="–",
         alt="Questions with tags, first relevant rank, outcome of the answer, whether it contains "
-        "the expected one, found passages and nDCG@10, worst first.",
+        f"the expected one, found {unit}s and nDCG@10, worst first.",
     )
     # Only a click opens: the table may have its selection still when the visitor comes back.
     clicked = st.session_state.pop(_CLICKED, False)
@@ -80,7 +86,7 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
         f"with parts of the answer missing in the first {k}": causes["parts"],
         "answered wrongly": causes["answered"],
         "not refused by the search": causes["not refused"],
-        "found, but doubted": causes["doubted"],
+        "found, but doubtful": causes["doubtful"],
         "answered, not as expected": causes["unexpected"],
     }
     failed = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
@@ -91,7 +97,7 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
     if any(one.answerable for one in results) and not _is_scored(results):
         counts += (
             " This run did not score answers: the tab *Failures* also counts passages that were "
-            "found and whose answer was doubted, if a run with *Also score answers* says so."
+            "found and whose answer is doubtful, if a run with *Also score answers* says so."
         )
     return counts
 
@@ -107,7 +113,7 @@ def _failure(result: QuestionResult, k: int) -> str | None:
     if result.metrics.get(f"nugget_recall@{k}", 1.0) < 1:
         return "parts"
     if result.metrics.get(DOUBTED_WRONGLY):
-        return "doubted"
+        return "doubtful"
     return "unexpected" if lacks_expected(result.metrics) else None
 
 
@@ -119,7 +125,7 @@ def _is_scored(results: Sequence[QuestionResult]) -> bool:
 def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
     """By nDCG@10; of equal ones, those whose first relevant passage stands lower come first.
 
-    What was found and doubted, or not answered as expected, stands behind what was not found.
+    What was found with a doubtful or unexpected answer stands behind what was not found.
     """
 
     def place(one: QuestionResult) -> tuple[bool, float, int]:
@@ -131,7 +137,7 @@ def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
 
 
 def score(result: QuestionResult) -> float:
-    """nDCG@10; a question without an answer scores 1 if it was refused or doubted, else 0."""
+    """nDCG@10; a question without an answer scores 1 if it was refused or doubtful, else 0."""
     if result.answerable:
         return result.metrics.get(_SCORE, 0.0)
     return result.metrics.get(DOUBTED, 0.0) if result.ranking else 1.0
@@ -192,11 +198,11 @@ def _answer(result: QuestionResult) -> str | None:
     if not result.answerable:
         if not result.ranking:
             return "refused, rightly"
-        doubted = result.metrics.get(DOUBTED)
-        if doubted is None:
+        doubtful = result.metrics.get(DOUBTED)
+        if doubtful is None:
             return "not refused"
-        return "doubted, rightly" if doubted else "answered, wrongly"
-    doubt = "doubted" if result.metrics.get(DOUBTED_WRONGLY) else ""
+        return "doubtful, rightly" if doubtful else "answered, wrongly"
+    doubt = "doubtful" if result.metrics.get(DOUBTED_WRONGLY) else ""
     answered = "answered" if DOUBTED_WRONGLY in result.metrics else None
     return ", ".join(filter(None, (doubt, _correctness(result)))) or answered
 
@@ -209,20 +215,20 @@ def _correctness(result: QuestionResult) -> str:
     return "right" if result.metrics.get("exact_match") else ""
 
 
-def _columns(run: Run) -> dict[str, object]:
+def _columns(run: Run, unit: str) -> dict[str, object]:
     return {
         "Question": st.column_config.TextColumn(pinned=True, width=PINNED_WIDTH),
         "Tags": st.column_config.ListColumn(width=110),
         "First relevant": st.column_config.TextColumn(
-            help="Rank of the first relevant passage, also if the threshold cut it."
+            help=f"Rank of the first relevant {unit}, also if the threshold cut it."
         ),
         "Answer": st.column_config.TextColumn(
             width=150,  # or it is as narrow as its first rows, which may be empty
             help="For questions that the documents do not answer: whether they were refused, "
-            "doubted or answered. *Doubted* alone: the answer is refused or doubtful, although the "
-            "documents have one. *Answered*: neither, and no model compared the answer with the "
-            "expected one. *Right*, *partly right* and *wrong* are the grade of a model that did; "
-            "without such a model, *right* are the same words.",
+            "doubtful or answered. *Doubtful* alone: the answer is refused or doubtful, although "
+            f"the documents have one. {DOUBTFUL_IN_CHAT} *Answered*: neither, and no model "
+            "compared the answer with the expected one. *Right*, *partly right* and *wrong* are "
+            "the grade of a model that did; without such a model, *right* are the same words.",
         ),
         _EXPECTED: st.column_config.TextColumn(
             width=110,
@@ -231,7 +237,8 @@ def _columns(run: Run) -> dict[str, object]:
             "expected answer has no word to look for.",
         ),
         _RELEVANT: st.column_config.TextColumn(
-            help="How many of them were retrieved at any rank and not cut by the threshold."
+            f"Relevant {unit}s",
+            help="How many of them were retrieved at any rank and not cut by the threshold.",
         ),
         "nDCG@10": st.column_config.ProgressColumn(
             format="%.2f",

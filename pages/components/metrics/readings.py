@@ -99,6 +99,16 @@ def label_count(base: KnowledgeBase, set_name: str, _version: Version) -> int:
 
 
 @shared_cache(64)
+def document_labels(base: KnowledgeBase, set_name: str, _version: Version) -> int:
+    """The number of labels of a set that name a whole document."""
+    return sum(
+        label.end is None and not label.quote and label.page is None
+        for question in base.questions.labelled(set_name)
+        for label in question.labels
+    )
+
+
+@shared_cache(64)
 def without_labels(
     base: KnowledgeBase, set_name: str, _version: Version
 ) -> Sequence[LabelledQuestion]:

@@ -18,7 +18,13 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.tables import LARGE_WIDTH, PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, apply_button, change_badge, duration
+from pages.components.shell.wording import (
+    DOUBTFUL_IN_CHAT,
+    ago,
+    apply_button,
+    change_badge,
+    duration,
+)
 from rag import (
     CAUSES,
     Diagnosis,
@@ -66,6 +72,8 @@ def diagnosis_view(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> 
             icon=":material/update:",
         )
     st.markdown(f"**{diagnosis.headline}**{_most_frequent(diagnosis)}")
+    if "doubted" in diagnosis.causes:
+        st.caption(DOUBTFUL_IN_CHAT)
     if diagnosis.questions:
         _next_steps(base, chosen, diagnosis, recipe if current else None)
         _causes(diagnosis)

@@ -90,9 +90,12 @@ def confirm_button(
         notices()
 
 
-def cancel_button(key: str) -> None:
-    """The way out of a dialog that a click beside it does not close: what is typed there goes."""
-    if st.button("Cancel", key=key, type="tertiary"):
+def cancel_button(key: str, *, by_escape: bool = False) -> None:
+    """The way out of a dialog that a click beside it does not close: what is typed there goes.
+
+    ``by_escape`` is for a dialog in which nothing was typed: the key Escape closes it, too.
+    """
+    if st.button("Cancel", key=key, type="tertiary", shortcut="Escape" if by_escape else None):
         st.rerun()
 
 

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from pages.components.shell.text import plain
-from rag import AnswerState, Assessment, Comparison, Hit, IndexRecipe, Trace, without_markup
+from rag import (
+    STATE_TITLES,
+    AnswerState,
+    Assessment,
+    Comparison,
+    Hit,
+    IndexRecipe,
+    Trace,
+    without_markup,
+)
 
 _TYPES = {
     "application/pdf": "PDF",
@@ -50,6 +59,7 @@ SIGNS: Mapping[AnswerState, str] = {
     "refused": ":red[:material/block:]",
     "conflicting": ":violet[:material/compare_arrows:]",
 }
+DOUBTFUL_IN_CHAT = f"The chat shows a *doubtful* answer as “{STATE_TITLES['doubtful']}”."
 
 
 def change_badge(change: Comparison) -> tuple[str, str, str]:

@@ -173,9 +173,14 @@ def meaning(bench_in_use: Bench) -> str:
 
 
 def shares(bench_in_use: Bench) -> str:
-    """The shares of questions answered, and of unanswerable ones refused, as on the cards."""
+    """The shares of questions that the search returns passages for, and refuses."""
     now = figures(bench_in_use, bench_in_use.recipe)
-    means = {"answers": now.means("answered"), "the search refuses": now.means("correct_refusal")}
-    return ", ".join(
-        f"{verb} {whole_percent(row[0])}" for verb, row in means.items() if row is not None
-    )
+    returned, refused = now.means("answered"), now.means("correct_refusal")
+    parts = []
+    if returned is not None:
+        share = whole_percent(returned[0])
+        parts.append(f"the search returns passages for {share} of the answerable questions")
+    if refused is not None:
+        share = whole_percent(refused[0])
+        parts.append(f"the search refuses {share} of those without an answer")
+    return ", ".join(parts)

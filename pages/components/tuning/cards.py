@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.components.metrics.cards import CARDS, DOUBTED, REFUSED, UNCHANGED, Card, shown, style
 from pages.components.shell.text import plain
+from pages.components.shell.wording import DOUBTFUL_IN_CHAT
 from pages.components.tuning.bench import Bench, cached, figures
 from rag import (
     METRIC_TITLES,
@@ -27,7 +28,7 @@ from rag import (
 _CARDS = (*CARDS[:-1], replace(CARDS[-1], label=METRIC_TITLES[REFUSED]))
 _REFUSALS = (
     f" *{METRIC_TITLES[REFUSED]}* leaves out doubtful answers, which *{METRIC_TITLES[DOUBTED]}* on "
-    "Metrics counts too."
+    f"Metrics counts too. {DOUBTFUL_IN_CHAT}"
 )
 
 

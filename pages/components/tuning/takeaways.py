@@ -11,7 +11,7 @@ from rag import Comparison, percent, signed
 
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
-ANSWERED, REFUSED = "Answered by the search", "Refused by the search"
+ANSWERED, REFUSED = "Passages returned, answerable", "Refused by the search"
 
 
 def threshold_takeaway(
@@ -19,7 +19,7 @@ def threshold_takeaway(
 ) -> str:
     """Summarize the cost of refusing nearly all questions that should be refused.
 
-    The cost is the threshold and the share of answerable questions that it still answers. Without
+    The cost is the threshold and the share of answerable questions that still get passages. Without
     these two lines, summarize up to which threshold recall stays within a point of its best.
     """
     answered, refused = lines.get(ANSWERED), lines.get(REFUSED)
@@ -32,7 +32,7 @@ def threshold_takeaway(
     at = next(place for place, share in enumerate(refused) if share >= aim)
     sentence = (
         f"At {x[at]:.2f}, {percent(refused[at])} of the questions without an answer are refused "
-        f"by the search, and {percent(answered[at])} of the answerable ones are answered"
+        f"by the search, and it returns passages for {percent(answered[at])} of the answerable ones"
     )
     return f"{sentence}{_now(now)}."
 

@@ -50,7 +50,7 @@ def threshold_panel(bench: Bench) -> None:
 def _promise(bench: Bench) -> None:
     """Draw the effects of the recipe and its threshold, and a threshold for a wanted precision."""
     half = ", on the tuning half" if bench.part == "tuning" else ""
-    st.markdown(f"**Now{half}, by the search alone:** {shares(bench)}.")
+    st.markdown(f"**Now{half}:** {shares(bench)}.")
     rest = bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k", "bm25_pivot")
     curve = cached(partial(bench.tuner.threshold_curve, bench.recipe), "promise", rest)
     if bench.threshold is None:
@@ -62,8 +62,7 @@ def _promise(bench: Bench) -> None:
         f"{_measured(bench)} Candidates are all passages that the retrievers returned, before "
         "top-k, so fewer of them are relevant than of the returned passages (the curve above) or "
         "of the first five (*Precision@5*). *Keeps* counts the relevant passages among the "
-        "candidates: Recall also counts those that no retriever returned. *Answers* counts "
-        "questions for which a passage is left, also if the answer is then doubtful."
+        "candidates: Recall also counts those that no retriever returned."
     )
     promised = _promised(bench, rest)
     # Rounded down: what reached the threshold still does.
@@ -116,9 +115,13 @@ def _refusal(bench: Bench) -> None:
         return
     refuse = bench.recipe.search.refuse
     limit = probabilities.limit(refuse)
-    how = "off" if limit is None else f"{limit:.2f}"
+    how = "off" if limit is None else f"{limit:.3f}"
     st.markdown(
-        f"**Off-topic questions {how} by itself:** {probabilities.refused(limit).sentence}."
+        f"**Off-topic limit now {how}:** by itself, it {probabilities.refused(limit).sentence}."
+    )
+    st.caption(
+        "The limit is a probability between 0 and 1: a question is refused if the probability "
+        "that the documents cover it is lower. A higher limit refuses more questions."
     )
     if not probabilities.can_choose:
         st.caption(
@@ -139,7 +142,7 @@ def _refusal(bench: Bench) -> None:
     choice = probabilities.chosen(cost)
     if choice is None:
         return
-    st.markdown(f"A limit of {choice.limit:.3f} {choice.sentence}.")
+    st.markdown(f"**Off-topic limit by the labels {choice.limit:.3f}:** {choice.sentence}.")
     use = partial(working_recipe.change, bench.base, {"search.refuse": choice.limit})
     action_button("Use this limit", "tuning_use_refusal", "check", use)
 

@@ -40,7 +40,7 @@ METRIC_TITLES: Mapping[str, str] = {
     "correct_refusal": "Refused by the search",
     "correct_doubt": "Correct refusals",
     "false_refusal": "False refusals",
-    "false_doubt": "False doubts",
+    "false_doubt": "Doubtful, though answerable",
     **ANSWER_TITLES,
 }
 """All of them, by measure, in the order in which they are shown."""
@@ -91,7 +91,7 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "rouge_l": "The same for the longest sequence of words that both have in the same order.",
     "correct_decision": "The share of questions whose answer is neither refused nor doubtful if "
     "the documents answer them, and refused or doubtful if they do not.",
-    "refusal_correctness": "The share of questions that were answered, with or without doubt, if "
+    "refusal_correctness": "The share of questions that were answered, also if doubtful, if "
     "the documents answer them, and refused if they do not.",
     "judged_groundedness": "The share of an answer's sentences that a language model considers "
     "supported.",

@@ -93,7 +93,7 @@ class ThresholdPoint:
             )
             or "passes nothing",
             _sentence("keeps", self.retained, "of the retrieved relevant passages"),
-            _sentence("answers", self.answering, "of answerable questions"),
+            _sentence("returns passages for", self.answering, "of answerable questions"),
             _sentence("refuses", self.refusing, f"of unanswerable ones{on_topic}"),
             _sentence("turns away", self.turning_away, "of off-topic ones"),
         ]

@@ -56,9 +56,9 @@ class ChatQuestion:
 @dataclass(frozen=True, slots=True)
 class FeedbackFigures:
     """Counts of turns: ended, thumbs, refusals, those with a sentence that its sources do not bear
-    out, those that led to a further question, those of which a citation was opened, those that wait
-    for a review, those that would, but are ``unseen``: nobody but who asked sees them, and those
-    whose answer is doubtful."""
+    out, those that a further question leans on, those of which a citation was opened, those that
+    wait for a review, those that would, but are ``unseen``: nobody but who asked sees them, and
+    those whose answer is doubtful."""
 
     turns: int
     up: int
@@ -135,7 +135,8 @@ def list_feedback(connection: Connection, scope: Scope, limit: int | None = None
 def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
     """Count the turns of each kind in a knowledge base, by all visitors."""
     later = turn.alias()
-    followed = select(later.c.id).where(later.c.parent == turn.c.id).exists()
+    leans = and_(later.c.parent == turn.c.id, later.c.rewritten != "")  # made complete by it
+    followed = select(later.c.id).where(leans).exists()
     ended = turn.c.status != "asked"
     counts = (
         _count(condition)

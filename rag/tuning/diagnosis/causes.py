@@ -89,7 +89,7 @@ CAUSES: Mapping[Cause, CauseRow] = {
         "Raise the limit of off-topic questions.",
     ),
     "doubted": CauseRow(
-        "Found, but doubted",
+        "Found, but doubtful",
         "Ask it in the chat: the answer says which words of the question the quote lacks.",
     ),
     "unexpected": CauseRow(

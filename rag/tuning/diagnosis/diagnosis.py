@@ -98,7 +98,8 @@ class Diagnosis:
         headline = f"{len(self.questions):,} of {self.asked:,} questions failed"
         answers: list[Cause] = ["doubted", "unexpected"]
         article = "a" if "doubted" in self.causes else "an"
-        kinds = " or ".join(cause for cause in answers if cause in self.causes)
+        names = {"doubted": "doubtful"}
+        kinds = " or ".join(names.get(one, one) for one in answers if one in self.causes)
         if by_answer := sum(self.causes.get(cause, 0) for cause in answers):
             which = f"{article} {kinds} answer of the last run that scored answers"
             headline += f", {by_answer:,} of them only by {which}"

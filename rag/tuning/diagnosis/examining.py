@@ -143,7 +143,7 @@ class Examination:
     def _doubted(self, number: int) -> FailedQuestion:
         """A question whose passage is found, and whose answer is refused or doubtful."""
         question, score = self.questions[number], float(self.scores[number])
-        message = f"The search finds its passage (nDCG {score:.2f}), and its answer is doubted."
+        message = f"The search finds its passage (nDCG {score:.2f}), and its answer is doubtful."
         return FailedQuestion(question.id, question.text, score, Finding("doubted", message))
 
     def _unexpected(self, number: int, answer: str) -> FailedQuestion:

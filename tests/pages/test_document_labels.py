@@ -1,0 +1,88 @@
+"""Labels that name whole documents: said before the import, beside the cards and when judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag import KnowledgeBase, Workspace
+
+OpenPage = Callable[..., AppTest]
+
+HEAD = "question,answer,document"
+LINES = (
+    "What may a hotel cost?,$120,travel.txt",
+    "What does the pump need?,oil,pump.txt",
+)
+NAMED = (
+    "documents, not passages: retrieval metrics count documents, and cannot compare chunk sizes."
+)
+
+
+@pytest.fixture
+def base(filled: Workspace) -> KnowledgeBase:
+    return filled.base("notes")
+
+
+def _table(quotes: bool = False) -> bytes:
+    if not quotes:
+        return "\n".join((HEAD, *LINES)).encode()
+    return f"{HEAD},quote\n{LINES[0]},a hotel\n".encode()
+
+
+def _dialog() -> None:
+    from pages.components.labels.question_sets import import_dialog
+    from pages.components.shell.session import workspace
+
+    import_dialog(workspace().base("notes"))
+
+
+@pytest.mark.parametrize(("quotes", "said"), [(False, 1), (True, 0)])
+def test_the_import_says_before_that_labels_name_documents(
+    base: KnowledgeBase, quotes: bool, said: int
+) -> None:
+    app = AppTest.from_function(_dialog, default_timeout=60).run()
+    app.file_uploader(key="metrics_import_file").upload("checks.csv", _table(quotes)).run()
+    assert not app.exception
+    notes = [each.value for each in app.info if f"These labels name {NAMED}" in each.value]
+    assert len(notes) == said
+    assert all("column *quote*" in note for note in notes)
+    assert base.questions.list_all() == []
+
+
+def test_results_call_documents_what_the_labels_name(
+    base: KnowledgeBase, open_page: OpenPage
+) -> None:
+    base.exchange.import_file("checks", "checks.csv", _table())
+    run = base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": None}))
+    app = open_page("metrics.py")
+    assert any(each.value.startswith(f"2 labels name {NAMED}") for each in app.info)
+    marked = "\n".join(each.value for each in app.markdown)
+    assert "**Rank of the first relevant document**" in marked
+    captions = "\n".join(each.value for each in app.caption)
+    assert "of the relevant documents" in captions
+    assert "have a relevant document at rank 1" in captions
+    helps = " ".join(each.help for each in app.metric[:4])
+    assert "first relevant document" in helps
+    assert "passage" not in helps.replace("passages without a judgement", "")
+    app.button(key=f"judging_{run.run.id}").click().run()
+    assert "grade the whole document" in "\n".join(each.value for each in app.caption)
+
+
+def test_results_of_labelled_passages_have_no_such_line(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    labelled.base("notes").evaluator.evaluate("checks", labelled.base("notes").recipe())
+    app = open_page("metrics.py")
+    assert not any(NAMED in each.value for each in app.info)
+
+
+def test_an_import_says_how_many_questions_it_brought(base: KnowledgeBase) -> None:
+    app = AppTest.from_function(_dialog, default_timeout=60).run()
+    app.file_uploader(key="metrics_import_file").upload("checks.csv", _table()).run()
+    app.button(key="metrics_import_go").click().run()
+    (draw,) = app.session_state["notices_waiting"]
+    assert draw.args == ("2 questions imported into checks\\.",)
+    assert draw.func.__name__ == "success"
