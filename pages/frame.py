@@ -13,6 +13,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.base_picker import base_picker, close_sidebar, gone_note
 from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
 from pages.components.shell.guard import guard
+from pages.components.shell.left_addresses import note_address, restore_address
 from pages.components.shell.notices import later, notices
 from pages.components.shell.palette import DARK, palette
 from pages.components.shell.permission import guest, link_tour
@@ -238,6 +239,8 @@ with run_cache():
 current = st.navigation([*LEADING_ON, *PAGES])
 with DRAWING.one(), run_cache():
     if current not in LEADING_ON:  # they send the visitor on: the sidebar would be drawn twice
+        restore_address(current)
+        note_address(current)
         working_recipe.enter(current.url_path)
         sidebar(current.url_path)
         with guard():
