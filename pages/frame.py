@@ -13,7 +13,6 @@ from pages.components.shell import job_progress
 from pages.components.shell.base_picker import base_picker, close_sidebar, gone_note
 from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
 from pages.components.shell.guard import guard
-from pages.components.shell.left_addresses import note_address, restore_address
 from pages.components.shell.notices import later, notices
 from pages.components.shell.palette import DARK, palette
 from pages.components.shell.permission import guest, link_tour
@@ -23,6 +22,8 @@ from pages.components.shell.session import (
     base,
     chosen_info,
     look_up,
+    note_address,
+    restore_address,
     start_work,
     workspace,
 )
