@@ -37,7 +37,7 @@ from pages.components.shell.job_progress import (
 )
 from pages.components.shell.notices import later
 from pages.components.shell.permission import guest
-from pages.components.shell.session import KEPT, QUESTION
+from pages.components.shell.session import ASKED_ANEW, KEPT, QUESTION
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from rag import (
@@ -70,6 +70,9 @@ _PATIENCE = 3  # seconds without a word before the wait is counted
 def main() -> None:
     """The page."""
     base = chosen_base()
+    if asked := st.session_state.pop(ASKED_ANEW, ""):
+        start_anew(base)
+        st.session_state[follow_up.RETRY] = asked
     talk = _conversation(base)
     conversation_id = talk.id if talk else None
     if talk is not None:

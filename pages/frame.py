@@ -22,6 +22,8 @@ from pages.components.shell.session import (
     base,
     chosen_info,
     look_up,
+    note_address,
+    restore_address,
     start_work,
     workspace,
 )
@@ -238,6 +240,8 @@ with run_cache():
 current = st.navigation([*LEADING_ON, *PAGES])
 with DRAWING.one(), run_cache():
     if current not in LEADING_ON:  # they send the visitor on: the sidebar would be drawn twice
+        restore_address(current)
+        note_address(current)
         working_recipe.enter(current.url_path)
         sidebar(current.url_path)
         with guard():

@@ -102,7 +102,15 @@ def _no_runs(base: KnowledgeBase) -> None:
 
 def _metric(runs: list[Run]) -> str:
     names = metric_names(runs)
-    label = st.selectbox("Metric", list(names), key="metric", bind="query-params", width=200)
+    label = st.selectbox(
+        "Metric",
+        list(names),
+        key="metric",
+        bind="query-params",
+        width=200,
+        help="Each metric that you compare by makes the next test of this set stricter, because "
+        "more comparisons find more differences by chance.",
+    )
     return names[label]
 
 

@@ -222,8 +222,9 @@ def _share(base: KnowledgeBase, tour: Tour) -> None:
 @st.dialog("Share this tour by a link", icon=":material/add_link:")
 def _link_dialog(base: KnowledgeBase, tour: Tour) -> None:
     st.markdown(
-        "People with the link see this tour and no other one. They can also ask questions in "
-        f"*{plain(base.name)}*, until the link expires or somebody revokes it on *Settings*."
+        "People with the link see this tour, but no other tours and no runs. They can also ask "
+        f"questions in *{plain(base.name)}*, until the link expires or somebody revokes it on "
+        "*Settings*."
     )
     st.selectbox("Valid", list(LIVES), index=1, key=_LIFE)
     confirm_button("Make a link", "tour_share_really", _make_link, base, tour)

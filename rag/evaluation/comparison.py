@@ -26,7 +26,18 @@ UNJUDGED = "Undecided: judging the unjudged hits could change the result."
 """The headline where labels are too incomplete for a verdict."""
 
 _TIE = 1e-12  # rounding of sums, not a difference
-_NAMES = {"ndcg": "nDCG", "mrr": "MRR", "map": "MAP", "f1": "F1"}
+_NAMES = {
+    "ndcg": "nDCG",
+    "mrr": "MRR",
+    "map": "MAP",
+    "f1": "F1",
+    "answer_containment": "expected answer found",
+    "correct_doubt": "correct refusals",
+    "correct_decision": "correct decisions",
+    "false_refusal": "false refusals",
+    "false_doubt": "false doubts",
+    "rouge_l": "ROUGE-L",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,18 +191,22 @@ class Comparison:
         """The next step that the verdict suggests, as an imperative."""
         return self.recommend("the new recipe", "the baseline")
 
-    def recommend(self, run: str, baseline: str, in_use: str = "") -> str:
+    def recommend(self, run: str, baseline: str, saved: str = "") -> str:
         """Return the recommendation with the names of both.
 
-        ``in_use`` is the one of them that is kept without a verdict; by default the baseline.
+        ``saved`` is the one of them that is the saved recipe, "" if it is another one or unknown.
+        Without a verdict, no other name is in the sentence: it would be read as a choice.
         """
         if not self.differences or self.obstacle:
             return "Evaluate both on the same questions, labels and documents."
         if self.doubt:
             return "Judge the unjudged hits first."
-        if self.verdict == "better":
-            return f"Use {run}."
-        return f"Keep {in_use if in_use and self.verdict == 'undecided' else baseline}."
+        if self.verdict == "undecided":
+            return f"No reason to change{f' from {saved}, the saved recipe' if saved else ''}."
+        winner, loser = (run, baseline) if self.verdict == "better" else (baseline, run)
+        if saved == winner:
+            return f"Keep {winner}, the saved recipe."
+        return f"Keep {winner}." if not saved and loser == run else f"Use {winner}."
 
     def within(self, highest: float) -> Comparison:
         """Return the same with intervals that means of 0 to ``highest`` can reach."""
@@ -393,7 +408,7 @@ def _p(result: Comparison) -> str:
     if result.picked:
         p += f" corrected for all {result.compared:,} recipes"
     elif result.compared > 1:
-        p += f" after Holm's correction for {result.compared} {result.others}"
+        p += f" corrected for {result.compared} {result.others}"
     close = result.verdict_by_labels == "undecided" and result.p <= 0.05
     return f"{p} (a winner needs p ≤ {result.alpha:.2g})" if close else p
 

@@ -14,7 +14,6 @@ from itertools import chain
 
 from rag.answering.statements.rows import readable_text, rows_within, tables_within
 from rag.evaluation.anchoring import find_quote
-from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.measuring import highest_mean
 from rag.evaluation.metrics import MEASURES
@@ -74,8 +73,9 @@ def answer_stops(
     citation of a document that is not there is quoted without its surroundings, and gets no page.
     """
     further = _further_quotes(turn)
+    in_force = _in_force(turn)
     quotes = tuple(
-        _cited(one, documents.get(one.document_id), further.get(one.n, ()))
+        _cited(one, documents.get(one.document_id), further.get(one.n, ()), one.n in in_force)
         for one in turn.citations
     )
     state, points = turn.state or "answered", list[str]()
@@ -131,6 +131,14 @@ def _uncited(page: TourStop, basis: AnswerBasis | None) -> TourStop:
     return replace(page, points=(f"The answer{day} does not cite this page.",), basis=basis)
 
 
+def _in_force(turn: Turn) -> set[int]:
+    """The numbers of the citations whose edition is in force, where the sources disagree."""
+    assessment = turn.details.assessment
+    if assessment is None or assessment.state != "conflicting":
+        return set()
+    return {edition.n for edition in assessment.editions if edition.in_force}
+
+
 def _further_quotes(turn: Turn) -> dict[int, list[str]]:
     """The quotes of each citation behind its first one, by number, in an answer of quotes."""
     by_number = dict[int, list[str]]()
@@ -144,10 +152,14 @@ def _further_quotes(turn: Turn) -> dict[int, list[str]]:
 
 
 def _cited(
-    citation: StoredCitation, document: Document | None, further: Sequence[str]
+    citation: StoredCitation,
+    document: Document | None,
+    further: Sequence[str],
+    is_in_force: bool,
 ) -> TourQuote:
     """The quotes of a citation; the whole passage if the answer quotes none of its words."""
-    source = f"[{citation.n}] {_place(citation, document)}"
+    force = " (in force)" if is_in_force else ""
+    source = f"[{citation.n}] {_place(citation, document)}{force}"
     text = citation.quote or citation.text
     is_markdown = False
     if document is not None:
@@ -325,35 +337,52 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
     return TourStop(
         "comparison",
         f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
-        _counted_questions(compared, names[compared.run.id], names[compared.baseline.id])
-        + _in_plain_words(figures, names[compared.run.id], names[compared.baseline.id]),
+        _counted_questions(compared, names) + _in_plain_words(compared, names),
         values=(*means, *(() if figures.obstacle else change)),
         points=(*points, *compared.caveats),
     )
 
 
-def _counted_questions(compared: RunComparison, run: str, baseline: str) -> str:
+def _counted_questions(compared: RunComparison, names: Mapping[str, str]) -> str:
     """A sentence on how many questions each of two runs finds the passage of.
 
+    Only results that a recipe returns count: its top-k, and at most as many as the metric looks at.
     "" for metrics that aren't about the first results, and where the runs don't compare.
     """
     measure, _, cutoff = compared.figures.metric.partition("@")
     if measure not in MEASURES or not compared.rows or compared.figures.obstacle:
         return ""
-    k, questions = int(cutoff), counted(len(compared.rows), "question")
-    found = sum(row.first_after is not None and row.first_after <= k for row in compared.rows)
-    before = sum(row.first_before is not None and row.first_before <= k for row in compared.rows)
-    among = "as the first result" if k == 1 else f"among the first {k} results"
+    k, other = (_returned(run, int(cutoff)) for run in (compared.run, compared.baseline))
+    found = sum((row.first_after or k + 1) <= k for row in compared.rows)
+    before = sum((row.first_before or other + 1) <= other for row in compared.rows)
+    run = _named(compared.run, names)
     return (
-        f"{run} finds a right passage {among} for {found:,} of {questions}, {baseline} for "
-        f"{before:,}. "
+        f"{run[0].upper()}{run[1:]} finds a right passage {_among(k)} for {found:,} of "
+        f"{counted(len(compared.rows), 'question')}, {_named(compared.baseline, names)} "
+        f"{f'{_among(other)} ' if other != k else ''}for {before:,}. "
     )
 
 
-def _in_plain_words(figures: Comparison, run: str, baseline: str) -> str:
+def _returned(run: Run, k: int) -> int:
+    """The number of results among the first k that the recipe of a run returns."""
+    return min(k, run.recipe.search.top_k) if run.recipe else k
+
+
+def _among(k: int) -> str:
+    return "as the first result" if k == 1 else f"among the first {k} results"
+
+
+def _named(run: Run, names: Mapping[str, str]) -> str:
+    """A run within a sentence: its name alone is no part of one."""
+    return f"the {'recipe' if run.recipe else 'system'} “{names[run.id]}”"
+
+
+def _in_plain_words(compared: RunComparison, names: Mapping[str, str]) -> str:
     """The verdict for a reader who knows no statistics."""
-    says = meaning(figures.metric)
-    scale = f" {metric_title(figures.metric)} goes from 0 to 1; higher is better. {says}".rstrip()
+    figures = compared.figures
+    run, baseline = _named(compared.run, names), _named(compared.baseline, names)
+    title, says = metric_title(figures.metric), meaning(figures.metric)
+    scale = f" {title} is a score between 0 and 1; higher is better. {says}".rstrip()
     match figures.verdict:
         case "better":
             return f"Yes: {run} is better than {baseline}, by more than chance explains.{scale}"

@@ -146,6 +146,21 @@ def test_advice_leads_to_the_place_where_it_is_followed(
     assert link in [*links, *(one.label for one in app.main.button)]
 
 
+def test_a_doubted_question_is_asked_in_a_new_conversation(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advice = NextStep("advice", "2 of 3", "Do it.", None, None, causes=("doubted",))
+    monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [advice])
+    asked = "Until when is unused leave kept?"
+    monkeypatch.setattr(
+        "pages.components.runs.diagnosis._first_failed", lambda _diagnosis, _cause: asked
+    )
+    app = _diagnosed(labelled, open_page)
+    app.button(key="metrics_advice_ask").click().run()
+    assert app.title[0].value == "Chat"
+    assert "Until when is unused leave kept\\?" in [element.value for element in app.markdown]
+
+
 def test_what_next_names_a_confirmed_fix(
     labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

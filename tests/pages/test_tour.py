@@ -80,7 +80,7 @@ def test_a_tour_of_one_stop_has_no_way_to_others(base: KnowledgeBase, open_page:
     assert "Until 30 June\\." in _said(app)
     app.button(key="tour_share").click().run()
     told = "\n".join(element.value for element in app.markdown)
-    assert "People with the link see this tour and no other one." in told
+    assert "People with the link see this tour, but no other tours and no runs." in told
     assert "ask questions in *notes*" in told
 
 

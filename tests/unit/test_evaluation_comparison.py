@@ -60,7 +60,8 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
     assert result.sentence == f"{result.headline} {result.evidence}"
     reverse = compare("ndcg@10", _figures(baseline), _figures(run))
     assert (reverse.verdict, reverse.recommendation) == ("worse", "Keep the baseline.")
-    assert reverse.recommend("A", "B", in_use="A") == "Keep B."
+    assert reverse.recommend("A", "B", saved="A") == "Use B."
+    assert reverse.recommend("A", "B", saved="B") == "Keep B, the saved recipe."
     assert reverse.headline == f"Worse: −{result.difference:.3f} nDCG@10 on 120 questions."
     assert (reverse.won, reverse.lost) == (result.lost, result.won)
 
@@ -134,8 +135,8 @@ def test_undecided_promises_nothing_of_more_questions() -> None:
         "(98% interval −0."
     )
     assert re.search(r"p = 0\.\d+, on 50 questions\.$", result.sentence)
-    assert result.recommendation == "Keep the baseline."
-    assert result.recommend("A", "B", in_use="A") == "Keep A."
+    assert result.recommendation == "No reason to change."
+    assert result.recommend("A", "B", saved="A") == "No reason to change from A, the saved recipe."
 
 
 def test_a_table_is_corrected_as_a_whole() -> None:
@@ -148,7 +149,7 @@ def test_a_table_is_corrected_as_a_whole() -> None:
     table = _table("recall@5", runs, _figures(baseline))
     assert table["clear"].p == 2 * table["clear"].raw_p == 2 / 10_000
     assert table["same"].p == 1.0
-    assert "p < 0.001 after Holm's correction for 2 comparisons" in table["clear"].sentence
+    assert "p < 0.001 corrected for 2 comparisons" in table["clear"].sentence
 
 
 def test_what_was_picked_is_corrected_for_all_that_it_was_picked_from() -> None:

@@ -296,6 +296,6 @@ def test_a_correction_names_what_it_is_for(
     base.evaluator.evaluate(SET, some, (10,))
     (found,) = base.runs.compare([new], old)
     assert (
-        "after Holm's correction for 2 runs of this set that are comparable with the baseline"
+        "corrected for 2 runs of this set that are comparable with the baseline"
         in found.figures.sentence
     )

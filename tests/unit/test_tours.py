@@ -301,8 +301,11 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert stop.heading == "Is it better?"
     assert "p = " not in stop.text
     assert "interval" not in stop.text
-    assert stop.text.startswith("Vectors finds a right passage among the first 10 results for 4 ")
-    assert "of 4 questions, Words for 4. The difference is within noise. 4 qu" in stop.text
+    assert stop.text.startswith(
+        "The recipe “Vectors” finds a right passage among the first 5 results for 4 of 4 "
+        "questions, the recipe “Words” for 4. The difference is within noise. 4 questions"
+    )
+    assert "nDCG@10 is a score between 0 and 1; higher is better." in stop.text
     assert stop.text.endswith("1 would mean that they always come first.")
     assert stop.points[:2] == (
         f"How it was tested: {compared.figures.evidence}",

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 QUOTES = "quotes"
 TALK = "talk"  # the URL's parameter: the conversation
-_TOUR_HINT = "The stop of the page shows the source that is open beside the answer."
+_TOUR_HINT = "The second stop shows the source that is open beside the answer."
 _OUTDATED = ":material/update: Answered before the documents changed. To update it, ask again."
 OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
 NEAREST = 3
@@ -352,9 +352,7 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
                 collect_button(base, turn, lambda: retrieved(base, turn))
             opened = _opened(turn)
             stops = partial(turn_stops, base, turn, opened.n if opened else 0)
-            tour_button(
-                base, f"turn_{turn.id}", stops, _TOUR_HINT if len(turn.citations) > 1 else ""
-            )
+            tour_button(base, f"turn_{turn.id}", stops, _TOUR_HINT if opened else "")
             feedback.thumbs(base, turn)
 
 

@@ -298,8 +298,9 @@ def _verdict(
                 f"**Identical results: both runs find the same passages for all {questions}.**"
             )
         else:
-            in_use = names[compared.run.id] if compared.run.recipe == base.recipe() else ""
-            step = figures.recommend(names[compared.run.id], names[compared.baseline.id], in_use)
+            step = figures.recommend(
+                names[compared.run.id], names[compared.baseline.id], _saved(base, compared, names)
+            )
             st.markdown(f"**{plain(figures.headline)}** {plain(step)}")
         decided(base, compared, names)
         changed = ", ".join(compared.chips) or "nothing, both search alike"
@@ -316,6 +317,14 @@ def _verdict(
                     "few verdicts are wrong. Single means have 95% intervals, as in the table."
                 )
             _matters(compared)
+
+
+def _saved(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, str]) -> str:
+    """The name of the run with the saved recipe, "" if neither has it."""
+    recipe = base.recipe()
+    return next(
+        (names[run.id] for run in (compared.baseline, compared.run) if run.recipe == recipe), ""
+    )
 
 
 def _matters(compared: RunComparison) -> None:

@@ -16,6 +16,7 @@ from pages.components.runs.table import SELECTED
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
+from pages.components.shell.session import ASKED_ANEW
 from pages.components.shell.tables import LARGE_WIDTH, PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
 from pages.components.shell.wording import (
@@ -204,7 +205,7 @@ def _act(
         )
         action_button("Build and try", "metrics_rebuild", "construction", start, **options)
     elif step.kind == "advice":
-        _place(step)
+        _place(diagnosis, step)
     elif step.kind == "learn":
         st.page_link("tuning.py", label="Learn on Tuning", icon=":material/school:")
     elif step.kind == "label" and chosen.questions <= diagnosis.asked:
@@ -213,14 +214,33 @@ def _act(
         label_button(base, chosen, "metrics_label_more")
 
 
-def _place(step: NextStep) -> None:
+def _place(diagnosis: Diagnosis, step: NextStep) -> None:
     """A link to the place where people can follow a step's advice."""
     for cause in step.causes:
-        if cause == "unexpected":
+        if cause == "doubted" and (question := _first_failed(diagnosis, cause)):
+            _ask_button(question)
+        elif cause == "unexpected":
             action_button("Open Question sets", "metrics_advice_sets", "quiz", _open_sets)
         else:
             page, label, icon = _PLACES.get(cause, _ON_TUNING)
             st.page_link(page, label=label, icon=f":material/{icon}:")
+
+
+def _first_failed(diagnosis: Diagnosis, cause: str) -> str:
+    """The text of the first question that failed by a cause, "" if none did."""
+    return next((one.text for one in diagnosis.questions if one.cause == cause), "")
+
+
+def _ask_button(question: str) -> None:
+    """A button that asks a question in a new conversation."""
+    if st.button(
+        "Ask in the chat",
+        key="metrics_advice_ask",
+        icon=":material/forum:",
+        help=f"Asks “{plain(question)}” in a new conversation.",
+    ):
+        st.session_state[ASKED_ANEW] = question
+        st.switch_page("chat.py", query_params={})
 
 
 def _open_sets() -> None:

@@ -88,7 +88,8 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
     if not sets:
         text = "Add questions with known answers, so that you can measure retrieval."
         onward = ("inspector.py", "Label passages")
-        return Step(text, "metrics.py", "Add questions", onward=onward)
+        hint = "Choose a way below, or label passages in the inspector."
+        return Step(text, "metrics.py", "Add questions", hint=hint, onward=onward)
     chosen = _chosen(base, sets)
     saved = working_recipe.saved(base)
     if first := _drift(base, sets, chosen) or _diagnosed(base, chosen, saved):
@@ -145,7 +146,7 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
         return text, "Show the fix", f"*{apply_button(comparison)[0]}* is below."
     hints = {"rebuild": "*Build and try* is below.", "learn": "*Learn on Tuning* is below."}
     hint = hints.get(step.kind, "")
-    return f"{plain(step.title)}. {plain(step.reason)}", "Show", hint
+    return f"*{plain(set_name)}*: {plain(step.title)}. {plain(step.reason)}", "Show", hint
 
 
 @shared_cache(16)

@@ -95,8 +95,9 @@ def links_view() -> None:
     """The links that show the chosen knowledge base, and a form for a new one."""
     base = chosen_base()
     st.caption(
-        f"People with the link can ask questions in *{plain(base.name)}* and view its runs "
-        "and reports, until the link expires or you revoke it."
+        f"People with a link that you create here can ask questions in *{plain(base.name)}*, view "
+        "its runs and reports, and see all its tours. A link that was made on *Tours* opens the "
+        "chat and one tour only. A link works until it expires or you revoke it."
     )
     titles = {tour.id: tour.title for tour in base.tours.list_tours()}
     people = {one.person.id: one.person.display_name for one in base.members.list_all()}

@@ -9,6 +9,8 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.navigation.page import Page
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.components.shell.identity import principal
 from pages.components.shell.run_cache import cached_per_run
@@ -26,7 +28,9 @@ from rag import (
 BASE = "kb"  # state key of the picker and name of the URL's parameter
 QUESTION = "chat_question"  # state key of the chat's input
 KEPT = "chat_kept"  # a question that was typed for a base that is gone
+ASKED_ANEW = "chat_asked_anew"  # a question of another page, for a new conversation
 _BASES = "session_bases"
+_LEFT_PAGE, _LEFT_ADDRESSES = "left_page", "left_addresses"
 _KEPT_WIDGETS = "session_kept_widgets"
 _BASES_OF_WIDGETS = "bases_of_kept_widgets"
 
@@ -183,6 +187,33 @@ def open_page(page: str, parameters: Mapping[str, str]) -> None:
         show(name, parameters[name])
     unbound = {name: value for name, value in parameters.items() if name not in bound}
     st.switch_page(page, query_params=unbound)
+
+
+def restore_address(page: Page) -> None:
+    """Return to the address at which a page was left, if the browser's Back reached it bare.
+
+    When a visitor leaves a page, Streamlit takes the parameters of its widgets out of the address
+    before the next page has its own. The history then has an entry of the page without them.
+    """
+    before, st.session_state[_LEFT_PAGE] = st.session_state.get(_LEFT_PAGE), page.url_path
+    context = get_script_run_ctx()
+    back = context is not None and context.is_history_navigation and before != page.url_path
+    left = st.session_state.get(_LEFT_ADDRESSES, {}).get(_address_key(page))
+    if back and left and not st.query_params.keys() - {BASE}:
+        for name in left.keys() & st.session_state.keys() - {"q"}:
+            del st.session_state[name]  # the widget takes its value from the address
+        base = st.query_params.get_all(BASE)
+        st.switch_page(page, query_params=left | ({BASE: base} if base else {}))
+
+
+def note_address(page: Page) -> None:
+    """Note the address of a page that is drawn."""
+    names = {name: st.query_params.get_all(name) for name in st.query_params if name != BASE}
+    st.session_state.setdefault(_LEFT_ADDRESSES, {})[_address_key(page)] = names
+
+
+def _address_key(page: Page) -> tuple[str, str]:
+    return page.url_path, st.query_params.get(BASE, "")
 
 
 def oldest(bases: Sequence[BaseInfo]) -> BaseInfo:
