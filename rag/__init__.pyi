@@ -208,6 +208,9 @@ from .runs.leaderboard import LeaderboardRow as LeaderboardRow
 from .runs.parity import QuestionParity as QuestionParity
 from .runs.parity import RunParity as RunParity
 from .runs.quality.estimates import OpenHits as OpenHits
+from .runs.quality.failing import PASSING as PASSING
+from .runs.quality.failing import failing_depth as failing_depth
+from .runs.quality.failing import first_cause as first_cause
 from .runs.quality.memory_effect import MemoryEffect as MemoryEffect
 from .runs.quality.preference_job import Preferences as Preferences
 from .runs.quality.spending import Budget as Budget
@@ -351,7 +354,6 @@ from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
 from .tuning.diagnosis.causes import CAUSES as CAUSES
 from .tuning.diagnosis.diagnosis import Diagnosis as Diagnosis
-from .tuning.diagnosis.examining import PASSING as PASSING
 from .tuning.diagnosis.finding import FailedQuestion as FailedQuestion
 from .tuning.diagnosis.fixes import Fix as Fix
 from .tuning.diagnosis.next_steps import TELLS_NOTHING as TELLS_NOTHING

@@ -38,6 +38,7 @@ from rag.indexing.lookup import lookup
 from rag.jobs import Jobs
 from rag.knowledge_base.federated import federated_parts
 from rag.knowledge_base.saved_recipe import SavedRecipe
+from rag.knowledge_base.suggestions import Suggestions
 from rag.lexical import Explanation
 from rag.maps.base_maps import BaseMaps
 from rag.maps.maps import Maps
@@ -124,6 +125,7 @@ class KnowledgeBase:
         self.preferences = PairwiseComparisons(services, jobs, base.id)
         self.estimates = Estimates(services.database, base.id)
         self.runs = RunHistory(services.database, base.id)
+        self.suggestions = Suggestions(self.runs)
         self.memory_trials = MemoryTrials(self.answer_evaluations, self.runs)
         self.recipe_exports = RecipeExports(services, base.id)
         self.recipe_names = RecipeNames(services.database, base.id)
@@ -174,10 +176,7 @@ class KnowledgeBase:
 
     @operation("editor", audit="recipe")
     def save_and_build(self, recipe: Recipe, instead_of: Recipe | None = None) -> SavedRecipe:
-        """Save a recipe, and queue the build of its index if that lacks documents: both, or none.
-
-        Raises as ``save_recipe``.
-        """
+        """Save a recipe and queue the build that its index lacks. Raises as ``save_recipe``."""
         self._services.models.require(recipe.index)
         with self._database.write() as connection:
             if not self._save_recipe(connection, recipe, instead_of):

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components.metrics.failures import failed
-from pages.components.metrics.readings import outcomes
 from pages.components.shell.session import bases, question_sets, shared_cache, workspace
-from rag import FurtherBase, KnowledgeBase, Message, NotAllowed, Question, Recipe, Trace
+from rag import FurtherBase, KnowledgeBase, Message, Question, Recipe, Trace
 
 SUGGESTED = "suggested"
 SUGGESTIONS = 4
 _FAILED = "retrieval_failed"
-_SCORED = "correct_decision"  # the metric of a run that scored answers
 PATIENCE = 30  # seconds until a step that failed is tried again
 
 
@@ -70,31 +67,21 @@ def suggestions(base: KnowledgeBase) -> list[str]:
     answers, and those that this visitor got a doubtful or refused answer to; unless that leaves
     none.
     """
-    newest, scored = dict[str, str](), dict[str, str]()
-    try:
-        for run in reversed(base.runs.list_all()):
-            newest[run.question_set] = run.id
-            if _SCORED in run.metrics:
-                scored[run.question_set] = run.id
-    except NotAllowed:  # a link to one tour shows no runs
-        pass
+    newest = base.suggestions.newest_runs()
     sets = tuple(
-        (item.name, str(item.changed), newest.get(item.name, ""), scored.get(item.name, ""))
-        for item in question_sets(base)
+        (item.name, str(item.changed), newest.get(item.name, ())) for item in question_sets(base)
     )
     return _suggestions(base, sets, tuple(base.conversations.unsure()))
 
 
 @shared_cache(16)
 def _suggestions(
-    base: KnowledgeBase, sets: tuple[tuple[str, str, str, str], ...], unsure: tuple[str, ...]
+    base: KnowledgeBase, sets: tuple[tuple[str, str, tuple[str, ...]], ...], unsure: tuple[str, ...]
 ) -> list[str]:
     questions, passing = list[Question](), list[Question]()
-    for name, _changed, *run_ids in sets:
+    for name, _changed, run_ids in sets:
         of_set = base.questions.usable(name)
-        fails = set[str]()
-        for run_id in filter(None, dict.fromkeys(run_ids)):
-            fails |= failed(base.runs.get(run_id), outcomes(base, run_id))
+        fails = base.suggestions.failing_questions(run_ids)
         questions += of_set
         passing += [item for item in of_set if item.id not in fails and item.text not in unsure]
     return [item.text for item in (_chosen(passing) or _chosen(questions))[:SUGGESTIONS]]

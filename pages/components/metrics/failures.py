@@ -19,7 +19,16 @@ from pages.components.metrics.cards import (
 from pages.components.shell.tables import PINNED_WIDTH, picked_rows, row_height
 from pages.components.shell.text import plain
 from pages.components.shell.wording import DOUBTFUL_IN_CHAT
-from rag import PASSING, KnowledgeBase, QuestionResult, Run, counted, lacks_expected
+from rag import (
+    PASSING,
+    KnowledgeBase,
+    QuestionResult,
+    Run,
+    counted,
+    failing_depth,
+    first_cause,
+    lacks_expected,
+)
 
 _HEIGHT, _WHOLE = 460, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
@@ -37,7 +46,7 @@ def failures_table(
     ``unit`` is what the labels name, passages or documents.
     """
     st.header("Questions, failures first", divider="gray")
-    depth = _depth(run)
+    depth = failing_depth(run)
     counts = "" if depth is None else _counts(results, depth)
     st.caption(f"{counts} Click a question to open it in the inspector.".strip())
     worst, ks = worst_first(_filtered(results)), cutoffs(run)
@@ -65,22 +74,9 @@ def _click() -> None:
     st.session_state[_CLICKED] = True
 
 
-def _depth(run: Run) -> int | None:
-    """The cutoff by which questions fail: top-k as under *Failures*, or the deepest of the run."""
-    top_k, ks = run.recipe.search.top_k if run.recipe else 10, cutoffs(run)
-    return top_k if top_k in ks else max(ks, default=None)
-
-
-def failed(run: Run, results: Sequence[QuestionResult]) -> set[str]:
-    """The ids of measured questions that a run fails."""
-    k = _depth(run)
-    measured = [one for one in results if not one.answerable or f"ndcg@{k}" in one.metrics]
-    return {one.question_id for one in measured if k is not None and _failure(one, k)}
-
-
 def _counts(results: Sequence[QuestionResult], k: int) -> str:
     """Describe how many questions failed, and by what."""
-    causes = Counter(filter(None, (_failure(one, k) for one in results)))
+    causes = Counter(filter(None, (first_cause(one, k) for one in results)))
     parts = {
         f"found low or not at all (nDCG@{k} below {PASSING})": causes["low"],
         f"with parts of the answer missing in the first {k}": causes["parts"],
@@ -100,21 +96,6 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
             "found and whose answer is doubtful, if a run with *Also score answers* says so."
         )
     return counts
-
-
-def _failure(result: QuestionResult, k: int) -> str | None:
-    """Name what a question fails by, as under *Failures*; None if it passes."""
-    if not result.answerable:
-        if score(result):
-            return None
-        return "answered" if DOUBTED in result.metrics else "not refused"
-    if result.metrics.get(f"ndcg@{k}", 0.0) < PASSING:
-        return "low"
-    if result.metrics.get(f"nugget_recall@{k}", 1.0) < 1:
-        return "parts"
-    if result.metrics.get(DOUBTED_WRONGLY):
-        return "doubtful"
-    return "unexpected" if lacks_expected(result.metrics) else None
 
 
 def _is_scored(results: Sequence[QuestionResult]) -> bool:

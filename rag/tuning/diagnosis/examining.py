@@ -21,6 +21,7 @@ from rag.retrieval import Corpus
 from rag.retrieval.candidates import bm25_options
 from rag.runs.doubts import FALSE_DOUBT, correct_doubts
 from rag.runs.doubts import METRIC as DOUBT
+from rag.runs.quality.failing import PASSING
 from rag.search.corpus import corpus
 from rag.search.snapshot import take_snapshot
 from rag.search.threshold import threshold_rule
@@ -37,8 +38,6 @@ from rag.tuning.diagnosis.searched import Searched, scores, search_all
 from rag.tuning.sweeper import Sweeper
 from rag.types import LOST, Chunk, Document, Evidence, Floats, Keys, ProgressCallback, Question
 
-PASSING = 0.5
-"""Least nDCG at top-k of a question that does not count as failed."""
 _NEAR = 5  # passages that may have the words of a lost label
 _SHOWN = 160  # characters of an expected answer, and of one that was given
 _MOST_WORDS = 60  # of a lost label, that are searched

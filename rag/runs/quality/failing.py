@@ -1,0 +1,53 @@
+"""Questions that a run fails, and what each fails by first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from rag.evaluation.answers.measures import lacks_expected
+from rag.results import QuestionResult, Run
+
+Cause = Literal["answered", "not refused", "low", "parts", "doubtful", "unexpected"]
+
+PASSING = 0.5
+"""Least nDCG at the depth of a recipe of a question that passes."""
+_DOUBTED, _DOUBTED_WRONGLY = "correct_doubt", "false_doubt"
+
+
+def failing_depth(run: Run) -> int | None:
+    """The cutoff by which questions fail: top-k of the recipe, or the deepest one of the run.
+
+    None for a run without ranking metrics.
+    """
+    cutoffs = {int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")}
+    top_k = run.recipe.search.top_k if run.recipe else 10
+    return top_k if top_k in cutoffs else max(cutoffs, default=None)
+
+
+def first_cause(result: QuestionResult, k: int) -> Cause | None:
+    """The first thing that a question fails by; None if it passes.
+
+    A question without an answer fails if it was answered, or returned passages in a run that did
+    not score answers.
+    """
+    if not result.answerable:
+        if not result.ranking or result.metrics.get(_DOUBTED):
+            return None
+        return "answered" if _DOUBTED in result.metrics else "not refused"
+    if result.metrics.get(f"ndcg@{k}", 0.0) < PASSING:
+        return "low"
+    if result.metrics.get(f"nugget_recall@{k}", 1.0) < 1:
+        return "parts"
+    if result.metrics.get(_DOUBTED_WRONGLY):
+        return "doubtful"
+    return "unexpected" if lacks_expected(result.metrics) else None
+
+
+def failing(run: Run, results: Sequence[QuestionResult]) -> frozenset[str]:
+    """The ids of the measured questions that a run fails."""
+    k = failing_depth(run)
+    measured = [one for one in results if not one.answerable or f"ndcg@{k}" in one.metrics]
+    return frozenset(
+        one.question_id for one in measured if k is not None and first_cause(one, k) is not None
+    )
