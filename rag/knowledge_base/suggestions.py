@@ -1,4 +1,4 @@
-"""Questions that suggestions leave out as the newest runs fail them, for guests without runs too."""
+"""Questions that suggestions leave out, as the newest runs fail them; guests see no runs."""
 
 from __future__ import annotations
 
