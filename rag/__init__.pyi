@@ -93,6 +93,7 @@ from .evaluation.pooling.difference import PooledDifference as PooledDifference
 from .evaluation.refusal_limits import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
 from .evaluation.refusal_limits import RefusalLimit as RefusalLimit
 from .evaluation.refusal_limits import TopicProbabilities as TopicProbabilities
+from .evaluation.relevance import judged_by_document as judged_by_document
 from .evaluation.reliability import ReliabilityBin as ReliabilityBin
 from .evaluation.report.metric_titles import ANSWER_TITLES as ANSWER_TITLES
 from .evaluation.report.metric_titles import METRIC_DEFINITIONS as METRIC_DEFINITIONS

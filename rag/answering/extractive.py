@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rag.answering.asked_values import DATE, VERSION, ValueKind, asked_value
+from rag.answering.asked_values import DATE, NUMBER, VERSION, ValueKind, asked_value
 from rag.answering.assessing.editions import (
     day_of,
     differ,
@@ -182,11 +182,11 @@ def _answers(
     text: str, asked: ValueKind | None, figures: Sequence[AskedFigure], heading: str
 ) -> bool:
     """Whether a heading has what is asked for, or the condition, and the text below has not."""
-    if asked and asked.in_heading and asked.is_in(heading):
+    if asked and asked.is_in_heading(heading):
         return not asked.is_in(text)
     if asked and asked.name == DATE.name and days_in(heading):
         # A list of changes has figures of its own; minutes of a day say when something else is.
-        return not days_in(text) and (VERSION.is_in(heading) or not asked.is_in(text))
+        return not days_in(text) and (VERSION.is_in_heading(heading) or not asked.is_in(text))
     return any(one.is_in_range(heading) and not one.is_in_range(text) for one in figures)
 
 
@@ -235,7 +235,7 @@ def select(
 def _answering(question: str) -> Callable[[str], bool] | None:
     """Tell of a text whether it has what a question asks for; None where it does not say what."""
     asked, place = asked_value(question), place_pattern(question)
-    if asked:
+    if asked and asked.name != NUMBER.name:  # "it" may have a number of anything
         return asked.is_in
     return (lambda text: place.search(text) is not None) if place else None
 

@@ -6,12 +6,18 @@ import re
 
 from rag.answering.assessing.question_forms import asks_how, is_step_of
 from rag.answering.statements.following import continued, with_steps
+from rag.answering.statements.segments import ITEM
 from rag.answering.statements.sentences import LONGEST_STATEMENT, Statement, plain_words
 
 _OPENING, _CLOSING, _EITHER = "“„«", "”»", '"'
 _MARKS = re.compile("[“”„«»\"‘’']")
-_MARK = re.compile(r"(?:^|\n)[ \t]*(?:[-*+•–]|\(?(?:\d{1,3}|[a-z])[.)])[ \t]*\Z")
 _NUMBER = re.compile(r"(?:^|\n)[ \t]*\(?(?:\d{1,3}|[a-z])[.)][ \t]*\Z")
+_STEPS = re.compile(
+    r"(?:\A|[.;:] |, )(?:to|how to|um|para|pour) .{2,100}:\s*\Z"
+    r"|\b(?:steps?|follow|instructions?|schritte?|anleitung|pasos|étapes)\b.{0,80}:\s*\Z",
+    re.IGNORECASE,
+)
+"""A line that announces a list of steps: "To print a label:", "Follow these steps:"."""
 _PAIR = re.compile(r"“([^“”]*)”|\"([^\"]*)\"")
 
 
@@ -60,8 +66,22 @@ def with_gap(passage: str, statement: Statement) -> str:
     if lead == statement.text or statement.start < 0:
         return statement.text
     before = passage[max(statement.start - LONGEST_STATEMENT, 0) : statement.start]
-    behind = plain_words(_MARK.sub("", before))
+    behind = plain_words(_without_mark(before))
     return statement.text if behind.endswith(lead) else f"{lead} … {words}"
+
+
+def _is_step_of_list(passage: str, item: Statement) -> bool:
+    """Whether an item has a number, and stands in a list that is announced as what to do."""
+    is_numbered = _NUMBER.search(passage[: item.start]) is not None
+    lead = item.text.removesuffix(plain_words(item.quote))
+    return is_numbered and _STEPS.search(lead) is not None
+
+
+def _without_mark(before: str) -> str:
+    """A text without the mark of the item that begins behind it."""
+    line = before.rpartition("\n")[2]
+    mark = ITEM.match(f"{line.rstrip()} .")
+    return before.removesuffix(line) if mark and mark.end() == len(line.rstrip()) + 1 else before
 
 
 def with_what_follows(question: str, passage: str, statement: Statement) -> Statement:
@@ -71,6 +91,6 @@ def with_what_follows(question: str, passage: str, statement: Statement) -> Stat
     """
     is_step = statement.kind == "item" and (
         is_step_of(question, statement.quote)
-        or (asks_how(question) and _NUMBER.search(passage[: statement.start]))
+        or (asks_how(question) and _is_step_of_list(passage, statement))
     )
     return with_steps(passage, statement) if is_step else continued(passage, statement)

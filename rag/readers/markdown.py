@@ -26,8 +26,8 @@ _FIELDS = re.compile(
 )
 """Front matter: each line is a field, or belongs to one. Two rules around a text are none."""
 _TITLE = re.compile(r"^title:[ \t]*([^\n]*)", re.MULTILINE | re.IGNORECASE)
-_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
-_BLOCK_SIGNS = (">", "|", "&", "*", "!", "[", "{")
+_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"(?: #.*)?|'((?:[^']|'')*)'(?: #.*)?")
+_BLOCK_SIGNS = (">", "|", "&", "*", "!", "[", "{", '"', "'")
 _COMMENT_END = "-->"
 _SIGNS = re.compile(
     r"^ {0,3}#{1,6} \S|^(?:```|~~~)|\[[^\[\]\n]+\]\([^()\s]+[()]|^\|?[ :]*-{3,}[ :]*\|",
@@ -59,10 +59,13 @@ def front_matter_title(text: str) -> str:
     """The title in the front matter, "" for none or for one that is more than a line of words."""
     field = _TITLE.search(text, 0, front_matter_length(text))
     value = field[1].strip() if field else ""
-    quoted = _QUOTED.match(value)
+    quoted = _QUOTED.fullmatch(value)
     if quoted:
-        return plain_title(quoted[1] or quoted[2] or "")
-    return "" if value.startswith(_BLOCK_SIGNS) else plain_title(value.partition(" #")[0])
+        plain = (quoted[1] or "").replace('\\"', '"') or (quoted[2] or "").replace("''", "'")
+        return plain_title(plain)
+    bare = value.partition(" #")[0].rstrip()
+    is_title = bare not in ("~", "null") and not bare.startswith(_BLOCK_SIGNS)
+    return plain_title(bare) if is_title else ""
 
 
 def plain_title(markup: str) -> str:

@@ -124,6 +124,12 @@ def test_a_limit_answers_a_superlative_where_no_column_can_be_compared(tmp_path:
         ("How high do the planes fly?", "Two observers sit in the plane.", False),
         ("How high do the planes fly?", "They fly at 800 feet.", True),
         ("How high is the fence?", "It is two metres high.", True),
+        ("How high is the share of women?", "It is one third, or 33%.", True),
+        ("How high is the allowance?", "It is 28 euros per day.", True),
+        ("Wie viele Tage bekomme ich?", "Beschäftigte bekommen im Jahr 30 Urlaubstage.", True),
+        ("How long does delivery take?", "It takes place within a few days.", True),
+        ("Since which version does it restart?", "It restarts since firmware 7.", True),
+        ("Who manufactures the pump?", "Grundfos is the manufacturer of the pump.", True),
         ("What are the dimensions of a box?", "A box costs £10 for 2 weeks.", False),
         ("How long are recordings kept?", "Cameras within the building.", False),
         ("How long are recordings kept?", "They are deleted within 30 days.", True),
@@ -143,6 +149,42 @@ def test_a_french_figure_is_in_the_range_of_a_heading() -> None:
     assert figure.is_in_range("Entre 8 et 12 semaines avant le séjour")
     assert not figure.is_in_range("8 ou 12 semaines avant le séjour")
     assert not figure.is_in_range("Moins de 8 semaines avant le séjour")
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "state"),
+    [
+        (
+            "How much is the ticket?",
+            "The ticket is sold here. A map is sold with it for 3 euros.",
+            0,
+        ),
+        ("How many members has the board?", "The board has members. Its office has no. 12.", 0),
+        ("When is the month-end closing?", "At the end of each month; year-end on the 30th.", 1),
+        ("Proposez-vous des cours ?", "Présentez-vous aux cours le lundi.", 1),
+        ("In which press release was the merger announced?", "In the press release on mergers.", 1),
+    ],
+)
+def test_nearby_words_are_told_apart(tmp_path: Path, question: str, text: str, state: bool) -> None:
+    answer = ask(tmp_path, {"house.md": f"{text}\n\nThe garden opens in spring.\n"}, question)
+    assert (answer.state == "answered") is bool(state)
+
+
+def test_only_an_announced_list_is_quoted_as_steps(tmp_path: Path) -> None:
+    contract = (
+        "# Contract\n\n1. The tenant pays the rent.\n2. The contract ends by a letter to the "
+        "owner.\n3. Bicycles are kept in the cellar.\n"
+    )
+    answer = ask(tmp_path, {"contract.md": contract}, "How do I end the contract?")
+    assert answer.text.startswith("“The contract ends by a letter to the owner.” [1]")
+
+
+def test_a_figure_in_the_range_of_a_heading_is_not_missing(tmp_path: Path) -> None:
+    question = "What part of the rent is due if I cancel 10 weeks before arrival?"
+    answer = ask(tmp_path, {"cottage.md": CANCELLING}, question)
+    assert answer.text.startswith("Between 8 and 12 weeks before arrival: “Half of the rent")
+    assert answer.assessment is not None
+    assert "10" not in answer.assessment.missing
 
 
 def test_a_line_that_announces_others_is_no_statement() -> None:

@@ -63,6 +63,8 @@ def _figures(figures: FeedbackFigures) -> None:
             ),
             ("Citations opened", figures.opened, "Answers of which a citation was opened."),
         ):
+            if label == "Followed up" and not count:
+                continue  # without a step that completes follow-ups, none is known
             note = f"{caption} {_share(count, figures.turns)}"
             st.metric(label, f"{count:,}", help=note, border=True, height="stretch")
     if figures.unseen:

@@ -22,6 +22,7 @@ from rag import (
     RunDifferences,
     TagFigures,
     UnjudgedShare,
+    judged_by_document,
 )
 
 Version: TypeAlias = tuple[int, int]
@@ -100,12 +101,12 @@ def label_count(base: KnowledgeBase, set_name: str, _version: Version) -> int:
 
 @shared_cache(64)
 def document_labels(base: KnowledgeBase, set_name: str, _version: Version) -> int:
-    """The number of labels of a set that name a whole document."""
-    return sum(
-        label.end is None and not label.quote and label.page is None
-        for question in base.questions.labelled(set_name)
-        for label in question.labels
-    )
+    """The number of labels that name a whole document, if most questions are judged by them."""
+    questions = [item for item in base.questions.usable(set_name) if item.evidence]
+    by_document = sum(map(judged_by_document, questions))
+    if 2 * by_document <= len(questions):
+        return 0
+    return sum(label.end is None for item in questions for label in item.evidence)
 
 
 @shared_cache(64)

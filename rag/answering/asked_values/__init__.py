@@ -9,6 +9,7 @@ from rag.answering.asked_values.money import FEE, PERCENTAGE, PRICE
 from rag.answering.asked_values.names import CONTACT, ORGANISATION, PERSON, Person
 from rag.answering.asked_values.numbers import (
     AGE,
+    DIMENSIONS,
     EXTENT,
     MEASURED,
     NUMBER,
@@ -18,13 +19,13 @@ from rag.answering.asked_values.numbers import (
 )
 from rag.answering.asked_values.times import DATE, DURATION, OPENING_HOURS, WEEKDAY
 
-__all__ = ["DATE", "KINDS", "MEASURED", "VERSION", "ValueKind", "asked_value"]
+__all__ = ["DATE", "DURATION", "KINDS", "MEASURED", "NUMBER", "VERSION", "ValueKind", "asked_value"]
 
 KINDS = (
     *(CONTACT, PERSON, ORGANISATION, PHONE_NUMBER, EMAIL_ADDRESS),
     *(PERCENTAGE, PRICE, FEE, AGE),
     *(WEEKDAY, DEADLINE, LEAD_TIME, DURATION, OPENING_HOURS, DATE),
-    *(WEIGHT, VERSION, EXTENT, NUMBER),
+    *(WEIGHT, VERSION, EXTENT, DIMENSIONS, NUMBER),
 )
 """The narrow ones first: "what is the phone number" asks for no number of something."""
 

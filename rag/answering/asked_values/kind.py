@@ -17,7 +17,7 @@ class ValueKind:
 
     ``name`` is how a reason calls it, ``words`` are those of a question that only say what kind of
     value it wants. An ``exact`` kind is told by its form: a text without one has no answer. One
-    ``in_heading`` may be what a text stands under: the version above a list of changes.
+    with a ``heading`` may be what a text stands under: the version above a list of changes.
     """
 
     name: str
@@ -25,11 +25,15 @@ class ValueKind:
     question: re.Pattern[str]
     value: re.Pattern[str]
     exact: bool = False
-    in_heading: bool = False
+    heading: re.Pattern[str] | None = None
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a value of this kind."""
         return self.value.search(text) is not None
+
+    def is_in_heading(self, heading: str) -> bool:
+        """Whether a heading is a value of this kind, and little else."""
+        return self.heading is not None and self.heading.fullmatch(heading) is not None
 
 
 def is_list_like(text: str) -> bool:

@@ -56,7 +56,8 @@ ORGANISATION = Person(
     re.compile(
         rf"(?<=[\w,;:·|–(-] )(?!(?:{_NO_NAME}|(?i:{WEEKDAYS}|{MONTHS}|eur|usd|gbp|chf|jpy))\b)"
         rf"{_CAPITAL}"
-        rf"|(?:\A|[.!?] )(?!{_NO_NAME}\b){_CAPITAL}(?: ;| {_CAPITAL})"
+        rf"|(?:\A|[.!?•“\"„«] ?)(?!(?:{_NO_NAME}|Yes|There|It|We|You|They|He|She)\b){_CAPITAL}"
+        rf"(?: ;| is\b| was\b| {_CAPITAL})"
     ),
 )
 _REACHED = (

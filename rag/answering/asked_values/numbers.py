@@ -15,13 +15,11 @@ MEASURED = re.compile(
 """A figure that measures or counts: "30 days", "17-year-old", "60 euros", "24th"."""
 _DIGITS = re.compile(r"\d[\d.,]*")
 _MONEY_UNITS = frozenset({"euro", "dollar", "pound", "franc", "yen", "percent"})
-_NO_EXTENT = _MONEY_UNITS | {"second", "minute", "hour", "day", "week", "month", "year"}
+_NO_DIMENSION = _MONEY_UNITS | {"second", "minute", "hour", "day", "week", "month", "year"}
 _UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
 _FIGURES = re.compile(rf"\d[\d.,]*|\b(?:{NUMBER_WORDS})\b", re.IGNORECASE)
-_IDENTIFIER = re.compile(
-    r"(?:(?<=[a-z,;:] )|(?<=[“\"'(]))[A-ZÄÖÜ][a-zäöüß]{2,20} \d+(?![\w.,:]*\d)"
-)
-"""A number that is part of a name in running text: "this becomes Library 1"."""
+_IDENTIFIER = re.compile(r"(?<=[“\"'„«])[A-ZÄÖÜ][a-zäöüß]{2,20} \d+(?=[”\"'“»])")
+"""A number that is part of a name: this becomes "Library 1"."""
 _EXTENT_UNIT = (
     rf"(?:{UNIT}|(?:kilo|centi|milli)?met(?:re|er)[ns]?\b|feet\b|foot\b|inch(?:es)?\b|miles?\b"
     r"|yards?\b|degrees?\b|grad\b|storeys?\b|stories\b|floors?\b|kilos?\b|kilogram\w{0,3}\b|tons?\b"
@@ -57,13 +55,13 @@ class _Age(ValueKind):
 
 
 @dataclass(frozen=True, slots=True)
-class _Extent(ValueKind):
-    """A figure that is neither money nor a time; a word for one needs its unit."""
+class _Dimensions(ValueKind):
+    """A figure that is neither money nor a time."""
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a figure that may measure something."""
         figures = self.value.finditer(text)
-        return any(unit_at(text, *match.span()) not in _NO_EXTENT for match in figures)
+        return any(unit_at(text, *match.span()) not in _NO_DIMENSION for match in figures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,28 +106,48 @@ VERSION = ValueKind(
     "a version",
     "which what version release added introduced in since from",
     re.compile(
-        r"\b(?:in|since|from|with|as of|until|after) (?:which|what) (?:[\w.-]{1,30} ){0,2}?"
-        r"(?:version|release)\b"
+        r"\b(?:in|since|from|as of|until|after) (?:which|what) (?:[\w.-]{1,30} ){0,2}?version\b"
+        r"(?! of\b)"
         r"|\b(?:which|what) (?:[\w.-]{1,30} ){0,2}?(?:version|release) (?:added|introduced|removed"
-        r"|fixed|dropped|raised|changed|brought|first|supports?|has|had)\b"
-        r"|\b(?:seit|ab|in|mit) welcher (?:[\w.-]{1,30} ){0,2}?version\b"
+        r"|fixed|dropped|raised|brought|first)\b"
+        r"|\b(?:seit|ab) welcher (?:[\w.-]{1,30} ){0,2}?version\b"
         r"|\b(?:desde|en) qué versión\b|\b(?:depuis|dans) quelle version\b",
         re.IGNORECASE,
     ),
-    re.compile(r"(?<![\w.#])v?\d+(?:\.\d+){1,3}\b|\b(?:version|release|v)[ .]?\d", re.IGNORECASE),
-    in_heading=True,
-)
-EXTENT = _Extent(
-    "a measure",
-    "high tall deep wide hot warm dimensions",
     re.compile(
-        r"\bhow (?:high|tall|deep|wide|hot|warm) (?:is|are|was|were|do|does|did|can|may|should"
-        r"|must) (?!.{0,60}\b(?:risk|chance|priority|fee|fine|charge|deposit|rent|cost|price)"
-        r"s?\b)"
-        r"|\bwhat (?:are|is) the (?:dimensions?|measurements|height|width|depth)\b",
+        r"(?<![\w.#])v?\d{1,4}(?:\.\d{1,6}){1,3}\b|\b(?:version|release|firmware|build|v)[ .]?\d"
+        r"|(?-i:\b[A-Z])[\w-]+ \d{1,3}\b",
         re.IGNORECASE,
     ),
-    re.compile(rf"\d[\d.,]*|\b(?:{NUMBER_WORDS})[ -]{_EXTENT_UNIT}", re.IGNORECASE),
+    heading=re.compile(
+        r"\W{0,3}(?:version|release|v)?[ .]?\d{1,4}(?:\.\d{1,6}){1,4}[\w.-]{0,12}"
+        r"(?:\W{1,4}(?:\d[\d./-]{5,9}|\d{1,2}\.? [^\W\d]{3,12} \d{4}"
+        r"|[^\W\d]{3,12} \d{1,2}(?:st|nd|rd|th)?,? \d{4}))?\W{0,3}",
+        re.IGNORECASE,
+    ),
+)
+EXTENT = _Number(
+    "a measure",
+    "high tall deep wide hot warm",
+    re.compile(
+        r"\bhow (?:high|tall|deep|wide|hot|warm) (?:is|are|was|were|do|does|did|can|may|should"
+        r"|must) (?!.{0,60}\b(?:risk|chance|priority)s?\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\d|\b(?:{NUMBER_WORDS})[ -]{_EXTENT_UNIT}|\b(?:half|halves|thirds?|quarters?)\b"
+        rf"|{FREE}",
+        re.IGNORECASE,
+    ),
+)
+DIMENSIONS = _Dimensions(
+    "a measure",
+    "dimensions measurements",
+    re.compile(
+        r"\bwhat (?:are|is) the (?:dimensions?|measurements) of (?:the|an?|my|our|this|each)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\d[\d.,]*"),
 )
 NUMBER = _Number(
     "a number",

@@ -69,7 +69,8 @@ DURATION = _Duration(
         rf"|{ANY_NUMBER} ?个?[秒分时小日天周月年米页]|{TIME}"
         r"|(?:19|20)\d\d ?[-–] ?(?:19|20)?\d\d"
         r"|\b(?:until|till|permanently|unlimited|indefinitely|immediately|at once|asap"
-        r"|as soon as|unbegrenzt|sofort|unverzüglich|bis(?! zu\b)|hasta|jusqu)\b"
+        rf"|as soon as|within (?:a few|an?|the|this|some|several) {_LASTING}|unbegrenzt"
+        r"|sofort|unverzüglich|bis(?! zu\b)|hasta|jusqu)\b"
         r"|\ban? (?:second|minute|hour|day|night|week|month|year)\b",
         re.IGNORECASE,
     ),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from rag.answering.asked_values import DURATION
 from rag.answering.assessing.codes import nearest_code
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
 from rag.answering.assessing.editions import moment_of
@@ -25,6 +26,9 @@ NO_CODE = 0.02
 """The greatest probability where no passage has a code of the question, the quoted one has none of
 its codes, what it names together stands in different rows, or no quote has the phone number or
 e-mail address that it asks for."""
+_BEHIND = 40
+"""Characters behind "minimum" in which its figure stands."""
+_LENGTHS = frozenset({"shortest", "longest", "kürzeste", "längste", "kürzesten", "längsten"})
 NAMED = 3
 """Missing terms that a reason names."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
@@ -81,8 +85,10 @@ class Assessor:
             return replace(assessment, reason=reason) if only else assessment
         if isinstance(compared, Compared):
             return replace(assessment, state="answered", reason=compared.reason, editions=())
-        limit = bound or limit_pattern(compared.sign)
-        if limit.search(self.reader.quoted(answer.citations[0]).text):
+        quoted = self.reader.quoted(answer.citations[0]).text
+        if (bound and bound.search(quoted)) or (
+            isinstance(compared, Uncompared) and _limits_length(compared, quoted)
+        ):
             return assessment
         if not assessment.missing and self._says(answer, compared.words):
             return assessment
@@ -155,6 +161,15 @@ def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
         return replace(answer, assessment=assessment)
 
     return assessed
+
+
+def _limits_length(compared: Uncompared, quoted: str) -> bool:
+    """Whether a quote sets the limit of a length: a minimum of characters is the shortest word."""
+    is_length = not _LENGTHS.isdisjoint(word.casefold() for word in compared.words)
+    limit = limit_pattern(compared.sign).search(quoted) if is_length else None
+    if limit is None:
+        return False
+    return DURATION.value.search(quoted, limit.start(), limit.end() + _BEHIND) is not None
 
 
 def _lacks_code(evidence: QuoteEvidence) -> bool:

@@ -122,7 +122,10 @@ class EvidenceReader:
         passage = self._passage(first)
         cited = passage.union(*(self._passage(citation.hit) for citation in citations[1:]))
         others = [self._passage(hit) for hit in trace.hits if hit.chunk.key != first.chunk.key]
-        wanted = wanted_terms(trace.corrected, first.document, quotes[0], self.words)
+        wanted = wanted_terms(
+            *(trace.corrected, first.document, quotes[0], self.words),
+            headings=self.reader.heading_path(first, quotes[0]),
+        )
         lacking = [term for term in wanted if term.borne_out(quoted_terms | passage) < 1]
         spoken = self._words(*quotes, above=f"{around} {shown}")
         shown_terms = quoted_terms | self.words.terms(shown) if shown else quoted_terms
@@ -136,9 +139,7 @@ class EvidenceReader:
         first_words = self._words(quotes[0], above=around)
         near_terms = first_terms | self.words.terms(around)
         gaps = _lacking(wanted, near_terms, first_words)
-        is_headed = (
-            asked and asked.in_heading and self.reader.heading_where(first, quotes[0], asked.is_in)
-        )
+        is_headed = asked and self.reader.heading_where(first, quotes[0], asked.is_in_heading)
         has_value = asked is not None and (bool(is_headed) or asked.is_in(quotes[0].text))
         codes = [t.borne_out(quoted_terms | passage) for t in wanted if t.kind == "code"]
         words_scores = [hit.parts.get("bm25", 0.0) for hit in trace.hits]

@@ -19,7 +19,8 @@ _TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
 _ELIDED = re.compile(r"(?:[ldjmtsnc]|qu)['’](?=\w{3})", re.IGNORECASE)
 """An article or pronoun without its vowel: "l'audioguide"."""
 _INVERTED = re.compile(
-    r"(?<=\w)-(?:je|tu|ils?|elles?|on|nous|vous|ce|t-(?:ils?|elles?|on))\Z", re.IGNORECASE
+    r"(?<=\w)(?<!rendez)-(?:je|tu|ils?|elles?|on|nous|vous|ce|t-(?:ils?|elles?|on))\Z",
+    re.IGNORECASE,
 )
 """The subject behind its verb in a French question: "dois-je"."""
 WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
@@ -235,7 +236,8 @@ def _tokens(
     for match in _TOKEN.finditer(question):
         elided = _ELIDED.match(match.group())
         start = match.start() + (elided.end() - elided.start() if elided else 0)
-        text = _INVERTED.sub("", question[start : match.end()])
+        text = question[start : match.end()]
+        text = _INVERTED.sub("", text) if code == "fr" else text
         readings = tuple(filter(None, (terms & wanted for terms in words.readings(text))))
         whole = "".join(_PART.findall(text)).casefold()
         kind = _kind(text, not _LETTER.search(question[: match.start()]) or no_names)

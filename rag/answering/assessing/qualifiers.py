@@ -28,7 +28,9 @@ _ASKED = re.compile(
 _ASKS_ACRONYM = re.compile(
     r"\b(?:[Hh]ow (?:much|many)|[Ww]hich|[Ww]hat|[Ww]ie ?viel|[Ww]elche[rs]?) ([A-ZÄÖÜ]{2,6})\b"
 )
-_COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]{2,})-([^\W\d_]{3,})(?![\w-])")
+_PRONOUNS = frozenset({"vous", "nous", "elle", "elles", "ils", "moi", "toi", "leur"})
+"""What is no noun behind the verb of a French question ("avez-vous")."""
+_COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]{3,})-([^\W\d_]{3,})(?![\w-])")
 NEAR = 3
 """Words from a preposition to its noun."""
 
@@ -39,7 +41,7 @@ def contradicted(question: str, wanted: Sequence[KeyTerm], first: str, shown: st
     What is shown may have them in another quote, or in other words ("then" for "after").
     """
     spoken = words_in(f"{first} {shown}")
-    if sibling := _sibling(question, first, shown):
+    if sibling := _sibling(question, first):
         return sibling
     words = WORD.findall(first.casefold())
     for term in wanted:
@@ -58,17 +60,19 @@ def contradicted(question: str, wanted: Sequence[KeyTerm], first: str, shown: st
     return ""
 
 
-def _sibling(question: str, first: str, shown: str) -> str:
+def _sibling(question: str, first: str) -> str:
     """A compound of a question of which the first quote has a sibling only; "" for none.
 
-    The maximum of a "pre-capture" is not that of a "post-capture".
+    The maximum of a "pre-capture" is not that of a "post-capture". A quote with both parts apart
+    ("at the end of each month" for "month-end") has it in words of its own.
     """
-    plain = "".join(WORD.findall(f"{first} {shown}".casefold())).replace("-", "")
+    spoken = WORD.findall(first.casefold())
     compounds = [match.groups() for match in _COMPOUND.finditer(first.casefold())]
     for match in _COMPOUND.finditer(question):
         one, noun = match[1].casefold(), match[2].casefold()
         siblings = {other for other, head in compounds if head == noun}
-        if siblings and one not in siblings and one + noun not in plain:
+        said = any(word.startswith(one) for word in spoken)
+        if siblings and not said and noun not in _PRONOUNS:
             return f"“{match.group()}”"
     return ""
 

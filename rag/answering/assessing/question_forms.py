@@ -187,10 +187,10 @@ _ANSWER_FORMS = (
         ),
         re.compile(
             r"\b(?:found|located|kept|stored|situated|placed|posted|displayed|hangs?|hung|stands?"
-            r"|lies|available|held) (?:in|at|on|near|inside|outside|behind|under|below|above"
-            r"|next to|opposite|between|by the)\b|\b(?:next to|opposite"
+            r"|lies) (?:in|at(?! ?(?:\d|least|most|short|the latest))|on|near|inside|outside"
+            r"|behind|under|below|above|next to|opposite|between|by the)\b|\b(?:next to|opposite"
             r"|on the (?:left|right|(?:[\w-]{1,15} )?(?:floor|wall|shelf|side)))\b"
-            r"|\b(?:befinde[nt]|liegt|steht|hängt)\b|\b(?:se encuentra|está (?:en|al))\b"
+            r"|\b(?:befinde[nt]|liegt(?! bei)|steht|hängt)\b|\b(?:se encuentra|está (?:en|al))\b"
             r"|\b(?:se trouvent?|situé)\b",
             re.IGNORECASE,
         ),
@@ -207,7 +207,9 @@ _REFERENCE = re.compile(
     r"|le|el) ){0,2}(?:section|chapter|page|table|figure|appendix|annex|article|part|above|below"
     r"|abschnitt|kapitel|seite|tabelle|anhang|anlage|artikel|oben|unten|sección|capítulo|página"
     r"|chapitre|annexe|§|[\"“„«\[]|https?:)[^\n£$€]{0,120}\Z"
-    r"|[^.\n]{0,100}\b(?:take|have) a look at (?:this|our|the)\b[^\n£$€]{0,120}\Z",
+    r"|[^.\n]{0,100}\b(?:take|have) a look at (?:this|our|the) (?:[\w-]{1,20} ){0,2}?"
+    r"(?:posts?|guides?|guidelines?|pages?|documentation|docs|articles?|sections?|tutorials?|faq)"
+    r"\b[^\n£$€]{0,120}\Z",
     re.IGNORECASE,
 )
 

@@ -36,6 +36,8 @@ _OPEN = re.compile(
 )
 """Ends of ranges: "less than 2 days", "over 5 kg up to 10 kg", "5 years or older"."""
 _COMMAS, _POINTS = re.compile(r"\d{1,3}(?:,\d{3})+"), re.compile(r"\d{1,3}(?:\.\d{3})+")
+_REACH = 12
+"""Characters before a range in which "between" stands."""
 _STEM = 5
 """Letters that two forms of a unit begin with alike."""
 
@@ -83,7 +85,7 @@ def _ranges(cell: str) -> Iterator[tuple[float, float]]:
     whole = [
         match
         for match in _RANGE.finditer(cell)
-        if not match["and"] or _BETWEEN.search(cell, 0, match.start())
+        if not match["and"] or _BETWEEN.search(cell, max(match.start() - _REACH, 0), match.start())
     ]
     for match in whole:
         low, high = _value(match[1]), _value(match[3])

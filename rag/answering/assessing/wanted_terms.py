@@ -27,12 +27,17 @@ BESIDE_CODE = 0.25
 
 
 def wanted_terms(
-    question: str, document: str, quote: Statement, words: Vocabulary
+    question: str, document: str, quote: Statement, words: Vocabulary, headings: str = ""
 ) -> tuple[KeyTerm, ...]:
-    """The key terms of a question that a quote from a document has to have, in order."""
+    """The key terms of a question that a quote from a document has to have, in order.
+
+    ``headings`` are those that the quote stands under.
+    """
     wanted = _without_date(key_terms(question, words), question, document, quote.text)
     if quote.kind in ("row", "item"):
         wanted = _without_ranges(wanted, question, quote.text)
+    for heading in filter(None, headings.split(" > ")):
+        wanted = _without_ranges(wanted, question, heading)
     bound = bound_pattern(question)
     if bound and bound.search(quote.text):
         wanted = _without_bound(wanted)

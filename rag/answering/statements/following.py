@@ -21,7 +21,10 @@ _ANNOUNCED = re.compile(r":(?=[ \t]*\n)")
 """The end of a line that announces the next one."""
 _AS_FOLLOWS = re.compile(r"\b(?:as follows|the following|wie folgt|comme suit|como sigue)\.\Z")
 _OF_IT = re.compile(
-    r"\b(?:it|its|they|this|these|those|such|dies\w{0,2}|cela|ceci)\b", re.IGNORECASE
+    r"(?:it|they|this|these|dies(?:e[rs]?)?|cela|ceci|il|elle)\b"
+    r"|[^.!?\n]{0,60}\b(?:it|they|this|these) (?:is|are|can be|may be)"
+    r" (?:found|located|kept|stored|situated|placed)\b",
+    re.IGNORECASE,
 )
 _LONGEST_LIST = 1000
 """Characters of a list of steps that is quoted whole."""
@@ -88,8 +91,9 @@ def with_next(passage: str, statement: Statement, answers: Callable[[str], bool]
     stop = start + spans[0][1] if spans else start
     following = rest[start:stop]
     is_cut_off = stop == len(rest) and end + stop < len(passage)
-    is_apart = rest.count("\n", 0, start) >= _PARAGRAPH or is_cut_off
-    if is_apart or not (_OF_IT.search(following) and answers(following)):
+    is_listed = statement.kind == "item" and rest.count("\n", 0, start) > 0
+    is_apart = rest.count("\n", 0, start) >= _PARAGRAPH or is_listed or is_cut_off
+    if is_apart or not (_OF_IT.match(following) and answers(following)):
         return statement
     quote = passage[statement.start : end + stop]
     return replace(statement, text=f"{statement.text} {plain_words(following)}", quote=quote)

@@ -242,7 +242,7 @@ def _sentences(text: str, segment: TextSegment, lead: str) -> Iterator[Statement
             sentence = f"{plain_words(defined['term'])}: {sentence.removeprefix(': ')}"
         if segment.kind == "item" and lead:
             sentence = f"{lead} {sentence}"
-        if said and not quote.rstrip(" -–—").endswith(":") and not _is_address(sentence):
+        if said and not quote.endswith((":", ":-", ":–", ":—")) and not _is_address(sentence):
             yield Statement(sentence, quote, segment.start + begin, segment.kind)
         before = start
 

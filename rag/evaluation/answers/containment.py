@@ -57,8 +57,8 @@ _MAY = re.compile(r"(?<=\S\s)May\b|\AMay(?=\W*\Z|\s?[,–-]|\s(?:and|or|to|until
 _COMPARED = tuple(
     frozenset(words.split())
     for words in (
-        "fewer less under below weniger unter moins menos",
-        "more over above exceeding mehr über plus más",
+        "fewer less below weniger moins menos",
+        "more above exceeding mehr más",
     )
 )
 """Words that compare with a figure: those of one group say the same."""

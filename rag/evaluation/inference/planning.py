@@ -26,6 +26,8 @@ _LEAST_CHANGED = 0.02
 _FEWEST_PAIRS = 3
 """Pairs of which fewer may all be of nearly equal recipes: their spread may raise, not lower, the
 usual one. Three different runs are three pairs."""
+_LEAST_DEVIATION = 0.05
+"""A smaller spread of nearly equal recipes says nothing about the next one."""
 _FEWEST_SHARED = 20
 """Of fewer questions a spread is too uncertain to plan with: most differences are 0."""
 
@@ -99,6 +101,7 @@ def plan(questions: int, runs: Sequence[Mapping[str, float]] = (), metric: str =
     pairs, deviation = len(deviations), max(deviations, default=0.0)
     if pairs < _FEWEST_PAIRS and deviation < TYPICAL_DEVIATION:
         pairs, deviation = 0, TYPICAL_DEVIATION
+    deviation = max(deviation, _LEAST_DEVIATION)
     return Plan(questions, smallest_difference(questions, deviation), deviation, pairs, metric)
 
 
