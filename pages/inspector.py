@@ -223,7 +223,7 @@ def _cards_and_source(
         fates=fates,
     )
     cards, source = st.columns(2, gap="medium")
-    with cards.container(height=HEIGHT, border=False):
+    with cards.container(height=HEIGHT, border=True):
         hit_cards(listed, evidence)
     if selected is not None:
         with source, guard():

@@ -28,6 +28,7 @@ from .answering.citations import quoted_mentions as quoted_mentions
 from .answering.markup import CodeBlock as CodeBlock
 from .answering.markup import code_blocks as code_blocks
 from .answering.markup import fenced_code as fenced_code
+from .answering.markup import flowing as flowing
 from .answering.markup import inline_markup as inline_markup
 from .answering.markup import styled_words as styled_words
 from .answering.markup import unmarked as unmarked

@@ -48,11 +48,20 @@ _BLOCK = re.compile(
     r"|^[ \t]*+(?:`{3,}+|~{3,}+)[ \t]*+[\w+#.-]{0,30}(?:[ \t{][^`\n]{0,200})?$",  # fences of code
     re.MULTILINE,
 )
+_ADMONITION = re.compile(
+    r"^[ \t]*+(?P<opening>:{3,}+[ \t]*+(?:(?:\{[^{}\n]{0,100}\}|[a-z][\w-]{0,30}+(?=[ \t\[{]|$))"
+    r"(?:\{[^{}\n]{0,100}\})?(?:[ \t]++(?=\S)|(?P<bracket>\[(?=[^\[\]\n]{0,200}\][ \t]*$)))?)?)"
+    r"(?P<title>(?<=[ \t\[])\S[^\n]{0,200}?)?[ \t]*$",
+    re.MULTILINE,
+)
+"""A line that begins or ends an admonition: ":::note Title", ":::tip[Title]", ":::"."""
 
 
+_MID_SENTENCE = re.compile(r"(?<=[^\W\d_]|,)\n(?=[^\W\d_A-Z])")
+"""A line break of a printed page."""
 _PLACED = (
-    r"Tabs?|TabItem|TabPanel|CodeGroup|CodeBlock|Admonition|Callout|Cards?|CardGroup|Columns?|Steps?"
-    r"|AccordionGroup|Accordion|Note|Tip|Info|Warning|Frame"
+    r"(?:[A-Z][A-Za-z]{1,20})?Tabs|Tab|TabItem|TabPanel|CodeGroup|CodeBlock|Admonition|Callout"
+    r"|Cards?|CardGroup|Columns?|Steps?|AccordionGroup|Accordion|Note|Tip|Info|Warning|Frame"
 )
 """Components of MDX that place what they hold on the page."""
 _SHOWN = r"(?:path|title|label)=(?:\"[^\"<\n]{1,200}\"|'[^'<\n]{1,200}')"
@@ -184,6 +193,17 @@ def _styled(text: str, start: int, end: int, styles: str) -> Iterator[tuple[int,
         yield at, end, styles
 
 
+def flowing(text: str) -> str:
+    """A text with blanks in place of line breaks amid a sentence, but for those of code."""
+    code = [block for block, _ in fenced_code(text)]
+
+    def joined(match: re.Match[str]) -> str:
+        is_code = any(start <= match.start() < end for start, end in code)
+        return match.group() if is_code else " "
+
+    return _MID_SENTENCE.sub(joined, text)
+
+
 def _code(opening: re.Match[str], rows: Iterator[str]) -> CodeBlock:
     fence = opening["ticks"] or opening["tildes"]
     lines = list[str]()
@@ -213,7 +233,8 @@ def inline_markup(text: str) -> Iterator[Marked]:
 
 def marks(text: str) -> list[Span]:
     """Spans of the characters that only mark up: of words, headings, lists and tables."""
-    return _merged([*_marks_of_words(text), *(match.span() for match in _BLOCK.finditer(text))])
+    blocks = (match.span() for match in _BLOCK.finditer(text))
+    return _merged([*_marks_of_words(text), *blocks, *_admonition_marks(text)])
 
 
 def _marks_of_words(text: str) -> Iterator[Span]:
@@ -310,6 +331,19 @@ def _escapes_and_notes(text: str) -> Iterator[Span]:
     for match in (*_ESCAPE.finditer(text), *_NOTE.finditer(text)):
         if not any(start <= match.start() < end for start, end in code):
             yield match.span()
+
+
+def _admonition_marks(text: str) -> Iterator[Span]:
+    """The beginnings and ends of admonitions without their titles, outside of blocks of code."""
+    if ":::" not in text:
+        return
+    code = [block for block, _ in fenced_code(text)]
+    for match in _ADMONITION.finditer(text):
+        if any(start <= match.start() < end for start, end in code):
+            continue
+        yield match.start(), match.end("opening")
+        if match["bracket"]:
+            yield match.end("title") - 1, match.end()
 
 
 def _tags(text: str) -> Iterator[re.Match[str]]:

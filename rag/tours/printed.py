@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rag.answering.markup import CodeBlock
 from rag.evaluation.report import html_page
 from rag.evaluation.report.markup import Markup, element, join, table
 from rag.runs.version import code_version
@@ -20,7 +21,6 @@ def tour_html(tour: Tour, base_name: str) -> str:
 
 
 def _stop(number: int, stop: TourStop) -> Markup:
-    stop = stop.without_marks()
     single = len(stop.points) == 1
     points = (
         element("p", *stop.points)
@@ -33,7 +33,7 @@ def _stop(number: int, stop: TourStop) -> Markup:
         element("h2", f"{number}. {stop.title}", class_="user"),
         element("p", stop.note, class_="lead user") if stop.note else None,
         points if stop.points and first else None,
-        element("p", stop.text, class_="user") if stop.text else None,
+        element("p", stop.shown_text(), class_="user") if stop.text else None,
         *map(_quote, stop.quotes),
         _values(stop) if stop.values else None,
         points if stop.points and not first else None,
@@ -41,11 +41,14 @@ def _stop(number: int, stop: TourStop) -> Markup:
 
 
 def _quote(quote: TourQuote) -> Markup:
-    return element(
-        "div",
-        element("h3", quote.source),
-        element("p", quote.before, element("mark", quote.text), quote.after, class_="user"),
-    )
+    return element("div", element("h3", quote.source), *map(_part, quote.parts()))
+
+
+def _part(part: TourQuote | CodeBlock) -> Markup:
+    if isinstance(part, CodeBlock):
+        return element("pre", part.code)
+    words = element("mark", part.text) if part.text else None
+    return element("p", part.before, words, part.after, class_="user")
 
 
 def _values(stop: TourStop) -> Markup:
@@ -53,4 +56,4 @@ def _values(stop: TourStop) -> Markup:
         element("tr", *(element("td", cell) for cell in (row.label, row.value, row.detail)))
         for row in stop.values
     )
-    return table([element("th", name) for name in ("Value", "", "Range")], rows)
+    return table([element("th", name) for name in ("Measure", "Value", "Details")], rows)

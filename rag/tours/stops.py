@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from textwrap import shorten
 from typing import Literal
 
-from rag.answering.markup import unmarked, without_markup
+from rag.answering.markup import (
+    CodeBlock,
+    code_blocks,
+    fenced_code,
+    flowing,
+    unmarked,
+    without_markup,
+)
+from rag.types import Span
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_CELL_END = re.compile(r"(?<=\S) *\t *(?=\S)")
+_BLANKS = re.compile(r"(?<=\S) {2,}(?=[.,;:])")
+"""What the end of a tag leaves before a sign."""
+_GAP = re.compile(r"\n(?:[ \t]*\n){2,}")
+"""Lines without words, such as those that had only marks."""
 LONGEST_TOUR_TITLE = 80
 """Characters of the title of a tour."""
 LONGEST_NOTE = 2_000
@@ -32,16 +46,37 @@ class TourQuote:
     after: str = ""
     markdown: bool = True
 
-    def without_marks(self) -> TourQuote:
-        """Return the quote without the marks of Markdown in it and around it."""
-        start = len(self.before)
+    def parts(self) -> list[TourQuote | CodeBlock]:
+        """Return the quote as it is shown: without marks, and blocks of code by themselves.
+
+        A block with words of the quote itself is not parted from the rest.
+        """
+        words = len(self.before), len(self.before) + len(self.text)
         whole = f"{self.before}{self.text}{self.after}"
-        text, [(first, last)] = without_markup(whole, [(start, start + len(self.text))])
-        shown = TourQuote(self.source, text[first:last], text[:first], text[last:], markdown=False)
-        if not self.markdown:
-            return shown
-        before, after = _unescaped(shown.before), _unescaped(shown.after)
-        return replace(shown, text=_unescaped(shown.text), before=before, after=after)
+        parts, at = list[TourQuote | CodeBlock](), 0
+        for start, end in [*_apart(whole, words), (len(whole), len(whole))]:
+            first, last = (min(max(place, at), start) for place in words)
+            if whole[at:start].strip():
+                before, text, after = whole[at:first], whole[first:last], whole[last:start]
+                parts.append(replace(self, text=text, before=before, after=after)._prose())
+            parts += [one for one in code_blocks(whole[start:end]) if isinstance(one, CodeBlock)]
+            at = end
+        return parts
+
+    def _prose(self) -> TourQuote:
+        """The quote without the marks of Markdown in it and around it, and with flowing lines."""
+        start = len(self.before)
+        whole, words = f"{self.before}{self.text}{self.after}", (start, start + len(self.text))
+        whole, [words] = without_markup(flowing(whole), [words])
+        for new, pattern in ((" · ", _CELL_END), ("", _BLANKS), ("\n\n", _GAP)):
+            places = [match.span() for match in pattern.finditer(whole)]
+            whole, words = _with(new, places, whole, words)
+        before, text, after = whole[: words[0]], whole[words[0] : words[1]], whole[words[1] :]
+        if self.markdown:
+            before, text, after = map(_unescaped, (before, text, after))
+        if not text:
+            before, after = f"{before}{after}".strip(), ""
+        return TourQuote(self.source, text, before.lstrip(), after.rstrip(), markdown=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +133,10 @@ class TourStop:
             title = f"{whole.strip()[: _SHORT_TITLE - 2]} …"
         return title or "Tour"
 
-    def without_marks(self) -> TourStop:
-        """Return the stop without the marks of Markdown in its text and quotes."""
-        quotes = tuple(quote.without_marks() for quote in self.quotes)
+    def shown_text(self) -> str:
+        """Return the text without the marks of Markdown."""
         text = unmarked(self.text)
-        if all(quote.markdown for quote in self.quotes):
-            text = _unescaped(text)
-        return replace(self, text=text, quotes=quotes)
+        return _unescaped(text) if all(quote.markdown for quote in self.quotes) else text
 
     def with_note(self, note: str) -> TourStop:
         """Return the stop with another note."""
@@ -114,3 +146,25 @@ class TourStop:
 def _unescaped(text: str) -> str:
     """A text without the backslashes before what Markdown would read as marks."""
     return _ESCAPED.sub(r"\1", text)
+
+
+def _apart(whole: str, words: Span) -> Iterator[Span]:
+    """The blocks of code that are shown by themselves."""
+    first, last = words
+    for (start, end), _ in fenced_code(whole):
+        if end <= first or start >= last:
+            yield start, end
+
+
+def _with(new: str, places: Sequence[Span], text: str, span: Span) -> tuple[str, Span]:
+    """A text with ``new`` in some places, and where a span of it is then."""
+    pieces, at = list[str](), 0
+    first, last = span
+    for start, end in places:
+        pieces += [text[at:start], new]
+        at = end
+        if start < span[0]:
+            first += len(new) - (min(end, span[0]) - start)
+        if start < span[1]:
+            last += len(new) - (end - start) if end <= span[1] else start - span[1]
+    return "".join([*pieces, text[at:]]), (first, last)

@@ -32,6 +32,7 @@ def test_the_table_lists_the_documents(filled: Workspace, open_page: OpenPage) -
     assert list(table["Name"]) == ["leave.md", "pump.txt", "travel.txt"]
     assert list(table["Type"]) == ["Markdown", "Text", "Text"]
     assert list(table["Passages"]) == [info.passages for info in infos]
+    assert list(table)[:2] == ["Name", "Status"]  # a phone shows no more
     assert set(table["Status"]) == {"ready"}
     assert "3 documents" in [header.value for header in app.header]
 

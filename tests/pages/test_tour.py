@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import KnowledgeBase, TourStop, TourValue, Workspace, tour_html
+from rag import KnowledgeBase, TourQuote, TourStop, TourValue, Workspace, tour_html
 from tests.pages.conftest import QUESTIONS
 from tests.workspaces import add
 
@@ -82,6 +82,19 @@ def test_a_tour_of_one_stop_has_no_way_to_others(base: KnowledgeBase, open_page:
     told = "\n".join(element.value for element in app.markdown)
     assert "People with the link see this tour, but no other tours and no runs." in told
     assert "ask questions in *notes*" in told
+
+
+def test_code_and_rows_around_a_quote_are_shown_as_such(
+    base: KnowledgeBase, open_page: OpenPage
+) -> None:
+    before = ":::note\n\nField\tMeaning\n\n:::\n\n```yaml\na:\n  - b\n```\n\n"
+    quote = TourQuote("a.md", "It is held,\nthen sent.", before, " Then\nit ends.")
+    tour = base.tours.create("Code", [TourStop("page", "Where", quotes=(quote,))])
+    app = open_page("tour.py", tour=str(tour))
+    assert ("a:\n  - b", "yaml") in [(code.value, code.language) for code in app.code]
+    shown = [markdown.value for markdown in app.markdown]
+    assert "Field · Meaning" in shown
+    assert ":orange-background[It is held\\, then sent\\.] Then it ends\\." in shown
 
 
 def test_a_single_point_is_no_list(base: KnowledgeBase, open_page: OpenPage) -> None:

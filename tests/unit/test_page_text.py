@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.components.shell.text import lines, marked, plain, shorten_leaders, tinted
-from pages.components.shell.wording import difference, duration, kind, token_note
+from pages.components.shell.wording import clipped, difference, duration, kind, token_note
 from pages.components.source.snippets import snippet, with_columns
 from rag import IndexRecipe, counted
 
@@ -153,3 +153,24 @@ def test_a_snippet_of_a_table_shows_the_row_with_the_rare_words() -> None:
         f"… {mark}[Hotel]\\: {mark}[Hotel] {mark}[Oslo] · Quarter\\: near the main station · "
         f"A {mark}[night]\\: 106; {mark}[Hotel]\\: …"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "shown"),
+    [
+        ("one two three", 13, "one two three"),
+        ("one two three", 12, "one two …"),
+        ("onetwothreefour", 12, "onetwothr…"),
+        (
+            "“One is held,” she said” [1]\n\n“Two are held” [2]",
+            40,
+            "“One is held,” she said” [1]\n\n“Two …”",
+        ),
+        ("„Eins“ oder auch zwei", 18, "„Eins“ oder …"),
+    ],
+)
+def test_a_text_is_cut_between_words_and_its_quotation_ends(
+    text: str, most: int, shown: str
+) -> None:
+    assert clipped(text, most) == shown
+    assert len(shown) <= most

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag import answering, providers
 from rag.answering.extractive import quotes
-from rag.answering.markup import unmarked, unmarked_cell, without_markup
+from rag.answering.markup import flowing, unmarked, unmarked_cell, without_markup
 from rag.answering.reading import PassageReader
 from rag.answering.statements.running_heads import running_lines
 from rag.answering.statements.sentences import sentence_spans, statements
@@ -139,6 +139,12 @@ def test_sentences(text: str, sentences: list[str]) -> None:
             'Press <button> for List<String> and Map<Tab, Note>, or set `<Tab id="x">`.',
             ['Press <button> for List<String> and Map<Tab, Note>, or set <Tab id="x">.'],
         ),
+        (
+            ":::note\n\nOne is held.\n\n:::\n\n::: tip\nTwo are.\n:::\n\n:::note[Do: this]\n\n"
+            "Three are.\n\n:::\n\n:::{warning} See: that\n:::\n\n<ConfigTabs>\n\n</ConfigTabs>",
+            ["One is held.", "Two are.", "Do: this", "Three are.", "See: that"],
+        ),
+        ("```md\n:::note\nSay this.\n```", [":::note Say this."]),
         ('```xml\n<Note to="Ann">Call.</Note>\n```', ['<Note to="Ann">Call.</Note>']),
         (
             'Go to <NavPath path="Settings > Camera" />, not to `<NavPath path="Help" />`.',
@@ -408,3 +414,10 @@ def test_under_an_answer_without_doubt_only_names_and_restrictions_are_missing()
     assessment = stream.answer.assessment
     assert assessment is not None
     assert (assessment.state, assessment.missing) == ("answered", ())
+
+
+def test_lines_of_a_printed_page_flow_but_those_of_code_do_not() -> None:
+    text = "It may, if\nit rains,\nbe late.\nNext\n\nsent\n```\ncd a\ngit pull\n```"
+    assert flowing(text) == (
+        "It may, if it rains, be late.\nNext\n\nsent\n```\ncd a\ngit pull\n```"
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, answer_stops
+from rag import KnowledgeBase, TourQuote, answer_stops
 from rag.readers import read_text
 from tests.runs import handbook
 
@@ -31,6 +31,7 @@ def test_the_text_around_a_page_has_no_half_of_a_tag(base: KnowledgeBase) -> Non
         cited = replace(first, start=start, end=start + 1, quote="")
         turn = replace(turn, citations=(cited,))
         (_, page) = answer_stops(turn, {first.document_id: read_text(text, "tabs.md")})
-        quote = page.quotes[0].without_marks()
+        (quote,) = page.quotes[0].parts()
+        assert isinstance(quote, TourQuote)
         assert "value=" not in f"{quote.before}{quote.after}"
         assert "Item" not in f"{quote.before}{quote.after}"

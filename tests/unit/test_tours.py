@@ -206,24 +206,6 @@ def test_an_explanation_names_every_stage(base: KnowledgeBase) -> None:
     assert stop.points[-1] == "Given to the answer: yes, one of 4 passages"
 
 
-def test_stops_show_no_marks_of_markdown() -> None:
-    quote = TourQuote("a.md", "\\[Name\\] **60 days delinquent**", "# Late\n\n* ", "\n* call")
-    stop = TourStop("page", "Late", "“**60 days** \\+ one” [1]", (quote,)).without_marks()
-    assert stop.text == "“60 days + one” [1]"
-    (shown,) = stop.quotes
-    assert shown.text == "[Name] 60 days delinquent"
-    assert "*" not in shown.before + shown.after
-    assert "#" not in shown.before
-
-
-def test_backslashes_that_hide_no_mark_stay() -> None:
-    path = TourQuote("paths.pdf", "C:\\_temp \\~ x", markdown=False).without_marks()
-    assert path.text == "C:\\_temp \\~ x"
-    assert TourQuote("paths.md", "5 \\~ 6 \\$").without_marks().text == "5 ~ 6 $"
-    stop = TourStop("answer", "Where?", "“C:\\_temp” [1]", (path,))
-    assert stop.without_marks().text == "“C:\\_temp” [1]"
-
-
 def test_rows_of_a_sheet_have_the_names_of_their_columns(base: KnowledgeBase) -> None:
     rows = [
         f"{city}\t{rent}" for city, rent in (("Bern", 1), ("Oslo", 2), ("Rome", 3), ("Kyiv", 4))
@@ -359,6 +341,12 @@ def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:
     assert "hand&lt;book&gt;" in page
     quoted = base.tours.add(tour_id, [_stop("Page")])
     assert "before <mark>text</mark> after" in tour_html(quoted, "b")
+    coded = TourStop("page", "Code", quotes=(TourQuote("a.md", "x", after="\n```\n <b>\n```"),))
+    assert "<pre> &lt;b&gt;</pre>" in tour_html(base.tours.add(tour_id, [coded]), "b")
+    valued = TourStop("metrics", "Run", values=(TourValue("nDCG@10", "0.8"),))
+    assert "<th>Measure</th><th>Value</th><th>Details</th>" in tour_html(
+        base.tours.add(tour_id, [valued]), "b"
+    )
 
 
 def test_an_answer_knows_what_changed_since_and_is_answered_anew(home: Path) -> None:

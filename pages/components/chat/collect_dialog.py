@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import streamlit as st
 
@@ -120,7 +121,10 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
             "Grade the passages that answer the question. Passages without a grade get no label."
         )
         # Many passages scroll in a part of the dialog, so that its buttons stay on the screen.
-        with st.container(height=_TALLEST if len(passages) > _MOST_UNSCROLLED else "content"):
+        height: int | Literal["content"] = "content"
+        if len(passages) > _MOST_UNSCROLLED:
+            height = _TALLEST
+        with st.container(height=height, key="chat_collect_passages"):
             for passage in passages:
                 st.segmented_control(
                     passage.label,

@@ -54,17 +54,17 @@ def _status(info: DocumentInfo, by_words: Set[str]) -> str:
 def _row(info: DocumentInfo, by_words: Set[str]) -> dict[str, object]:
     return {
         "Name": info.name,
+        "Status": _status(info, by_words),
         "Type": kind(info.media_type),
         "Pages": info.pages or None,
         "Passages": info.passages,
-        "Status": _status(info, by_words),
         "Updated": info.added,
     }
 
 
 def _columns() -> dict[str, object]:
     return {
-        "Name": st.column_config.TextColumn(width="large"),
+        "Name": st.column_config.TextColumn(width=240),  # a phone shows the status beside it
         "Passages": st.column_config.NumberColumn(
             help="In the build that answers now.", format="localized"
         ),

@@ -11,7 +11,7 @@ from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import Span, marked
-from rag import LONGEST_NUGGET, Hit, InvalidInput, find_quote
+from rag import LONGEST_NUGGET, Hit, InvalidInput, find_quote, flowing
 
 _SENTENCE = re.compile(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|(?=\n\s*\n)|\Z)", re.DOTALL)
 
@@ -90,6 +90,7 @@ def _selected(hit: Hit) -> Span | None:
 def _numbered(text: str, span: Span | None) -> str:
     """The sentences of a text as markdown, numbered, with the words of a span marked."""
     pieces = sentences(text)
+    text = flowing(text)
     if len(pieces) == 1:
         return marked(text, [span] if span else [], "green-background")
     lines = []

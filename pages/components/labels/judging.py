@@ -11,7 +11,7 @@ from pages.components.shell.notices import notices
 from pages.components.shell.permission import offered
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import clipped
-from rag import KnowledgeBase, Run, Unjudged, counted, page_name, place_of, unmarked
+from rag import KnowledgeBase, Run, Unjudged, counted, flowing, page_name, place_of, unmarked
 
 _QUEUE, _DONE = "judging_queue", "judging_done"
 _LAST = "judging_last"  # what was judged or skipped last, with the label that it got
@@ -84,7 +84,7 @@ def judge(base: KnowledgeBase, set_name: str) -> None:
     else:
         st.caption(place)
     with st.container(border=True, height=300):
-        st.markdown(lines(unmarked(clipped(hit.text, _LONGEST))))
+        st.markdown(lines(unmarked(flowing(clipped(hit.text, _LONGEST)))))
     _buttons(base, set_name, hit)
     st.caption(f"{counted(done, 'result')} judged, {len(queue):,} to go.")
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
-from pages.components.shell.job_progress import failure, follow
+from pages.components.shell.job_progress import POPOVER_HEIGHT, failure, follow
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, Recipe, Run
@@ -27,8 +27,10 @@ def model_judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
         key=f"metrics_judge_{run.id}",
         on_change="rerun",
     )
+    # Drawn before it is opened: a popover is placed where its content fits then.
+    content = opened.container(height=POPOVER_HEIGHT, border=False)
     if opened.open:
-        with opened, guard():
+        with content, guard():
             _judge(base, run, recipe)
 
 

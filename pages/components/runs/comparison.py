@@ -17,7 +17,7 @@ from pages.components.runs.table import run_names
 from pages.components.runs.traces import traces
 from pages.components.shell.buttons import action_button, switch
 from pages.components.shell.guard import guard
-from pages.components.shell.job_progress import failure, follow
+from pages.components.shell.job_progress import POPOVER_HEIGHT, failure, follow
 from pages.components.shell.permission import guest, offered
 from pages.components.shell.session import cache_data, show, to_url
 from pages.components.shell.tables import PINNED_WIDTH
@@ -376,8 +376,9 @@ def preferred(base: KnowledgeBase, compared: RunComparison) -> None:
         key=f"runs_prefer_{compared.run.id}_{compared.baseline.id}",
         on_change="rerun",
     )
+    content = opened.container(height=POPOVER_HEIGHT, border=False)
     if opened.open:
-        with opened, guard():
+        with content, guard():
             _preferred(base, compared.run.id, compared.baseline.id)
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import switch
 from pages.components.shell.session import to_url
-from pages.components.shell.tables import LARGE_WIDTH, pick_rows, picked_rows, row_height
+from pages.components.shell.tables import PINNED_WIDTH, pick_rows, picked_rows, row_height
 from pages.components.shell.wording import difference
 from rag import METRIC_TITLES, QuestionDifference, RunComparison
 
@@ -38,7 +38,7 @@ def questions_table(compared: RunComparison, scope: str) -> str | None:
         "single-row",
         lambda: _picked(key, rows),
         height=320 if len(rows) > 8 else "auto",
-        row_height=row_height((row.text for row in rows), LARGE_WIDTH),
+        row_height=row_height((row.text for row in rows), PINNED_WIDTH),
         column_config=_columns(compared),
         alt=f"Questions {outcome}, the largest difference first.",
     )
@@ -61,10 +61,10 @@ def _existing(compared: RunComparison) -> str | None:
 def _row(row: QuestionDifference, tagged: bool) -> dict[str, object]:
     return {
         "Question": row.text,
+        "Difference": difference(row.difference),
         **({"Tags": list(row.tags) or None} if tagged else {}),
         "Before": row.before,
         "After": row.after,
-        "Difference": difference(row.difference),
         "First relevant": f"{_rank(row.first_before, row.cut_before)} → "
         f"{_rank(row.first_after, row.cut_after)}",
     }
@@ -77,7 +77,7 @@ def _rank(first: int | None, cut: int | None) -> str:
 def _columns(compared: RunComparison) -> dict[str, object]:
     measure = METRIC_TITLES.get(compared.figures.metric.partition("@")[0], "The metric")
     return {
-        "Question": st.column_config.TextColumn(width="large"),
+        "Question": st.column_config.TextColumn(width=PINNED_WIDTH),
         "Tags": st.column_config.ListColumn(width="small"),
         "Before": st.column_config.NumberColumn(
             format="%.3f", width="small", help=f"{measure} in the run that is compared with."

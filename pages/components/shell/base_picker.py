@@ -22,9 +22,9 @@ from pages.components.shell.text import plain
 from rag import BaseInfo, KnowledgeBase, counted
 
 _CREATED = "frame_created"  # the base to choose at the next run; a drawn picker cannot be set
-# Streamlit leaves its sidebar open over a narrow page, whatever is chosen there, and does not run
-# again for another theme, whose colours charts and styles have from the server. A run that is under
-# way ends first: it may be an answer, which another run would stop.
+# Streamlit leaves its sidebar open over a narrow page, whatever is chosen or loaded there, and does
+# not run again for another theme, whose colours charts and styles have from the server. A run that
+# is under way ends first: it may be an answer, which another run would stop.
 _FRAME = """
 export default function ({ data, parentElement, setTriggerValue }) {
   const app = document.querySelector("[data-testid=stApp]");
@@ -40,8 +40,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   parentElement.watcher.observe(app, { attributeFilter });
   const before = document.body.dataset.place;
   document.body.dataset.place = data;
-  if (before && before !== data && window.innerWidth < 768)
-    document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+  const open = "[data-testid=stSidebarCollapseButton] button[aria-expanded=true]";
+  if (before !== data && window.innerWidth < 768) document.querySelector(open)?.click();
   return () => parentElement.watcher.disconnect();
 }
 """
@@ -79,7 +79,7 @@ def _left_out(chosen: KnowledgeBase) -> int:
 
 
 def close_sidebar(page: str) -> None:
-    """Close the sidebar of a narrow window once another page or knowledge base is chosen.
+    """Close the sidebar of a narrow window once a page is loaded or something else is chosen.
 
     Run the page again once another theme is chosen.
     """

@@ -19,6 +19,7 @@ from pages.components.shell.wording import duration
 from rag import BaseInfo, JobItem, JobRow, counted, percent
 
 POLL_SECONDS = 1.0
+POPOVER_HEIGHT = 320  # of one with a job that is read once it is open
 PATIENCE_SECONDS = 15.0  # that the worker of a server that was just started may take
 _UNATTENDED = "jobs_unattended"
 _ACTIVE = "active jobs"

@@ -79,8 +79,17 @@ def difference(number: float) -> float:
 
 
 def clipped(text: str, most: int) -> str:
-    """The beginning of a text in at most so many characters, with an ellipsis where it goes on."""
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    """The beginning of a text in at most so many characters, with an ellipsis where it goes on.
+
+    It ends with a whole word, unless that leaves little of it, and with the quotation that it cuts.
+    """
+    if len(text) <= most:
+        return text
+    last = most - len(" …”")
+    blank = max(text.rfind(sign, 0, last + 1) for sign in " \n")
+    short, cut = (text[:blank].rstrip(), " …") if blank > most // 2 else (text[:last], "…")
+    is_quoting = "„" not in short and short.rfind("“") > short.rfind("”")
+    return f"{short}{cut}{'”' if is_quoting else ''}"
 
 
 def capitalised(sentence: str) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import streamlit as st
 
 from pages.components.shell.text import lines, marked, plain
-from rag import TourQuote, TourStop
+from rag import CodeBlock, TourQuote, TourStop
 
-_MID_SENTENCE = re.compile(r"(?<=[^\W\d_]|,)\n(?=[^\W\d_A-Z])")
 _ICONS: Mapping[str, str] = {
     "answer": "forum",
     "page": "description",
@@ -22,14 +20,13 @@ _ICONS: Mapping[str, str] = {
 
 def stop_view(stop: TourStop) -> None:
     """Draw a stop: title, the owner's words, text, quotes, values and points."""
-    stop = stop.without_marks()
     st.subheader(f":material/{_ICONS[stop.kind]}: {plain(stop.title)}")
     if stop.note:
         st.info(lines(stop.note), icon=":material/campaign:")
     if stop.kind == "answer":
         _points(stop)
     if stop.text:
-        st.markdown(lines(stop.text))
+        st.markdown(lines(stop.shown_text()))
     _values(stop)
     for quote in stop.quotes:
         _quote(quote)
@@ -51,14 +48,13 @@ def _values(stop: TourStop) -> None:
 def _quote(quote: TourQuote) -> None:
     with st.container(border=True, gap="xsmall"):
         st.caption(plain(quote.source))
-        before, words, after = map(_flowing, (quote.before, quote.text, quote.after))
-        spans = [(len(before), len(before) + len(words))] if before or after else []
-        st.markdown(marked(before + words + after, spans))
-
-
-def _flowing(text: str) -> str:
-    """A text without the line breaks of a printed page amid a sentence."""
-    return _MID_SENTENCE.sub(" ", text)
+        for part in quote.parts():
+            if isinstance(part, CodeBlock):
+                st.code(part.code, part.language or None, wrap_lines=True)
+                continue
+            start, end = len(part.before), len(part.before) + len(part.text)
+            spans = [(start, end)] if quote.before or quote.after else []
+            st.markdown(marked(f"{part.before}{part.text}{part.after}", spans))
 
 
 def _points(stop: TourStop) -> None:
