@@ -86,7 +86,7 @@ def main() -> None:
         return
     with st.sidebar:
         recipe = recipe_panel(base)
-    if question_sets.SET not in st.session_state and question_sets.SET not in st.query_params:
+    if not question_sets.has_choice():
         st.session_state[question_sets.SET] = readings.first_measurable(base, sets).name
     by_name = {item.name: item for item in sets}
     name = st.selectbox(

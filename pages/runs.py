@@ -15,7 +15,14 @@ from pages.components.runs.decisions_table import decisions_table
 from pages.components.runs.ledger import ledger
 from pages.components.runs.permissions import permissions_view
 from pages.components.runs.systems import systems_view
-from pages.components.runs.table import SELECTED, metric_names, rows, run_names, table
+from pages.components.runs.table import (
+    SELECTED,
+    first_set,
+    metric_names,
+    rows,
+    run_names,
+    table,
+)
 from pages.components.shell.buttons import tabs
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import guest
@@ -56,6 +63,8 @@ def leaderboard(base: KnowledgeBase) -> None:
     if not runs:
         _no_runs(base)
         return
+    if not question_sets.has_choice():
+        st.session_state[question_sets.SET] = first_set(runs)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Question set", names, key=question_sets.SET, bind="query-params", width=320

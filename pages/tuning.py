@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.labels import question_sets
+from pages.components.metrics import readings
 from pages.components.recipe import working_recipe
 from pages.components.recipe.panel import recipe_panel
 from pages.components.shell.buttons import switch
@@ -83,6 +84,8 @@ def _meaning(
 def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSet, QuestionPart]:
     """Draw the selection of a question set and of a part of it; return both."""
     by_name = {item.name: item for item in sets}
+    if not question_sets.has_choice():
+        st.session_state[question_sets.SET] = readings.first_measurable(base, sets).name
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Question set", list(by_name), key=question_sets.SET, bind="query-params", width=320

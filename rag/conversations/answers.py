@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rag import answering
 from rag.answering import AnswerStream, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
-from rag.answering.assessing.key_terms import key_terms
+from rag.answering.assessing.key_terms import key_terms, words_in
 from rag.answering.quote_fates import QuoteFate, quote_fates
 from rag.conversations.prompts import Prompts
 from rag.indexing.index import Index
@@ -95,9 +95,11 @@ class Answers:
     def unknown_words(self, trace: Trace, index: Index) -> tuple[str, ...]:
         """Return the key words of a question that no passage has, nor another form of them."""
         words = answering.Vocabulary(index.lexical, len(index.passages))
-        read = {correction.typed for correction in trace.corrections if correction.other_forms}
+        read = words_in(" ".join(one.typed for one in trace.corrections if one.other_forms))
         terms = key_terms(trace.corrected, words)
-        return tuple(term.text for term in terms if not term.indexed and term.text not in read)
+        return tuple(
+            term.text for term in terms if not term.indexed and not words_in(term.text) <= read
+        )
 
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
         """Return the prompt of a language model for a retrieval, without previous messages."""

@@ -83,7 +83,12 @@ class Endpoint:
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port: what may be shown, whatever else the address holds."""
+        """Scheme, host and port: what may be shown, whatever else the address holds.
+
+        "" where a part of the address is not set.
+        """
+        if self.lacks:
+            return ""
         parts = urlsplit(self.base_url if "://" in self.base_url else f"//{self.base_url}")
         host = parts.netloc.rpartition("@")[2]
         return f"{parts.scheme}://{host}" if parts.scheme else host

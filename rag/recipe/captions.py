@@ -70,6 +70,11 @@ CAPTIONS: Mapping[str, str] = {
 }
 
 
+def chunker_name(chunker: str) -> str:
+    """Name a chunker as people see it: sections are those of any format, not Markdown's alone."""
+    return "sections" if chunker == "markdown" else chunker
+
+
 def phrase(field: str) -> str:
     """The caption of a field within a sentence: ``top-k``, ``BM25 b``."""
     caption = CAPTIONS[field]

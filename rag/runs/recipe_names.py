@@ -8,6 +8,7 @@ from rag.errors import InvalidInput
 from rag.evaluation.report.words import setting
 from rag.operation import operation
 from rag.recipe import Recipe
+from rag.recipe.captions import chunker_name
 from rag.results import Run
 from rag.storage import Database, recipe_names
 
@@ -68,8 +69,8 @@ def described(recipe: Recipe) -> str:
     named = []
     if any(name in changed for name in _CUT):
         overlap = f"/{index.chunk_overlap}" if index.chunk_overlap else ""
-        whole = index.chunker == "whole"
-        named.append(index.chunker if whole else f"{index.chunker} {index.chunk_size}{overlap}")
+        size = "" if index.chunker == "whole" else f" {index.chunk_size}{overlap}"
+        named.append(f"{chunker_name(index.chunker)}{size}")
     named += [_phrase(name, value) for name, value in changed.items() if name not in _CUT]
     more = len(named) - _MOST_NAMED
     return ", ".join([*always, *named[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])

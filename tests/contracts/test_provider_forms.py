@@ -161,6 +161,8 @@ def test_a_ranking_that_makes_no_sense_is_refused(google: Any, reply: Any) -> No
 def test_vertex_is_reached_by_region_and_project() -> None:
     known = {row.name: row for row in providers.statuses(Settings.from_env({}))}
     assert known["vertex"].missing == "GOOGLE_CLOUD_PROJECT"
+    assert known["bedrock"].missing in ("AWS_REGION", "boto3")
+    assert (known["vertex"].address, known["bedrock"].address) == ("", "")
     given = Settings.from_env(
         {"GOOGLE_CLOUD_PROJECT": "p", "GOOGLE_CLOUD_LOCATION": "europe-west1"}
     )

@@ -98,6 +98,8 @@ def test_long_questions_wrap_in_tables(labelled: Workspace, open_page: OpenPage)
     assert len(longest) > 32
     assert table.proto.row_height == 66  # Streamlit wraps text in rows of more than 64 pixels
     assert [row_height(["Who?", longest], width) for width in (220, 400)] == [66, None]
+    assert [row_height(["word " * words], 400) for words in (40, 100, 500)] == [86, 126, 126]
+    assert row_height([], 400) is None
 
 
 def test_the_table_of_questions_has_no_blank_row(

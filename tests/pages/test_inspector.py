@@ -14,7 +14,7 @@ from pages.components.inspector.candidates import candidates
 from pages.components.inspector.funnel import steps
 from pages.components.recipe.panel import what_it_means
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, Stage
+from rag import KnowledgeBase, Stage, WordCorrection
 from tests.handbook import LEAVE, make, marked, texts, visit
 
 
@@ -212,6 +212,15 @@ def test_words_of_the_question_that_no_passage_has_are_named(base: KnowledgeBase
     assert "No passage has “girlfriend”." in said
     assert "Not in these documents" not in said
     assert "No passage has" not in texts(visit("inspector.py", q=LEAVE))
+
+
+def test_a_word_that_was_searched_in_another_form_is_not_unknown(base: KnowledgeBase) -> None:
+    recipe = base.recipe()
+    question = "How is unused leave of a girlfriend carried over?"
+    other = WordCorrection("a girlfriend", "a girlfriend (partner)")
+    reading = question.replace(other.typed, other.read)
+    trace = replace(base.search(question, recipe), reading=reading, corrections=(other,))
+    assert base.unknown_words(trace, recipe) == ()
 
 
 def test_the_state_of_the_answer_stands_with_its_reason(base: KnowledgeBase) -> None:

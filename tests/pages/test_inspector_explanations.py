@@ -204,6 +204,9 @@ def test_the_chart_says_where_a_relevant_passage_was_lost(base: KnowledgeBase) -
         for lines in (relevant, misleading)
     ]
     assert [max(drawn) for drawn in widths] == [4, 1.5]
+    names = figure(compared, relevant, LIGHT).layout.annotations[2:]  # behind those of the recipes
+    assert len(names) == len(relevant)
+    assert {one.bgcolor for one in names} == {LIGHT.page}  # no line crosses them out
 
 
 def test_views_compute_only_when_chosen(

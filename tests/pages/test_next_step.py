@@ -142,3 +142,20 @@ def test_a_drift_comes_first(
     app = open_page("chat.py")  # "checks" has few labels and no drift
     assert _line(app) == "The drift watch of *watched* found something."
     assert _button(app) == "Show the drift"
+
+
+def test_runs_comes_up_with_the_set_that_its_step_names(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    quote = {"document": "pump.txt", "quote": "Grease the bearing"}
+    one = json.dumps({"id": "b1", "text": "What is greased?", "evidence": [quote]})
+    base.exchange.import_file("bearings", "b.jsonl", one.encode())
+    base.evaluator.evaluate("checks", base.recipe())
+    run = base.runs.list_all()[0].id
+    base.evaluator.evaluate("bearings", base.recipe())
+    for parameters, chosen in ({}, "bearings"), ({"runs": run}, "checks"):
+        app = open_page("runs.py", **parameters)
+        assert app.selectbox(key="set").value == chosen
+        assert f"*{chosen}*" in _line(app)
+        assert _line(app.run()) == _line(open_page("runs.py", **parameters))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -74,6 +75,18 @@ def test_what_happened_at_several_times_is_drawn_over_time(base: KnowledgeBase) 
 
     assert drawn([period, later]) == ["questions", "times"]  # no tokens, refusals and thumbs
     assert drawn([period]) == []
+
+
+def test_thumbs_down_are_counted_in_whole_numbers_above_zero(base: KnowledgeBase) -> None:
+    base.conversations.rate(told(base, LEAVE), -1)
+    [period] = operation_periods(base.operations.turns())
+    later = replace(period, start=period.start + timedelta(hours=1))
+    app = AppTest.from_function(_charts, args=([period, later],)).run()
+    assert not app.exception
+    (chart,) = (one for one in app.get("plotly_chart") if one.proto.id.endswith("_thumbs"))
+    figure = json.loads(chart.proto.spec)
+    assert [(bar["name"], bar["y"]) for bar in figure["data"]] == [("down", [1, 1])]
+    assert figure["layout"]["yaxis"]["dtick"] == 1
 
 
 def _charts(periods: list) -> None:

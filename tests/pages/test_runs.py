@@ -271,6 +271,14 @@ def test_a_run_without_scored_answers_is_named_and_no_trial_is_noted(
     assert base.questions.tried("checks") == []
 
 
+def test_the_recipes_tried_are_told_without_full_stops(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    app = open_page("runs.py", runs=",".join(pair))
+    tried = [each.value for each in app.dataframe if "What" in each.value]
+    assert [list(table["What"]) for table in tried] == [["Comparison"]]
+
+
 def test_the_reference_is_chosen(
     base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
 ) -> None:

@@ -250,7 +250,7 @@ def test_the_recipe_is_named_on_every_page(labelled: Workspace, open_page: OpenP
     base = labelled.base("notes")
     app = open_page("metrics.py", kb="notes")
     (field,) = [each for each in app.sidebar.text_input if each.label == "Name"]
-    assert field.value == "hybrid, top 5, fake, markdown 24"
+    assert field.value == "hybrid, top 5, fake, sections 24"
     field.set_value("First try").run()
     assert base.recipe_names.of(base.recipe()) == "First try"
     run = base.evaluator.evaluate("checks", base.recipe()).run

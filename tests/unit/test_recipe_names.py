@@ -25,15 +25,21 @@ def base(home: Path) -> KnowledgeBase:
     [
         ({}, "hybrid, top 5, minilm"),
         ({"search.top_k": 8, "index.embedder": "wordllama"}, "hybrid, top 8, wordllama"),
-        ({"index.chunker": "sentence", "index.chunk_size": 400}, "hybrid, top 5, minilm, "),
-        ({"search.threshold": None, "search.fuzzy": True}, "hybrid, top 5, minilm, no threshold, "),
+        (
+            {"index.chunker": "sentence", "index.chunk_size": 400},
+            "hybrid, top 5, minilm, sentence 400",
+        ),
+        ({"index.chunk_size": 160}, "hybrid, top 5, minilm, sections 160"),
+        ({"index.chunker": "whole"}, "hybrid, top 5, minilm, whole"),
+        (
+            {"search.threshold": None, "search.fuzzy": True},
+            "hybrid, top 5, minilm, no threshold, fuzzy",
+        ),
         ({"search.tags": ["contract", "law"]}, "hybrid, top 5, minilm, tags contract, law"),
     ],
 )
 def test_a_name_says_what_is_particular(changes: dict[str, Any], name: str) -> None:
-    ends = {"index.chunker": "sentence 400", "search.threshold": "fuzzy"}
-    end = next((words for field, words in ends.items() if field in changes), "")
-    assert described(Recipe().with_fields(changes)) == name + end
+    assert described(Recipe().with_fields(changes)) == name
 
 
 def test_a_long_list_of_changes_is_counted() -> None:

@@ -182,23 +182,33 @@ def _draw(
     style: dict[str, Any] = {"color": colour, "width": 4 if relevant else 1.5}
     if line.left[-1] is None or line.right[-1] is None:
         style["dash"] = "dot"
-    last = len(line.left) - 1
-    text = [""] * len(ranks)
-    text[last if line.left[-1] else last + 1] = f" {_short(line.name)} "
+    rows = [deeper + 1 if rank is None else min(rank, deeper) for rank in ranks]
     chart.add_scatter(
         x=places,
-        y=[deeper + 1 if rank is None else min(rank, deeper) for rank in ranks],
-        mode="lines+markers+text",
+        y=rows,
+        mode="lines+markers",
         line=style,
         marker={"color": colour, "size": 8},
-        text=text,
-        textposition=["top right" if at <= last else "top left" for at in range(len(ranks))],
-        textfont={"size": 11, "color": colours.muted},
         hovertext=[
             f"{chart_text(' '.join(line.name))}<br>{name}: {f'rank {rank}' if rank else 'none'}"
             for name, rank in zip(names, ranks, strict=True)
         ],
         hoverinfo="text",
+    )
+    on_left = line.left[-1] is not None
+    at = len(line.left) - 1 + (not on_left)
+    chart.add_annotation(
+        x=places[at],
+        y=rows[at],
+        text=_short(line.name),
+        font={"size": 11, "color": colours.muted},
+        bgcolor=colours.page,  # lines of other passages pass behind the name
+        borderpad=0,
+        showarrow=False,
+        xanchor="left" if on_left else "right",
+        xshift=7 if on_left else -7,
+        yanchor="bottom",
+        yshift=2,
     )
 
 

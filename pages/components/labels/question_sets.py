@@ -284,6 +284,11 @@ def settle_set(names: list[str]) -> None:
         st.toast(plain(message), icon=":material/check:")
 
 
+def has_choice() -> bool:
+    """Whether the visitor or the address chose a set; else the page says which one is first."""
+    return SET in st.session_state or SET in st.query_params
+
+
 def export_buttons(base: KnowledgeBase, name: str) -> None:
     """Downloads of a set, as files that can be imported again."""
     exchange = base.exchange

@@ -13,6 +13,7 @@ from pages.components.shell.palette import palette
 from rag import OperationPeriod, counted, percent
 
 _HEIGHT = 260
+_WHOLE = 5  # to which every whole number is a tick: there is no half of a question
 
 Values = Sequence[float | None]
 
@@ -23,10 +24,9 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
     moments = [period.start for period in periods]
     figures = [period.figures for period in periods]
     by = unit(periods)
-    with st.grid(2, min_column_width=340, gap="medium"):
-        answered = [point.questions - point.refused - point.failed for point in figures]
-        _drawn(
-            "questions",
+    answered = [point.questions - point.refused - point.failed for point in figures]
+    pictures = {
+        "questions": (
             questions(periods),
             _bars(
                 moments,
@@ -37,9 +37,8 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
                 },
                 f"questions per {by}",
             ),
-        )
-        _drawn(
-            "refused",
+        ),
+        "refused": (
             refusals(periods),
             _lines(
                 moments,
@@ -47,9 +46,8 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
                 "share of the questions",
                 ".0%",
             ),
-        )
-        _drawn(
-            "times",
+        ),
+        "times": (
             times(periods),
             _lines(
                 moments,
@@ -57,11 +55,10 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
                     "median": ([point.p50 for point in figures], colours.dense),
                     "95%": ([point.p95 for point in figures], colours.fused),
                 },
-                "seconds to the end of the answer",
+                "seconds per answer",
             ),
-        )
-        _drawn(
-            "tokens",
+        ),
+        "tokens": (
             tokens(periods),
             _bars(
                 moments,
@@ -71,22 +68,29 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
                 },
                 f"tokens per {by}",
             ),
-        )
-        _drawn(
-            "thumbs",
+        ),
+        "thumbs": (
             thumbs(periods),
             _bars(
                 moments,
                 {
                     "up": ([point.thumbs_up for point in figures], colours.relevant),
-                    "down": ([-point.thumbs_down for point in figures], colours.lexical),
+                    "down": ([point.thumbs_down for point in figures], colours.lexical),
                 },
                 f"thumbs per {by}",
             ),
-        )
+        ),
+    }
+    # Apart: beside a chart, a sentence alone would be a tall empty card.
+    for is_drawn in (True, False):
+        cards = {name: one for name, one in pictures.items() if spans_time(one[1]) == is_drawn}
+        if cards:
+            with st.grid(2, min_column_width=340, gap="medium"):
+                for name, (summary, figure) in cards.items():
+                    _card(name, summary, figure)
 
 
-def _drawn(name: str, summary: str, figure: Figure) -> None:
+def _card(name: str, summary: str, figure: Figure) -> None:
     with st.container(border=True, height="stretch", gap="small"):
         st.markdown(f"**{summary}**")
         if spans_time(figure):
@@ -101,11 +105,14 @@ def spans_time(figure: Figure) -> bool:
 def _bars(
     moments: Sequence[datetime], series: Mapping[str, tuple[Values, str]], title: str
 ) -> Figure:
-    figure = _over_time(moments, title, barmode="relative", bargap=0.15)
+    figure = _over_time(moments, title, barmode="stack", bargap=0.15)
+    columns = [values for values, _ in series.values()]
     for name, (values, ink) in series.items():
         if any(values):
             figure.add_bar(x=moments, y=values, name=name, marker_color=ink, hovertemplate=_HOVER)
-    figure.update_layout(yaxis={"rangemode": "tozero"}, showlegend=len(figure.data) > 1)
+    most = max((sum(filter(None, column)) for column in zip(*columns, strict=True)), default=0)
+    axis = {"rangemode": "tozero", "dtick": 1 if most <= _WHOLE else None}
+    figure.update_layout(yaxis=axis, showlegend=len(figure.data) > 1)
     return figure
 
 
@@ -144,6 +151,9 @@ def _over_time(moments: Sequence[datetime], title: str, **layout: object) -> Fig
             "title": "time (UTC)",
             "range": [moments[0] - step / 2, moments[-1] + step / 2],
             "nticks": 6,
+            "ticks": "outside",
+            "tickcolor": "rgba(0,0,0,0)",  # room below the lowest label of the other axis
+            "ticklen": 8,
         },
         yaxis={"title": title},
         **layout,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.shell.session import workspace
-from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name
-from rag import CAPTIONS, IndexRecipe
+from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS
+from rag import CAPTIONS, IndexRecipe, chunker_name
 
 _SCHEMA = IndexRecipe.model_json_schema()["properties"]
 CHUNKERS: list[str] = _SCHEMA["chunker"]["enum"]

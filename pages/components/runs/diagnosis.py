@@ -43,6 +43,8 @@ from rag import (
 
 _CLICKED = "metrics_failure_clicked"
 _ALL = "All causes"
+_CAUSE_WIDTH, _EVIDENCE_WIDTH, _DOCUMENT_WIDTH, _NUMBER_WIDTH = 150, 300, 150, 60
+"""Pixels of the columns of failed questions: all are in sight on a screen of 1440."""
 _ON_TUNING = "tuning.py", "Change the recipe on Tuning", "tune"
 _ON_DOCUMENTS = "upload.py", "Open Documents", "library_books"
 _PLACES = {
@@ -107,19 +109,22 @@ def _most_frequent(diagnosis: Diagnosis) -> str:
 
 def _causes(diagnosis: Diagnosis) -> None:
     most = max(diagnosis.causes.values())
+    advice = {cause: diagnosis.advice(cause) for cause in diagnosis.causes}
     st.caption("Each question counts under its first cause.")
     st.dataframe(
         [
             {
                 "Cause": CAUSES[cause].title,
                 "Questions": count,
-                "What helps": diagnosis.advice(cause),
+                "What helps": advice[cause],
             }
             for cause, count in diagnosis.causes.items()
         ],
         key="metrics_causes",
         hide_index=True,
+        row_height=row_height(advice.values(), LARGE_WIDTH),
         column_config={
+            "Cause": st.column_config.TextColumn(width=PINNED_WIDTH),
             "Questions": st.column_config.ProgressColumn(
                 format="%d", min_value=0, max_value=most, width="small"
             ),
@@ -349,15 +354,17 @@ def _questions(diagnosis: Diagnosis) -> None:
         [_row(question) for question in questions],
         key="metrics_failed",
         height=460 if len(questions) > 10 else "auto",
-        row_height=row_height((question.text for question in questions), PINNED_WIDTH),
+        row_height=_height(questions),
         hide_index=True,
         on_select=_click,
         selection_mode=("single-row", "single-cell"),
         column_config={
             "Question": st.column_config.TextColumn(pinned=True, width=PINNED_WIDTH),
-            "Evidence": st.column_config.TextColumn(width="large"),
-            "Page": st.column_config.NumberColumn(width="small"),
-            "nDCG": st.column_config.NumberColumn(format="%.2f", width="small"),
+            "Cause": st.column_config.TextColumn(width=_CAUSE_WIDTH),
+            "Evidence": st.column_config.TextColumn(width=_EVIDENCE_WIDTH),
+            "Document": st.column_config.TextColumn(width=_DOCUMENT_WIDTH),
+            "Page": st.column_config.NumberColumn(width=_NUMBER_WIDTH),
+            "nDCG": st.column_config.NumberColumn(format="%.2f", width=_NUMBER_WIDTH),
         },
         placeholder="–",
         alt="Failed questions with cause, evidence, document and page.",
@@ -376,6 +383,15 @@ def _row(question: FailedQuestion) -> dict[str, object]:
         "Page": question.page,
         "nDCG": question.score,
     }
+
+
+def _height(questions: Sequence[FailedQuestion]) -> int | None:
+    heights = (
+        row_height((question.text for question in questions), PINNED_WIDTH),
+        row_height((CAUSES[question.cause].title for question in questions), _CAUSE_WIDTH),
+        row_height((question.finding.evidence for question in questions), _EVIDENCE_WIDTH),
+    )
+    return max((height for height in heights if height), default=None)
 
 
 def _address(questions: Sequence[FailedQuestion], row: int) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.shell.wording import capitalised
 from rag import KnowledgeBase, Trial, metric_title
 
 
@@ -37,7 +36,7 @@ def _row(look: Trial) -> dict[str, object]:
     held_out = look.split_seed is not None
     return {
         "First": look.first,
-        "What": capitalised(look.kind),
+        "What": look.kind.capitalize(),
         "Metric": metric_title(look.metric),
         "Recipes": look.alternatives,
         "Questions": f"held out by split {look.split_seed}" if held_out else "all",

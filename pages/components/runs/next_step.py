@@ -13,7 +13,7 @@ from pages.components.metrics import readings
 from pages.components.metrics.failures import address, worst_first
 from pages.components.recipe import working_recipe
 from pages.components.runs import labelling
-from pages.components.runs.table import SELECTED
+from pages.components.runs.table import SELECTED, first_set
 from pages.components.shell.job_progress import active
 from pages.components.shell.permission import refusal
 from pages.components.shell.session import open_page, question_sets, shared_cache
@@ -61,7 +61,7 @@ def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
     """Draw the next step; nothing for visitors who cannot label."""
     if refusal(base, "labels.label"):
         return
-    step = find_step(info, base)
+    step = find_step(info, base, page)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame_next"):
         marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
         here = step.page == f"{page}.py" and marked
@@ -74,8 +74,8 @@ def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
             open_page(target, {} if here else step.parameters())
 
 
-def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
-    """Return the first step that is open, from documents to a better recipe."""
+def find_step(info: BaseInfo, base: KnowledgeBase, page: str) -> Step:
+    """Return the first step that is open, from documents to a better recipe, seen from a page."""
     if not info.documents:
         if active(base.id):
             return Step(
@@ -90,7 +90,7 @@ def find_step(info: BaseInfo, base: KnowledgeBase) -> Step:
         onward = ("inspector.py", "Label passages")
         hint = "Choose a way below, or label passages in the inspector."
         return Step(text, "metrics.py", "Add questions", hint=hint, onward=onward)
-    chosen = _chosen(base, sets)
+    chosen = _chosen(base, sets, page)
     saved = working_recipe.saved(base)
     if first := _drift(base, sets, chosen) or _diagnosed(base, chosen, saved):
         return first
@@ -166,9 +166,11 @@ def _nothing() -> Step:
     return Step("Nothing: the failures are labelled, and no run is ahead of the saved recipe.")
 
 
-def _chosen(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
-    """The set that the visitor chose last, if it has questions; else the first with labels."""
+def _chosen(base: KnowledgeBase, sets: Sequence[QuestionSet], page: str) -> QuestionSet:
+    """The set that the visitor chose last, if it has questions; else that of the page."""
     name = st.session_state.get(SET) or st.query_params.get(SET)
+    if not name and page == "runs" and (runs := base.runs.list_all()):
+        name = first_set(runs)
     chosen = next((item for item in sets if item.name == name and item.questions), None)
     return chosen or readings.first_measurable(base, sets)
 

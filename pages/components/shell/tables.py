@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 from typing import Any
 
 import streamlit as st
@@ -11,11 +12,15 @@ PINNED_WIDTH = 220  # a phone shows more beside it; Streamlit pins no more than 
 LARGE_WIDTH = 400  # what Streamlit calls large
 _CHARACTER = 7  # pixels
 _WRAPPING = 66  # pixels of a row with three lines; Streamlit wraps text in rows of more than 64
+_LINE = 20  # pixels of a further one
+_MOST_LINES = 6
 
 
 def row_height(texts: Iterable[str], width: int) -> int | None:
     """Return the height of rows in which ``texts`` wrap; None if they fit a column of ``width``."""
-    return _WRAPPING if any(len(text) * _CHARACTER > width for text in texts) else None
+    longest = max((len(text) for text in texts), default=0)
+    lines = min(ceil(longest * _CHARACTER / width), _MOST_LINES)
+    return _WRAPPING + max(lines - 3, 0) * _LINE if lines > 1 else None
 
 
 def pick_rows(

@@ -14,6 +14,7 @@ from rag import (
     Hit,
     IndexRecipe,
     Trace,
+    chunker_name,
     without_markup,
 )
 
@@ -140,11 +141,6 @@ def unlimited(trace: Trace) -> str:
         f"The threshold {trace.waived_threshold:.2f} does not apply to this question, because the "
         "embedding model does not support its language: the highest ranks are returned."
     )
-
-
-def chunker_name(chunker: str) -> str:
-    """Name a chunker as pages do: sections are those of any format, not of Markdown alone."""
-    return "sections" if chunker == "markdown" else chunker
 
 
 def cut(recipe: IndexRecipe) -> str:

@@ -93,8 +93,10 @@ def depth_chart(
         figure.add_hline(y=budget, line=line, annotation_text="budget", row=2, col=1)
     if now <= len(x):
         figure.add_vline(x=now, line={"color": colours.threshold, "dash": "dash", "width": 1.5})
+        gap = figure.layout.yaxis2.domain[1], figure.layout.yaxis.domain[0]
+        # Between the two charts, where no line crosses it.
         figure.add_annotation(
-            x=now, y=1, yref="paper", text=f"now {now}", showarrow=False, xanchor="left", xshift=4
+            x=now, y=sum(gap) / 2, yref="paper", text=f"now {now}", showarrow=False
         )
     figure.update_yaxes(title="score (0 to 1)", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="tokens", tickformat=",d", row=2, col=1)
@@ -117,7 +119,7 @@ def heat_map(
         x=thresholds,
         y=weights,
         z=scores,
-        colorscale=[[0, colours.page], [1, colours.accent]],
+        colorscale=[[0, colours.grid], [1, colours.accent]],  # the page's looks like a gap
         colorbar={"title": {"text": "score"}, "thickness": 12, "outlinewidth": 0},
         xgap=1,
         ygap=1,

@@ -19,12 +19,19 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import (
     CONTEXT_HELP,
     CONTEXTS,
-    chunker_name,
     chunking,
     token_note,
 )
 from pages.components.tuning.bench import Bench
-from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted, metric_title
+from rag import (
+    BuildFigures,
+    Grid,
+    IndexRecipe,
+    KnowledgeBase,
+    chunker_name,
+    counted,
+    metric_title,
+)
 
 _CUTOFFS = (5, 10)
 _BUILD = "build-several"
