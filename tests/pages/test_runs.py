@@ -198,8 +198,7 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(
     figures = found.figures
     assert (figures.won, figures.lost + figures.tied) == (0, 3)
     said = _said(app)
-    named = run_names(base.runs.leaderboard("checks", "ndcg@10"))[found.baseline.id]
-    assert f"**{plain(figures.headline)}** {plain(f'Keep {named}.')}" in said
+    assert f"**{plain(figures.headline)}** {plain('No reason to change.')}" in said
     assert plain(figures.evidence) in said
     assert f"worse on {figures.lost}, the same on {figures.tied}" in said
     assert app.button(key=f"runs_use_{bad}").label == plain(
