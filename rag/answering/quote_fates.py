@@ -11,6 +11,7 @@ from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import Embedder
 from rag.types import Hit, Trace
+from rag.types.percents import told_apart
 
 _OLD = "; the edition in force has other figures"
 
@@ -84,7 +85,8 @@ def _reasons(n: int, selection: QuoteSelection) -> Iterator[str]:
         elif len(better) >= QUOTES:
             yield f"{QUOTES} sentences score higher{superseded}"
         elif score < least:
-            yield f"its best sentence scores {score:.2f}, below {least:.2f}{superseded}"
+            best, limit = told_apart(score, least, 2)
+            yield f"its best sentence scores {best}, below {limit}{superseded}"
         else:
             twin = next(other for other in selection.distinct if say_the_same(one, other))
             number = selection.numbers.get(twin.n)

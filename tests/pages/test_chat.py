@@ -384,13 +384,27 @@ def test_the_last_questions_are_drawn_and_the_others_on_request(base: KnowledgeB
 
 
 def test_an_open_source_of_an_earlier_answer_is_drawn(base: KnowledgeBase) -> None:
-    app = ask(visit("chat.py"), LEAVE)
+    app = ask(visit("chat.py"), LEAVE).run()
     [first] = base.conversations.turns(1)
     for number in range(LATEST):
         base.conversations.ask(1, f"Question {number}", base.recipe())
-    assert LEAVE not in texts(app.run())
+    assert LEAVE in texts(app.run())  # what a visitor has before them stays
+    app = visit("chat.py", talk="1")
+    assert LEAVE not in texts(app)
     app.query_params["source"] = f"{first.id}.1"
     assert r"**leave\.md**" in texts(app.run())
+
+
+def test_the_oldest_answer_in_sight_is_inspected_after_one_more_question(
+    base: KnowledgeBase,
+) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    [first] = base.conversations.turns(1)
+    for number in range(LATEST - 1):
+        base.conversations.ask(1, f"Question {number}", base.recipe())
+    app = ask(app.run(), "What may a hotel cost?")
+    app.button(key=f"chat_inspect_{first.id}").click().run()
+    assert app.title[0].value == "Inspector"
 
 
 def test_nothing_is_polled_in_the_run_that_answers_a_question_while_documents_are_read(

@@ -19,6 +19,7 @@ from rag import Conversation, KnowledgeBase, Turn, counted
 CONVERSATION = turn_view.TALK
 _CHOICES = "chat_choices"  # how often another conversation was chosen
 _DELETING = "chat_deleting"  # whether the dialog that deletes is to be opened
+_FIRST_SHOWN = "chat_first_shown"  # the first turn that is drawn
 _OPEN_BY_BASE = "chat_talks"  # the conversation that goes on, by knowledge base
 LATEST = 8  # turns of a conversation that are drawn at first
 _LISTED = 12
@@ -160,7 +161,14 @@ def _open(base: KnowledgeBase, conversation_id: int) -> None:
 
 def latest(turns: Sequence[Turn]) -> Sequence[Turn]:
     """The last turns; all of them where that was asked for, or where an older one is open."""
-    older = turns[:-LATEST]
+    # What a visitor has before them stays until they leave: a turn that goes with a click on one of
+    # its buttons takes the click with it.
+    first = st.session_state.get(_FIRST_SHOWN)
+    start = next((at for at, turn in enumerate(turns) if turn.id == first), None)
+    if start is None or len(turns) - start > 2 * LATEST:
+        start = max(len(turns) - LATEST, 0)
+    older, shown = turns[:start], turns[start:]
+    st.session_state[_FIRST_SHOWN] = shown[0].id if shown else None
     if not older:
         return turns
     key = f"chat_older_{older[0].id}"
@@ -171,7 +179,7 @@ def latest(turns: Sequence[Turn]) -> Sequence[Turn]:
         label = f"Show {counted(len(older), 'earlier question')}"
         show = st.session_state.update
         action_button(label, f"{key}_button", "expand_less", show, {key: True}, type="tertiary")
-    return turns[-LATEST:]
+    return shown
 
 
 def forget_address() -> None:

@@ -20,7 +20,7 @@ def how_answered(turn: Turn) -> None:
     """
     details = turn.details
     rows = [_decision(decision) for decision in details.decisions]
-    if details.suspicious:
+    if details.suspicious and turn.mode != "quotes":  # quotes go to no model
         rows.append(
             f":orange[:material/gpp_maybe:] {counted(details.suspicious, 'passage')} with "
             "text that reads like instructions. The prompt tells models to treat it as text."

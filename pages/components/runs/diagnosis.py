@@ -158,7 +158,12 @@ def _next_steps(
             if recipe is not None:
                 _act(base, chosen, diagnosis, step, recipe, number)
             if step.fix is not None:
-                _tested(diagnosis, step.fix)
+                if "search.top_k" in step.fix.changes:
+                    st.caption(
+                        "Counts only the passages that each recipe returns. *Metrics* at 10 also "
+                        "counts ranks that a recipe doesn't return, and may not change."
+                    )
+                _tested(base, diagnosis, step.fix)
     if diagnosis.note:
         st.caption(plain(diagnosis.note))
 
@@ -307,7 +312,7 @@ def _evaluated(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe, run: Ru
     st.caption(f"Evaluated {ago(run.created)}{figure}.", width="content")
 
 
-def _tested(diagnosis: Diagnosis, fix: Fix) -> None:
+def _tested(base: KnowledgeBase, diagnosis: Diagnosis, fix: Fix) -> None:
     with st.expander("How it was tested", icon=":material/science:"):
         st.markdown(
             plain(
@@ -316,12 +321,13 @@ def _tested(diagnosis: Diagnosis, fix: Fix) -> None:
                 f"{metric_title(fix.comparison.metric)}."
             )
         )
-        _moved(diagnosis, fix)
+        _moved(base, diagnosis, fix)
 
 
-def _moved(diagnosis: Diagnosis, fix: Fix) -> None:
-    """The questions that gain and lose, as far as they failed before; else their ids."""
-    texts = {question.id: question.text for question in diagnosis.questions}
+def _moved(base: KnowledgeBase, diagnosis: Diagnosis, fix: Fix) -> None:
+    """The questions that gain and lose."""
+    questions = base.questions.usable(diagnosis.question_set)
+    texts = {question.id: question.text for question in questions}
     rows = [
         {"Question": texts.get(name, name), "Difference": value}
         for name, value in sorted(fix.comparison.differences.items(), key=lambda item: item[1])

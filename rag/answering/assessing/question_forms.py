@@ -74,7 +74,8 @@ _FIGURE = (
 _NOT = r"(?:not|never|cannot|can['’]t) (?:[a-z]{1,15} ){0,2}?"
 _SET = (
     re.compile(
-        r"\bmax\b[.:]?(?=.{0,15}\d)|\b(?:maxim(?:um|al)|at (?:the )?most|up to|upper limit"
+        r"\bmax\b[.:]?(?=.{0,15}\d)|(?:<=|≤) ?\d"
+        r"|\b(?:maxim(?:um|al)|at (?:the )?most|up to|upper limit"
         r"|no (?:more|longer|later) than"
         rf"|{_NOT}(?:more|higher|longer|later|greater|larger|faster|above|over)(?: than)?"
         r"|limit(?:ed)?(?: is|:)? (?:to|of)?|(?:not|never) (?:to )?exceed(?:ing)?|cannot exceed"
@@ -85,7 +86,7 @@ _SET = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"\bmin\b[.:]?(?=.{0,15}\d)|\b(?:minim(?:um|al)|at (?:the )?least|lower limit"
+        r"\bmin\b[.:]?(?=.{0,15}\d)|(?:>=|≥) ?\d|\b(?:minim(?:um|al)|at (?:the )?least|lower limit"
         r"|no (?:less|fewer|earlier) than"
         rf"|{_NOT}(?:less|lower|fewer|shorter|earlier|smaller|slower|below|under)(?: than)?"
         r"|nicht (?:unter|weniger als)|n[eo] [^.;\n]{0,40}\binf[ée]ri(?:or|eur)e?s? [aà]"
@@ -128,8 +129,8 @@ _ANSWER_FORMS = (
             re.IGNORECASE,
         ),
         re.compile(
-            r"\b(?:because|so that|so as to|in order (?:to|that)|due to|owing to|reasons?|purpose"
-            r"|otherwise|designed (?:to|for)|caused? by|therefore"
+            r"\b(?:because|rationale|so that|so as to|in order (?:to|that)|due to|owing to"
+            r"|reasons?|purpose|otherwise|designed (?:to|for)|caused? by|therefore"
             r"|(?:to|and|which|that|this) (?:ensures?|prevents?|avoids?|protects?|helps?|keeps?"
             r"|allows?|reduces?|guarantees?|makes? sure|compl(?:y|ies))"
             r"|(?:helping|allowing|ensuring|preventing|avoiding)"

@@ -396,8 +396,9 @@ def _rank(rank: int | None) -> str:
 
 
 def _lacking(case: Case) -> str:
-    lacking = case.figures.lacking
-    return f"; it lacks {', '.join(lacking[:4])}" if lacking else ""
+    typed = case.corpus.lexical.spellings(case.question.text)
+    lacking = [typed.get(term, term) for term in case.figures.lacking[:4]]
+    return f"; it lacks {', '.join(lacking)}" if lacking else ""
 
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
