@@ -135,7 +135,9 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
     """The sentence of a step, the label of its button, and a hint for its own page."""
     if step.fix is not None:
         comparison = step.fix.comparison
-        gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
+        # *Metrics* counts ranks beyond top-k, too, and may not change with it.
+        returned = " of the returned passages" if "search.top_k" in step.fix.changes else ""
+        gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}{returned}"
         fields = ", ".join(map(phrase, step.fix.changes))
         verb = "gains" if comparison.verdict == "better" else "may gain"
         sure = "" if comparison.verdict == "better" else f", {comparison.certainty}"
