@@ -60,13 +60,22 @@ def examine(documents: Sequence[Document], day: str = "") -> list[DocumentFindin
     for pair in apart:
         between[pair.one.document, pair.other.document].append(pair)
     findings = [
+        _resemblance(documents, two, between[two.one, two.other], day or today()) for two in alike
+    ]
+    # What an edition said that is no longer in force contradicts nobody but the one that is.
+    superseded = {
+        place.document_id
+        for finding in findings
+        if finding.in_force
+        for place in finding.places
+        if place.document_id != finding.in_force
+    }
+    findings += [
         finding
         for two, pairs in between.items()
-        if two not in editions
+        if two not in editions and superseded.isdisjoint(documents[one].id for one in two)
         for finding in _contradictions(documents, pairs)
     ]
-    for two in alike:
-        findings.append(_resemblance(documents, two, between[two.one, two.other], day or today()))
     findings.extend(_unreadable(documents))
     return sorted(_numbered(findings), key=by_kind)
 

@@ -132,6 +132,17 @@ def test_the_newest_edition_is_in_force_with_its_differences() -> None:
     assert {difference.one.value, difference.other.value} == {"45 EUR", "60 EUR"}
 
 
+def test_an_edition_that_is_no_longer_in_force_contradicts_no_other_document() -> None:
+    editions = [_document(f"expenses-{year}.md", MEALS, value) for year, value in EDITIONS]
+    findings = examine([*editions, _document("faq.md", ANSWERS, 60)])
+    assert _kinds(findings) == {"editions"}  # the one of 2023 has 45
+    (finding, *_) = examine([*editions, _document("faq.md", ANSWERS, 50)])
+    assert finding.summary in (
+        "expenses-2026.md states 60 EUR, faq.md states 50 EUR.",
+        "faq.md states 50 EUR, expenses-2026.md states 60 EUR.",
+    )
+
+
 EDITIONS = ((2023, 45), (2026, 60))
 
 
