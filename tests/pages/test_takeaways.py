@@ -55,6 +55,14 @@ def test_the_cost_of_refusing_is_told() -> None:
         "At 0.40, 90% of the questions without an answer are refused by the search, and it returns "
         "passages for 80% of the answerable ones; now it is 0.20."
     )
+    overlapping = {
+        "Passages returned, answerable": [1.0, 0.95, 0.2],
+        "Refused by the search": [0.0, 0.3, 0.9],
+    }
+    assert threshold_takeaway([0.0, 0.4, 0.8], overlapping, None) == (
+        "No threshold tells most questions apart: at 0.40, the search returns passages for 95% of "
+        "the answerable ones and refuses 30% of those without an answer; now it is off."
+    )
     answerable = {"Recall@5": [0.8, 0.795, 0.4], "Passages returned, answerable": [1.0, 1.0, 0.5]}
     assert threshold_takeaway([0.0, 0.4, 0.8], answerable, None) == (
         "Recall stays within a point of its best up to 0.40; now it is off."

@@ -9,6 +9,7 @@ import numpy as np
 from pages.components.metrics.cards import UNCHANGED
 from rag import Comparison, percent, signed
 
+_KEPT, _MOSTLY_KEPT = 0.5, 0.9  # shares of the answerable questions that still get passages
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
 ANSWERED, REFUSED = "Passages returned, answerable", "Refused by the search"
@@ -30,6 +31,15 @@ def threshold_takeaway(
         return f"Recall stays within a point of its best up to {last:.2f}{_now(now)}."
     aim = min(_WANTED_REFUSALS, max(refused))
     at = next(place for place, share in enumerate(refused) if share >= aim)
+    if answered[at] < _KEPT:
+        kept = [place for place, share in enumerate(answered) if share >= _MOSTLY_KEPT]
+        at = max(kept, default=at)
+        sentence = (
+            f"No threshold tells most questions apart: at {x[at]:.2f}, the search returns passages "
+            f"for {percent(answered[at])} of the answerable ones and refuses "
+            f"{percent(refused[at])} of those without an answer"
+        )
+        return f"{sentence}{_now(now)}."
     sentence = (
         f"At {x[at]:.2f}, {percent(refused[at])} of the questions without an answer are refused "
         f"by the search, and it returns passages for {percent(answered[at])} of the answerable ones"
