@@ -167,7 +167,7 @@ NUMBER = _Number(
         re.IGNORECASE,
     ),
     re.compile(
-        rf"{ANY_NUMBER}|{FREE}|\ball (?:available|existing|of|the|its|your)\b(?! users)",
+        rf"{ANY_NUMBER}|{FREE}|\ball (?:available|of|the|its|your)\b",
         re.IGNORECASE,
     ),
 )
