@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.inspector import retrieval
 from pages.components.inspector.candidate_chart import candidate_chart, clicked
 from pages.components.inspector.candidates import Candidate, at_step, candidates
-from pages.components.inspector.explanations import explainer, quote_fates
+from pages.components.inspector.explanations import explainer, quotes_explanation
 from pages.components.inspector.funnel import STEP, funnel
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
 from pages.components.inspector.hit_sources import HitSources, result_view, search_notes
@@ -170,7 +170,8 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> Grading | No
         )
     fates: Mapping[int, QuoteFate] = {}
     with guard():
-        fates = quote_fates(base, trace, recipe)
+        explanation = quotes_explanation(base, trace, recipe)
+        fates = explanation.fates if explanation else {}
     step = funnel(trace, fates)
     search_notes(trace)
     if origins.own.trace is trace:  # nothing else is searched, which may have the words

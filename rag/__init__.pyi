@@ -25,6 +25,7 @@ from .answering.asking.wording import PROMPTS as PROMPTS
 from .answering.citations import in_order as in_order
 from .answering.citations import mentions as mentions
 from .answering.citations import quoted_mentions as quoted_mentions
+from .answering.generate import QuotesExplanation as QuotesExplanation
 from .answering.markup import CodeBlock as CodeBlock
 from .answering.markup import code_blocks as code_blocks
 from .answering.markup import fenced_code as fenced_code

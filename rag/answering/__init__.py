@@ -5,7 +5,7 @@ from rag.answering.asking.prompt import Beside
 from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
 from rag.answering.examples import passage_budget
-from rag.answering.generate import answer
+from rag.answering.generate import QuotesExplanation, answer, explain_quotes
 from rag.answering.prompting import NO_ANSWER, messages, prompt_text
 from rag.answering.reading import PassageReader
 from rag.answering.stream import AnswerStream
@@ -18,8 +18,10 @@ __all__ = [
     "Continuing",
     "Mention",
     "PassageReader",
+    "QuotesExplanation",
     "Vocabulary",
     "answer",
+    "explain_quotes",
     "in_order",
     "mentions",
     "messages",

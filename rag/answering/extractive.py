@@ -150,7 +150,11 @@ def quotes(
     passage cuts off, only where there is nothing else.
     Deterministic. Raises ProviderError when a remote embedder fails.
     """
-    selection = select(question, hits, embedder, reader, words)
+    return quoted(question, select(question, hits, embedder, reader, words))
+
+
+def quoted(question: str, selection: QuoteSelection) -> tuple[str, tuple[Citation, ...]]:
+    """Return the text of an answer of the chosen statements, and its citations."""
     chosen, numbers = selection.chosen, selection.numbers
     headings = _headings(question, chosen, selection.reader)
     text = "\n\n".join(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rag.answering.asking.model_answer import ModelAnswer, Parts
 from rag.answering.asking.prompt import Beside
@@ -11,8 +12,9 @@ from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.assessing.assess import Assessor, with_assessment
 from rag.answering.checking import with_checks
-from rag.answering.comparing import Compared, Dated, Uncompared, compare, dated
-from rag.answering.extractive import quotes
+from rag.answering.comparing import Compared, Dated, Uncompared
+from rag.answering.extractive import quoted
+from rag.answering.quote_fates import ChosenQuotes, QuoteFate, choose_quotes, quote_fates
 from rag.answering.reading import PassageReader
 from rag.answering.refusal import of_language, refusal
 from rag.answering.sources import Sources, place_citations
@@ -20,7 +22,7 @@ from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import ChatModel, Embedder
 from rag.recipe import AnswerMode, AnswerRecipe
-from rag.types import Answer, AnswerStatus, Citation, Delta, Example, Trace, Usage
+from rag.types import Answer, AnswerStatus, Assessment, Citation, Delta, Example, Trace, Usage
 
 QUOTES_MODE = "quotes"
 _NEEDS_MODEL = "needs a language model: choose a provider under Answers, or with answer.provider."
@@ -65,7 +67,39 @@ def answer(
         return _refused(
             trace, text, " ".join(filter(None, (trace.read_as, note, _unmet(recipe.mode))))
         )
-    return _quoted(trace, embedder, sources, words, _unmet(recipe.mode))
+    reader = PassageReader(sources)
+    choose = partial(choose_quotes, trace, embedder, reader, words)
+    return _quoted(trace, choose, embedder, sources, reader, words, _unmet(recipe.mode))
+
+
+@dataclass(frozen=True, slots=True)
+class QuotesExplanation:
+    """The state of an answer of quotes, and what became of each passage, by its key."""
+
+    assessment: Assessment | None = None
+    fates: Mapping[int, QuoteFate] = field(default_factory=dict)
+
+
+def explain_quotes(
+    trace: Trace,
+    recipe: AnswerRecipe,
+    *,
+    embedder: Embedder,
+    sources: Sources | None = None,
+    words: Vocabulary | None = None,
+) -> QuotesExplanation:
+    """Explain what ``answer`` says to the question of ``trace`` without a language model.
+
+    The sentences are chosen once for both. Raises ProviderError when a remote embedder fails.
+    """
+    if not trace.context:
+        refused = answer(trace, recipe, embedder=embedder, chat=None, sources=sources, words=words)
+        return QuotesExplanation(refused.answer.assessment)
+    words = (words or Vocabulary()).for_question(trace.corrections)
+    reader = PassageReader(sources)
+    choice = choose_quotes(trace, embedder, reader, words)
+    shown = _quoted(trace, lambda: choice, embedder, sources, reader, words, "")
+    return QuotesExplanation(shown.answer.assessment, quote_fates(trace, choice))
 
 
 def _unmet(mode: AnswerMode) -> str:
@@ -83,21 +117,25 @@ def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
 
 
 def _quoted(
-    trace: Trace, embedder: Embedder, sources: Sources | None, words: Vocabulary, unmet: str
+    trace: Trace,
+    choose: Callable[[], Compared | ChosenQuotes],
+    embedder: Embedder,
+    sources: Sources | None,
+    reader: PassageReader,
+    words: Vocabulary,
+    unmet: str,
 ) -> AnswerStream:
-    all_citations, reader = list[Citation](), PassageReader(sources)
+    all_citations = list[Citation]()
     basis = list[Compared | Uncompared | Dated]()
 
     def deltas() -> Generator[Delta, None, None]:
-        compared = compare(trace, embedder, reader, words)
-        if isinstance(compared, Compared):
-            text, citations = compared.text, compared.citations
-            basis.append(compared)
+        choice = choose()
+        if isinstance(choice, Compared):
+            text, citations = choice.text, choice.citations
+            basis.append(choice)
         else:
-            edition = dated(trace.corrected, trace.context, reader)
-            hits = edition.hits if edition else trace.context
-            text, citations = quotes(trace.corrected, hits, embedder, reader, words)
-            basis.extend(filter(None, (compared or edition,)))
+            text, citations = quoted(trace.corrected, choice.selection)
+            basis.extend(filter(None, (choice.uncompared or choice.edition,)))
         all_citations.extend(citations)
         yield Delta(text)
 

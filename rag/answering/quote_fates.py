@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answering.comparing import Compared, compare, dated
+from rag.answering.comparing import Compared, Dated, Uncompared, compare, dated
 from rag.answering.extractive import QUOTES, RUNNER_UP, QuoteSelection, say_the_same, select
 from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Vocabulary
@@ -27,26 +27,43 @@ class QuoteFate:
     reason: str = ""
 
 
-def quote_fates(
-    trace: Trace, embedder: Embedder, reader: PassageReader, words: Vocabulary
-) -> dict[int, QuoteFate]:
-    """Return what became of the passages of ``trace.context``, by their keys.
+@dataclass(frozen=True, slots=True)
+class ChosenQuotes:
+    """The sentences of an answer of quotes, chosen from ``hits``.
 
-    The selection is that of the answer itself. Raises ProviderError when a remote embedder fails.
+    ``edition`` is the one in force where a question has a date.
     """
-    if not trace.context:
-        return {}
-    words = words.for_question(trace.corrections)
+
+    hits: Sequence[Hit]
+    selection: QuoteSelection
+    uncompared: Uncompared | None = None
+    edition: Dated | None = None
+
+
+def choose_quotes(
+    trace: Trace, embedder: Embedder, reader: PassageReader, words: Vocabulary
+) -> Compared | ChosenQuotes:
+    """Choose what an answer to the question of ``trace`` quotes of ``trace.context``.
+
+    Raises ProviderError when a remote embedder fails.
+    """
     compared = compare(trace, embedder, reader, words)
     if isinstance(compared, Compared):
-        return {hit.chunk.key: _in_comparison(hit, compared) for hit in trace.context}
+        return compared
     edition = dated(trace.corrected, trace.context, reader)
     hits = edition.hits if edition else trace.context
     selection = select(trace.corrected, hits, embedder, reader, words)
-    in_force = edition.document if edition else ""
+    return ChosenQuotes(hits, selection, compared, edition)
+
+
+def quote_fates(trace: Trace, choice: Compared | ChosenQuotes) -> dict[int, QuoteFate]:
+    """Return what became of the passages of ``trace.context``, by their keys."""
+    if isinstance(choice, Compared):
+        return {hit.chunk.key: _in_comparison(hit, choice) for hit in trace.context}
+    in_force = choice.edition.document if choice.edition else ""
     left_out = QuoteFate(0, f"of the editions, {in_force} is in force")
     return dict.fromkeys((hit.chunk.key for hit in trace.context), left_out) | {
-        hit.chunk.key: _fate(n, selection) for n, hit in enumerate(hits, start=1)
+        hit.chunk.key: _fate(n, choice.selection) for n, hit in enumerate(choice.hits, start=1)
     }
 
 

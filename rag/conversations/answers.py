@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rag import answering
-from rag.answering import AnswerStream, renumbered
+from rag.answering import AnswerStream, QuotesExplanation, renumbered
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.answering.assessing.key_terms import key_terms, words_in
-from rag.answering.quote_fates import QuoteFate, quote_fates
 from rag.conversations.prompts import Prompts
 from rag.indexing.index import Index
 from rag.recipe import AnswerRecipe, Recipe
@@ -16,7 +15,7 @@ from rag.search.corpus import StoredSources
 from rag.search.tools import answer_tools
 from rag.services import Services
 from rag.storage.conversations import Turn
-from rag.types import Assessment, Example, Message, Stage, Trace
+from rag.types import Example, Message, Stage, Trace
 
 
 class Answers:
@@ -64,33 +63,25 @@ class Answers:
         )
         return stream if price is None else stream.priced(price.of)
 
-    def assessment(self, trace: Trace, recipe: Recipe, index: Index) -> Assessment | None:
-        """Return the state of an answer of quotes, with its reason; None where a model answers."""
+    def explain_quotes(
+        self, trace: Trace, recipe: Recipe, index: Index
+    ) -> QuotesExplanation | None:
+        """Return the state of an answer of quotes and what became of each passage.
+
+        None where a model answers, or nothing is searched.
+        """
         services = self._services
         if services.models.chat(recipe.answer.provider, recipe.answer.model) is not None:
             return None
         if not searches(recipe.answer):
             return None
-        quoted = answering.answer(
+        return answering.explain_quotes(
             trace,
             recipe.answer,
             embedder=services.remembering(recipe.index.embedder),
-            chat=None,
             sources=self._sources,
             words=answering.Vocabulary(index.lexical, len(index.passages)),
         )
-        return quoted.answer.assessment
-
-    def quote_fates(self, trace: Trace, recipe: Recipe, index: Index) -> Mapping[int, QuoteFate]:
-        """Return why each passage is quoted or not, by its key; nothing where a model answers."""
-        services = self._services
-        if services.models.chat(recipe.answer.provider, recipe.answer.model) is not None:
-            return {}
-        if not searches(recipe.answer):
-            return {}
-        embedder = services.remembering(recipe.index.embedder)
-        words = answering.Vocabulary(index.lexical, len(index.passages))
-        return quote_fates(trace, embedder, answering.PassageReader(self._sources), words)
 
     def unknown_words(self, trace: Trace, index: Index) -> tuple[str, ...]:
         """Return the key words of a question that no passage has, nor another form of them."""

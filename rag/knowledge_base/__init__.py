@@ -14,9 +14,8 @@ import numpy as np
 from rag import answering, telemetry
 from rag.access.links import Links
 from rag.access.members import Members
-from rag.answering import AnswerStream
+from rag.answering import AnswerStream, QuotesExplanation
 from rag.answering.asking.prompt import Prompt
-from rag.answering.quote_fates import QuoteFate
 from rag.conversations.answers import Answers, searches, unsearched
 from rag.conversations.arena import Arena
 from rag.conversations.conversations import Conversations
@@ -89,7 +88,7 @@ from rag.systems.traffic import Traffic
 from rag.tours import Tours
 from rag.tuning.diagnosis.job import Diagnoses, failure_note
 from rag.tuning.tuning import Tuning
-from rag.types import Assessment, Document, Example, Hit, Message, Trace
+from rag.types import Document, Example, Hit, Message, Trace
 from rag.watch.watches import Watches
 
 
@@ -416,14 +415,12 @@ class KnowledgeBase:
         return self._answers.prompt(trace, recipe)
 
     @operation("viewer")
-    def quote_fates(self, trace: Trace, recipe: Recipe) -> Mapping[int, QuoteFate]:
-        """Return why each passage is quoted or not, by its key; nothing where a model answers."""
-        return self._answers.quote_fates(trace, recipe, self._index(recipe))
+    def explain_quotes(self, trace: Trace, recipe: Recipe) -> QuotesExplanation | None:
+        """Return the state of an answer of quotes, and why each passage is quoted or not.
 
-    @operation("viewer")
-    def assessment(self, trace: Trace, recipe: Recipe) -> Assessment | None:
-        """Return the state of an answer of quotes, with its reason; None where a model answers."""
-        return self._answers.assessment(trace, recipe, self._index(recipe))
+        None where a model answers.
+        """
+        return self._answers.explain_quotes(trace, recipe, self._index(recipe))
 
     @operation("guest", models="none")
     def unknown_words(self, trace: Trace, recipe: Recipe) -> tuple[str, ...]:

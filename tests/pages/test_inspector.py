@@ -226,7 +226,9 @@ def test_a_word_that_was_searched_in_another_form_is_not_unknown(base: Knowledge
 def test_the_state_of_the_answer_stands_with_its_reason(base: KnowledgeBase) -> None:
     recipe, question = base.recipe(), "Until when may unused leave RX-77 be carried over?"
     trace = base.search(question, recipe)
-    found = base.assessment(trace, recipe)
+    explanation = base.explain_quotes(trace, recipe)
+    assert explanation is not None
+    found = explanation.assessment
     assert found == base.answer(trace, recipe).answer.assessment
     assert found is not None
     assert found.state == "doubtful"
@@ -235,7 +237,7 @@ def test_the_state_of_the_answer_stands_with_its_reason(base: KnowledgeBase) -> 
     assert f":orange[:material/help:] **Probably not answered here.** {plain(found.reason)}" in said
     assert "**Answered.**" in texts(visit("inspector.py", q=LEAVE))
     model = recipe.with_fields({"answer.provider": "ollama", "answer.model": "small"})
-    assert base.assessment(trace, model) is None
+    assert base.explain_quotes(trace, model) is None
 
 
 def test_a_question_for_which_no_passage_is_given_is_refused(base: KnowledgeBase) -> None:

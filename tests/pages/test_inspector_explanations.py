@@ -68,7 +68,9 @@ def test_applying_a_change_brings_the_passage_in(base: KnowledgeBase) -> None:
     changes = base.explain(LEAVE, base.recipe()).changes(wanted.key)
     value = next(change.value for change in changes if change.field == "threshold")
     recipe = base.recipe().with_fields({"search.threshold": value})
-    fate = base.quote_fates(base.search(LEAVE, recipe), recipe)[wanted.key]
+    explanation = base.explain_quotes(base.search(LEAVE, recipe), recipe)
+    assert explanation is not None
+    fate = explanation.fates[wanted.key]
     assert (fate.number, bool(fate.reason)) == (0, True)
     app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
     app.button(key="what_if_apply_threshold").click().run()

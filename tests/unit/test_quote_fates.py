@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag import answering, providers
-from rag.answering.quote_fates import quote_fates
+from rag.answering.quote_fates import choose_quotes, quote_fates
 from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Vocabulary
 from rag.recipe import AnswerRecipe
@@ -19,7 +19,8 @@ OTHER = "Receipts of a journey are kept for seven years in the office of the tra
 
 
 def fates(*texts: str) -> list[tuple[int, str]]:
-    result = quote_fates(trace(hits(*texts), QUESTION), MINILM, PassageReader(), Vocabulary())
+    found = trace(hits(*texts), QUESTION)
+    result = quote_fates(found, choose_quotes(found, MINILM, PassageReader(), Vocabulary()))
     return [(fate.number, fate.reason) for fate in result.values()]
 
 
@@ -53,6 +54,8 @@ def test_the_numbers_are_those_of_the_answer(texts: tuple[str, ...]) -> None:
     found = trace(hits(*texts), QUESTION)
     stream = answering.answer(found, AnswerRecipe(), embedder=MINILM, chat=None)
     assert "".join(stream)
-    result = quote_fates(found, MINILM, PassageReader(), Vocabulary())
+    explanation = answering.explain_quotes(found, AnswerRecipe(), embedder=MINILM)
+    assert explanation.assessment == stream.answer.assessment
+    result = explanation.fates
     cited = {citation.hit.chunk.key: citation.n for citation in stream.answer.citations}
     assert {key: fate.number for key, fate in result.items() if fate.number} == cited

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from rag import (
-    Assessment,
     Attribution,
     Explainer,
     Finding,
     KnowledgeBase,
     Located,
-    QuoteFate,
+    QuotesExplanation,
     Recipe,
     RetrievalComparison,
     Trace,
@@ -66,20 +63,14 @@ def attribution(
     return attributions.get(attribution_key)
 
 
-def quote_fates(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Mapping[int, QuoteFate]:
-    """Return what is quoted, and why not the rest; empty where a model answers.
+def quotes_explanation(
+    base: KnowledgeBase, trace: Trace, recipe: Recipe
+) -> QuotesExplanation | None:
+    """Return the state of an answer of quotes, and why each passage is quoted or not.
 
-    Raises TouchstoneError.
+    None where a model answers. Raises TouchstoneError.
     """
-    return _quote_fates(base, trace, recipe, base.state(recipe), trace.digest, recipe.hash)
-
-
-def assessment(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> Assessment | None:
-    """Return the state of an answer of quotes, with its reason; None where a model answers.
-
-    Raises TouchstoneError.
-    """
-    return _assessment(base, trace, recipe, base.state(recipe), trace.digest, recipe.hash)
+    return _quotes_explanation(base, trace, recipe, base.state(recipe), trace.digest, recipe.hash)
 
 
 def _build(base: KnowledgeBase, recipe: Recipe) -> str:
@@ -96,17 +87,10 @@ def _explainer(
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _quote_fates(
+def _quotes_explanation(
     _base: KnowledgeBase, _trace: Trace, _recipe: Recipe, state: str, digest: str, recipe_hash: str
-) -> Mapping[int, QuoteFate]:
-    return _base.quote_fates(_trace, _recipe)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _assessment(
-    _base: KnowledgeBase, _trace: Trace, _recipe: Recipe, state: str, digest: str, recipe_hash: str
-) -> Assessment | None:
-    return _base.assessment(_trace, _recipe)
+) -> QuotesExplanation | None:
+    return _base.explain_quotes(_trace, _recipe)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.inspector.explanations import assessment
+from pages.components.inspector.explanations import quotes_explanation
 from pages.components.shell.text import plain
 from pages.components.shell.wording import SIGNS, lacking
 from rag import STATE_TITLES, Assessment, KnowledgeBase, Recipe, Trace, Turn
@@ -24,7 +24,8 @@ def outlook(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     Raises TouchstoneError.
     """
     lines, sign = list[str](), ":material/help:"
-    found = assessment(base, trace, recipe) or _of_turn(base, trace, recipe)
+    explanation = quotes_explanation(base, trace, recipe)
+    found = (explanation and explanation.assessment) or _of_turn(base, trace, recipe)
     if not trace.context and recipe.answer.mode == "strict":
         lines.append(f"**{STATE_TITLES['refused']}:** no passage is given to the answer.")
     elif found is not None and found.state != "refused":
