@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,7 @@ BATCH_PASSAGES = 4096
 BATCH_CHARACTERS = 4_000_000
 REMEMBERED_PARAMETERS = 8
 REMEMBERED_QUERIES = 1024
+REMEMBERED_TEXTS, REMEMBERED_CHARACTERS = 4096, 500
 FEW_POSTINGS = 20_000  # below this, scoring all rows is faster than looking up a few
 FORMAT = 1
 
@@ -58,6 +59,7 @@ class LexicalIndex:
     segments: tuple[Segment, ...] = ()
     _damping: dict[tuple[float, float], list[Scores]] = field(default_factory=dict, repr=False)
     _parsed: dict[tuple[str, bool, bool], list[Clause]] = field(default_factory=dict, repr=False)
+    _counts: dict[str, Mapping[str, float]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def empty(cls, analyzer_name: str) -> LexicalIndex:
@@ -241,9 +243,19 @@ class LexicalIndex:
         )
         return cls(analyzer(manifest["analyzer"]), segments)
 
-    def terms(self, question: str) -> dict[str, float]:
-        """The index terms of a question, by how often it has them."""
-        return dict(Counter(self.analyzer.question_tokens(question, self.analyzers)))
+    def terms(self, question: str) -> Mapping[str, float]:
+        """The index terms of a question, by how often it has them.
+
+        Those of short texts are remembered: the sentences of a passage are cut for each answer.
+        """
+        counts = self._counts.get(question)
+        if counts is None:
+            counts = Counter(self.analyzer.question_tokens(question, self.analyzers))
+            if len(question) <= REMEMBERED_CHARACTERS:
+                if len(self._counts) >= REMEMBERED_TEXTS:
+                    self._counts.clear()
+                self._counts[question] = counts
+        return counts
 
     def readings(self, word: str) -> list[frozenset[str]]:
         """The index terms of a word by the analyzer of each language that passages have."""
