@@ -13,7 +13,9 @@ from rag.answering.asked_values import DATE, NUMBER, VERSION, ValueKind, asked_v
 from rag.answering.assessing.editions import (
     day_of,
     differ,
+    is_of_moment,
     likeness,
+    moment_of,
     of_other_dates,
     on_one_matter,
 )
@@ -77,7 +79,8 @@ RANGE_BONUS = 0.15
 """For a row or an item with a range that a figure of the question is in, "£100 to £500", or one
 below a heading with such a range."""
 DATE_BONUS = 0.3
-"""For a sentence with a day of the question, however each writes it."""
+"""For a sentence with a day of the question, however each writes it, and for a document that is
+named by its day, month or year."""
 OTHER_DATE = 0.2
 """Subtracted where the name of the document has another date or version than the question, and that
 of another one has this one."""
@@ -339,7 +342,7 @@ def _with_priors(
     best = max((hit.score for hit in hits), default=0.0)
     others = of_other_dates(question, {hit.document for hit in hits})
     days, bound, form = days_in(question), bound_pattern(question), answer_form(question)
-    default = default_pattern(question)
+    default, moment = default_pattern(question), moment_of(question)
     figures = asked_figures(question)
     # "What is the fee for parking" asks for a figure, "what is parking" for a definition.
     defines = not wants_figure and asks_definition(question)
@@ -348,6 +351,7 @@ def _with_priors(
             one,
             prior=_prior(one, best, wants_figure, asked)
             + (DATE_BONUS if days & days_in(one.statement.text if days else "") else 0.0)
+            + (DATE_BONUS if is_of_moment(one.hit.document, moment) else 0.0)
             + (RANGE_BONUS if _is_in_range(figures, one, reader) else 0.0)
             + (FORM_BONUS if form and form.search(one.statement.text) else 0.0)
             + (FORM_BONUS if default and default.search(one.statement.text) else 0.0)

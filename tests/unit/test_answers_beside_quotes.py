@@ -190,3 +190,13 @@ def test_a_figure_in_the_range_of_a_heading_is_not_missing(tmp_path: Path) -> No
 def test_a_line_that_announces_others_is_no_statement() -> None:
     passage = "The following payments are due :-\n\nHalf of the rent is due at once."
     assert [one.text for one in statements(passage)] == ["Half of the rent is due at once."]
+
+
+def test_the_document_of_the_year_asked_about_answers(tmp_path: Path) -> None:
+    rule = "# Competitors\n\nWheels have a maximum diameter of {size} mm.\n"
+    sizes = {2015: 618, 2017: 640}
+    files = {f"hockey-rules-{year}.md": rule.format(size=size) for year, size in sizes.items()}
+    files["track.md"] = "# Track\n\n## Wheels\n\nThe maximum wheel size is 622 mm for all ages.\n"
+    answer = ask(tmp_path, files, "What was the maximum wheel size in hockey in 2015?")
+    assert answer.text.startswith("“Wheels have a maximum diameter of 618 mm.” [1]")
+    assert answer.state == "answered"
