@@ -200,3 +200,31 @@ def test_the_document_of_the_year_asked_about_answers(tmp_path: Path) -> None:
     answer = ask(tmp_path, files, "What was the maximum wheel size in hockey in 2015?")
     assert answer.text.startswith("“Wheels have a maximum diameter of 618 mm.” [1]")
     assert answer.state == "answered"
+
+
+PROGRAMMES = (
+    "# Laundry\n\n| Programme | Temperature | Load |\n|---|---|---|\n"
+    "| Delicates | 30 °C | 3 kg |\n| Cotton | 60 °C | 7 kg |\n\n"
+    "| Exhibition | Until |\n|---|---|\n| Maps without borders | 2 November |\n"
+    "| Early globes | 9 May |\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("What is the maximum load for delicates?", "Programme: Delicates"),
+        ("Until when does Maps without borders run?", "Exhibition: Maps without borders"),
+    ],
+)
+def test_a_degree_and_a_verb_beside_the_name_of_a_row_raise_no_doubt(
+    tmp_path: Path, question: str, quote: str
+) -> None:
+    answer = ask(tmp_path, {"house.md": PROGRAMMES}, question)
+    assert answer.text.startswith(f"“{quote}")
+    assert answer.state == "answered"
+
+
+def test_an_unknown_thing_beside_the_name_of_a_row_raises_doubt(tmp_path: Path) -> None:
+    answer = ask(tmp_path, {"house.md": PROGRAMMES}, "What is the steam load for delicates?")
+    assert answer.state == "doubtful"

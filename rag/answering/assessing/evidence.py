@@ -15,6 +15,14 @@ from rag.answering.assessing.codes import identifiers
 from rag.answering.assessing.key_terms import ARTICLE, REACH, KeyTerm, words_in
 from rag.answering.assessing.numbered_names import OrdinalName, agreement, numbered_names
 from rag.answering.assessing.qualifiers import contradicted, unstated
+from rag.answering.assessing.row_pairs import (
+    DEGREES,
+    apart,
+    beside_unknown,
+    is_joined,
+    parted,
+    side_by_side,
+)
 from rag.answering.assessing.wanted_terms import wanted_terms
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.statements.rows import BETWEEN
@@ -42,7 +50,6 @@ _FEWEST_LETTERS = 3
 _AS_TYPED = str.maketrans("‐‑–−", "----", "\\")
 """Dashes as printers set them, and what Markdown escapes."""
 _FULL_NAME = re.compile(r"\b[A-ZÄÖÜÀ-Þ][a-zß-ÿ]+ [A-ZÄÖÜÀ-Þ][a-zß-ÿ]+\b")
-_JOINING = re.compile(r"[\s-]*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _IN = re.compile(r"\b(?:in|of|for|since|im|von|für|seit|en|de|desde|pour)\s\Z", re.IGNORECASE)
 _FOR = re.compile(rf"\b(?:for|on|in|towards?|für|im|para|en|pour)\s{ARTICLE}\Z", re.IGNORECASE)
@@ -54,8 +61,9 @@ _PRICED = re.compile(
 _PHRASES = """
     entry entrance admission visit use access stay
     total general average addition advance practice detail particular case principle short fact
-    person full time place writing future past end allgemeinen durchschnitt schnitt regel voraus
-    einzelnen promedio media efectivo moyenne général principe
+    person full time place writing future past end website internet
+    allgemeinen durchschnitt schnitt regel voraus einzelnen
+    promedio media efectivo moyenne général principe
 """
 _IN_PHRASES = frozenset(_PHRASES.split())
 """What follows "in", "on" or "price of" without restricting anything: "in total", "for entry"."""
@@ -64,7 +72,6 @@ _HOLDER = re.compile(
     r"\b(?:current|present|name|derzeit\w{0,4}|aktuell\w{0,2}|actuel|actual)\b", re.I
 )
 """What makes "who" ask for the name of somebody, not for a role."""
-_PAUSE = re.compile(r"[^\w\s'’-]")
 _DETERMINED = re.compile(
     r"\b(?:the|this|your|der|die|das|des|dem|den|el|la|los|las|les?)\s+\Z",
     re.IGNORECASE,
@@ -169,9 +176,9 @@ class EvidenceReader:
             figures,
             tuple(sorted(absent, key=lambda term: -term.weight)),
             fmean(codes) if codes else None,
-            self._apart(first, quotes[0], above, wanted)
-            or self._parted(first, quotes[0], trace.corrected, wanted, gaps)
-            or self._beside_unknown(quotes[0], trace.corrected, wanted, gaps),
+            apart(self.reader, self.words, first, quotes[0], above, wanted)
+            or parted(self.reader, self.words, first, quotes[0], trace.corrected, wanted, gaps)
+            or beside_unknown(self.words, quotes[0], trace.corrected, wanted, gaps),
             _gap(asked, quotes, trace.corrected, gaps)
             or self._unknown_identifier(trace.corrected, citations)
             or self._other_number(trace, quotes[0], around)
@@ -258,7 +265,7 @@ class EvidenceReader:
                 )
                 or term.start in modifiers
             )
-            and term.text.casefold() not in _IN_PHRASES
+            and term.text.casefold() not in _IN_PHRASES | DEGREES
             and not self._is_theme(first, term)
         ]
         others = sorted(word for word in spoken if len(word) >= _FEWEST_LETTERS)
@@ -286,92 +293,6 @@ class EvidenceReader:
         """The words of some statements, and of what stands above them."""
         texts = (f"{one.text} {one.caption}" for one in statements)
         return words_in(" ".join((*texts, above)))
-
-    def _parted(
-        self,
-        hit: Hit,
-        quote: Statement,
-        question: str,
-        wanted: Sequence[KeyTerm],
-        gaps: Sequence[KeyTerm],
-    ) -> tuple[KeyTerm, ...]:
-        """Two words side by side in a question where one row is named by each of them.
-
-        A "mountain e-bike" is neither a mountain bike nor an e-bike.
-        """
-        if quote.kind != "row" or not quote.name:
-            return ()
-        own = self.words.terms(quote.name)
-        names = [
-            self.words.terms(row.name)
-            for row in self.reader.statements(hit)
-            if row.kind == "row" and row.name and row.quote != quote.quote
-        ]
-        for pair in _side_by_side(question, wanted):
-            there = [term for term in pair if term.borne_out(own) == 1]
-            elsewhere = [
-                term
-                for term in pair
-                if term in gaps and any(term.borne_out(name) == 1 for name in names)
-            ]
-            if there and elsewhere:
-                return pair
-        return ()
-
-    def _beside_unknown(
-        self,
-        quote: Statement,
-        question: str,
-        wanted: Sequence[KeyTerm],
-        gaps: Sequence[KeyTerm],
-    ) -> tuple[KeyTerm, ...]:
-        """A word of the quoted row, and one beside it in the question that no passage has.
-
-        The row of a "ceramic crown" does not say what a metal crown costs. Function words may stand
-        before the unknown one, as in a "course in sushi"; one that stands before them may be a
-        verb. Running text has other words for the same thing more often than a table has.
-        """
-        if quote.kind != "row":
-            return ()
-        own = terms_of(quote, self.words)
-        for one, next_one in pairwise(wanted):
-            if one.kind in ("code", "figure") or next_one.kind in ("code", "figure"):
-                continue  # they name their row by themselves
-            phrase = question[one.start : next_one.end]
-            joined = _JOINING.fullmatch(question, one.end, next_one.start) is not None
-            of_one = (
-                not _PAUSE.search(phrase) and self.words.terms(phrase) <= one.terms | next_one.terms
-            )
-            unknown_first = one in gaps and not one.indexed and next_one.borne_out(own) == 1
-            unknown_last = next_one in gaps and not next_one.indexed and one.borne_out(own) == 1
-            if (joined and unknown_first) or (of_one and unknown_last):
-                return one, next_one
-        return ()
-
-    def _apart(
-        self, hit: Hit, quote: Statement, above: Terms, wanted: Sequence[KeyTerm]
-    ) -> tuple[KeyTerm, ...]:
-        """The names, codes and figures of a question that stand in different rows of a passage.
-
-        Empty where one row has all of them. Running text may go on about one thing for sentences;
-        a row is about what stands in it.
-        """
-        things = [term for term in wanted if term.kind != "word"]
-        if quote.kind != "row" or len(things) < 2:
-            return ()
-        own = terms_of(quote, self.words)
-        rows = [
-            terms_of(row, self.words)
-            for row in self.reader.statements(hit)
-            if row.kind == "row" and row.quote != quote.quote
-        ]
-        there = [term for term in things if term.borne_out(own) == 1]
-        elsewhere = [
-            term
-            for term in things
-            if term.borne_out(own | above) < 1 and any(term.borne_out(row) == 1 for row in rows)
-        ]
-        return (*there, *elsewhere) if there and elsewhere else ()
 
     def _passage(self, hit: Hit) -> Terms:
         context = self.reader.context(hit)
@@ -421,16 +342,9 @@ def _names_another(quote: Statement, question: str) -> bool:
     return all(_FULL_NAME.search(text) for text in (question, quote.text))
 
 
-def _side_by_side(question: str, wanted: Sequence[KeyTerm]) -> Iterator[tuple[KeyTerm, KeyTerm]]:
-    """Pairs of key terms with nothing between them in the question."""
-    for pair in pairwise(wanted):
-        if _JOINING.fullmatch(question, pair[0].end, pair[1].start):
-            yield pair
-
-
 def _contrasts(question: str, wanted: Sequence[KeyTerm], gaps: Sequence[KeyTerm]) -> bool:
     """Whether the quote has only one of two words side by side: of "lost key" the key."""
-    return any((one in gaps) != (other in gaps) for one, other in _side_by_side(question, wanted))
+    return any((one in gaps) != (other in gaps) for one, other in side_by_side(question, wanted))
 
 
 def _greatest(gaps: Sequence[KeyTerm], wanted: Sequence[KeyTerm]) -> float:
@@ -469,7 +383,7 @@ def _modifiers(question: str, wanted: Sequence[KeyTerm]) -> Iterator[KeyTerm]:
     What follows "who" is a verb.
     """
     for term, following in pairwise(wanted):
-        joined = _JOINING.fullmatch(question, term.end, following.start)
+        joined = is_joined(question, term, following)
         if joined and following.kind == "word" and not _precedes(_WHO, question, term):
             yield term
 
