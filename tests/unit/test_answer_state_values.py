@@ -393,6 +393,26 @@ def test_what_restricts_a_question_is_in_the_passage(
         ),
         ("What temperature does it need?", "a number", "Keep it at 21 °C.", "Keep it warm."),
         ("How long is the tour?", "a duration", "About an hour.", "The tour is popular."),
+        (
+            "How far in advance is a contest announced?",
+            "a time in advance",
+            "It is announced at least 28 days before it begins.",
+            "Contests are held within 30 km driving distance and 5 days of each other, provided.",
+        ),
+        (
+            "How old must a trainee be?",
+            "an age",
+            "Trainees are at least sixteen.",
+            "A trainee has attended at least one of the 2023 contests.",
+        ),
+        ("How old is the mill?", "an age", "The mill was built in 1850.", "Mill 1850 turns."),
+        (
+            "How many votes were against the report?",
+            "a number",
+            "Opposed: 0",
+            "There being no questions on the 2023 report the chair called a vote.",
+        ),
+        ("How many votes were against it?", "a number", "No vote was.", "No member spoke in 2023."),
         ("Wer ist die Leiterin?", "a name", "Leiterin: Anna Groß", "Die Leiterin hat Dienst."),
     ],
 )

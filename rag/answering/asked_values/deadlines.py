@@ -10,8 +10,9 @@ from rag.answering.asked_values.patterns import ANY_NUMBER, MONTHS, TIME, WEEKDA
 _WHILE = r"(?:hours?|days?|nights?|weeks?|fortnights?|months?|years?)"
 _TAGE = r"(?:stunden?|\w{0,20}tage?n?|wochen?|monate?n?|jahre?n?)"
 _LENGTH = (
-    rf"{ANY_NUMBER}[^.;!?\n]{{0,25}}?(?:\b(?:minutes?|{_WHILE}|{_TAGE}|horas?|días?|semanas?"
-    r"|mes(?:es)?|heures?|jours?|semaines?|mois|min|hrs|std)|(?:min|hrs?|h|d)|mins)\b"
+    rf"{ANY_NUMBER}(?:[\d.,]{{0,6}} ?(?:min|hrs?|h|d|mins)\b"
+    rf"|(?:[^.;!?\n\d]|\d(?! ?k?m\b)){{0,25}}?\b(?:minutes?|{_WHILE}|{_TAGE}|horas?|días?|semanas?"
+    r"|mes(?:es)?|heures?|jours?|semaines?|mois|min|hrs|std)\b)"
 )
 _SHORT_MONTHS = r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|okt|dez"
 _OTHER_MONTHS = (
@@ -69,7 +70,7 @@ LEAD_TIME = ValueKind(
         r"|earlier|beforehand|preceding|vor|vorher|voraus|antes|antelación|anticipación|avant"
         r"|avance|préavis)\b"
         r"|\b(?:notice|latest|later|wait|after|takes?|within|frist|kündigungsfrist|préavis|nach"
-        rf"|innerhalb)\b[^.;!?\n]{{0,60}}?{_LENGTH}",
+        rf"|innerhalb)\b[^.;!?\n]{{0,60}}?{_LENGTH}(?! (?:of each other|from each other|apart)\b)",
         re.IGNORECASE,
     ),
 )

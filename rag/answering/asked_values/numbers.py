@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.answering.asked_values.kind import ValueKind, is_list_like
 from rag.answering.asked_values.patterns import ANY_NUMBER, FREE, NUMBER_WORDS, UNIT
@@ -16,6 +16,17 @@ MEASURED = re.compile(
 _DIGITS = re.compile(r"\d[\d.,]*")
 _MONEY_UNITS = frozenset({"euro", "dollar", "pound", "franc", "yen", "percent"})
 _NO_DIMENSION = _MONEY_UNITS | {"second", "minute", "hour", "day", "week", "month", "year"}
+_AGE_UNITS = frozenset({"", "year", "month", "week"})
+_AGES = re.compile(
+    r"\b(?:built|founded|established|opened|dates?|since|from|erbaut|gegründet|seit)\b\D{0,20}\d{4}"
+    rf"|(?<![\d.,])\d{{1,3}}(?![\d.,]*\d|%)|\b(?!(?:one|no|none|half|quarter|third|once|twice|thousand"
+    rf"|un|une|una|uno|eine?[mnrs]?|\w{{3,7}}ly)\b)(?:{NUMBER_WORDS})\b",
+    re.IGNORECASE,
+)
+"""Figures and words that may be ages: nobody is 2023 years old, and "one" is an article."""
+_NO_COUNT = re.compile(r"\b(?:no|(?:19|20)\d\d)(?=\b(?![.,-]?\d))[ -]?([^\W\d_]*)", re.IGNORECASE)
+_STEM = 4
+"""Letters at the beginning of a word that its forms have in common."""
 _UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
 _FIGURES = re.compile(rf"\d[\d.,]*|\b(?:{NUMBER_WORDS})\b", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(?<=[“\"'„«])[A-ZÄÖÜ][a-zäöüß]{2,20} \d+(?=[”\"'“»])")
@@ -46,12 +57,12 @@ class _Measurement(ValueKind):
 
 @dataclass(frozen=True, slots=True)
 class _Age(ValueKind):
-    """A figure that is not an amount of money, nor a share."""
+    """A figure of at most three digits that measures no other thing than years or months."""
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a figure that may be an age."""
         figures = self.value.finditer(text)
-        return any(unit_at(text, *match.span()) not in _MONEY_UNITS for match in figures)
+        return any(unit_at(text, *match.span()) in _AGE_UNITS for match in figures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +77,23 @@ class _Dimensions(ValueKind):
 
 @dataclass(frozen=True, slots=True)
 class _Number(ValueKind):
-    """A figure that is not part of a name."""
+    """A figure that is not part of a name; ``counted`` is the noun that the question counts."""
+
+    counted: str = ""
 
     def is_in(self, text: str) -> bool:
-        """Whether a text has a figure that counts or measures."""
+        """Whether a text has a figure that counts or measures.
+
+        A year and "no questions" count nothing else.
+        """
         kept = text if is_list_like(text) else _IDENTIFIER.sub(" ", text)
+        if self.counted:
+            kept = _NO_COUNT.sub(self._as_counted, kept)
         return self.value.search(kept) is not None
+
+    def _as_counted(self, figure: re.Match[str]) -> str:
+        stem = self.counted[:_STEM].casefold()
+        return figure.group() if figure[1].casefold().startswith(stem) else f" {figure[1]}"
 
 
 AGE = _Age(
@@ -83,7 +105,7 @@ AGE = _Age(
         r"|\b(?:ab|mit|bis zu) welchem alter\b|\bqué edad\b|\bquel âge\b|多大|几岁",
         re.IGNORECASE,
     ),
-    _FIGURES,
+    _AGES,
 )
 WEIGHT = ValueKind(
     "a weight",
@@ -174,9 +196,11 @@ NUMBER = _Number(
 
 
 def measurement(question: str) -> ValueKind | None:
-    """The kind of a figure in a unit that a question names: "how many watts"; None for others."""
+    """The kind of a figure of what a question counts: "how many watts"; None for others."""
     counted = _COUNTS.search(question)
-    unit = base_unit(unit_of(counted[1])) if counted else ""
-    if not counted or not unit:
+    if not counted:
         return None
+    unit = base_unit(unit_of(counted[1]))
+    if not unit:
+        return replace(NUMBER, counted=counted[1])
     return _Measurement(f"a value in {counted[1]}", "", _COUNTS, _DIGITS, unit=unit)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 NUMBER_WORDS = (
-    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty"
-    r"|fifty|sixty|ninety|hundred|thousand|half|quarter|third|once|twice|no|none|daily|weekly"
+    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
+    r"|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+    r"|hundred|thousand|half|quarter|third|once|twice|no|none|daily|weekly"
     r"|monthly|yearly|annually|eine?[mnrs]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
     r"|zwölf|zwanzig|halbe?[nrs]?|uno|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce"
     r"|quince|veinte|un|une|deux|trois|quatre|cinq|sept|huit|neuf|dix"
