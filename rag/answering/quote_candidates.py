@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rag.answering.assessing.codes import codes_at_hand, codes_in
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.numbered_names import agreement, numbered_names
+from rag.answering.assessing.question_forms import asks_how
 from rag.answering.reading import PassageReader, document_words
 from rag.answering.statements.rows import BETWEEN
 from rag.answering.statements.sentences import ENDED, Statement
@@ -55,10 +56,12 @@ def candidates_of(
 ) -> tuple[set[str], list[Candidate]]:
     """The codes of a question, each as passages have it, and all statements of the passages."""
     question_terms = words.terms(with_digits(_HOW.sub(" ", question)))
+    # What to do is often shown in a block of code; anything else is said in a sentence.
+    statements_of = reader.with_code if asks_how(question) else reader.statements
     entries = [
         (n, hit, statement, terms_of(statement, words))
         for n, hit in enumerate(hits, start=1)
-        for statement in reader.statements(hit)
+        for statement in statements_of(hit)
     ]
     support = Support(question_terms, words, [terms for *_, terms in entries])
     contexts = [reader.context(hit, statement) for _, hit, statement, _ in entries]

@@ -24,7 +24,7 @@ from rag.answering.markup import unmarked
 from rag.answering.sources import Sources
 from rag.answering.statements.rows import BETWEEN, body, rows_within, tables_within
 from rag.answering.statements.running_heads import blank_running_heads, running_lines
-from rag.answering.statements.sentences import ENDED, Statement, statements
+from rag.answering.statements.sentences import ENDED, Statement, announced_code, statements
 from rag.types import Chunk, Citation, Document, Hit, Span, name_stem
 
 _JOINTS = re.compile(r"(?<=\w)[-_]+(?=\w)")
@@ -78,6 +78,19 @@ class PassageReader:
             self._statements[key] = self._read_statements(hit)
         return self._statements[key]
 
+    def with_code(self, hit: Hit) -> list[Statement]:
+        """Return the statements of a passage, each with the block of code that it announces."""
+        announced = list(announced_code(hit.chunk.text))
+        spans = [(one.start, one.start + len(one.quote)) for one in announced]
+        return [
+            *announced,
+            *(
+                one
+                for one in self.statements(hit)
+                if not any(start <= one.start < end for start, end in spans)
+            ),
+        ]
+
     def _read_statements(self, hit: Hit) -> list[Statement]:
         source = self._read_document(hit)
         if source is None:
@@ -106,7 +119,8 @@ class PassageReader:
         A quote that goes on behind a statement has what that one stands under.
         """
         quote = citation.quote or citation.hit.chunk.text
-        begun = [one for one in self.statements(citation.hit) if self._begins(quote, one, citation)]
+        own = (*self.statements(citation.hit), *announced_code(citation.hit.chunk.text))
+        begun = [one for one in own if self._begins(quote, one, citation)]
         if not begun:
             return Statement(quote, quote, 0)
         first = max(begun, key=lambda one: len(one.quote))

@@ -228,3 +228,28 @@ def test_a_degree_and_a_verb_beside_the_name_of_a_row_raise_no_doubt(
 def test_an_unknown_thing_beside_the_name_of_a_row_raises_doubt(tmp_path: Path) -> None:
     answer = ask(tmp_path, {"house.md": PROGRAMMES}, "What is the steam load for delicates?")
     assert answer.state == "doubtful"
+
+
+BROKEN_PIPE = (
+    "# Connections\n\nA connection to the server may break off. You can keep it alive by adding "
+    "the following to the configuration on the client:\n\n```text\nHost *\n    "
+    "ServerAliveInterval 120\n```\n\nThe server needs a restart after a [change of\nits "
+    "settings](https://example.org/settings).\n"
+)
+
+
+def test_how_to_do_something_is_quoted_with_the_code_that_it_announces(tmp_path: Path) -> None:
+    question = "How do I keep the connection to the server alive?"
+    answer = ask(tmp_path, {"ssh.md": BROKEN_PIPE}, question)
+    assert answer.text.startswith(
+        "“You can keep it alive by adding the following to the configuration on the client: "
+        "Host * ServerAliveInterval 120” [1]"
+    )
+    assert answer.citations[0].quote.endswith("ServerAliveInterval 120\n```")
+
+
+def test_the_words_of_a_link_over_two_lines_are_quoted_without_its_address(tmp_path: Path) -> None:
+    answer = ask(tmp_path, {"ssh.md": BROKEN_PIPE}, "When does the server need a restart?")
+    assert answer.text.startswith(
+        "“The server needs a restart after a change of its settings.” [1]"
+    )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from rag.answering.markup import fenced_code
 from rag.answering.statements.segments import segments_of, without_mark
 from rag.answering.statements.sentences import (
     LEANS,
@@ -65,7 +66,9 @@ def continued(passage: str, statement: Statement) -> Statement:
     if items:
         stop = items[-1][1]
     elif announces and leans and (line := _NEXT_LINE.match(rest, stop)):
-        stop = line.end()
+        code = next((span for span, _ in fenced_code(rest[stop:])), (0, 0))
+        begins_with_code = not rest[stop : stop + code[0]].strip() and code[1] > 0
+        stop = stop + code[1] if begins_with_code else line.end()
         items = [(colon, stop)]
     elif announces:
         return statement

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rag.answering.markup import unmarked
+from rag.answering.markup import fenced_code, unmarked
 from rag.answering.statements.rows import named_cells
 from rag.answering.statements.segments import (
     ADDED_PROPERTY,
@@ -63,6 +63,9 @@ SHORT_ADDITION = 40
 a list: "Penalty: 2 seconds."."""
 LONGEST_DESCRIPTION = 300
 """Characters of a paragraph that is quoted whole with the default value of what it describes."""
+LONGEST_CODE = 600
+"""Characters of a block of code that is quoted with the sentence that announces it."""
+_HEADING_MARK = re.compile(r"#{1,6}\s")
 _LONG_ADDRESS = re.compile(r"https?://\S{100,}")
 _FEWEST_WORDS = 4
 """Beside a long address, for it to be a sentence."""
@@ -181,6 +184,23 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
         elif announces:
             above.append(_Lead.of(text))
     return collected
+
+
+def announced_code(passage: str) -> Iterator[Statement]:
+    """Short blocks of code, each with the sentence before that announces it with a colon."""
+    for (start, end), (_, inner_end) in fenced_code(passage):
+        announcing = passage[:start].rstrip()
+        paragraph = announcing.rfind("\n\n") + 1
+        is_closed = inner_end < end
+        if not (announcing.endswith(":") and is_closed and end - start <= LONGEST_CODE):
+            continue
+        spans = sentence_spans(announcing[paragraph:])
+        first = paragraph + (spans[-1][0] if spans else 0)
+        mark = ITEM.match(announcing, first)
+        first = mark.end() if mark else first
+        quote = passage[first:end]
+        if not _HEADING_MARK.match(quote):
+            yield Statement(plain_words(quote), quote, first)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
