@@ -358,7 +358,7 @@ class _ItemReader:
 
 
 def _unreadable(document: Document) -> str:
-    """What the reader of a document could not read, in words; "" if nothing."""
+    """Return what the reader could not read of a document, in words; "" if nothing."""
     pages, text = (document.metadata.get(key) for key in ("unreadable_pages", "unread_text"))
     if pages:
         return f"unreadable fonts on pages {pages}"

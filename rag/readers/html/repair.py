@@ -94,23 +94,24 @@ def _wrap_bare_text(body: Any, blocks: frozenset[str]) -> None:
     for node in list(body.iter(*_CONTAINERS)):
         has_blocks = any(_is_block(child, blocks) for child in node)
         if has_blocks or node.tag in _OWN_TEXT:
-            for run in list(_bare_runs(node, blocks)):
-                run()
+            for before, run in list(_bare_runs(node, blocks)):
+                _wrap(node, before, run)
 
 
-def _bare_runs(node: Any, blocks: frozenset[str]) -> Iterator[Callable[[], None]]:
-    """Yield a function for each run of bare text that wraps it."""
-    before: Any = None  # the block before the run
-    run = list[Any]()
-    for child in [*node, None]:
-        if child is not None and not _is_block(child, blocks):
+def _bare_runs(node: Any, blocks: frozenset[str]) -> Iterator[tuple[Any, list[Any]]]:
+    """Yield the inline elements of each run between blocks, and the block before it or None."""
+    before, run = None, list[Any]()
+    for child in node:
+        if _is_block(child, blocks):
+            yield before, run
+            before, run = child, []
+        else:
             run.append(child)
-            continue
-        yield lambda before=before, run=tuple(run): _wrap(node, before, run)
-        before, run = child, []
+    yield before, run
 
 
-def _wrap(node: Any, before: Any, run: tuple[Any, ...]) -> None:
+def _wrap(node: Any, before: Any, run: list[Any]) -> None:
+    """Put a run and the text around it into a paragraph."""
     text = (node.text if before is None else before.tail) or ""
     shown = text + "".join("".join(one.itertext()) + (one.tail or "") for one in run)
     linked = "".join("".join(one.itertext()) for one in run if one.tag == "a")

@@ -14,7 +14,7 @@ from rag.errors import UnreadableDocument
 from rag.readers.characters import decode, normalise
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
-from rag.readers.html_repair import lift_blocks, repair
+from rag.readers.html.repair import lift_blocks, repair
 from rag.readers.markdown_tables import markdown_content
 from rag.readers.tables import Row, grid
 
