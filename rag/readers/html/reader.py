@@ -36,9 +36,9 @@ _FRAME = re.compile(
 _SHORT = 400
 _MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+)⦘ ?", re.MULTILINE)
 """The number that a page gives an item of a list, behind the one that trafilatura gives it."""
-_CONTROLS = {"form", "button", "select", "datalist", "dialog", "textarea", "menu"}
+_BESIDE = {"pre", "form", "button", "select", "datalist", "dialog", "textarea", "menu"}
 _LINKING = {"li", "p", "ul", "ol", "td", "th", "dd", "dt"}
-_MOSTLY = 0.7
+_MOSTLY = 0.5
 """The share of the letters of a block from which it counts as links."""
 _LEAST_WORDS = 3
 _SAMPLE = 12  # words
@@ -135,7 +135,8 @@ def _name_main(tree: Any) -> bool:
 def _unread(tree: Any, text: str) -> str:
     """Return the first words that a page shows amid its main text and that are not in ``text``.
 
-    Menus, forms, links alone, and what a browser hides are no part of the main text.
+    Menus, forms, links alone, and what a browser hides are no part of the main text. Code is not
+    looked for: its numbers of lines and its variants are left out on purpose.
     """
     roots = tree.xpath("//main | //article | //*[@role='main']") or tree.xpath("//body")
     squeezed, at = _squeezed(_RAISED.sub("", text)), 0
@@ -162,9 +163,10 @@ def _is_beside(element: Any) -> bool:
     style = (element.get("style") or "").replace(" ", "")
     if element.get("hidden") is not None or "display:none" in style:
         return True
-    if element.tag in _CONTROLS or _is_frame(element):
+    if element.tag in _BESIDE or _is_frame(element):
         return True
-    if element.tag not in _LINKING:
+    is_leaf = element.tag == "div" and not any(child.tag in _BLOCKS for child in element)
+    if element.tag not in _LINKING and not is_leaf:
         return False
     linked = sum(len(_words(link)) for link in element.iter("a"))
     return linked > _MOSTLY * len(_words(element))

@@ -12,19 +12,21 @@ from typing import Any
 
 _INLINE = ("time", "label", "output", "q")
 """Elements within sentences that trafilatura removes with their text, or ends the sentence at."""
+_WITH_BUTTONS = {"p", "li", "td", "dt", "h1", "h2", "h3", "h4", "h5", "h6"}
+"""Elements of which a button is a part: the title that unfolds an answer, or "press *Save*"."""
+_TITLE_WORDS = 3
+"""The fewest words of a button that stands alone and is such a title."""
 _PLAIN = {
     "center": "div",
-    "details": "div",
     "fieldset": "div",
     "figure": "div",
     "menu": "ul",
     "figcaption": "p",
     "legend": "p",
-    "summary": "p",
 }
 """Elements that it removes or passes over, and those that hold their text as well."""
-_CONTAINERS = {"article", "blockquote", "body", "dd", "div", "main", "section"}
-_OWN_TEXT = {"section"}
+_CONTAINERS = {"article", "blockquote", "body", "dd", "details", "div", "main", "section"}
+_OWN_TEXT = {"details", "section"}
 """Containers whose bare text gets lost also if it stands alone."""
 _LIST_OF = {"li": ("ul", "ol", "menu", "dir"), "dt": ("dl",), "dd": ("dl",)}
 _LIFTED = ("table", "pre", "h1", "h2", "h3", "h4", "h5", "h6")
@@ -39,19 +41,23 @@ def repair(tree: Any, blocks: frozenset[str]) -> None:
         return
     for node in list(body.iter(*_INLINE)):
         node.drop_tag()
-    for node in body.xpath(".//p//button | .//li//button | .//td//button"):
-        node.drop_tag()  # "press the button Save" names it by its words
+    for node in list(body.iter("button")):
+        if any(outer.tag in _WITH_BUTTONS for outer in node.iterancestors()):
+            node.drop_tag()
+        elif len("".join(node.itertext()).split()) >= _TITLE_WORDS:
+            node.tag = "p"
     for node in list(body.iter("math")):
         words = " ".join(node.itertext())
         for inner in list(node):
             node.remove(inner)
         node.text = words
         node.drop_tag()
-    for node in list(body.iter("form")):
-        if node.find(".//p") is not None:  # a page within a form, not a search box
+    for node in body.iterchildren("form"):
+        if node.find(".//p") is not None:  # the page within a form, not a search box
             node.tag = "div"
     for node in body.iter(*_PLAIN):
-        node.tag = _PLAIN[node.tag]
+        if _PLAIN[node.tag] != "p" or not any(_is_block(child, blocks) for child in node):
+            node.tag = _PLAIN[node.tag]
     _enclose(body, ("li",), _is_loose_in_list, "ul")
     _enclose(body, ("dt", "dd"), _is_loose_in_list, "dl")
     _enclose(body, ("tr", "tbody", "thead", "tfoot"), _is_loose_row, "table")
@@ -92,6 +98,8 @@ def _is_loose_row(node: Any) -> bool:
 def _wrap_bare_text(body: Any, blocks: frozenset[str]) -> None:
     """Make paragraphs of the text that stands beside blocks, or alone in a section."""
     for node in list(body.iter(*_CONTAINERS)):
+        if any(outer.tag == "summary" for outer in node.iterancestors()):
+            continue  # it becomes a heading
         has_blocks = any(_is_block(child, blocks) for child in node)
         if has_blocks or node.tag in _OWN_TEXT:
             for before, run in list(_bare_runs(node, blocks)):
@@ -175,5 +183,5 @@ def _lift(node: Any) -> None:
         last.addnext(remainder)
         last = remainder
     last.tail = f"{last.tail or ''}{tail or ''}" or None
-    if not "".join(parent.itertext()).strip():
+    if not any(map(str.strip, parent.itertext())):
         parent.getparent().remove(parent)
