@@ -103,6 +103,9 @@ def test_items_keep_their_number_and_their_blocks(tmp_path: Path, items: str, te
 def test_a_short_page_numbers_its_items_too(tmp_path: Path) -> None:
     items = "<ol><li><p>Look.</p><p>Twice.</p></li><li>Pay.</li></ol>"
     assert page(tmp_path, items, "").text == "Relay\n\n1. Look.\n\nTwice.\n\n2. Pay."
+    code = "<ol><li>Run:<pre>if ready:\n    go()</pre></li><li>Pay.</li></ol>"
+    shown = "Relay\n\n1. Run:\n\nif ready:\n    go()\n\n2. Pay."
+    assert page(tmp_path, code, "").text == shown
 
 
 NOTE = "Two people are needed to lift the lid of this pump out of its frame safely."

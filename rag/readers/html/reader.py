@@ -297,8 +297,9 @@ def _blocks(
     blocks: list[tuple[int, str | TableRows]] = []
     words: list[str] = []
 
-    def flush(level: int = 0) -> None:
-        text = _numbered(" ".join("".join(words).replace("\u00ad", "").split()))
+    def flush(level: int = 0, *, code: bool = False) -> None:
+        written = "".join(words).replace("\u00ad", "")
+        text = _numbered(written.strip("\n").rstrip() if code else " ".join(written.split()))
         words.clear()
         if text:
             blocks.append((level, text))
@@ -309,7 +310,7 @@ def _blocks(
         tag = node.tag if isinstance(node.tag, str) else ""
         if leaving:
             if tag in _BLOCKS:
-                flush(int(tag[1]) if re.fullmatch("h[1-6]", tag) else 0)
+                flush(int(tag[1]) if re.fullmatch("h[1-6]", tag) else 0, code=tag == "pre")
             words.append(node.tail or "" if node is not root else "")
             continue
         if tag and node is not root and left_out(node):
