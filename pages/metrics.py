@@ -260,7 +260,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     version = readings.version_of(chosen)
     earlier, changes, compared = _compared(base, runs, place, pinned, version)
     intervals = readings.intervals(base, run.id, version)
-    results = readings.outcomes(base, run.id)
+    results = readings.outcomes(base, run.id, run.recipe.search.top_k if run.recipe else 0)
     unjudged = readings.unjudged(base, run.id, version)
     ranges = _ranges(intervals, unjudged, results)
     by_document = readings.document_labels(base, chosen.name, version)

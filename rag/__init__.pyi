@@ -91,6 +91,7 @@ from .evaluation.intervals import signed as signed
 from .evaluation.intervals import signed_points as signed_points
 from .evaluation.intervals import whole_percent as whole_percent
 from .evaluation.measuring import precision_ceiling as precision_ceiling
+from .evaluation.metrics import lower_is_better as lower_is_better
 from .evaluation.pooling.difference import PooledDifference as PooledDifference
 from .evaluation.refusal_limits import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
 from .evaluation.refusal_limits import RefusalLimit as RefusalLimit

@@ -69,6 +69,10 @@ class QuestionResult:
     relevant: int
     cut_rank: int | None = None
 
+    def relevant_among(self, k: int) -> int:
+        """Return how many of the first k are relevant; all measured ranks count as ``found``."""
+        return sum(grade > 0 for _, _, grade in self.ranking[:k])
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

@@ -358,5 +358,8 @@ class _ItemReader:
 
 
 def _unreadable(document: Document) -> str:
-    pages = document.metadata.get("unreadable_pages")
-    return f"unreadable fonts on pages {pages}" if pages else ""
+    """Return what the reader could not read of a document, in words; "" if nothing."""
+    pages, text = (document.metadata.get(key) for key in ("unreadable_pages", "unread_text"))
+    if pages:
+        return f"unreadable fonts on pages {pages}"
+    return f"not read, as it seems to be no main text: “{text}”" if text else ""

@@ -10,6 +10,7 @@ import numpy as np
 
 from rag.evaluation.inference.clusters import CONSIDERABLE, Clusters
 from rag.evaluation.intervals import Interval, as_percent, signed
+from rag.evaluation.metrics import lower_is_better
 from rag.evaluation.significance import LEVEL, Paired, holm, holm_levels, paired_tests
 from rag.types import Floats, percent
 
@@ -107,23 +108,35 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """The mean difference, above 0 where the run is ahead."""
+        """The mean difference, run minus baseline."""
         return float(_array(self.differences).mean()) if self.differences else 0.0
+
+    @property
+    def gains(self) -> Figures:
+        """The differences, above 0 where the run is ahead also if less is better."""
+        if not lower_is_better(self.metric):
+            return self.differences
+        return {question: 0.0 - value for question, value in self.differences.items()}
 
     @property
     def won(self) -> int:
         """Questions on which the run is ahead."""
-        return sum(value > 0 for value in self.differences.values())
+        return sum(value > 0 for value in self.gains.values())
 
     @property
     def lost(self) -> int:
         """Questions on which the baseline is ahead."""
-        return sum(value < 0 for value in self.differences.values())
+        return sum(value < 0 for value in self.gains.values())
 
     @property
     def tied(self) -> int:
         """Questions on which both are equal."""
         return len(self.differences) - self.won - self.lost
+
+    @property
+    def all_tied(self) -> bool:
+        """Whether both are equal on every question: no interval has anything to add to that."""
+        return self.tied == len(self.differences) > 0
 
     @property
     def verdict(self) -> Verdict:
@@ -137,7 +150,8 @@ class Comparison:
             return "incomparable"
         if self.p > self.alpha or self.interval.low <= 0.0 <= self.interval.high:
             return "undecided"
-        return "better" if self.difference > 0 else "worse"
+        rises = self.difference > 0
+        return "better" if rises != lower_is_better(self.metric) else "worse"
 
     @property
     def doubt(self) -> str:
@@ -339,7 +353,7 @@ def _headline(result: Comparison) -> str:
     if result.obstacle:
         return f"Not comparable: {result.obstacle}."
     questions, metric = _questions(count, result.kind), metric_name(result.metric)
-    if not result.won and not result.lost:
+    if result.all_tied:
         return f"No difference: {metric} is the same on {'all ' if count > 1 else ''}{questions}."
     if result.doubt:
         return UNJUDGED
@@ -365,7 +379,7 @@ def _evidence(result: Comparison, test: str) -> str:
     if result.obstacle:
         shared = f"On the {_questions(count, result.kind)} of both runs, {figures}."
         return f"{shared} {left_out}".strip()
-    if not result.won and not result.lost:
+    if result.all_tied:
         return f"Both have {metric} {result.mean:.3f}. {left_out}".strip()
     figures += f", {signed(result.difference)} {test}, on {_questions(count, result.kind)}."
     figures = figures if figures.startswith("nDCG") else figures[:1].upper() + figures[1:]

@@ -145,6 +145,13 @@ MEASURES: Mapping[str, Callable[[RankStatistics, int], Floats]] = MappingProxyTy
     }
 )
 """Every measure by name: from what came back and k, to one figure per question."""
+LOWER_IS_BETTER = frozenset({"misleading", "false_refusal", "false_doubt"})
+"""Measures, of rankings and of answers, that count faults."""
+
+
+def lower_is_better(name: str) -> bool:
+    """Return whether a metric, such as ``misleading@5``, is the better the lower it is."""
+    return name.partition("@")[0] in LOWER_IS_BETTER
 
 
 class Metric(NamedTuple):

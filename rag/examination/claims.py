@@ -11,6 +11,7 @@ from functools import lru_cache
 from rag.answering.assessing.editions import NAME_BEHIND
 from rag.answering.assessing.resemblance import CODE, codes_of
 from rag.answering.checking.decimals import NUMBER, decimal_mark, plain_number
+from rag.answering.markup import unmarked
 from rag.answering.statements.rows import rows_within
 from rag.answering.statements.sentences import statements
 from rag.examination.clauses import clause_of
@@ -79,6 +80,7 @@ _SPELT = {
         2,
     )
 } | {"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90"}
+_WORDS_OF = {number: word for word, number in _SPELT.items()}
 _SPELT_NUMBER = re.compile(rf"\b(?:{'|'.join(_SPELT)})\b", re.IGNORECASE)
 _UNITS = {
     "percent": "%", "€": "eur", "euro": "eur", "euros": "eur", "$": "usd", "£": "gbp",
@@ -109,6 +111,11 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 """Words by which a rule speaks of the document that it stands in."""
+
+
+_MINUS = re.compile(r"(?<![^\W_])[-−](?=\d)|(?<=(?<!\w)\w)[-−](?!\w)")
+"""A sign before a number or behind a letter, not a hyphen."""
+_BETWEEN_WORDS = re.compile(r"[^\w+#%&<>≤≥−]|_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +161,12 @@ def claims_of(position: int, document: Document) -> Iterator[Claim]:
             words = words_of(statement.quote)
             if statement.kind != "item" or len(words) < FEWEST_WORDS:
                 words = words_of(statement.text)
+            # An item of a list may have figures of the words above the list: nobody sees those.
+            quoted = figures_of(unmarked(statement.quote), mark)
             figures = {
                 figure: written
                 for figure, written in figures_of(statement.text, mark).items()
-                if figure[1]
+                if figure[1] and figure in quoted
             }
             at = start + statement.start
             if at < FRONT_MATTER and len(document.text) > 4 * FRONT_MATTER:
@@ -200,9 +209,17 @@ def figures_of(text: str, mark: str = ".") -> dict[Figure, str]:
         for earlier, digits in pending.items():
             figures.setdefault((earlier, unit), digits + behind)
         pending = {}
-        before = rest[match.start() : match.start("number")]
+        before, number = rest[match.start() : match.start("number")], _as_written(number, text)
         figures.setdefault((value, unit), f"{before}{number}{behind}")
     return figures
+
+
+def _as_written(number: str, text: str) -> str:
+    """Return a number as a text has it: in digits, or in words."""
+    word = _WORDS_OF.get(number, "")
+    spelt = re.search(rf"\b{word}\b", text, re.IGNORECASE) if word else None
+    in_digits = re.search(rf"(?<!\d){number}(?!\d)", text) if spelt else None
+    return spelt[0] if spelt and not in_digits else number
 
 
 def value_of(number: str, mark: str = ".") -> str:
@@ -263,7 +280,8 @@ def _between_tables(document: Document) -> Iterator[Span]:
 
 
 def _label(text: str) -> str:
-    return " ".join(re.sub(r"[\W_]+", " ", text).casefold().split())
+    """Return the words of a label with the signs that tell things apart: C and C++, A and A-."""
+    return " ".join(_BETWEEN_WORDS.sub(" ", _MINUS.sub("−", text)).casefold().split())
 
 
 def _unit(text: str) -> str:

@@ -25,9 +25,12 @@ def words_around(text: str, figure: str) -> str:
     """Return the clauses around a figure, as many as fit into ``LONGEST`` characters.
 
     Those before the figure come first, as they say what it is about. Text that is left out leaves
-    an ellipsis. Without the figure in the text, its beginning is shown.
+    an ellipsis. Words may stand between the number and its unit: ten or more days. Without the
+    number in the text, its beginning is shown.
     """
-    at = _position(text, figure) or 0
+    at = _position(text, figure)
+    if at is None:
+        at = _position(text, figure.partition(" ")[0]) or 0
     spans = _clauses(text)
     number = next((n for n, (_, end) in enumerate(spans) if at < end), 0)
     start, end = spans[number]

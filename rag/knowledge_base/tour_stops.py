@@ -16,7 +16,7 @@ from rag.answering.statements.rows import readable_text, rows_within, tables_wit
 from rag.evaluation.anchoring import find_quote
 from rag.evaluation.intervals import Interval, as_percent, signed
 from rag.evaluation.measuring import highest_mean
-from rag.evaluation.metrics import MEASURES
+from rag.evaluation.metrics import MEASURES, lower_is_better
 from rag.evaluation.report import as_shown, meaning, on_cards, unanswered
 from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
@@ -323,12 +323,14 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
         TourValue(
             "Difference",
             signed(figures.difference),
-            f"{_range(figures.interval, signed)} ({as_percent(figures.confidence)} interval)",
+            ""
+            if figures.all_tied
+            else f"{_range(figures.interval, signed)} ({as_percent(figures.confidence)} interval)",
         ),
         TourValue("Questions", f"{figures.won} won", f"{figures.lost} lost, {figures.tied} tied"),
     )
     points = [f"How it was tested: {figures.evidence}"] if figures.evidence else []
-    decides = figures.differences and not figures.obstacle
+    decides = figures.differences and not figures.obstacle and not figures.all_tied
     if as_percent(figures.confidence) != as_percent(LEVEL) and decides:
         points.append(
             f"The interval of the difference has the level {figures.level}. Ranges of single runs "
@@ -382,7 +384,10 @@ def _in_plain_words(compared: RunComparison, names: Mapping[str, str]) -> str:
     figures = compared.figures
     run, baseline = _named(compared.run, names), _named(compared.baseline, names)
     title, says = metric_title(figures.metric), meaning(figures.metric)
-    scale = f" {title} is a score between 0 and 1; higher is better. {says}".rstrip()
+    if lower_is_better(figures.metric):
+        scale = f" {title}: lower is better."
+    else:
+        scale = f" {title} is a score between 0 and 1; higher is better. {says}".rstrip()
     match figures.verdict:
         case "better":
             return f"Yes: {run} is better than {baseline}, by more than chance explains.{scale}"

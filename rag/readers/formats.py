@@ -40,7 +40,7 @@ _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
 _HEADERS = 4  # the version that takes no row of values for the header of a table
 _WORD_LISTS = 5  # the version that knows the items of lists in Word by their styles, too
-_HTML_NUMBERS = 5  # the version that keeps the numbers of lists that do not begin with 1
+_HTML_REPAIRED = 6  # the version that reads what is out of its place in the markup, too
 _TITLES = 5  # the version that knows the title in the front matter
 _PDF_HEADERS = 7  # the same of PDFs, after those of scans and of titles of groups of rows
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
@@ -62,7 +62,12 @@ FORMATS: tuple[Format, ...] = (
         False,
     ),
     Format(
-        ("html", "htm", "xhtml"), "text/html", f"{_HERE}.html:read_html", _TEXT, True, _HTML_NUMBERS
+        ("html", "htm", "xhtml"),
+        "text/html",
+        f"{_HERE}.html.reader:read_html",
+        _TEXT,
+        True,
+        _HTML_REPAIRED,
     ),
     Format(
         ("docx",),

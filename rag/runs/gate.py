@@ -11,6 +11,7 @@ from typing import Literal
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import UNJUDGED, Comparison
 from rag.evaluation.intervals import Interval
+from rag.evaluation.metrics import lower_is_better
 from rag.evaluation.report.metric_titles import ANSWER_TITLES, METRIC_TITLES
 from rag.evaluation.significance import LEVEL
 from rag.operation import operation
@@ -33,7 +34,6 @@ _RANKED = tuple(
     name for name in METRIC_TITLES if name not in _UNRANKED and name not in ANSWER_TITLES
 )
 """Measures of the first k."""
-_LOWER_IS_BETTER = {"misleading", "false_refusal", "false_doubt"}
 
 Outcome = Literal["passed", "failed", "undecided", "unjudged", "incomparable"]
 """What a gate ends with. ``undecided``: so much may be lost as is not allowed, or may not be;
@@ -120,7 +120,7 @@ class PairedGate:
         comparison, allowed = self.comparison, -self.tolerance - _ROUNDING
         if comparison.obstacle or not comparison.differences:
             return "incomparable"
-        if not comparison.won and not comparison.lost:
+        if comparison.all_tied:
             return "passed"
         worse = (
             comparison.interval_95.high < allowed
@@ -140,7 +140,7 @@ class PairedGate:
         comparison, hits = self.comparison, self.comparison.open_hits
         if self.outcome == "unjudged" and hits and not comparison.doubt:
             return f"{UNJUDGED} {hits.sentence} By the labels so far: {comparison.evidence}"
-        if self.outcome in ("unjudged", "incomparable"):
+        if self.outcome in ("unjudged", "incomparable") or comparison.all_tied:
             return comparison.sentence
         risk = f"up to {max(-comparison.interval_95.low, 0.0):.3f} may be lost"
         allowed = f"{self.tolerance:g} is allowed"
@@ -296,7 +296,7 @@ def _check_metric(name: str) -> None:
     """Raise InvalidInput for a metric that there is not, or that can have no minimum."""
     measure, at, k = name.partition("@")
     if measure in _UNRANKED or measure in _RANKED:
-        if measure in _LOWER_IS_BETTER:
+        if lower_is_better(name):
             raise InvalidInput(
                 f"{name!r} cannot have a minimum: lower is better.",
                 "Use a metric for which higher is better, such as ndcg@10.",

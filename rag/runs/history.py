@@ -14,7 +14,7 @@ from rag.evaluation.comparison import (
     compare,
     compare_pairs,
 )
-from rag.evaluation.metrics import MEASURES, parse_metric
+from rag.evaluation.metrics import MEASURES, lower_is_better, parse_metric
 from rag.operation import ALL, operation
 from rag.questions.trial_log import Attempt
 from rag.results import QuestionResult, Run
@@ -45,6 +45,7 @@ _DECIDED = ("better", "worse")
 class QuestionDifference:
     """One question in two runs: the metric of each, and the ids that each retrieved, in order.
 
+    ``gain`` is the difference, above 0 where the run is ahead also if less is better.
     ``cut_before`` and ``cut_after`` are the ranks of relevant results that the threshold cut.
     """
 
@@ -54,6 +55,7 @@ class QuestionDifference:
     before: float
     after: float
     difference: float
+    gain: float
     first_before: int | None
     first_after: int | None
     cut_before: int | None = None
@@ -62,7 +64,7 @@ class QuestionDifference:
     @property
     def outcome(self) -> Outcome:
         """The outcome of the run on the question, compared with the baseline."""
-        return "won" if self.difference > 0 else "lost" if self.difference < 0 else "tied"
+        return "won" if self.gain > 0 else "lost" if self.gain < 0 else "tied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,6 +474,7 @@ def _difference(
         before=figure_of(before, metric) or 0.0,
         after=figure_of(after, metric) or 0.0,
         difference=difference,
+        gain=0.0 - difference if lower_is_better(metric) else difference,
         first_before=before.first_relevant,
         first_after=after.first_relevant,
         cut_before=before.cut_rank,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
+from rag.evaluation.metrics import lower_is_better
 from rag.results import Run
 from rag.runs.differences import QuestionTexts, differences, source_chips
 from rag.runs.recipe_names import run_name
@@ -54,7 +56,7 @@ def leaderboard(
     names: Mapping[str, str],
     groups: Groups,
 ) -> list[LeaderboardRow]:
-    """Runs (newest first) as rows: those that compare with the reference first, then by value.
+    """Runs (newest first) as rows: those that compare with the reference first, then the best.
 
     ``figures`` and ``questions`` are those of each run by its id, ``names`` those of recipes,
     ``groups`` those of the questions.
@@ -75,18 +77,23 @@ def leaderboard(
         )
         for run in listed
     ]
-    rows.sort(key=lambda row: (row.comparable, _height(row)), reverse=True)
-    values = [_height(row) for row in rows if row.comparable]
+    falls = lower_is_better(metric)
+    heights = {row.run.id: _height(row, falls) for row in rows}
+    rows.sort(key=lambda row: (row.comparable, heights[row.run.id]), reverse=True)
+    values = [heights[row.run.id] for row in rows if row.comparable]
     return [
-        replace(row, place=1 + sum(value > row.value for value in values))
+        replace(row, place=1 + sum(value > heights[row.run.id] for value in values))
         if row.comparable and row.value is not None
         else row
         for row in rows
     ]
 
 
-def _height(row: LeaderboardRow) -> float:
-    return -1.0 if row.value is None else row.value
+def _height(row: LeaderboardRow, falls: bool) -> float:
+    """The value to rank a row by, higher for better ones; ``falls`` where less is better."""
+    if row.value is None:
+        return -math.inf
+    return -row.value if falls else row.value
 
 
 def _interval(run: Run, metric: str, figures: Figures, groups: Groups) -> Interval | None:

@@ -79,7 +79,8 @@ class Reports:
         return render(self._report(run, baseline_id))
 
     def _report(self, run: Run, baseline_id: str | None) -> RunReport:
-        results = self._history.results(run.id, depth=_SHOWN)
+        returned = run.recipe.search.top_k if run.recipe else 0
+        results = self._history.results(run.id, depth=max(_SHOWN, returned))
         metric = _metric(run)
         with self._services.database.read() as connection:
             misses = self._misses(connection, run, results, metric)

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.recipe.working_recipe import STATE
 from pages.components.runs import next_step
 from pages.components.runs.diagnosis import _most_frequent
+from pages.components.shell.text import plain
 from rag import NextStep, Workspace
 from rag.services import Models
 from rag.tuning.diagnosis.causes import Cause
@@ -211,3 +212,21 @@ def test_a_stored_diagnosis_advises_a_reranker_once_one_is_set_up(
         stored = diagnoses.result("checks")
         assert stored is not None
         assert stored.advice("ranked_low") == advice
+
+
+def test_long_evidence_is_short_in_its_row_and_whole_below(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = _diagnosed(labelled, open_page)
+    evidence = labelled.base("notes").diagnoses.result("checks").questions[0].finding.evidence
+    assert len(evidence) < 96
+    assert "Evidence in full" not in [one.label for one in app.expander]
+    monkeypatch.setattr("pages.components.runs.diagnosis._EVIDENCE", 30)
+    app.run()
+    failed = next(table for table in app.dataframe if "Evidence" in table.value)
+    assert max(failed.value["Evidence"].map(len)) <= 30
+    assert (failed.value["Evidence"][0][-1], failed.proto.row_height) == ("…", 66)
+    (whole,) = (one for one in app.expander if one.label == "Evidence in full")
+    assert any(plain(evidence) in one.value for one in whole.markdown)
+    widths = {name: one.get("width") for name, one in json.loads(failed.proto.columns).items()}
+    assert widths["Document"] == 220  # a name of thirty letters stays whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -120,3 +121,29 @@ def test_the_table_of_questions_has_no_blank_row(
         failures.failures_table(base, evaluated.run, results)
     # 12 short questions fit, 16 scroll; of long ones, which wrap, 8 scroll.
     assert heights == ["content", 460, "content", 460]
+
+
+def test_a_passage_below_top_k_is_not_returned(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    one = base.recipe().with_fields({"search.threshold": None, "search.top_k": 1})
+    base.save_recipe(one)
+    asked = "Why does the Hollin pump make a grinding noise when its bearing is dry?"
+    labels = [
+        {"document": "travel.txt", "quote": "Train journeys are second class."},
+        {"document": "pump.txt", "quote": "Grease the bearing every 500 hours"},
+    ]
+    rows = [
+        {"id": label["document"], "text": f"{asked}{' ' * at}", "evidence": [label]}
+        for at, label in enumerate(labels)
+    ]
+    base.exchange.import_file("low", "low.jsonl", "\n".join(map(json.dumps, rows)))
+    run = base.evaluator.evaluate("low", one).run
+    low, first = (row.first_relevant for row in base.runs.results(run.id))
+    assert (low or 0) > 1
+    assert first == 1
+    app = open_page("metrics.py", set="low")
+    table = next(one.value for one in app.dataframe if "First relevant" in one.value)
+    assert list(table["First relevant"]) == [f"{low} (beyond top-k)", "1"]
+    assert list(table["Relevant passages"]) == ["0 of 1", "1 of 1"]
+    report = base.reports.html(run.id)
+    assert f"first relevant at rank {low}, beyond top-k · 0 of 1 relevant returned" in report

@@ -9,6 +9,8 @@ import pytest
 
 from rag.evaluation.comparison import Comparison, Figures, compare, compare_pairs
 from rag.evaluation.intervals import Interval, as_percent, signed
+from rag.evaluation.metrics import LOWER_IS_BETTER
+from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS
 from rag.evaluation.significance import holm_levels
 
 
@@ -64,6 +66,25 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
     assert reverse.recommend("A", "B", saved="B") == "Keep B, the saved recipe."
     assert reverse.headline == f"Worse: −{result.difference:.3f} nDCG@10 on 120 questions."
     assert (reverse.won, reverse.lost) == (result.lost, result.won)
+
+
+@pytest.mark.parametrize("metric", ["false_doubt", "false_refusal", "misleading@5"])
+def test_fewer_faults_are_better(metric: str) -> None:
+    many, few = (_figures(np.repeat([1.0, 0.0], [faults, 40 - faults])) for faults in (30, 6))
+    result = compare(metric, few, many)
+    assert result.difference == pytest.approx(-0.6)
+    assert (result.verdict, result.won, result.lost, result.tied) == ("better", 24, 0, 16)
+    assert sum(result.gains.values()) == pytest.approx(24)
+    assert result.headline.startswith("Better: −0.600 ")
+    assert result.recommendation == "Use the new recipe."
+    reverse = compare(metric, many, few)
+    assert (reverse.verdict, reverse.won, reverse.lost) == ("worse", 0, 24)
+    assert reverse.recommendation == "Keep the baseline."
+
+
+@pytest.mark.parametrize("measure", sorted(LOWER_IS_BETTER))
+def test_the_definition_of_a_metric_of_faults_says_its_direction(measure: str) -> None:
+    assert METRIC_DEFINITIONS[measure].endswith((" Less is better.", " Fewer is better."))
 
 
 def test_noise_wins_no_more_than_one_in_twenty_comparisons() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from rag import DocumentFinding, InvalidInput, KnowledgeBase, NotFound
 from rag.answering.checking.decimals import decimal_mark
-from rag.examination.claims import figures_of
+from rag.examination.claims import claims_of, figures_of
 from rag.examination.examining import examine
 from rag.readers import read_text
 from rag.types import Document, Table
@@ -121,6 +121,44 @@ def test_cells_are_aligned_by_the_labels_of_row_and_column() -> None:
     other = _table("offer.md", "14 EUR")
     (finding,) = (each for each in examine([one, other]) if each.kind == "contradiction")
     assert [place.value for place in finding.places] == ["12 EUR", "14 EUR"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("24+ Class", "24 Class", False),
+        ("C++", "C", False),
+        ("C#", "C", False),
+        ("Type A+", "Type A", False),
+        ("Grade A-", "Grade A", False),
+        ("-5 V rail", "+5 V rail", False),
+        ("< 5 kg", "> 5 kg", False),
+        ("**Gasket-set**:", "Gasket set", True),
+        ("Gasket set –", "Gasket set", True),
+    ],
+)
+def test_rows_whose_labels_differ_by_a_sign_are_on_different_things(
+    one: str, other: str, *, same: bool
+) -> None:
+    tables = _table("parts.md", "12 EUR", one), _table("offer.md", "14 EUR", other)
+    assert ("contradiction" in _kinds(examine(tables))) is same
+
+
+def test_a_claim_has_no_figure_that_its_quote_lacks() -> None:
+    listed = "The licence of a workshop has {} parts:\n\n- the workshop may repair every pump\n"
+    one, other = _document("a.md", listed, 3), _document("b.md", listed, 2)
+    for claim in claims_of(0, one):
+        quote = one.text[claim.start : claim.end]
+        assert all(written in quote for written in claim.figures.values())
+    for finding in examine([one, other]):
+        for place in finding.places:
+            assert place.value in place.text
+
+
+def test_a_figure_in_words_is_shown_in_words() -> None:
+    rule = "A workshop sends every broken pump back after {} working days at the latest."
+    (finding,) = examine([_document("faq.md", rule, "two"), _document("rules.md", rule, 5)])
+    assert finding.summary == "faq.md states two working days, rules.md states 5 working days."
 
 
 def test_the_newest_edition_is_in_force_with_its_differences() -> None:
@@ -439,8 +477,8 @@ def _document(name: str, text: str, *values: object) -> Document:
     return read_text(text.format(*values), name)
 
 
-def _table(name: str, price: str) -> Document:
-    text = f"part\tprice\tweight\nGasket set\t{price}\t40 g\nMotor\t90 EUR\t8 kg"
+def _table(name: str, price: str, part: str = "Gasket set") -> Document:
+    text = f"part\tprice\tweight\n{part}\t{price}\t40 g\nMotor\t90 EUR\t8 kg"
     table = Table(0, len(text), ("part", "price", "weight"))
     return Document(name, name, "", "text/csv", text, tables=(table,))
 

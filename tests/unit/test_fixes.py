@@ -13,7 +13,7 @@ from rag import KnowledgeBase, Workspace
 from rag.evaluation.splits import Split
 from rag.services import Services
 from rag.tuning.diagnosis import diagnosis, fixes
-from rag.tuning.diagnosis.causes import Cause
+from rag.tuning.diagnosis.causes import Cause, advice
 from rag.tuning.diagnosis.examining import Examination
 from rag.tuning.diagnosis.fixes import Changes, Trials, key_of, metric_depth, try_fixes
 from rag.tuning.diagnosis.searched import scores
@@ -143,10 +143,12 @@ def test_a_change_is_against_a_cause_only_if_it_helps_a_question_that_failed_by_
     assert elsewhere.causes == {"answered": 8}
     assert [fix.causes for fix in elsewhere.trials.fixes] == [()]
     assert elsewhere.trials.without_gain == ("answered",)
+    assert elsewhere.trials.helping_others == ("answered",)
+    assert elsewhere.advice("answered").startswith("What was tried gains on other questions only.")
     ids = {f"cost {room}" for room in ROOMS[:8]}
     there = halls.diagnoses.diagnose("halls", SEVERAL)
     assert [fix.causes for fix in there.trials.fixes] == [("answered",)]
-    assert there.trials.without_gain == ()
+    assert (there.trials.without_gain, there.trials.helping_others) == ((), ())
 
 
 def test_the_found_passage_with_the_expected_answer_is_named(workspace: Workspace) -> None:
@@ -169,3 +171,17 @@ def test_the_found_passage_with_the_expected_answer_is_named(workspace: Workspac
     assert question.document == "severance.md"
     (hit,) = base.search(question.text, WORDS).hits
     assert question.passage == hit.chunk.id
+
+
+@pytest.mark.parametrize(
+    ("helps_others", "words"),
+    [
+        (False, "Tried without gain: give dense search more weight."),
+        (True, "Gains on other questions only: give dense search more weight."),
+    ],
+)
+def test_advice_agrees_with_a_fix_that_gains_by_the_same_change(
+    words: str, *, helps_others: bool
+) -> None:
+    tried = advice("meaning_only", SEVERAL, without_gain=True, helps_others=helps_others)
+    assert tried == words

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from rag import IndexRecipe, KnowledgeBase, Upload, Workspace
 from rag.errors import InvalidInput
 from rag.services import Models
+from tests.sample_files import PROSE, html
 from tests.workspaces import QUICK, add, found, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -132,6 +133,14 @@ def test_a_file_that_became_a_copy_does_not_answer_with_its_old_content(
     assert not any("carried" in text for text in found(base, "carried over"))
     assert base.documents.original(hashlib.sha256(LEAVE.encode()).hexdigest()) is None
     assert add(workspace, base, {"a.md": TRAVEL}) == ["unchanged"]
+
+
+def test_a_page_with_text_that_was_left_out_says_which(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    shown = f"<main><p>{PROSE * 3}</p><div class=caption>Lift the lid by two.</div></main>"
+    assert add(workspace, base, {"lid.html": html(shown)}) == ["added"]
+    (item,) = workspace.jobs.items(workspace.jobs.recent(base.id)[0].id)
+    assert item.reason == "not read, as it seems to be no main text: “Lift the lid by two.”"
 
 
 def test_a_failing_document_says_why_and_the_others_go_on(workspace: Workspace) -> None:

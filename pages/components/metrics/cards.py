@@ -17,6 +17,7 @@ from rag import (
     QuestionResult,
     Run,
     RunDifferences,
+    lower_is_better,
     percent,
     signed,
     signed_points,
@@ -158,7 +159,7 @@ def _card(
         card.label,
         shown(value, card),
         delta=_change(change, card),
-        **style(0.0 if flat or change is None else change),
+        **style(0.0 if flat or change is None else change, card.metric),
         help=f"{card.help} *Sampling* is the 95% interval of the mean over all questions of this "
         "kind. *Unjudged* is the range that passages without a judgement allow.",
     )
@@ -201,15 +202,17 @@ def _change(change: float | None, card: Card) -> str | None:
     return f"{signed_points(change)} points" if card.percent else signed(change)
 
 
-def style(change: float) -> dict[str, Any]:
-    """Colour and arrow of a change; 0 for one that is not decided.
+def style(change: float, metric: str = "") -> dict[str, Any]:
+    """Return colour and arrow of a change; 0 for one that is not decided.
 
-    Streamlit takes both from a hyphen before the number, which is a minus sign here.
+    Without a ``metric``, higher is better. Streamlit takes both from a hyphen before the
+    number, which is a minus sign here.
     """
     if not change:
         return {"delta_color": "off", "delta_arrow": "off"}
     up = change > 0
-    return {"delta_color": "green" if up else "red", "delta_arrow": "up" if up else "down"}
+    colour = "green" if up != lower_is_better(metric) else "red"
+    return {"delta_color": colour, "delta_arrow": "up" if up else "down"}
 
 
 def cutoffs(run: Run) -> list[int]:

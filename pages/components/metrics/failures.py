@@ -49,10 +49,10 @@ def failures_table(
     depth = failing_depth(run)
     counts = "" if depth is None else _counts(results, depth)
     st.caption(f"{counts} Click a question to open it in the inspector.".strip())
-    worst, ks = worst_first(_filtered(results)), cutoffs(run)
+    worst = worst_first(_filtered(results))
     wrapped = row_height((result.text for result in worst), PINNED_WIDTH)
     event = st.dataframe(
-        _rows(ks, worst),
+        _rows(run, worst),
         key=f"metrics_questions_{run.id}",
         height=_HEIGHT if len(worst) > (_WHOLE // 2 if wrapped else _WHOLE) else "content",
         row_height=wrapped,
@@ -139,9 +139,10 @@ def _tag(tag: str) -> str:
     return tag if _PLAIN.fullmatch(tag) else plain(tag)
 
 
-def _rows(ks: Sequence[int], results: Sequence[QuestionResult]) -> list[dict[str, object]]:
+def _rows(run: Run, results: Sequence[QuestionResult]) -> list[dict[str, object]]:
     """Rows of the table, with tags and outcomes of answers if there are any."""
-    rows = [_row(ks, result) for result in results]
+    ks, top_k = cutoffs(run), run.recipe.search.top_k if run.recipe else None
+    rows = [_row(ks, result, top_k) for result in results]
     for name in ("Tags", "Answer", _EXPECTED):
         if not any(row[name] for row in rows):
             for row in rows:
@@ -149,16 +150,18 @@ def _rows(ks: Sequence[int], results: Sequence[QuestionResult]) -> list[dict[str
     return rows
 
 
-def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
+def _row(ks: Sequence[int], result: QuestionResult, top_k: int | None) -> dict[str, object]:
+    """A row; ``top_k`` is the number of results that the recipe returns, None for a system."""
+    found = result.found if top_k is None else result.relevant_among(top_k)
     return {
         "Question": result.text,
         "Tags": list(result.tags),
-        "First relevant": _first(result),
+        "First relevant": _first(result, top_k),
         "Answer": _answer(result),
         _EXPECTED: "not scored"
         if expects_unscored(result)
         else _OUTCOMES.get(result.metrics.get(EXPECTED, -1.0)),
-        _RELEVANT: f"{result.found} of {result.relevant}" if result.relevant else None,
+        _RELEVANT: f"{found} of {result.relevant}" if result.relevant else None,
         "nDCG@10": result.metrics.get(_SCORE) if result.answerable else None,
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
         if result.answerable and result.metrics
@@ -166,12 +169,15 @@ def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
     }
 
 
-def _first(result: QuestionResult) -> str | None:
+def _first(result: QuestionResult, top_k: int | None) -> str | None:
     if not result.answerable:
         return None
     if result.first_relevant is None and result.cut_rank is not None:
         return f"rank {result.cut_rank:,}, cut by the threshold"
-    return str(result.first_relevant or "not found")
+    rank = result.first_relevant
+    if rank is not None and top_k is not None and rank > top_k:
+        return f"{rank:,} (beyond top-k)"
+    return "not found" if rank is None else f"{rank:,}"
 
 
 def _answer(result: QuestionResult) -> str | None:
@@ -201,7 +207,8 @@ def _columns(run: Run, unit: str) -> dict[str, object]:
         "Question": st.column_config.TextColumn(pinned=True, width=PINNED_WIDTH),
         "Tags": st.column_config.ListColumn(width=110),
         "First relevant": st.column_config.TextColumn(
-            help=f"Rank of the first relevant {unit}, also if the threshold cut it."
+            help=f"Rank of the first relevant {unit}, also if the threshold cut it. *Beyond "
+            "top-k*: it stands below the results that the recipe returns."
         ),
         "Answer": st.column_config.TextColumn(
             width=150,  # or it is as narrow as its first rows, which may be empty
@@ -219,7 +226,8 @@ def _columns(run: Run, unit: str) -> dict[str, object]:
         ),
         _RELEVANT: st.column_config.TextColumn(
             f"Relevant {unit}s",
-            help="How many of them were retrieved at any rank and not cut by the threshold.",
+            help="How many of them the recipe returns: those among its top-k that the threshold "
+            "does not cut.",
         ),
         "nDCG@10": st.column_config.ProgressColumn(
             format="%.2f",

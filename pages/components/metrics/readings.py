@@ -68,9 +68,9 @@ def by_tag(
 
 
 @shared_cache(4)
-def outcomes(base: KnowledgeBase, run_id: str) -> Sequence[QuestionResult]:
-    """The results of all questions of a run, with shortened rankings."""
-    return base.runs.results(run_id, depth=0)
+def outcomes(base: KnowledgeBase, run_id: str, depth: int = 0) -> Sequence[QuestionResult]:
+    """The results of all questions of a run, with rankings of ``depth``."""
+    return base.runs.results(run_id, depth)
 
 
 @shared_cache(16)

@@ -217,7 +217,7 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         label: figures.mean,
         "Difference": None if figures.obstacle else difference(figures.difference),
         "Interval": None
-        if figures.obstacle
+        if figures.obstacle or figures.all_tied
         else f"{signed(figures.interval.low)} to {signed(figures.interval.high)} "
         f"({as_percent(figures.confidence)})",
         "Won": figures.won,
@@ -311,7 +311,8 @@ def _verdict(
             st.caption(f":material/warning: {plain(caveat)}")
         with st.expander("How it was tested", icon=":material/science:"):
             st.markdown(plain(f"{figures.evidence} {compared.attempt.sentence}".strip()))
-            if as_percent(figures.confidence) != "95%" and figures.differences:
+            tested = figures.differences and not figures.all_tied
+            if tested and as_percent(figures.confidence) != "95%":
                 st.caption(
                     f"The interval of the difference is that of the test: {figures.level}, so that "
                     "few verdicts are wrong. Single means have 95% intervals, as in the table."
@@ -335,7 +336,7 @@ def _matters(compared: RunComparison) -> None:
     """
     figures = compared.figures
     settled = figures.verdict != "incomparable" and not figures.doubt
-    if not settled or posterior(figures.differences, clusters=compared.groups) is None:
+    if not settled or posterior(figures.gains, clusters=compared.groups) is None:
         return
     text, field = st.columns([4, 1], vertical_alignment="center")
     equivalent = field.number_input(
@@ -350,7 +351,7 @@ def _matters(compared: RunComparison) -> None:
         help="Differences of the mean up to this value count as equal. The probabilities are of a "
         "Bayesian bootstrap of the questions.",
     )
-    chances = posterior(figures.differences, equivalent, compared.groups)
+    chances = posterior(figures.gains, equivalent, compared.groups)
     if chances is not None:
         text.caption(_chances(figures, chances))
 

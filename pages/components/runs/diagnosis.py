@@ -24,6 +24,7 @@ from pages.components.shell.wording import (
     ago,
     apply_button,
     change_badge,
+    clipped,
     duration,
 )
 from rag import (
@@ -43,8 +44,10 @@ from rag import (
 
 _CLICKED = "metrics_failure_clicked"
 _ALL = "All causes"
-_CAUSE_WIDTH, _EVIDENCE_WIDTH, _DOCUMENT_WIDTH, _NUMBER_WIDTH = 150, 300, 150, 60
+_CAUSE_WIDTH, _EVIDENCE_WIDTH, _DOCUMENT_WIDTH, _NUMBER_WIDTH = 130, 250, 220, 60
 """Pixels of the columns of failed questions: all are in sight on a screen of 1440."""
+_EVIDENCE = 96  # characters, which are three lines
+_TALLEST = 400  # pixels of the evidence in full
 _ON_TUNING = "tuning.py", "Change the recipe on Tuning", "tune"
 _ON_DOCUMENTS = "upload.py", "Open Documents", "library_books"
 _PLACES = {
@@ -378,13 +381,27 @@ def _questions(diagnosis: Diagnosis) -> None:
     clicked = st.session_state.pop(_CLICKED, False)
     for row in picked_rows(event)[:1] if clicked else ():
         st.switch_page("inspector.py", query_params=_address(questions, row))
+    _whole_evidence(questions)
+
+
+def _whole_evidence(questions: Sequence[FailedQuestion]) -> None:
+    """The evidence that the table shortens, below it."""
+    long = [one for one in questions if len(one.finding.evidence) > _EVIDENCE]
+    if not long:
+        return
+    with (
+        st.expander("Evidence in full", icon=":material/notes:"),
+        st.container(height=_TALLEST if len(long) > 5 else "content", border=False),
+    ):
+        for one in long:
+            st.markdown(f"**{plain(one.text)}** {plain(one.finding.evidence)}")
 
 
 def _row(question: FailedQuestion) -> dict[str, object]:
     return {
         "Question": question.text,
         "Cause": CAUSES[question.cause].title,
-        "Evidence": question.finding.evidence,
+        "Evidence": clipped(question.finding.evidence, _EVIDENCE),
         "Document": question.document or None,
         "Page": question.page,
         "nDCG": question.score,
@@ -395,7 +412,11 @@ def _height(questions: Sequence[FailedQuestion]) -> int | None:
     heights = (
         row_height((question.text for question in questions), PINNED_WIDTH),
         row_height((CAUSES[question.cause].title for question in questions), _CAUSE_WIDTH),
-        row_height((question.finding.evidence for question in questions), _EVIDENCE_WIDTH),
+        row_height(
+            (clipped(question.finding.evidence, _EVIDENCE) for question in questions),
+            _EVIDENCE_WIDTH,
+        ),
+        row_height((question.document for question in questions), _DOCUMENT_WIDTH),
     )
     return max((height for height in heights if height), default=None)
 

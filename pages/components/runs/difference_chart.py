@@ -15,7 +15,7 @@ from pages.components.shell.charts import (
 )
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import clipped
-from rag import QuestionDifference, RunComparison, counted, metric_title
+from rag import QuestionDifference, RunComparison, counted, lower_is_better, metric_title
 
 _HEIGHT = 260
 _LONGEST = 70
@@ -53,15 +53,17 @@ def takeaway(compared: RunComparison) -> str:
 
 
 def outcome_words(compared: RunComparison) -> tuple[str, str, str]:
-    """The words for bars that rise, fall or stay; neutral if the runs aren't comparable."""
+    """The words for what was won, lost and tied; neutral if the runs aren't comparable."""
     if not compared.figures.obstacle:
         return "better", "worse", "the same"
+    if lower_is_better(compared.figures.metric):
+        return "lower", "higher", "the same"
     return "higher", "lower", "the same"
 
 
 def sorted_by_gain(rows: Sequence[QuestionDifference]) -> list[QuestionDifference]:
     """The greatest gain first, the greatest loss last."""
-    return sorted(rows, key=lambda row: -row.difference)
+    return sorted(rows, key=lambda row: -row.gain)
 
 
 def figure(compared: RunComparison, colours: Palette) -> Figure:

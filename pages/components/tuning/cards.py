@@ -118,7 +118,7 @@ def _style(change: Comparison | None) -> dict[str, Any]:
     if change is None:
         return style(0.0)
     decided = change.verdict in ("better", "worse")
-    return style(change.difference) | ({} if decided else {"delta_color": "off"})
+    return style(change.difference, change.metric) | ({} if decided else {"delta_color": "off"})
 
 
 def _signed(value: float, card: Card) -> str:

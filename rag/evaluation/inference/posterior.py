@@ -49,19 +49,19 @@ class Posterior:
 
 
 def posterior(
-    differences: Mapping[str, float],
+    gains: Mapping[str, float],
     equivalent: float = EQUIVALENT,
     clusters: Mapping[str, Hashable] | None = None,
     seed: int = 0,
 ) -> Posterior | None:
-    """From differences by question id (run minus baseline); None for too few of them.
+    """From gains by question id, above 0 where the run is ahead; None for too few of them.
 
     ``clusters`` tells which questions belong together: their weight is drawn as one.
     """
     groups = clusters or {}
     by_group: dict[Hashable, list[float]] = {}
-    for question, difference in sorted(differences.items()):
-        by_group.setdefault(groups.get(question, ("alone", question)), []).append(difference)
+    for question, gain in sorted(gains.items()):
+        by_group.setdefault(groups.get(question, ("alone", question)), []).append(gain)
     if len(by_group) < FEWEST:
         return None
     sums = np.array([sum(group) for group in by_group.values()])

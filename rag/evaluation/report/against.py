@@ -79,6 +79,8 @@ def _tally(baseline: Baseline) -> Markup:
 
 def _test(baseline: Baseline) -> str:
     figures = baseline.figures
+    if figures.all_tied:
+        return figures.headline
     low, high = figures.interval
     p = "below 0.001" if figures.p < 0.001 else f"{figures.p:.2g}"
     return (

@@ -29,14 +29,17 @@ def misses(report: RunReport) -> Markup | None:
 
 
 def _miss(miss: Miss, report: RunReport) -> Markup:
-    result = miss.result
-    rank = result.first_relevant
+    result, recipe = miss.result, report.run.recipe
+    rank, found = result.first_relevant, result.found
     outcome = f"first relevant at rank {rank}"
     if rank is None and result.cut_rank is not None:
         outcome = f"first relevant at rank {result.cut_rank}, cut by the threshold"
     elif rank is None:
         outcome = "nothing relevant was returned"
-    count = f"{result.found:,} of {result.relevant:,} relevant found"
+    if recipe is not None:
+        found = result.relevant_among(recipe.search.top_k)
+        outcome += ", beyond top-k" * (rank is not None and rank > recipe.search.top_k)
+    count = f"{found:,} of {result.relevant:,} relevant {'returned' if recipe else 'found'}"
     came = [_retrieved(retrieved) for retrieved in miss.retrieved]
     return element(
         "article",

@@ -73,7 +73,7 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "correct_doubt": "The share of questions that the documents do not answer whose answer is "
     "refused or doubtful.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "
-    "was returned.",
+    "was returned. Less is better.",
     "false_doubt": "The share of questions that the documents do answer whose answer is refused or "
     "doubtful. Less is better.",
     "groundedness": "The share of an answer's sentences that are supported by the passages they "

@@ -63,7 +63,7 @@ class MemoryEffect:
             case "incomparable":
                 return f"The two runs do not compare: {comparison.obstacle}. Measure both again."
         way = "higher" if comparison.difference > 0 else "lower"
-        if not comparison.won and not comparison.lost:
+        if comparison.all_tied:
             return f"Memory changed nothing: {title} is the same on all of {sample}."
         return (
             f"The questions are too few to tell whether memory helps: {title} is {way} by "

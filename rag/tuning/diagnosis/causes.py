@@ -114,11 +114,17 @@ def _row(cause: Cause, recipe: Recipe, can_rerank: bool) -> CauseRow:
 
 
 def advice(
-    cause: Cause, recipe: Recipe, *, without_gain: bool = False, can_rerank: bool = True
+    cause: Cause,
+    recipe: Recipe,
+    *,
+    without_gain: bool = False,
+    helps_others: bool = False,
+    can_rerank: bool = True,
 ) -> str:
     """Return what helps against a cause, where the recipe doesn't do it already.
 
     ``without_gain`` says that changes against it were tried, and none gains: they are not advised.
+    ``helps_others`` says that one of them gains all the same, by questions that failed otherwise.
     A reranker is advised where the application ``can_rerank``.
     """
     row = _row(cause, recipe, can_rerank)
@@ -127,8 +133,10 @@ def advice(
     if not without_gain:
         return whole
     if off or not row.untried:
-        return f"Tried without gain: {whole[:1].lower()}{whole[1:]}"
-    return f"What was tried gains nothing. Not tried: {row.untried[:1].lower()}{row.untried[1:]}"
+        tried = "Gains on other questions only" if helps_others else "Tried without gain"
+        return f"{tried}: {whole[:1].lower()}{whole[1:]}"
+    gains = "on other questions only" if helps_others else "nothing"
+    return f"What was tried gains {gains}. Not tried: {row.untried[:1].lower()}{row.untried[1:]}"
 
 
 def untried_advice(

@@ -62,10 +62,15 @@ class Diagnosis:
     def advice(self, cause: Cause) -> str:
         """Return the advice against a cause, for the recipe that was diagnosed.
 
-        It says so where changes were tried and none gains.
+        It says so where changes were tried and none gains, or by other questions alone.
         """
-        tried = self.trials.gain_nothing(cause)
-        return advice(cause, self.recipe, without_gain=tried, can_rerank=self.can_rerank)
+        return advice(
+            cause,
+            self.recipe,
+            without_gain=self.trials.gain_nothing(cause),
+            helps_others=cause in self.trials.helping_others,
+            can_rerank=self.can_rerank,
+        )
 
     @property
     def next_steps(self) -> list[NextStep]:

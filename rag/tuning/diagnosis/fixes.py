@@ -81,8 +81,9 @@ class Trials:
     """The fixes that gain on the tuning questions, the largest gain there first.
 
     ``without_gain`` are causes for which changes were tried, and none gains there, or the best one
-    helps no question that failed by them. ``indexes`` are
-    the hashes of the builds that were searched for that.
+    helps no question that failed by them. ``helping_others`` are causes of which a tried change is
+    a fix that gains by questions that failed otherwise. ``indexes`` are the hashes of the builds
+    that were searched for that.
     """
 
     metric: str
@@ -91,6 +92,7 @@ class Trials:
     note: str = ""
     tried: int = field(default=0)
     indexes: tuple[str, ...] = ()
+    helping_others: tuple[Cause, ...] = ()
 
     def gain_nothing(self, cause: Cause) -> bool:
         """Return whether changes against a cause were tried, and none gains on other questions."""
@@ -260,6 +262,7 @@ def chosen(
         )
     ]
     fixes.sort(key=lambda fix: -fix.tuning_gain)
+    gaining = {key_of(fix.changes) for fix in fixes if fix.gains}
     recipe = examination.recipe
     indexes = {
         recipe.with_fields(change).index.hash
@@ -274,6 +277,12 @@ def chosen(
         note=_UNMEASURED if unmeasured else "",
         tried=len(measured),
         indexes=tuple(sorted(indexes)),
+        helping_others=tuple(
+            cause
+            for cause, proposed_changes in proposals.items()
+            if not gaining.isdisjoint(map(key_of, proposed_changes))
+            and not any(fix.gains and cause in fix.causes for fix in fixes)
+        ),
     )
 
 

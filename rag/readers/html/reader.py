@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from rag.errors import UnreadableDocument
 from rag.readers.characters import decode, normalise
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
+from rag.readers.html.repair import lift_blocks, repair
 from rag.readers.markdown_tables import markdown_content
 from rag.readers.tables import Row, grid
 
@@ -35,6 +36,15 @@ _FRAME = re.compile(
 _SHORT = 400
 _MARKED = re.compile(r"(?:^( *)[0-9]+\. )?⦗#(-?[0-9]+)⦘ ?", re.MULTILINE)
 """The number that a page gives an item of a list, behind the one that trafilatura gives it."""
+_BESIDE = {"pre", "form", "button", "select", "datalist", "dialog", "textarea", "menu"}
+_LINKING = {"li", "p", "ul", "ol", "td", "th", "dd", "dt"}
+_MOSTLY = 0.5
+"""The share of the letters of a block from which it counts as links."""
+_LEAST_WORDS = 3
+_SAMPLE = 12  # words
+_RAISED = re.compile(r"</?su[bp]>")
+_FIRST = {"p", "div", "pre", "code", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
+"""Elements that the number of an item is put into, if the item begins with them."""
 _LEAST_COLUMNS = 2
 _LONGEST_CELL = 400
 _MOST_SPANNED = 64
@@ -61,19 +71,23 @@ def read_html(source: Source) -> Content:
     del data
     if not markup or markup.isspace():
         raise _empty_page()
-    parser = html.HTMLParser(huge_tree=True)  # without it, deeply nested text is dropped silently
+    # Without a huge tree, deeply nested text is dropped, and with comments, what comes after them.
+    parser = html.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True)
     tree = html.document_fromstring(_without_declaration(markup), parser=parser)
     source.tick(0, 1)
     title = " ".join((tree.findtext(".//title") or "").split())
+    published = _published(tree)  # may stand in an element that is no more after the repair
+    repair(tree, frozenset(_BLOCKS - {"br"}))
     _join_definitions(tree)
     _mark_numbers(tree)
+    lift_blocks(tree)
     text = max(_main_texts(tree), key=lambda one: len(one.split()))
     text = _numbered(normalise(text)).replace("\u00ad", "").strip()
     source.tick(1, 1)
-    metadata = {"title": title, "date": _published(tree), "encoding": encoding}
+    metadata = {"title": title, "date": published, "encoding": encoding}
     if len(text) < _SHORT:
         return _whole_body(tree, metadata)
-    return markdown_content(text, unruled=True, **metadata)
+    return markdown_content(text, unruled=True, **metadata, unread_text=_unread(tree, text))
 
 
 def _published(tree: Any) -> str:
@@ -118,6 +132,46 @@ def _name_main(tree: Any) -> bool:
     return True
 
 
+def _unread(tree: Any, text: str) -> str:
+    """Return the first words that a page shows amid its main text and that are not in ``text``.
+
+    Menus, forms, links alone, and what a browser hides are no part of the main text. Code is not
+    looked for: its numbers of lines and its variants are left out on purpose.
+    """
+    roots = tree.xpath("//main | //article | //*[@role='main']") or tree.xpath("//body")
+    squeezed, at = _squeezed(_RAISED.sub("", text)), 0
+    for root in roots:
+        for _, block in _blocks(root, _is_beside):
+            parts = [block] if isinstance(block, str) else itertools.chain(*block.rows)
+            for part in filter(None, parts):
+                words, letters = part.split(), _squeezed(part)
+                place = squeezed.find(letters, at)  # most blocks are read in their order
+                place = squeezed.find(letters) if place < 0 else place
+                at = max(place, 0)
+                if place < 0 and len(words) >= _LEAST_WORDS:
+                    return " ".join(words[:_SAMPLE]) + (" …" if len(words) > _SAMPLE else "")
+    return ""
+
+
+def _squeezed(text: str) -> str:
+    """The letters and digits of a text, which no markup and no spacing changes."""
+    return re.sub(r"[\W_]+", "", text).lower()
+
+
+def _is_beside(element: Any) -> bool:
+    """Whether an element stands beside the main text, or is not shown at all."""
+    style = (element.get("style") or "").replace(" ", "")
+    if element.get("hidden") is not None or "display:none" in style:
+        return True
+    if element.tag in _BESIDE or _is_frame(element):
+        return True
+    is_leaf = element.tag == "div" and not any(child.tag in _BLOCKS for child in element)
+    if element.tag not in _LINKING and not is_leaf:
+        return False
+    linked = sum(len(_words(link)) for link in element.iter("a"))
+    return linked > _MOSTLY * len(_words(element))
+
+
 def _is_frame(element: Any) -> bool:
     if element.tag in ("nav", "header", "footer", "aside"):
         return True
@@ -146,16 +200,15 @@ def _join_definitions(tree: Any) -> None:
 
 
 def _mark_numbers(tree: Any) -> None:
-    """Put its number before each item of a list that does not count 1, 2, 3 on its own."""
+    """Put its number before each item of a list: what parts the list leaves the number alone."""
     for listed in tree.iter("ol"):
         items = list(listed.iterchildren("li"))
         down = listed.get("reversed") is not None
         number = _whole_number(listed.get("start"), len(items) if down else 1)
-        for place, item in enumerate(items, 1):
+        for item in items:
             number = _whole_number(item.get("value"), number)
-            if number != place:
-                first = _first_of(item)
-                first.text = f"⦗#{number}⦘{(first.text or '').lstrip()}"
+            first = _first_of(item)
+            first.text = f"⦗#{number}⦘{(first.text or '').lstrip()}"
             number += -1 if down else 1
 
 
@@ -170,9 +223,10 @@ def _numbered(text: str) -> str:
 
 
 def _first_of(item: Any) -> Any:
-    """The paragraph that an item begins with, or the item itself."""
-    paragraph = len(item) and item[0].tag == "p" and not (item.text or "").strip()
-    return item[0] if paragraph else item
+    """The innermost block that an item begins with, or the item itself."""
+    while len(item) and item[0].tag in _FIRST and not (item.text or "").strip():
+        item = item[0]
+    return item
 
 
 def _put_before(definition: Any, term: str) -> None:
@@ -233,16 +287,19 @@ def _empty_page() -> UnreadableDocument:
     )
 
 
-def _blocks(root: Any) -> list[tuple[int, str | TableRows]]:
+def _blocks(
+    root: Any, left_out: Callable[[Any], bool] = lambda _: False
+) -> list[tuple[int, str | TableRows]]:
     """Visible text by block element, with the heading level (0 for none), and rows of tables.
 
-    Not recursive.
+    Not recursive. Elements below the root may be ``left_out``.
     """
     blocks: list[tuple[int, str | TableRows]] = []
     words: list[str] = []
 
-    def flush(level: int = 0) -> None:
-        text = _numbered(" ".join("".join(words).replace("\u00ad", "").split()))
+    def flush(level: int = 0, *, code: bool = False) -> None:
+        written = "".join(words).replace("\u00ad", "")
+        text = _numbered(written.strip("\n").rstrip() if code else " ".join(written.split()))
         words.clear()
         if text:
             blocks.append((level, text))
@@ -253,8 +310,11 @@ def _blocks(root: Any) -> list[tuple[int, str | TableRows]]:
         tag = node.tag if isinstance(node.tag, str) else ""
         if leaving:
             if tag in _BLOCKS:
-                flush(int(tag[1]) if re.fullmatch("h[1-6]", tag) else 0)
+                flush(int(tag[1]) if re.fullmatch("h[1-6]", tag) else 0, code=tag == "pre")
             words.append(node.tail or "" if node is not root else "")
+            continue
+        if tag and node is not root and left_out(node):
+            words.append(node.tail or "")
             continue
         stack.append((node, True))
         if tag in _BLOCKS:

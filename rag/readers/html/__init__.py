@@ -1,0 +1,1 @@
+"""Web pages: their main text, with all of it that a browser shows."""
