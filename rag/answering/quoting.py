@@ -6,15 +6,16 @@ import re
 
 from rag.answering.assessing.question_forms import asks_how, is_step_of
 from rag.answering.statements.following import continued, with_steps
-from rag.answering.statements.segments import ITEM
+from rag.answering.statements.segments import ITEM, segments_of
 from rag.answering.statements.sentences import LONGEST_STATEMENT, Statement, plain_words
 
 _OPENING, _CLOSING, _EITHER = "“„«", "”»", '"'
 _MARKS = re.compile("[“”„«»\"‘’']")
-_NUMBER = re.compile(r"(?:^|\n)[ \t]*\(?(?:\d{1,3}|[a-z])[.)][ \t]*\Z")
+_NUMBER = re.compile(r"\s*\(?(?:\d{1,3}|[a-z])[.)]\s")
 _STEPS = re.compile(
     r"(?:\A|[.;:] |, )(?:to|how to|um|para|pour) .{2,100}:\s*\Z"
-    r"|\b(?:steps?|follow|instructions?|schritte?|anleitung|pasos|étapes)\b.{0,80}:\s*\Z",
+    r"|\b(?:steps?|follow(?:ed)?|instructions?|process|procedure|schritte?|anleitung|pasos|étapes)"
+    r"\b.{0,80}:\s*\Z",
     re.IGNORECASE,
 )
 """A line that announces a list of steps: "To print a label:", "Follow these steps:"."""
@@ -72,7 +73,9 @@ def with_gap(passage: str, statement: Statement) -> str:
 
 def _is_step_of_list(passage: str, item: Statement) -> bool:
     """Whether an item has a number, and stands in a list that is announced as what to do."""
-    is_numbered = _NUMBER.search(passage[: item.start]) is not None
+    items = (one for one in segments_of(passage) if one.kind == "item")
+    holding = next((one for one in items if one.start <= item.start < one.end), None)
+    is_numbered = holding is not None and _NUMBER.match(passage, holding.start) is not None
     lead = item.text.removesuffix(plain_words(item.quote))
     return is_numbered and _STEPS.search(lead) is not None
 

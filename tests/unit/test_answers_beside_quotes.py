@@ -253,3 +253,21 @@ def test_the_words_of_a_link_over_two_lines_are_quoted_without_its_address(tmp_p
     assert answer.text.startswith(
         "“The server needs a restart after a change of its settings.” [1]"
     )
+
+
+FUNDING = (
+    "# Equipment\n\nThis process will be followed when applying for equipment funding:\n\n"
+    "1. Submit an application through the funding form. At its end you agree to the terms.\n"
+    "2. The committee checks that it is complete.\n"
+    "3. The committee makes a spending plan. Some applications may only receive partial equipment "
+    "funding.\n"
+)
+
+
+def test_a_process_is_quoted_from_its_first_step_on(tmp_path: Path) -> None:
+    answer = ask(tmp_path, {"funding.md": FUNDING}, "How do I apply for equipment funding?")
+    assert answer.text.startswith(
+        "“This process will be followed when applying for equipment funding: Submit an application "
+        "through the funding form. At its end you agree to the terms. The committee checks that it "
+        "is complete. The committee makes a spending plan."
+    )
