@@ -113,6 +113,7 @@ _OWN = re.compile(
 """Words by which a rule speaks of the document that it stands in."""
 
 
+_LETTERS, _DIGITS = re.compile(r"[^\W\d_]+"), re.compile(r"\d+")
 _MINUS = re.compile(r"(?<![^\W_])[-−](?=\d)|(?<=(?<!\w)\w)[-−](?!\w)")
 """A sign before a number or behind a letter, not a hyphen."""
 _BETWEEN_WORDS = re.compile(r"[^\w+#%&<>≤≥−]|_")
@@ -217,9 +218,8 @@ def figures_of(text: str, mark: str = ".") -> dict[Figure, str]:
 def _as_written(number: str, text: str) -> str:
     """Return a number as a text has it: in digits, or in words."""
     word = _WORDS_OF.get(number, "")
-    spelt = re.search(rf"\b{word}\b", text, re.IGNORECASE) if word else None
-    in_digits = re.search(rf"(?<!\d){number}(?!\d)", text) if spelt else None
-    return spelt[0] if spelt and not in_digits else number
+    spelt = (one for one in _LETTERS.findall(text) if one.casefold() == word)
+    return number if number in _DIGITS.findall(text) else next(spelt, number)
 
 
 def value_of(number: str, mark: str = ".") -> str:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from rag.answering.asked_values import asked_value
+from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.ranges import asked_figures
 from rag.answering.statements.sentences import statements
+from rag.answering.vocabulary import Vocabulary
 from tests.unit.test_shown_quotes import ask
 
 FIRST_AID = (
@@ -271,3 +273,25 @@ def test_a_process_is_quoted_from_its_first_step_on(tmp_path: Path) -> None:
         "through the funding form. At its end you agree to the terms. The committee checks that it "
         "is complete. The committee makes a spending plan."
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("How do I get my costs back after a trip?", ["costs", "trip"]),
+        ("Can I send it back?", ["send"]),
+        ("Is the back entrance locked?", ["back", "entrance", "locked"]),
+    ],
+)
+def test_a_word_of_the_verb_is_no_key_term(question: str, terms: list[str]) -> None:
+    assert [term.text for term in key_terms(question, Vocabulary())] == terms
+
+
+def test_a_word_of_the_passage_outside_of_its_quote_is_not_denied(tmp_path: Path) -> None:
+    minutes = (
+        "# Annual meeting\n\nThe members met on 19 October 2024 in the hall.\n\nBlake Thompson, "
+        "Secretary of the club"
+    )
+    answer = ask(tmp_path, {"minutes.md": minutes}, "Who was the secretary at the 2024 meeting?")
+    assert answer.assessment is not None
+    assert "No quoted passage has" not in answer.assessment.reason

@@ -206,7 +206,10 @@ def _doubt(evidence: QuoteEvidence, shown: str) -> str:
         near = _nearest(unknown, shown)
         return f"No passage has {_named(unknown)}." + (f" Most similar: {near}." if near else "")
     if evidence.missing:
-        return f"No quoted passage has {_named(evidence.missing)}."
+        absent = [term for term in evidence.missing if term not in evidence.unquoted]
+        if absent:
+            return f"No quoted passage has {_named(absent)}."
+        return f"No quote has {_named(evidence.missing)}, only the passage around it."
     if evidence.no_value:
         return f"The first quote does not have {evidence.no_value}."
     return "The quotes have the words of the question, but hardly answer it."

@@ -92,6 +92,7 @@ class QuoteEvidence:
     it cannot be the answer: a value of the exact kind that is asked for, a figure or a number that
     names a thing, what has the price, or another restriction. ``above`` are the places over the
     first quote with key terms that no quote has: its heading, or the name of its document.
+    ``unquoted`` are those of ``missing`` that a quoted passage has outside of its quote.
     ``several`` says that the first quote alone lacks a key term that another one has. ``no_value``
     names the kind of value that is asked for, such as "a price", where the first quote has none.
     """
@@ -104,6 +105,7 @@ class QuoteEvidence:
     above: tuple[str, ...] = ()
     several: bool = False
     no_value: str = ""
+    unquoted: tuple[KeyTerm, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,7 @@ class EvidenceReader:
             tuple(self._places(first, quotes[0], over)),
             any(term not in absent for term in gaps),
             asked.name if asked and not has_value else "",
+            tuple(term for term in absent if term.borne_out(cited) == 1),
         )
 
     def _places(self, hit: Hit, quote: Statement, terms: Sequence[KeyTerm]) -> Iterator[str]:

@@ -84,6 +84,13 @@ _PUBLISHER = re.compile(
     re.IGNORECASE,
 )
 """Who speaks in the documents, and hardly names itself."""
+_PARTICLE = re.compile(
+    r"\b(?:get(?:s|ting)?|got|gives?|given|sends?|sent|pays?|paid|comes?|bring|takes?|taken|calls?"
+    r"|hand|claim)\b[^.?!,;]{0,40}?\b(?P<back>back)\b"
+    r"(?=\W{0,3}\Z| (?:after|for|from|to|when|if|once|by|in|within|on|at|before|until)\b)",
+    re.IGNORECASE,
+)
+"""A word of the verb: "get the money back"."""
 REACH = 32
 """Characters before a term in which its preposition stands."""
 CARRYING = 0.25
@@ -179,12 +186,14 @@ def key_terms(question: str, words: Vocabulary) -> tuple[KeyTerm, ...]:
     generic = words.terms(f"{_MEASURING} {asked.words if asked else ''}")
     entries = list(_tokens(question, wanted, words))
     publishers = list(_PUBLISHER.finditer(question))
+    particle = _PARTICLE.search(question)
     telling = [
         entry
         for entry in entries
         if not _are_in(entry[2], generic)
         and (entry[1] == "name" or entry[0].casefold() not in _FRAMING_WORDS)
         and not any(one.start() < entry[3] < one.end() for one in publishers)
+        and not (particle and entry[3] == particle.start("back"))
     ] or entries
     known = wanted.union(*(reading for _, _, readings, _ in telling for reading in readings))
     indexed, rarity = words.indexed(known), words.rarities(known, [known])
