@@ -101,7 +101,7 @@ def _says_otherwise(
 
 
 def _is_disputed(term: KeyTerm, quote: Statement) -> bool:
-    return term.kind == "figure" and not day_of(term.text) and term.text in quote.text
+    return term.kind == "figure" and not day_of(term.text) and term.number in quote.text
 
 
 def _is_repeated(one: Citation, other: Citation, reader: PassageReader) -> bool:
