@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 
 from rag.answering.asked_values import DURATION
 from rag.answering.assessing.codes import nearest_code
-from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
+from rag.answering.assessing.conflicts import (
+    conflict_words,
+    disagreeing,
+    outdated_words,
+    superseded_words,
+)
 from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
@@ -133,7 +138,8 @@ class Assessor:
             hits = {hit.chunk.key: hit for hit in (*answer.trace.hits, *answer.trace.candidates)}
             quoted = answer.citations[0]
             outdated = outdated_words(quoted, hits.values(), self.reader, self.words)
-            reason = f"{reason} {outdated}".strip()
+            reason = f"{reason} {outdated or superseded_words(answer.citations, self.reader)}"
+            reason = reason.strip()
         return Assessment("answered", reason, probability, missing)
 
 

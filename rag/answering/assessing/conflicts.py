@@ -139,6 +139,15 @@ def outdated_words(
     return ""
 
 
+def superseded_words(citations: Sequence[Citation], reader: PassageReader) -> str:
+    """Name the citations of editions that the edition of the first one supersedes; or ""."""
+    first = citations[0].hit
+    old = [one for one in citations[1:] if reader.supersedes(first, one.hit)]
+    numbers = " and ".join(f"[{one.n}]" for one in old)
+    verb, edition = ("is", "an edition") if len(old) == 1 else ("are", "editions")
+    return f"{numbers} {verb} from {edition} not in force any more." if old else ""
+
+
 def _has_alike(hit: Hit, quote: Statement, reader: PassageReader, words: Vocabulary) -> bool:
     """Whether a passage says the same as a quote in other words, with the same figures."""
     terms = terms_of(quote, words)
