@@ -75,14 +75,14 @@ _TAG = re.compile(
     rf"|(?<![\w<])<(?:{_FRAMING})(?=[\s/])(?=[^<>]{{0,400}}[=/])[^<>]{{1,400}}>"
     rf"|(?<![\w<])<[A-Z][A-Za-z]{{0,30}}\s++{_SHOWN}\s*+/>)"
     rf"|(?<![\w<])<(?P<bare>{_FRAMING})>"
-    r"|</?(?P<worded>(?:u|ins|mark|small|strong|em|b|i))>"
+    r"|</?(?P<line>u)>"
     rf"|^[ \t]*+(?P<alone><(?:{_FRAMING})(?:\s[^<>\n]{{0,200}})?>)[ \t]*+$"
     r"|^[ \t]*+(?P<shortcode>\{\{[<%][ \t]*+/?[ \t]*+\w[^{}\n]{0,200}[%>]\}\})[ \t]*+$",
     re.MULTILINE,
 )
 """Tags of layout and links within Markdown, addresses between angle brackets, and what Hugo fills.
 
-Other tags stay: a text may be about them. So do buttons, words in bold and the like within a line
+Other tags stay: a text may be about them. So do buttons and the like within a line
 that have neither attributes nor an end.
 """
 _ENDED = re.compile(r"</(\w{1,20})")
@@ -357,7 +357,7 @@ def _tags(text: str) -> Iterator[re.Match[str]]:
     for match in _TAG.finditer(text):
         while at < len(code) and code[at][1] <= match.start():
             at += 1
-        is_bare = match["bare"] or match["worded"]
+        is_bare = match["bare"] or match["line"]
         is_open = is_bare and is_bare not in ended
         if not is_open and (at == len(code) or match.start() < code[at][0]):
             yield match

@@ -206,7 +206,6 @@ def test_as_follows_is_quoted_with_what_follows() -> None:
         ("Closing words {.text-center .wide}", "Closing words"),
         ("Closing words {#closing .text-center}", "Closing words"),
         ("<u>/s/ Ann Baker</u>", "/s/ Ann Baker"),
-        ("<b>Never</b> press <em>both</em>.", "Never press both."),
         ("Write `<u>both</u>` to underline", "Write <u>both</u> to underline"),
         ("The <u> tag underlines", "The <u> tag underlines"),
         (
