@@ -22,6 +22,7 @@ from pages.components.chat.conversations import (
     remember,
     start_anew,
 )
+from pages.components.chat.newest_question import newest_in_view
 from pages.components.chat.streaming import unhurried
 from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
@@ -83,7 +84,7 @@ def main() -> None:
     recipe, also = _recipe(base)
     if talk is not None:
         session_settings.keep(base, talk, also)
-    citation_clicks(partial(turn_view.follow, base))
+    scripts = st.container(gap=None)
     turns = base.conversations.turns(conversation_id) if conversation_id is not None else []
     again = branches.requested()
     for turn in latest(branches.before(turns, again)):
@@ -95,6 +96,9 @@ def main() -> None:
         st.session_state[QUESTION] = unsent  # to be sent again, or not
     question = st.chat_input("Ask your documents", key=QUESTION, submit_mode="stop")
     question = st.session_state.get(follow_up.RETRY) or question
+    with scripts:
+        citation_clicks(partial(turn_view.follow, base))
+        newest_in_view(asks=bool(question and question.strip()))
     if not turns and not question:
         with welcome.container():
             _welcome(base, empty=empty)

@@ -117,6 +117,8 @@ def _read(base: KnowledgeBase, tour: Tour) -> None:
     stop_view(stop)
     if number == total:
         _what_then(base)
+    else:
+        _ask_link(base)
 
 
 def _what_then(base: KnowledgeBase) -> None:
@@ -124,10 +126,13 @@ def _what_then(base: KnowledgeBase) -> None:
     st.divider()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**That was the last stop.**")
-        if not refusal(base, "ask"):
-            label = "Ask your own question"
-            st.page_link("chat.py", label=label, icon=":material/forum:")
+        _ask_link(base)
         action_button("Start again", "tour_again", "restart_alt", to_url, STOP, "1")
+
+
+def _ask_link(base: KnowledgeBase) -> None:
+    if not refusal(base, "ask"):
+        st.page_link("chat.py", label="Ask your own question", icon=":material/forum:")
 
 
 def _next_button(number: int, total: int) -> None:

@@ -181,6 +181,7 @@ from .questions.sets import Existing as Existing
 from .questions.trial_log import Attempt as Attempt
 from .readers import SUPPORTED as SUPPORTED
 from .readers import PageImage as PageImage
+from .readers.markdown import without_attributes as without_attributes
 from .recipe import AnswerRecipe as AnswerRecipe
 from .recipe import IndexRecipe as IndexRecipe
 from .recipe import Recipe as Recipe

@@ -227,6 +227,7 @@ def select(
     scored = _ranked(question, _likeliest(whole), embedder)
     distinct = _distinct(scored)
     chosen = _with_others(distinct or _beginning(hits), whole, question, reader)
+    chosen = _without_superseded(chosen, question, reader)
     if asks_what_to_do(question):
         best = with_what_follows(question, chosen[0].hit.chunk.text, chosen[0].statement)
         n = chosen[0].n
@@ -301,6 +302,27 @@ def _with_others(
         return chosen
     counterpart = max(others, key=lambda one: _correspondence(one, best))
     return [best, counterpart]
+
+
+def _without_superseded(
+    chosen: list[Candidate], question: str, reader: PassageReader
+) -> list[Candidate]:
+    """The chosen statements without those of a section that the edition of the first one has anew.
+
+    What contradicts the first one stays, and all where the question names a year.
+    """
+    best = chosen[0]
+    if day_of(question):
+        return chosen
+    return [
+        one
+        for one in chosen
+        if not reader.supersedes(best.hit, one.hit)
+        or (
+            on_one_matter(best.words, one.words) and differ(best.statement.text, one.statement.text)
+        )
+        or not reader.has_section(best.hit, reader.heading(one.hit, one.statement))
+    ]
 
 
 def _counterparts(

@@ -34,7 +34,8 @@ _ESCAPE = re.compile(r"(?<!\\)\\(?=[$*#](?![^\W\d_]))")
 """The backslash of a character that is no mark, as in "\\$7.00"; not that of a "\\$name"."""
 _NOTE = re.compile(
     r"(?<=[^\s\[\](])\[\^\d{1,3}\](?![\w:])|^[ \t]*+\[\^[\w-]{1,30}\]:[ \t]++"
-    r"|(?<![=\s])[ \t]++\{(?:\.[a-z][\w-]{2,30}|:[ .#][\w.# -]{2,60})\}[ \t]*+$",
+    r"|(?<![=\s])[ \t]++\{(?:\.[a-z][\w-]{2,30}(?:[ \t]++[.#][a-z][\w-]{2,30})*+"
+    r"|#[a-z][\w-]{2,30}(?:[ \t]++[.#][a-z][\w-]{2,30})++|:[ .#][\w.# -]{2,60})\}[ \t]*+$",
     re.MULTILINE,
 )
 """The mark of a footnote, and attributes at the end of a line, as in "{.is-warning}"."""
@@ -74,14 +75,15 @@ _TAG = re.compile(
     rf"|(?<![\w<])<(?:{_FRAMING})(?=[\s/])(?=[^<>]{{0,400}}[=/])[^<>]{{1,400}}>"
     rf"|(?<![\w<])<[A-Z][A-Za-z]{{0,30}}\s++{_SHOWN}\s*+/>)"
     rf"|(?<![\w<])<(?P<bare>{_FRAMING})>"
+    r"|</?(?P<line>u)>"
     rf"|^[ \t]*+(?P<alone><(?:{_FRAMING})(?:\s[^<>\n]{{0,200}})?>)[ \t]*+$"
     r"|^[ \t]*+(?P<shortcode>\{\{[<%][ \t]*+/?[ \t]*+\w[^{}\n]{0,200}[%>]\}\})[ \t]*+$",
     re.MULTILINE,
 )
 """Tags of layout and links within Markdown, addresses between angle brackets, and what Hugo fills.
 
-Other tags stay: a text may be about them. So do buttons and the like within a line that have
-neither attributes nor an end.
+Other tags stay: a text may be about them. So do buttons and the like within a line
+that have neither attributes nor an end.
 """
 _ENDED = re.compile(r"</(\w{1,20})")
 _TITLE = re.compile(
@@ -355,7 +357,8 @@ def _tags(text: str) -> Iterator[re.Match[str]]:
     for match in _TAG.finditer(text):
         while at < len(code) and code[at][1] <= match.start():
             at += 1
-        is_open = match["bare"] and match["bare"] not in ended
+        is_bare = match["bare"] or match["line"]
+        is_open = is_bare and is_bare not in ended
         if not is_open and (at == len(code) or match.start() < code[at][0]):
             yield match
 

@@ -240,6 +240,11 @@ class PassageReader:
         sections = _sections(source.document, heading) if heading else []
         return any(repeats(text, quote) for text in sections or [source.document.text])
 
+    def has_section(self, hit: Hit, heading: str) -> bool:
+        """Whether the document of a passage has a section under a heading; not under ""."""
+        source = self._read_document(hit)
+        return bool(heading and source and _sections(source.document, heading))
+
     def labels(self, hit: Hit) -> str:
         """The columns of the tables that a passage has rows of, each table's once."""
         source = self._read_document(hit)

@@ -44,11 +44,14 @@ _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://([^/?#]*)([^?#]*).*", re.DOTALL)
 _COPY = re.compile(r"(?:(?<!\s)\s++)?\(\d++\)$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|-(?=v\d+\.\d)")
+_OF_YEAR = re.compile(r"\d{1,3}(?P<joint>[.-])(?:19|20)\d\d(?P=joint)\d{1,3}")
+"""A number with a year in its middle, such as ``08.2025.2``: no date."""
 _PART = re.compile(
-    r"(?<![^\W_])v\d+(?:\.\d+)+(?![^\W_])|[^\s_.,;+%()\[\]]+",
+    r"(?<![^\W_])v\d+(?:\.\d+)+(?![^\W_])"
+    rf"|(?<![^\W_]){_OF_YEAR.pattern}(?![^\W_]|[.-]\d)|[^\s_.,;+%()\[\]]+",
     re.IGNORECASE,
 )
-"""A version, such as ``v1.11``, or what stands between separators."""
+"""A version, such as ``v1.11``, a number with a year, or what stands between separators."""
 _DIGEST = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f-]{8,}", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _ENDS = ".,;:?!"
@@ -196,8 +199,9 @@ def name_words(name: str) -> list[str]:
         name = address[2].strip("/") or address[1]
     stem = _COPY.sub("", _SUFFIX.sub("", name.rsplit("/", 1)[-1]))
     words = list[str]()
-    for word in _PART.findall(_CAMEL.sub(" ", stem)):
-        whole = _is_code(word) or _DIGEST.fullmatch(word)
+    for part in _PART.finditer(_CAMEL.sub(" ", stem)):
+        word = part.group()
+        whole = _is_code(word) or _DIGEST.fullmatch(word) or _OF_YEAR.fullmatch(word)
         words += [word] if whole else word.split("-")
     cleaned = [word for word in words if word and not _DIGEST.fullmatch(word)]
     return cleaned if any(map(_LETTER.search, cleaned)) else []

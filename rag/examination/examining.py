@@ -183,7 +183,9 @@ def _resemblance(
     if not pair.by_name:
         has_current = has_current and may_supersede(two[0].name, two[1].name)
     if has_current:
-        summary += f" By their dates, {two[0].name} is in force."
+        is_by_date = newest.is_dated_apart_from(older) or newest.is_later_than(day)
+        signs = "dates" if is_by_date or older.is_later_than(day) else "versions"
+        summary += f" By their {signs}, {two[0].name} is in force."
     in_force = two[0].id if has_current else ""
     confidence = round(min(1.0, 0.6 + pair.share), 2)
     return DocumentFinding(

@@ -36,6 +36,8 @@ _SIGNS = re.compile(
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*+\)")
 _MARKS = re.compile(r"\*+|`+")
 _ENTITY = re.compile(r"(?<!\\)&(?:#\w{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ATTRIBUTES = re.compile(r"[ \t]*+\{(?:-|:? ?[#.][^{}]*)\}\Z")
+"""Attributes at the end of a line, as of Pandoc: an anchor or a class comes first."""
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -69,21 +71,19 @@ def front_matter_title(text: str) -> str:
 
 
 def plain_title(markup: str) -> str:
-    """A heading's words without link targets, emphasis, code marks and ``{#anchors}``.
+    """A heading's words without link targets, emphasis, code marks and ``{#anchors .classes}``.
 
     Entities become their characters, but not in a heading that has code.
     """
-    words = _without_marks(_LINK.sub(r"\1", _without_anchor(markup.rstrip())))
+    words = _without_marks(_LINK.sub(r"\1", without_attributes(markup.rstrip())))
     if "`" not in markup:
         words = _ENTITY.sub(lambda entity: html.unescape(entity.group()), words)
     return " ".join(_ESCAPED.sub(r"\1", words).split())
 
 
-def _without_anchor(markup: str) -> str:
-    if not markup.endswith("}"):
-        return markup
-    start = markup.find("{#", markup.rfind("}", 0, -1) + 1)
-    return markup if start < 0 else markup[:start]
+def without_attributes(line: str) -> str:
+    """A heading or line without ``{#anchor}``, ``{.class}`` or ``{-}`` at its end."""
+    return _ATTRIBUTES.sub("", line.rstrip()) if line.rstrip().endswith("}") else line
 
 
 def _without_marks(markup: str) -> str:

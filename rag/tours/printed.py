@@ -48,7 +48,7 @@ def _part(part: TourQuote | CodeBlock) -> Markup:
     if isinstance(part, CodeBlock):
         return element("pre", part.code)
     words = element("mark", part.text) if part.text else None
-    return element("p", part.before, words, part.after, class_="user")
+    return element("p", part.before, words, part.after, class_="user indented")
 
 
 def _values(stop: TourStop) -> Markup:

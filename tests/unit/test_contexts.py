@@ -104,6 +104,10 @@ def test_a_context_is_about_fifty_tokens_and_labels_come_before_running_heads() 
         ("https://example.org/", "example"),
         ("Résumé.v2.pdf", "Résumé v2"),
         ("rules_v1.9_2025.pdf", "rules v1.9 2025"),
+        ("08.2025.2 - Trainee Delegates.md", "08.2025.2 Trainee Delegates"),
+        ("motion 8-2025-12.md", "motion 8-2025-12"),
+        ("minutes 31.03.2026.md", "minutes 31 03 2026"),
+        ("minutes 2026.03.31.md", "minutes 2026 03 31"),
         ("rules-v1.11-2026.pdf", "rules v1.11 2026"),
     ],
 )

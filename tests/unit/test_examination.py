@@ -344,6 +344,16 @@ def test_an_edition_of_the_future_is_not_in_force() -> None:
     assert neither.in_force == ""
 
 
+def test_versions_tell_which_edition_is_in_force_where_no_date_does() -> None:
+    editions = [
+        _document(f"Dues Policy v{version}.md", MEALS, value)
+        for version, (_, value) in zip(("1.9", "1.11"), EDITIONS, strict=True)
+    ]
+    (finding,) = examine(editions)
+    assert finding.in_force == editions[1].id
+    assert finding.summary.endswith("By their versions, Dues Policy v1.11.md is in force.")
+
+
 def test_broken_characters_are_unreadable() -> None:
     (finding,) = examine([_document("scan.md", "\ufffd\ufffd Meals \ufffd cost")])
     assert (finding.kind, finding.places[0].document) == ("unreadable", "scan.md")

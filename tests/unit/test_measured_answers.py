@@ -203,6 +203,11 @@ def test_as_follows_is_quoted_with_what_follows() -> None:
         ("Favorites Only[^3] · Yes", "Favorites Only · Yes"),
         ("[^3]: Favorites are first.", "Favorites are first."),
         ("Mind the gap. {.is-warning}", "Mind the gap."),
+        ("Closing words {.text-center .wide}", "Closing words"),
+        ("Closing words {#closing .text-center}", "Closing words"),
+        ("<u>/s/ Ann Baker</u>", "/s/ Ann Baker"),
+        ("Write `<u>both</u>` to underline", "Write <u>both</u> to underline"),
+        ("The <u> tag underlines", "The <u> tag underlines"),
         (
             "The class `[^3]` of digits, [^abc] of letters",
             "The class [^3] of digits, [^abc] of letters",

@@ -68,6 +68,20 @@ def test_lines_and_paragraphs_stay() -> None:
     assert lines("one\ntwo\n\nthree") == "one  \ntwo\n\nthree"
 
 
+def test_items_of_a_list_stay_as_far_in_as_they_are() -> None:
+    listed = "2. Ages:\n   1. All: 16\n   2. Leaders: 18\n      a) of teams\n3. Limits\n\n  - Late"
+    shown = "2. Ages:|\u20031. All: 16|\u20032. Leaders: 18|\u2003\u2003a) of teams|3. Limits"
+    assert _read(lines(listed)) == f"{shown}\n\n\u2003- Late".replace("|", "  \n")
+    item = listed.index("2. Leaders")
+    assert _read(marked(listed, [(item, item + 14)])) == _read(lines(listed)).replace(
+        "2. Leaders: 18", ":orange-background[2. Leaders: 18]"
+    )
+
+
+def test_a_line_that_is_no_item_is_not_indented() -> None:
+    assert lines("one\n     two\n\n        three") == "one  \ntwo\n\nthree"
+
+
 def test_tints_follow_each_other() -> None:
     assert tinted([("a ", "blue-background"), ("b", "")]) == ":blue-background[a] b"
 

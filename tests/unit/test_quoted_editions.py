@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -90,3 +91,57 @@ def test_the_document_that_is_named_by_the_day_of_the_question_is_quoted(
     assert answer.state == "answered"
     assert answer.assessment is not None
     assert answer.assessment.missing == ()
+
+
+DUES = """# Dues
+
+## Invoices
+
+{invoice} The treasurer sends the invoice for the dues after each competition of a region.
+
+## {section}
+
+{late}
+"""
+EDITIONS = {
+    "dues-v1.9.md": DUES.format(
+        invoice="A delegate pays the invoice within 30 days.",
+        section="Late invoices",
+        late="A delegate may not announce a meeting until the invoice of the region is paid.",
+    ),
+    "dues-v1.11.md": DUES.format(
+        invoice="A delegate pays the invoice within 30 days.",
+        section="{section}",
+        late="Whoever is late talks to the board.",
+    ),
+}
+LATE = "Within how many days does a delegate pay the invoice, or may not announce?"
+
+
+def _of_editions(folder: Path, section: str) -> Answer:
+    workspace = Workspace(Settings.from_env({}, home=folder))
+    recipe = Recipe().with_fields({"index.embedder": "wordllama", "index.chunk_size": 40})
+    base = workspace.create("dues", recipe)
+    add(workspace, base, {name: text.format(section=section) for name, text in EDITIONS.items()})
+    answer = base.ask(LATE, base.recipe()).answer
+    workspace.close()
+    return answer
+
+
+def test_a_section_that_the_edition_in_force_has_anew_is_not_quoted(tmp_path: Path) -> None:
+    answer = _of_editions(tmp_path, "Late invoices")
+    assert "within 30 days" in answer.text
+    assert {citation.hit.document for citation in answer.citations} == {"dues-v1.11.md"}
+
+
+def test_a_section_that_only_an_old_edition_has_is_named_as_such(tmp_path: Path) -> None:
+    answer = _of_editions(tmp_path, "The board")
+    assert [citation.hit.document for citation in answer.citations] == [
+        "dues-v1.11.md",
+        "dues-v1.9.md",
+    ]
+    assert answer.assessment is not None
+    assert answer.assessment.reason == (
+        "All key words of the question are in the quotes. "
+        "[2] is from an edition not in force any more."
+    )

@@ -61,6 +61,21 @@ def test_plain_title_keeps_what_is_not_markup() -> None:
     assert plain_title("snake_case 2 * 3 and \\*stars") == "snake_case 2 * 3 and *stars"
 
 
+@pytest.mark.parametrize(
+    ("markup", "title"),
+    [
+        ("ADJOURNMENT {.text-center}", "ADJOURNMENT"),
+        ("Fees {#fees .wide data-x=1}", "Fees"),
+        ("Preface {-}", "Preface"),
+        ("Kramdown {: .wide}", "Kramdown"),
+        ("The set {1, 2}", "The set {1, 2}"),
+        ("Write `{.wide}`", "Write {.wide}"),
+    ],
+)
+def test_plain_title_has_no_attributes(markup: str, title: str) -> None:
+    assert plain_title(markup) == title
+
+
 def test_plain_title_has_the_characters_of_entities() -> None:
     assert plain_title("**R&amp;D** (&lt;1&nbsp;%)&#x20;") == "R&D (<1 %)"
     assert plain_title("AT&T; \\&amp;?a=1&copy=2") == "AT&T; &amp;?a=1&copy=2"

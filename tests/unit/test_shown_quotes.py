@@ -86,6 +86,15 @@ def test_the_reason_says_where_the_key_words_stand(tmp_path: Path) -> None:
     assert quoted.assessment.reason == "All key words of the question are in the quote."
 
 
+def test_an_answer_that_lacks_a_word_says_which_words_its_quote_has(tmp_path: Path) -> None:
+    rows = "| Item | Town | Custodian |\n| --- | --- | --- |\n"
+    rows += "| Printer | Lyon | Hugo Martel |\n| Laptop | Hanoi | Minh Tran |\n"
+    answer = ask(tmp_path, {"items.md": rows}, "Who looks after the printer in Lyon?")
+    assert answer.assessment is not None
+    assert answer.assessment.state == "answered"
+    assert answer.assessment.reason == "The quote has “printer” and Lyon."
+
+
 def test_two_things_with_one_noun_are_compared(tmp_path: Path) -> None:
     files = {
         "leave.md": "If you become the primary carer of a child, you can take 16 weeks of leave."

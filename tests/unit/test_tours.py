@@ -340,7 +340,9 @@ def test_a_printed_tour_escapes_all_text(base: KnowledgeBase) -> None:
     assert "a &amp; b" in page
     assert "hand&lt;book&gt;" in page
     quoted = base.tours.add(tour_id, [_stop("Page")])
-    assert "before <mark>text</mark> after" in tour_html(quoted, "b")
+    printed = tour_html(quoted, "b")
+    assert '<p class="user indented">before <mark>text</mark> after</p>' in printed
+    assert ".indented { white-space: pre-wrap; }" in printed  # nested lists keep their levels
     coded = TourStop("page", "Code", quotes=(TourQuote("a.md", "x", after="\n```\n <b>\n```"),))
     assert "<pre> &lt;b&gt;</pre>" in tour_html(base.tours.add(tour_id, [coded]), "b")
     valued = TourStop("metrics", "Run", values=(TourValue("nDCG@10", "0.8"),))

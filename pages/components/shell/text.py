@@ -13,6 +13,11 @@ _REWRITTEN = re.compile(
     r":(?=[\w+/-]+:)|(?<=http)(?=s?://)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@\w)|(?<=[<~>-])(?=[->=])"
 )
 _ITEM = re.compile(r"^\\- ", re.MULTILINE)  # as it is escaped
+_INDENTED = re.compile(r"([^\S\n]+)\Z")
+_NUMBER = re.compile(
+    r"\s*(?:(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]|[-*+•◦▪])\s"
+)  # of an item of a list
+_LEVEL, _TAB, _DEEPEST = 3, 4, 6  # columns of a level and a tab, and levels that are told apart
 _JOINER = "\u2060"  # invisible, without width, and keeps the neighbours on one line
 
 CELL = "\u2002\u2502\u2002"  # shown between two cells of a table's row, which a tab parts
@@ -57,9 +62,13 @@ def marked(text: str, spans: Iterable[Span], directive: str = "orange-background
 def tinted(pieces: Sequence[tuple[str, str]]) -> str:
     """Texts one after the other, each inside its directive ("" for none), as one markdown text.
 
-    Dotted leaders are shortened.
+    Dotted leaders are shortened. Items of a list stay as far in as they are.
     """
-    return "".join(_drawn(shorten_leaders(text), directive) for text, directive in pieces)
+    texts = [shorten_leaders(text) for text, _ in pieces]
+    return "".join(
+        _drawn(text, directive, behind)
+        for text, (_, directive), behind in zip(texts, pieces, [*texts[1:], ""], strict=True)
+    )
 
 
 def shorten_leaders(text: str) -> str:
@@ -70,14 +79,24 @@ def shorten_leaders(text: str) -> str:
     return _LEADER.sub(lambda leader: f"…{' ' if leader[1] is None else leader[1]}", text)
 
 
-def _drawn(text: str, directive: str) -> str:
+def _drawn(text: str, directive: str, behind: str) -> str:
     """A directive may not span paragraphs, and blanks at its edge stay outside of it."""
     parts = re.split(r"((?<!\s)(?=[^\S\n]*\n)\s+)", text)
-    return "".join(_break(part) if "\n" in part else _styled(part, directive) for part in parts)
+    nexts = [*parts[1:], ""]
+    return "".join(
+        _break(part, after or behind) if "\n" in part else _styled(part, directive)
+        for part, after in zip(parts, nexts, strict=True)
+    )
 
 
-def _break(blank: str) -> str:
-    return "\n\n" if blank.count("\n") > 1 else "  \n"
+def _break(blank: str, after: str) -> str:
+    """A line break or the end of a paragraph, with the indentation of an item that comes next."""
+    indent = _INDENTED.search(blank)
+    if indent is None or not _NUMBER.match(after):
+        return "\n\n" if blank.count("\n") > 1 else "  \n"
+    columns = len(indent[1].expandtabs(_TAB))
+    levels = min(-(-columns // _LEVEL), _DEEPEST)
+    return ("\n\n" if blank.count("\n") > 1 else "  \n") + "\u2003" * levels
 
 
 def _styled(line: str, directive: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
@@ -193,7 +194,11 @@ def placed(hit: Hit) -> str:
 
 def lacking(assessment: Assessment) -> str:
     """The key words that the quotes lack and the reason does not name, as Markdown; "" for none."""
-    unnamed = [term for term in assessment.missing if term not in assessment.reason]
+    unnamed = [
+        term
+        for term in assessment.missing
+        if not re.search(rf"(?<!\w){re.escape(term)}(?!\w)", assessment.reason)
+    ]
     if not unnamed:
         return ""
     lead = "Also not" if len(unnamed) < len(assessment.missing) else "Not"

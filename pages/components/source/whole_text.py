@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components.source.element import KINDS, Block, Cell, Piece, draw_blocks, table_block
 from pages.components.source.table import row_kinds
-from rag import Document, fenced_code, front_matter, styled_words
+from rag import Document, fenced_code, front_matter, styled_words, without_attributes
 
 MOST = 120_000  # characters sent to the browser; of longer documents a window around the passage
 _MARKUP = {"text/markdown", "text/html", "text/x-rst", "text/asciidoc"}  # read as Markdown
@@ -114,11 +114,11 @@ def _line_end(text: str, start: int) -> int:
 
 
 def _title(line: str) -> str:
-    """A heading's words without the number signs that Markdown puts around them."""
+    """A heading's words without the number signs and attributes that Markdown puts around them."""
     words = line.strip()
     if not words.startswith("#"):
         return words
-    words = words.lstrip("#")
+    words = without_attributes(words.lstrip("#"))
     closed = words.rstrip("#")
     return (closed if closed.endswith((" ", "\t")) else words).strip()
 

@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 
 from rag.answering.asked_values import DURATION
 from rag.answering.assessing.codes import nearest_code
-from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
+from rag.answering.assessing.conflicts import (
+    conflict_words,
+    disagreeing,
+    outdated_words,
+    superseded_words,
+)
 from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
@@ -128,13 +133,28 @@ class Assessor:
             apart = not all(self.reader.are_editions(first, other) for other in others)
             reason = conflict_words(editions, self.reader.day, apart=apart)
             return Assessment("conflicting", reason, probability, missing, editions)
-        reason = _borne_out(evidence)
+        reason = _borne_out(evidence) or self._shared(answer)
         if not moment_of(question):
             hits = {hit.chunk.key: hit for hit in (*answer.trace.hits, *answer.trace.candidates)}
             quoted = answer.citations[0]
             outdated = outdated_words(quoted, hits.values(), self.reader, self.words)
-            reason = f"{reason} {outdated}".strip()
+            reason = f"{reason} {outdated or superseded_words(answer.citations, self.reader)}"
+            reason = reason.strip()
         return Assessment("answered", reason, probability, missing)
+
+    def _shared(self, answer: Answer) -> str:
+        """Say which words of the question the first quote has."""
+        quoted = self.words.terms(self.reader.quoted(answer.citations[0]).text)
+        shared = [
+            term
+            for term in key_terms(answer.trace.corrected, self.words)
+            if term.borne_out(quoted) == 1
+        ]
+        telling = sorted(shared, key=lambda term: -term.share)[:NAMED]
+        quote = "first quote" if len(answer.citations) > 1 else "quote"
+        if not telling:
+            return f"The {quote} says it in other words than the question."
+        return f"The {quote} has {_named([term for term in shared if term in telling], 'and')}."
 
 
 def probability_of(evidence: QuoteEvidence, model: AnswerModel) -> float:
@@ -178,7 +198,7 @@ def _lacks_code(evidence: QuoteEvidence) -> bool:
 
 
 def _borne_out(evidence: QuoteEvidence) -> str:
-    """The reason for an answer without doubt; words that hardly count are not worth a sentence."""
+    """Say where all words of a question are; "" if some that hardly count are nowhere."""
     if evidence.missing:
         return ""
     *places, last = "the quotes" if evidence.several else "the quote", *evidence.above

@@ -101,7 +101,7 @@ def _says_otherwise(
 
 
 def _is_disputed(term: KeyTerm, quote: Statement) -> bool:
-    return term.kind == "figure" and not day_of(term.text) and term.text in quote.text
+    return term.kind == "figure" and not day_of(term.text) and term.number in quote.text
 
 
 def _is_repeated(one: Citation, other: Citation, reader: PassageReader) -> bool:
@@ -137,6 +137,15 @@ def outdated_words(
         where = f" under “{heading}”" if reader.repeats(first, citation.quote) else ""
         return f"The quote is from {dated}; {kind}, {document}, does not have these words{where}."
     return ""
+
+
+def superseded_words(citations: Sequence[Citation], reader: PassageReader) -> str:
+    """Name the citations of editions that the edition of the first one supersedes; or ""."""
+    first = citations[0].hit
+    old = [one for one in citations[1:] if reader.supersedes(first, one.hit)]
+    numbers = " and ".join(f"[{one.n}]" for one in old)
+    verb, edition = ("is", "an edition") if len(old) == 1 else ("are", "editions")
+    return f"{numbers} {verb} from {edition} not in force any more." if old else ""
 
 
 def _has_alike(hit: Hit, quote: Statement, reader: PassageReader, words: Vocabulary) -> bool:

@@ -180,11 +180,19 @@ class EditionDate:
         Names that both have a date decide, then dates from which the texts apply. A date of one
         edition alone says nothing about the other.
         """
-        named = bool(self.named and other.named)
-        mine, others = (self.named, other.named) if named else (self.day, other.day)
-        if mine and others and not (mine.startswith(others) or others.startswith(mine)):
+        mine, others = self._days_beside(other)
+        if self.is_dated_apart_from(other):
             return mine > others
         return bool(self.version and other.version) and self.version > other.version
+
+    def is_dated_apart_from(self, other: EditionDate) -> bool:
+        """Whether dates tell which edition is the newer one: where they don't, versions can."""
+        mine, others = self._days_beside(other)
+        return bool(mine and others) and not (mine.startswith(others) or others.startswith(mine))
+
+    def _days_beside(self, other: EditionDate) -> tuple[str, str]:
+        is_named = bool(self.named and other.named)
+        return (self.named, other.named) if is_named else (self.day, other.day)
 
     def is_later_than(self, day: str) -> bool:
         """Whether this edition applies only after a day, month or year."""

@@ -15,7 +15,18 @@ from rag.lexical.languages import language, likeliest
 
 Kind = Literal["code", "figure", "name", "word"]
 
-_TOKEN = re.compile(r"\w+(?:[-./_’']\w+)*")
+_SIGN = "£$€¥"
+_AMOUNT = re.compile(
+    rf"(?<![\w.,/-])(?:(?P<sign>[{_SIGN}])\s?)?"
+    r"(?P<number>[1-9]\d{0,2}(?P<parting>[,.'’\u00a0\u202f ])\d{3}(?:(?P=parting)\d{3})*"
+    rf"(?:[.,]\d{{1,2}})?|\d+[.,]\d+|(?(sign)\d+|\d+(?=\s?[{_SIGN}])))"
+    rf"(?![\w/]|[.,'’-]\w)(?:\s?[{_SIGN}](?!\s?\d))?"
+)
+"""A number with separators of thousands, decimals or the sign of a currency: one term."""
+_TOKEN = re.compile(rf"{_AMOUNT.pattern}|\w+(?:[-./_’']\w+)*")
+_DIGITS = re.compile(r"\d+")
+_GROUP = 3
+"""Digits between two separators of thousands."""
 _ELIDED = re.compile(r"(?:[ldjmtsnc]|qu)['’](?=\w{3})", re.IGNORECASE)
 """An article or pronoun without its vowel: "l'audioguide"."""
 _INVERTED = re.compile(
@@ -143,12 +154,19 @@ class KeyTerm:
         return self.kind != "word" or self.behind
 
     @property
+    def number(self) -> str:
+        """The text of a figure without the sign of a currency."""
+        return self.text.strip(f"{_SIGN} \u00a0\u202f") if self.kind == "figure" else self.text
+
+    @property
     def end(self) -> int:
         """The end of the term in the question."""
         return self.start + len(self.text)
 
     def borne_out(self, terms: Terms) -> float:
-        """The share of its parts that some terms have; a code is there whole or not at all."""
+        """The share of its parts that some terms have; codes and amounts are whole or not there."""
+        if self.kind == "figure" and not _LETTER.search(self.text):
+            return float(any(reading <= terms for reading in self.readings))
         return max(len(reading & terms) / len(reading) for reading in self.readings)
 
     @property
@@ -255,11 +273,25 @@ def _tokens(
         if joined and any(joined in terms for terms in readings):
             readings = (frozenset({joined}),)
         other = digits_of(text, code) or word_of(text, code)
-        if readings and other:
-            readings = (*readings, *filter(None, (words.terms(other),)))
+        others = [words.terms(other)] if other else []
+        others += [words.terms(plain) for plain in _other_spellings(match)]
+        if readings:
+            readings = tuple(dict.fromkeys((*readings, *filter(None, others))))
         if readings and readings not in taken:
             taken.add(readings)
             yield text, kind, readings, start
+
+
+def _other_spellings(amount: re.Match[str]) -> Iterator[str]:
+    """A number with blanks or nothing in place of what parts thousands, and a decimal point."""
+    number = amount["number"] or ""
+    if amount["parting"]:
+        *groups, last = _DIGITS.findall(number)
+        whole = "".join(groups)
+        yield " ".join((*groups, last))
+        yield f"{whole}.{last}" if len(last) < _GROUP else f"{whole}{last}"
+    elif "," in number:
+        yield number.replace(",", ".")
 
 
 def _kind(text: str, beginning: bool) -> Kind:

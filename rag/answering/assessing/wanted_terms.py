@@ -62,8 +62,8 @@ def _without_ranges(wanted: tuple[KeyTerm, ...], question: str, row: str) -> tup
     rest = [
         term
         for term in wanted
-        if (term.indexed and term.text.isdecimal() and term.text not in counting)
-        or in_digits(term.text, code) not in inside
+        if (term.indexed and term.number.isdecimal() and term.number not in counting)
+        or in_digits(term.number, code) not in inside
     ]
     return _sharing_all(rest) if 0 < len(rest) < len(wanted) else wanted
 
