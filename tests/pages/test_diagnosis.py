@@ -126,7 +126,7 @@ def test_an_order_by_gain_is_mentioned_only_where_a_step_can_gain(
 @pytest.mark.parametrize(
     ("cause", "link"),
     [
-        ("answered", "Change the recipe on Tuning"),
+        ("answered", "Threshold from labels, on Tuning"),
         ("missing", "Open Documents"),
         ("doubted", "Ask in the chat"),
         ("unexpected", "Open Question sets"),
@@ -211,3 +211,18 @@ def test_a_stored_diagnosis_advises_a_reranker_once_one_is_set_up(
         stored = diagnoses.result("checks")
         assert stored is not None
         assert stored.advice("ranked_low") == advice
+
+
+def test_a_larger_top_k_is_applied(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    larger = NextStep(
+        "top_k", "Return more", "Top-k 10.", None, 15.0, ({"search.top_k": 10},), None, ("top_k",)
+    )
+    monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [larger])
+    app = _diagnosed(labelled, open_page)
+    assert any("compare *Expected answer found*" in one.value for one in app.caption)
+    assert app.button(key="metrics_fix_run_0").label == "Evaluate"
+    assert app.button(key="metrics_fix_0").label == "Apply"
+    app.button(key="metrics_fix_0").click().run()
+    assert app.query_params["k"] == "10"

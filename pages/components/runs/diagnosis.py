@@ -52,6 +52,7 @@ _PLACES = {
     **dict.fromkeys(("superseded", "table_row", "not_found"), _ON_DOCUMENTS),
     "doubtful": ("inspector.py", "Judge in the inspector", "troubleshoot"),
     "doubted": ("chat.py", "Ask in the chat", "forum"),
+    "answered": ("tuning.py", "Threshold from labels, on Tuning", "tune"),
 }
 """Pages with their label and icon by the cause that advice is against; else it is Tuning."""
 
@@ -158,11 +159,6 @@ def _next_steps(
             if recipe is not None:
                 _act(base, chosen, diagnosis, step, recipe, number)
             if step.fix is not None:
-                if "search.top_k" in step.fix.changes:
-                    st.caption(
-                        "Counts only the passages that each recipe returns. *Metrics* at 10 also "
-                        "counts ranks that a recipe doesn't return, and may not change."
-                    )
                 _tested(base, diagnosis, step.fix)
     if diagnosis.note:
         st.caption(plain(diagnosis.note))
@@ -207,7 +203,13 @@ def _act(
 ) -> None:
     """The button that does a step."""
     if step.kind == "fix" and step.fix is not None:
-        _use(base, chosen, step.fix, recipe, number)
+        _use(base, chosen, step, recipe, number, *apply_button(step.fix.comparison))
+    elif step.kind == "top_k":
+        _use(base, chosen, step, recipe, number, "Apply", "check")
+        st.caption(
+            "*Metrics* at 10 count these ranks already, so they tell little of it: compare "
+            "*Expected answer found*, with *Also score answers*."
+        )
     elif step.kind == "rebuild":
         start = partial(base.diagnoses.start, chosen.name, recipe, rebuild=True)
         options = offered(
@@ -227,7 +229,8 @@ def _act(
 def _place(diagnosis: Diagnosis, step: NextStep) -> None:
     """A link to the place where people can follow a step's advice."""
     for cause in step.causes:
-        if cause == "doubted" and (question := _first_failed(diagnosis, cause)):
+        asks = cause == "doubted" or (cause == "answered" and not diagnosis.can_limit)
+        if asks and (question := _first_failed(diagnosis, cause)):
             _ask_button(question)
         elif cause == "unexpected":
             action_button("Open Question sets", "metrics_advice_sets", "quiz", _open_sets)
@@ -257,14 +260,22 @@ def _open_sets() -> None:
     st.session_state[TAB] = SETS
 
 
-def _use(base: KnowledgeBase, chosen: QuestionSet, fix: Fix, recipe: Recipe, number: int) -> None:
-    """Buttons that change the visitor's recipe by a fix, and leave its other fields alone."""
+def _use(
+    base: KnowledgeBase,
+    chosen: QuestionSet,
+    step: NextStep,
+    recipe: Recipe,
+    number: int,
+    label: str,
+    sign: str,
+) -> None:
+    """Buttons that make the change of a step in the visitor's recipe, and no other."""
+    (changes,) = step.changes
     with st.container(horizontal=True, gap="small"):
-        apply = partial(working_recipe.change, base, fix.changes)
+        apply = partial(working_recipe.change, base, changes)
         help_text = working_recipe.UNTIL_SAVED
-        label, sign = apply_button(fix.comparison)
         action_button(label, f"metrics_fix_{number}", sign, apply, help=help_text)
-        changed = recipe.with_fields(fix.changes)
+        changed = recipe.with_fields(changes)
         job = base.evaluations.latest(chosen.name, changed)
         if job is not None and job.active:
             job_progress.follow(job.id, f"fix_{number}")

@@ -135,9 +135,7 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
     """The sentence of a step, the label of its button, and a hint for its own page."""
     if step.fix is not None:
         comparison = step.fix.comparison
-        # *Metrics* counts ranks beyond top-k, too, and may not change with it.
-        returned = " of the returned passages" if "search.top_k" in step.fix.changes else ""
-        gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}{returned}"
+        gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
         fields = ", ".join(map(phrase, step.fix.changes))
         verb = "gains" if comparison.verdict == "better" else "may gain"
         sure = "" if comparison.verdict == "better" else f", {comparison.certainty}"
@@ -146,8 +144,8 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
             f"*{plain(set_name)}*{sure}."
         )
         return text, "Show the fix", f"*{apply_button(comparison)[0]}* is below."
-    hints = {"rebuild": "*Build and try* is below.", "learn": "*Learn on Tuning* is below."}
-    hint = hints.get(step.kind, "")
+    buttons = {"top_k": "Apply", "rebuild": "Build and try", "learn": "Learn on Tuning"}
+    hint = f"*{buttons[step.kind]}* is below." if step.kind in buttons else ""
     return f"*{plain(set_name)}*: {plain(step.title)}. {plain(step.reason)}", "Show", hint
 
 

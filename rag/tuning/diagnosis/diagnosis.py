@@ -9,9 +9,10 @@ from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.diagnosis.causes import Cause, advice
 from rag.tuning.diagnosis.examining import Examination
-from rag.tuning.diagnosis.finding import FailedQuestion
+from rag.tuning.diagnosis.finding import LEAST_ON_TOPIC, FailedQuestion
 from rag.tuning.diagnosis.fixes import Trials, calibration_note, metric_depth, try_fixes
 from rag.tuning.diagnosis.labelling import TYPICAL, LabellingPace, labelling_pace
+from rag.tuning.diagnosis.larger_top_k import LargerTopK, larger_top_k
 from rag.tuning.diagnosis.next_steps import Basis, NextStep, next_steps
 from rag.tuning.diagnosis.rebuilds import Rebuild, find_rebuild
 from rag.tuning.learning.learned import is_untried
@@ -62,10 +63,34 @@ class Diagnosis:
     def advice(self, cause: Cause) -> str:
         """Return the advice against a cause, for the recipe that was diagnosed.
 
-        It says so where changes were tried and none gains.
+        It says so where changes were tried and none gains. What returns a passage that is below
+        top-k needs no trial.
         """
-        tried = self.trials.gain_nothing(cause)
-        return advice(cause, self.recipe, without_gain=tried, can_rerank=self.can_rerank)
+        if cause == "top_k" and self.larger is not None:
+            addable = self.can_rerank and not self.recipe.search.rerank
+            other = " Or add a reranker." if addable else ""
+            return f"Return more passages. {self.larger.sentence}{other}"
+        return advice(
+            cause,
+            self.recipe,
+            without_gain=self.trials.gain_nothing(cause),
+            can_rerank=self.can_rerank,
+            can_limit=self.can_limit,
+        )
+
+    @property
+    def larger(self) -> LargerTopK | None:
+        """A top-k that returns passages that are below it; None where no question lacks one."""
+        return larger_top_k(self.recipe, self.questions)
+
+    @property
+    def can_limit(self) -> bool:
+        """Whether a limit of off-topic questions refuses a failed one, and none with an answer."""
+        figures = [one.finding.figures for one in self.questions if one.cause == "answered"]
+        return any(
+            LEAST_ON_TOPIC in found and found["probability"] < found[LEAST_ON_TOPIC]
+            for found in figures
+        )
 
     @property
     def next_steps(self) -> list[NextStep]:
@@ -74,7 +99,8 @@ class Diagnosis:
             return []
         parts = self.asked, self.labels, self.trials, self.rebuild, self.pace
         note = calibration_note(self.causes, self.recipe)
-        basis = Basis(self.recipe, *parts, note, self.learnable, self.causes, self.can_rerank)
+        advisable = self.can_rerank, self.larger, self.can_limit
+        basis = Basis(self.recipe, *parts, note, self.learnable, self.causes, *advisable)
         return next_steps(basis)
 
     @property

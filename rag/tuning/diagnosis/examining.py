@@ -14,6 +14,7 @@ from rag.evaluation.answers.containment import contains_answer
 from rag.evaluation.answers.excerpts import nearest_part
 from rag.evaluation.answers.measures import lacks_expected, plain_answer
 from rag.evaluation.calibration import Calibration
+from rag.evaluation.refusal_limits import FEWEST_FOR_REFUSAL
 from rag.evaluation.relevance import judged_by_document, nuggets_of
 from rag.evaluation.report.words import counted
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
@@ -33,7 +34,7 @@ from rag.tuning.candidates import CandidateSource
 from rag.tuning.diagnosis.case import Case, Rankings, Setting
 from rag.tuning.diagnosis.checks import cause_of
 from rag.tuning.diagnosis.document_checks import lost_label
-from rag.tuning.diagnosis.finding import FailedQuestion, Finding
+from rag.tuning.diagnosis.finding import LEAST_ON_TOPIC, FailedQuestion, Finding
 from rag.tuning.diagnosis.searched import Searched, scores, search_all
 from rag.tuning.sweeper import Sweeper
 from rag.types import LOST, Chunk, Document, Evidence, Floats, Keys, ProgressCallback, Question
@@ -214,8 +215,27 @@ class Examination:
         )
         if candidates.topic is not None:
             figures["probability"] = candidates.topic.probability
-            message += f" Probability of on-topic: {candidates.topic.probability:.3f}."
+            message += f" Probability of on-topic: {candidates.topic.probability:.3f}"
+            least = self._least_on_topic
+            if least is None:
+                message += f". A limit takes {FEWEST_FOR_REFUSAL} answerable questions."
+            else:
+                figures[LEAST_ON_TOPIC] = least
+                message += f"; questions with an answer have at least {least:.3f}."
         return Finding("answered", message, figures)
+
+    @cached_property
+    def _least_on_topic(self) -> float | None:
+        """The lowest probability of being on topic of the answerable questions.
+
+        None for too few of them to choose a limit by.
+        """
+        found = [
+            searched.candidates.topic.probability
+            for question, searched in zip(self.questions, self.searched, strict=True)
+            if question.answerable and searched.candidates.topic is not None
+        ]
+        return min(found) if len(found) >= FEWEST_FOR_REFUSAL else None
 
     def _relevant(self, question: Question) -> Keys:
         """The relevant passages of the index."""

@@ -378,8 +378,6 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
             yield {"search.fuzzy": True}
             yield {"search.feedback": 3, "search.feedback_terms": 10}
         case "top_k" | "ranked_low" | "doubtful" | "superseded":
-            if cause != "ranked_low":
-                yield {"search.top_k": min(1000, 2 * search.top_k)}
             yield from _weights(recipe, (-0.2, 0.2))
         case _:
             return
