@@ -226,3 +226,17 @@ def test_a_larger_top_k_is_applied(
     assert app.button(key="metrics_fix_0").label == "Apply"
     app.button(key="metrics_fix_0").click().run()
     assert app.query_params["k"] == "10"
+
+
+def test_both_tables_of_questions_have_the_metric_by_which_they_fail(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": 0.99}))
+    app = _diagnosed(labelled, open_page)
+    failed = next(table.value for table in app.dataframe if "Evidence" in table.value)
+    listed = open_page("metrics.py", threshold="0.99").dataframe[-1].value
+    (scored,) = [name for name in failed if name.startswith("nDCG")]
+    assert scored == f"nDCG@{base.recipe().search.top_k}"
+    scores = dict(zip(listed["Question"], listed[scored], strict=True))
+    assert list(failed[scored]) == [scores[text] for text in failed["Question"]]

@@ -129,6 +129,11 @@ def test_failures_are_counted_by_what_they_fail_by() -> None:
         "(nDCG@5 below 0.5), 1 with parts of the answer missing in the first 5, 1 answered "
         "wrongly, 1 not refused by the search, 1 found, but doubtful, 1 answered, not as expected."
     )
+    right = result(ndcg_at_5=0.2, false_doubt=0.0, answer_containment=1.0)
+    assert _counts([right, results[3]], 5) == (
+        "0 of 2 questions failed. 1 other question got the expected answer, though its passages "
+        "rank low (nDCG@5 below 0.5)."
+    )
 
 
 def test_answers_without_the_expected_one_are_counted_and_listed_first(

@@ -126,3 +126,18 @@ def test_a_larger_top_k_is_what_returns_passages_below_it() -> None:
         "instead of 5."
     )
     assert {"search.top_k": 10} not in changes_for("top_k", recipe, None)
+
+
+def test_a_question_with_the_expected_answer_does_not_fail_by_its_rank(
+    workspace: Workspace,
+) -> None:
+    base = workspace.create("answered", WORDS)
+    add(workspace, base, {"parking.md": PARKING})
+    label = {"document": "parking.md", "quote": PARKING}
+    line = {"id": "p", "text": "Where are permits sold?", "evidence": [label]}
+    base.exchange.import_file("answered", "x.jsonl", json.dumps(line))
+    strict = WORDS.with_fields({"search.threshold": 1.0})
+    right = {"false_doubt": 0.0, "answer_containment": 1.0}
+    for beside, causes in (({}, {"threshold": 1}), ({"p": right}, {})):
+        base.evaluator.evaluate("answered", strict, beside=beside)
+        assert base.diagnoses.diagnose("answered", strict).causes == causes

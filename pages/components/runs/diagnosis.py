@@ -94,7 +94,8 @@ def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             "questions that did not choose them.",
             help="A question fails if nDCG at top-k is below 0.5, or if the passage is found and "
             "its answer was refused or doubtful, or lacks the expected answer, in the last "
-            "evaluation with *Also score answers*. A question that the documents don't answer "
+            "evaluation with *Also score answers*. One that got the expected answer there does "
+            "not fail by a low rank. A question that the documents don't answer "
             "fails if its answer is neither refused nor doubtful.",
         )
 
@@ -367,8 +368,9 @@ def _questions(diagnosis: Diagnosis) -> None:
         if title == _ALL or question.cause == titles[str(title)]
     ]
     st.caption("Click a question to open it in the inspector.")
+    scored = f"nDCG@{diagnosis.recipe.search.top_k}"
     event = st.dataframe(
-        [_row(question) for question in questions],
+        [_row(question, scored) for question in questions],
         key="metrics_failed",
         height=460 if len(questions) > 10 else "auto",
         row_height=_height(questions),
@@ -381,7 +383,7 @@ def _questions(diagnosis: Diagnosis) -> None:
             "Evidence": st.column_config.TextColumn(width=_EVIDENCE_WIDTH),
             "Document": st.column_config.TextColumn(width=_DOCUMENT_WIDTH),
             "Page": st.column_config.NumberColumn(width=_NUMBER_WIDTH),
-            "nDCG": st.column_config.NumberColumn(format="%.2f", width=_NUMBER_WIDTH),
+            scored: st.column_config.NumberColumn(format="%.2f", width=_NUMBER_WIDTH),
         },
         placeholder="–",
         alt="Failed questions with cause, evidence, document and page.",
@@ -391,14 +393,15 @@ def _questions(diagnosis: Diagnosis) -> None:
         st.switch_page("inspector.py", query_params=_address(questions, row))
 
 
-def _row(question: FailedQuestion) -> dict[str, object]:
+def _row(question: FailedQuestion, scored: str) -> dict[str, object]:
+    """A row; a question that the documents do not answer has no passage to rank."""
     return {
         "Question": question.text,
         "Cause": CAUSES[question.cause].title,
         "Evidence": question.finding.evidence,
         "Document": question.document or None,
         "Page": question.page,
-        "nDCG": question.score,
+        scored: None if question.cause == "answered" else question.score,
     }
 
 

@@ -37,6 +37,7 @@ class Diagnosis:
     A question failed if nDCG at top-k of the passages in its prompt is below one half, or if its
     answer was refused or doubtful all the same, or lacks the expected one, in the newest run that
     scored answers; one without an answer, if what answers it is neither refused nor doubtful.
+    One that got the expected answer in that run does not fail by the rank of its passages.
     ``scored_run`` is the id of that run, "" for none; ``state`` names all else that it rests on.
     ``can_rerank`` says whether a reranker could be added.
     """
