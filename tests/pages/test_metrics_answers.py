@@ -131,8 +131,8 @@ def test_failures_are_counted_by_what_they_fail_by() -> None:
     )
     right = result(ndcg_at_5=0.2, false_doubt=0.0, answer_containment=1.0)
     assert _counts([right, results[3]], 5) == (
-        "0 of 2 questions failed. 1 other question got the expected answer, though its passages "
-        "rank low (nDCG@5 below 0.5)."
+        "0 of 2 questions failed. 1 other question got the expected answer at a low rank (nDCG@5 "
+        "below 0.5)."
     )
 
 

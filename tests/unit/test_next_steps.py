@@ -127,19 +127,23 @@ def test_no_gain_is_seen_in_what_is_equal() -> None:
     assert (step.kind, step.gain) == ("nothing", 0.0)
     assert step.title == "No gain seen: threshold 0.5 → off"
     assert step.reason == (
-        "+0.000 nDCG@10: 10 held-out questions better, 10 worse, 0 the same. A difference below "
-        "0.140 does not show on so few. Nothing speaks for the change: keep what you have."
+        "It gained +0.100 nDCG@10 on the 20 questions that chose it, and +0.000 on the 20 held-out "
+        "questions: 10 held-out questions better, 10 worse, 0 the same. A difference below 0.140 "
+        "does not show on so few. It looks like chance: keep what you have. Curves on Tuning "
+        "count both."
     )
     (step,) = _steps(_fix(OFF, *([0.0] * 10)))
     assert step.title == "No gain seen: threshold 0.5 → off"
     assert step.reason == (
-        "nDCG@10 stays the same on 10 held-out questions. A difference below 0.260 does not show "
-        "on so few. Nothing speaks for the change: keep what you have."
+        "It gained +0.100 nDCG@10 on the 20 questions that chose it, and nothing on the 10 "
+        "held-out questions. A difference below 0.260 does not show on so few. It looks like "
+        "chance: keep what you have. Curves on Tuning count both."
     )
     (step,) = _steps(_fix(OFF, *([0.0] * 5)))
     assert step.reason == (
-        "nDCG@10 stays the same on 5 held-out questions. So few questions cannot tell more. "
-        "Nothing speaks for the change: keep what you have."
+        "It gained +0.100 nDCG@10 on the 20 questions that chose it, and nothing on the 5 held-out "
+        "questions. So few questions cannot tell more. It looks like chance: keep what you "
+        "have. Curves on Tuning count both."
     )
 
 

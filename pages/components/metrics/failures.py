@@ -98,8 +98,8 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
     low = sum(ranks_low(one, k) and first_cause(one, k) is None for one in results)
     if low:
         counts += (
-            f" {counted(low, 'other question')} got the expected answer, though "
-            f"{'its' if low == 1 else 'their'} passages rank low (nDCG@{k} below {PASSING})."
+            f" {counted(low, 'other question')} got the expected answer at a low rank (nDCG@{k} "
+            f"below {PASSING})."
         )
     if any(one.answerable for one in results) and not _is_scored(results):
         counts += (

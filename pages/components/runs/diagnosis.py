@@ -181,15 +181,17 @@ def _step(diagnosis: Diagnosis, step: NextStep) -> None:
 
 
 def _figures(diagnosis: Diagnosis, step: NextStep) -> str:
-    """The expected gain, and the time that it takes."""
+    """The gain as far as it is measured or estimated, and the time that it takes."""
     if step.kind == "nothing":
         return ""
     metric = metric_title(diagnosis.trials.metric)
     where = ""
     if step.fix is not None:
         change = step.fix.comparison
-        where = f" {change.basis}, {change.certainty}"
-    gain = [] if step.gain is None else [f"{signed(step.gain)} {metric}{where}"]
+        where = f" {step.fix.basis}, {change.certainty}"
+    gain = list[str]()
+    if step.gain is not None and step.kind != "label":  # which may decide on a gain, and has none
+        gain = [f"{signed(step.gain)} {metric}{where}"]
     time = [f"about {duration(step.seconds)}"] if step.seconds else []
     return " · ".join([*gain, *time])
 

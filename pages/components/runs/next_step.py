@@ -140,8 +140,7 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
         verb = "gains" if comparison.verdict == "better" else "may gain"
         sure = "" if comparison.verdict == "better" else f", {comparison.certainty}"
         text = (
-            f"Changing {plain(fields)} {verb} {gain} {comparison.basis} of "
-            f"*{plain(set_name)}*{sure}."
+            f"Changing {plain(fields)} {verb} {gain} {step.fix.basis} of *{plain(set_name)}*{sure}."
         )
         return text, "Show the fix", f"*{apply_button(comparison)[0]}* is below."
     buttons = {"top_k": "Apply", "rebuild": "Build and try", "learn": "Learn on Tuning"}

@@ -62,6 +62,19 @@ class Fix:
         return measured and self.comparison.difference > 0
 
     @property
+    def basis(self) -> str:
+        """The held-out questions of the comparison, those with an answer first."""
+        if not self.without_ndcg:
+            return self.comparison.basis
+        ranked = len(self.comparison.differences) - self.without_ndcg
+        if not ranked:
+            return f"on the {counted(self.without_ndcg, 'held-out question')} without an answer"
+        return (
+            f"on the {counted(ranked, 'held-out question')} with an answer and "
+            f"{self.without_ndcg:,} without"
+        )
+
+    @property
     def sentence(self) -> str:
         """The comparison in words, with the score of questions that have no nDCG."""
         if not self.without_ndcg:

@@ -256,10 +256,10 @@ def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
     reason = f"They may decide whether {described_changes(basis.recipe, fix.changes)} helps."
     difference, metric = signed(fix.comparison.difference), metric_name(fix.comparison.metric)
     if now >= TELLS_NOTHING:
-        reason += f" So far: {difference} {metric} {fix.comparison.basis}, too few to tell."
+        reason += f" So far: {difference} {metric} {fix.basis}, too few to tell."
     else:
         reason += (
-            f" So far: {difference} ± {now:.3f} {metric} {fix.comparison.basis}, "
+            f" So far: {difference} ± {now:.3f} {metric} {fix.basis}, "
             f"{fix.comparison.certainty}. With them: about ± {then:.3f}."
         )
     seconds = _labelling(basis)
@@ -273,16 +273,20 @@ def _label_to_try(basis: Basis) -> NextStep:
 def _nothing(basis: Basis, fix: Fix) -> NextStep:
     comparison = fix.comparison
     title = f"No gain seen: {described_changes(basis.recipe, fix.changes)}"
-    metric, count = metric_name(comparison.metric), len(comparison.differences)
+    metric = metric_name(comparison.metric)
+    seen = (
+        f"It gained {signed(fix.tuning_gain)} {metric} on the "
+        f"{counted(fix.tuning, 'question')} that chose it, and "
+    )
     if comparison.won or comparison.lost:
-        seen = f"{signed(comparison.difference)} {metric}: {_moved(fix)}"
+        seen += f"{signed(comparison.difference)} {fix.basis}: {_moved(fix)}"
     else:
-        seen = f"{metric} stays the same on {counted(count, 'held-out question')}."
+        seen += f"nothing {fix.basis}."
     if (hidden := _half_width(comparison)) >= TELLS_NOTHING:
         seen += " So few questions cannot tell more."
     elif hidden >= LEAST_HIDDEN:
         seen += f" A difference below {hidden:.3f} does not show on so few."
-    reason = f"{seen} Nothing speaks for the change: keep what you have."
+    reason = f"{seen} It looks like chance: keep what you have. Curves on Tuning count both."
     return NextStep("nothing", title, reason, 0.0, 0.0, (fix.changes,), fix)
 
 
