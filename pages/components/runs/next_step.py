@@ -183,11 +183,7 @@ def _more_labels(
     has = f"The question set *{plain(chosen.name)}* has {counted(labelled, 'labelled question')}"
     if labelled and not runs:
         return Step(f"{has} and no results yet.", "metrics.py", "Evaluate", set_address)
-    text = (
-        f"{has}. To show smaller differences between recipes, have {ENOUGH_LABELLED} "
-        "or more. *Failures* and *Tuning* count questions to label for one aim each: to decide on "
-        "a change, or to promise a precision."
-    )
+    text = f"{has}. To show smaller differences between recipes, have {ENOUGH_LABELLED} or more."
     if labelled and not without:
         marks = {TAB: SETS}
         parameters = {SET: chosen.name, **marks}
