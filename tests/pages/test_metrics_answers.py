@@ -103,6 +103,11 @@ def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
     assert outcome(exact_match=1.0, token_f1=1.0) == "right"
     assert outcome(exact_match=0.0, token_f1=0.4) is None
     assert outcome(exact_match=0.0, token_f1=0.4, false_doubt=0.0) == "answered"
+    disagree = {"conflicting_sources": 1.0, "false_doubt": 0.0}
+    assert outcome(**disagree) == "conflicting"
+    assert outcome(judged_correctness=1.0, **disagree) == "conflicting, right"
+    wrong = outcome(answerable=False, correct_doubt=0.0, conflicting_sources=1.0)
+    assert wrong == "conflicting, wrongly"
     assert outcome(answerable=False) == "not refused"  # nothing was answered
     assert outcome(answerable=False, correct_doubt=0.0) == "answered, wrongly"
     assert outcome(answerable=False, correct_doubt=1.0) == "doubtful, rightly"

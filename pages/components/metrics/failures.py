@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.metrics.cards import (
+    CONFLICT,
     DOUBTED,
     DOUBTED_WRONGLY,
     EXPECTED,
@@ -194,10 +195,18 @@ def _answer(result: QuestionResult) -> str | None:
         doubtful = result.metrics.get(DOUBTED)
         if doubtful is None:
             return "not refused"
-        return "doubtful, rightly" if doubtful else "answered, wrongly"
-    doubt = "doubtful" if result.metrics.get(DOUBTED_WRONGLY) else ""
-    answered = "answered" if DOUBTED_WRONGLY in result.metrics else None
-    return ", ".join(filter(None, (doubt, _correctness(result)))) or answered
+        return "doubtful, rightly" if doubtful else f"{_state(result)}, wrongly"
+    state = _state(result)
+    words = ("" if state == "answered" else state), _correctness(result)
+    answered = state if DOUBTED_WRONGLY in result.metrics else None
+    return ", ".join(filter(None, words)) or answered
+
+
+def _state(result: QuestionResult) -> str:
+    """The state of the answer, as the chat has it."""
+    if result.metrics.get(DOUBTED_WRONGLY):
+        return "doubtful"
+    return "conflicting" if result.metrics.get(CONFLICT) else "answered"
 
 
 def _correctness(result: QuestionResult) -> str:
@@ -219,7 +228,8 @@ def _columns(run: Run, unit: str, scored: str) -> dict[str, object]:
             width=150,  # or it is as narrow as its first rows, which may be empty
             help="For questions that the documents do not answer: whether they were refused, "
             "doubtful or answered. *Doubtful* alone: the answer is refused or doubtful, although "
-            f"the documents have one. {DOUBTFUL_IN_CHAT} *Answered*: neither, and no model "
+            f"the documents have one. {DOUBTFUL_IN_CHAT} *Conflicting*: the sources disagree. "
+            "*Answered*: none of these, and no model "
             "compared the answer with the expected one. *Right*, *partly right* and *wrong* are "
             "the grade of a model that did; without such a model, *right* are the same words.",
         ),
