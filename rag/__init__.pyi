@@ -217,6 +217,7 @@ from .runs.quality.estimates import OpenHits as OpenHits
 from .runs.quality.failing import PASSING as PASSING
 from .runs.quality.failing import failing_depth as failing_depth
 from .runs.quality.failing import first_cause as first_cause
+from .runs.quality.failing import ranks_low as ranks_low
 from .runs.quality.memory_effect import MemoryEffect as MemoryEffect
 from .runs.quality.preference_job import Preferences as Preferences
 from .runs.quality.spending import Budget as Budget

@@ -23,7 +23,7 @@ Groups = Mapping[str, str]
 CROWNING_P = 0.02
 """The p-value a winner needs. At the usual 0.05, five of a hundred equal runs would win or lose."""
 
-UNJUDGED = "Undecided: judging the unjudged hits could change the result."
+UNJUDGED = "Not decided: judging the unjudged hits could change the result."
 """The headline where labels are too incomplete for a verdict."""
 
 _TIE = 1e-12  # rounding of sums, not a difference
@@ -358,7 +358,7 @@ def _headline(result: Comparison) -> str:
     if result.doubt:
         return UNJUDGED
     if result.verdict == "undecided":
-        return f"{questions} {'is' if count == 1 else 'are'} too few to tell."
+        return f"Not decided: {questions} {'is' if count == 1 else 'are'} too few to tell."
     where = result.basis if result.picked else f"on {questions}"
     return f"{result.verdict.capitalize()}: {signed(result.difference)} {metric} {where}."
 

@@ -80,7 +80,9 @@ class Selection:
             f"On the {self.questions:,} questions, the best of {self.tried:,} different recipes "
             f"leads by {self.lead:.3f}. To estimate its gain on unseen questions, the best recipe "
             f"was chosen on four fifths of the questions and measured on the rest, {REPEATS} times "
-            f"over. {percent(self.agreement)} of these choices were this recipe."
+            f"over. {percent(self.agreement)} of these choices were this recipe. The interval is "
+            "that of the lead, as Runs has it for these two recipes, with a lower end that allows "
+            "for the choice. On few questions, both are the same."
         )
 
     @property

@@ -394,8 +394,7 @@ def _in_plain_words(compared: RunComparison, names: Mapping[str, str]) -> str:
         case "worse":
             return f"No: {run} is worse than {baseline}, by more than chance explains.{scale}"
         case "undecided" if figures.won or figures.lost:
-            verdict = "Not decided." if figures.doubt else "The difference is within noise."
-            return f"{verdict} {figures.headline}{scale}"
+            return f"{figures.headline}{scale}"  # as *Runs* has it
         case _:
             return figures.headline
 

@@ -17,6 +17,8 @@ FALSE_DOUBT = "false_doubt"
 """The same of questions that the documents answer; measured where answers are."""
 DECISION = "correct_decision"
 """Of all questions: 1 where the answer is flagged as it should be, or not as it should not."""
+CONFLICT = "conflicting_sources"
+"""Of all questions: 1 where the answer says that its sources disagree."""
 FLAGGED = ("doubtful", "refused")
 """States that tell the reader not to rely on an answer."""
 

@@ -62,10 +62,10 @@ class NextStepData(Schema):
     """A step of the list "What should I do next?".
 
     ``gain`` is the expected gain of the metric, null where it is unknown, as is ``minutes``.
-    ``changes`` has the change of a fix, or those that a rebuild tries.
+    ``changes`` has the change of a fix or of a larger top-k, or those that a rebuild tries.
     """
 
-    kind: Literal["fix", "rebuild", "advice", "learn", "label", "nothing"]
+    kind: Literal["fix", "top_k", "rebuild", "advice", "learn", "label", "nothing"]
     title: str
     reason: str
     gain: float | None

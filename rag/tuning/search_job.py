@@ -29,21 +29,31 @@ _LOOKED_AT = 400  # alike ones included
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """A recipe by its figure and its fields of the grid; None for those that change nothing."""
+    """A recipe by its figure and its fields of the grid; None for values that rank alike."""
 
     figure: float
     fields: Mapping[str, Any]
 
 
 def leaders(sweep: Sweep, metric: str) -> tuple[Leader, ...]:
-    """The first ten that differ in more than fields without effect, best first."""
-    by_figures: dict[str, Leader] = {}
+    """The first ten with figures of their own, best first; recipes that rank alike are one."""
+    alike: dict[tuple[float, ...], list[int]] = {}
     for number in sweep.best(metric, _LOOKED_AT):
-        leader = Leader(sweep.metrics(number)[metric], _effective(sweep, number))
-        by_figures.setdefault(repr(leader), leader)
-        if len(by_figures) == LEADERS:
-            break
-    return tuple(by_figures.values())
+        alike.setdefault(tuple(sweep.figures[number].tolist()), []).append(number)
+    at = sweep.names.index(metric)
+    return tuple(
+        Leader(figures[at], _shared([_effective(sweep, number) for number in numbers]))
+        for figures, numbers in list(alike.items())[:LEADERS]
+    )
+
+
+def _shared(recipes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The fields on which all recipes agree; None for the others."""
+    first = recipes[0]
+    return {
+        name: value if all(fields[name] == value for fields in recipes) else None
+        for name, value in first.items()
+    }
 
 
 def _effective(sweep: Sweep, number: int) -> dict[str, Any]:

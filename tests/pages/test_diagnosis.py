@@ -127,7 +127,7 @@ def test_an_order_by_gain_is_mentioned_only_where_a_step_can_gain(
 @pytest.mark.parametrize(
     ("cause", "link"),
     [
-        ("answered", "Change the recipe on Tuning"),
+        ("answered", "Threshold from labels, on Tuning"),
         ("missing", "Open Documents"),
         ("doubted", "Ask in the chat"),
         ("unexpected", "Open Question sets"),
@@ -230,3 +230,32 @@ def test_long_evidence_is_short_in_its_row_and_whole_below(
     assert any(plain(evidence) in one.value for one in whole.markdown)
     widths = {name: one.get("width") for name, one in json.loads(failed.proto.columns).items()}
     assert widths["Document"] == 220  # a name of thirty letters stays whole
+
+
+def test_a_larger_top_k_is_applied(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    larger = NextStep(
+        "top_k", "Return more", "Top-k 10.", None, 15.0, ({"search.top_k": 10},), None, ("top_k",)
+    )
+    monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [larger])
+    app = _diagnosed(labelled, open_page)
+    assert any("compare *Expected answer found*" in one.value for one in app.caption)
+    assert app.button(key="metrics_fix_run_0").label == "Evaluate"
+    assert app.button(key="metrics_fix_0").label == "Apply"
+    app.button(key="metrics_fix_0").click().run()
+    assert app.query_params["k"] == "10"
+
+
+def test_both_tables_of_questions_have_the_metric_by_which_they_fail(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": 0.99}))
+    app = _diagnosed(labelled, open_page)
+    failed = next(table.value for table in app.dataframe if "Evidence" in table.value)
+    listed = open_page("metrics.py", threshold="0.99").dataframe[-1].value
+    (scored,) = [name for name in failed if name.startswith("nDCG")]
+    assert scored == f"nDCG@{base.recipe().search.top_k}"
+    scores = dict(zip(listed["Question"], listed[scored], strict=True))
+    assert list(failed[scored]) == [scores[text] for text in failed["Question"]]

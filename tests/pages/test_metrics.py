@@ -158,7 +158,7 @@ def test_questions_are_listed_failures_first(labelled: Workspace, open_page: Ope
     assert table["Answer"][0] == "doubtful, rightly"
     assert (columns["Tags"]["width"], columns["Answer"]["width"]) == (110, 150)
     assert (columns["Question"]["pinned"], columns["Question"]["width"]) == (True, 220)
-    scores = table["nDCG@10"].tolist()
+    scores = table["nDCG@5"].tolist()
     assert scores[0] is None or math.isnan(scores[0])  # it has no answer to rank
     assert scores[1:] == sorted(scores[1:])
     filtered = open_page("metrics.py", tag="pump.txt").dataframe[-1].value

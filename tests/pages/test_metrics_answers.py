@@ -103,6 +103,11 @@ def test_the_outcome_of_an_answer_is_said_by_the_metric_that_there_is() -> None:
     assert outcome(exact_match=1.0, token_f1=1.0) == "right"
     assert outcome(exact_match=0.0, token_f1=0.4) is None
     assert outcome(exact_match=0.0, token_f1=0.4, false_doubt=0.0) == "answered"
+    disagree = {"conflicting_sources": 1.0, "false_doubt": 0.0}
+    assert outcome(**disagree) == "conflicting"
+    assert outcome(judged_correctness=1.0, **disagree) == "conflicting, right"
+    wrong = outcome(answerable=False, correct_doubt=0.0, conflicting_sources=1.0)
+    assert wrong == "conflicting, wrongly"
     assert outcome(answerable=False) == "not refused"  # nothing was answered
     assert outcome(answerable=False, correct_doubt=0.0) == "answered, wrongly"
     assert outcome(answerable=False, correct_doubt=1.0) == "doubtful, rightly"
@@ -128,6 +133,11 @@ def test_failures_are_counted_by_what_they_fail_by() -> None:
         "6 of 9 questions failed, each under its first cause: 1 found low or not at all "
         "(nDCG@5 below 0.5), 1 with parts of the answer missing in the first 5, 1 answered "
         "wrongly, 1 not refused by the search, 1 found, but doubtful, 1 answered, not as expected."
+    )
+    right = result(ndcg_at_5=0.2, false_doubt=0.0, answer_containment=1.0)
+    assert _counts([right, results[3]], 5) == (
+        "0 of 2 questions failed. 1 other question got the expected answer at a low rank (nDCG@5 "
+        "below 0.5)."
     )
 
 

@@ -58,8 +58,7 @@ def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> Non
     app = open_page("chat.py")
     assert _line(app) == (
         "The question set *checks* has 3 labelled questions. To show smaller differences between "
-        "recipes, have 50 or more. *Failures* and *Tuning* count questions to label for one aim "
-        "each: to decide on a change, or to promise a precision."
+        "recipes, have 50 or more."
     )
     assert _button(app) == "Add questions"
     app.button(key="frame_next_go").click().run()

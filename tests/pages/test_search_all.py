@@ -107,3 +107,20 @@ def test_search_all_without_labels_to_choose_by_says_what_is_missing(
     assert not any(toggle.key == "tuning_on_split" for toggle in app.toggle)
     assert any(button.key == "tuning_search" for button in app.button)
     assert not app.error
+
+
+def test_what_was_not_searched_is_not_called_found(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0, "search.top_k": 3}))
+    app = open_page("tuning.py", cut="Off", k="7")
+    app.button(key="tuning_search").click().run()
+    assert finished(labelled, "search-all").status == "done"
+    app.run()
+    assert "top-k" not in _said(app, "The best recipe found: ").partition(" Not searched, ")[0]
+    assert "that it is compared with: " in _said(app, plain("top-k 3 → 7"))
+    best = next(table.value for table in app.dataframe if RRF_K in table.value)
+    found = base.tuning.searches.result("checks")
+    assert found is not None
+    assert len(best) <= found.selection.tried  # recipes that rank alike are one

@@ -50,7 +50,7 @@ def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
     table = app.dataframe[0].value
     assert list(table["Answer"]) == ["doubtful, rightly"] * 2
     assert list(table["First relevant"]) == [None] * 2
-    assert list(table["nDCG@10"]) == [None] * 2
+    assert list(table["nDCG@10"]) == [None] * 2  # no metric of ranking has another depth
     app = open_page("runs.py", set="foreign")
     assert not app.error
     assert list(app.dataframe[0].value["Refused by the search"]) == [1.0, 0.0]

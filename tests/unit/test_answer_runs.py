@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from rag import Budget, KnowledgeBase, Workspace
+from rag import Budget, KnowledgeBase, Recipe, Workspace
 from rag.evaluation.intervals import Interval
 from rag.evaluation.pooling.sampling import SampledMean
 from rag.runs.quality.answer_job import described
@@ -16,6 +17,7 @@ from rag.storage.quality import judgements
 from rag.storage.quality.answers import RunAnswer
 from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
 from tests.runs import SET, WORDS, handbook
+from tests.workspaces import add, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -220,3 +222,26 @@ def test_a_sample_says_how_much_precision_the_labels_miss() -> None:
         hits.sentences
     )
     assert OpenHits(60, 30, mean).more_precision is None
+
+
+def test_an_answer_whose_sources_disagree_is_told_apart(home: Path) -> None:
+    workspace = workspace_at(home)
+    recipe = Recipe().with_fields({"index.embedder": "wordllama"})
+    base = workspace.create("fees", recipe)
+    fee = "The fee of a course is {} euros, as the board decided."
+    add(workspace, base, {f"fees-{year}.md": fee.format(year - 1000) for year in (2024, 2026)})
+    label = {"document": "fees-2026.md", "quote": fee.format(1026)}
+    lines = [
+        {"id": "fee", "text": "How much is the fee of a course?", "evidence": [label]},
+        {"id": "who", "text": "Who decided on the fee?", "evidence": [label]},
+    ]
+    base.exchange.import_file("fees", "x.jsonl", "\n".join(map(json.dumps, lines)))
+    states = {row["id"]: base.ask(row["text"], recipe).answer.state for row in lines}
+    assert states["fee"] == "conflicting"
+    assert workspace.jobs.run(base.answer_evaluations.start("fees", recipe)).status == "done"
+    (run,) = base.runs.list_all()
+    told = {
+        row.question_id: row.metrics["conflicting_sources"] for row in base.runs.results(run.id)
+    }
+    assert told == {name: float(state == "conflicting") for name, state in states.items()}
+    assert run.metrics["conflicting_sources"] == sum(told.values()) / 2

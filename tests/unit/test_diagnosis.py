@@ -170,14 +170,14 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
     (fix,) = diagnosis.trials.fixes
     assert (fix.causes, fix.comparison.difference) == (("answered",), 0.0)
     without = replace(diagnosis.trials, fixes=(), without_gain=("answered",))
-    for tried in (diagnosis, replace(diagnosis, trials=without)):
-        assert tried.advice("answered") == (
-            "What was tried gains nothing. Not tried: raise the limit of off-topic questions."
-        )
-    untried = replace(diagnosis, trials=replace(diagnosis.trials, fixes=()))
-    assert untried.advice("answered") == (
-        "Raise the threshold, or the limit of off-topic questions."
+    by_doubt = (
+        "sk it in the chat to see what its answer rests on, as no off-topic limit is known that "
+        "refuses it and no question with an answer."
     )
+    for tried in (diagnosis, replace(diagnosis, trials=without)):
+        assert tried.advice("answered") == f"What was tried gains nothing. Not tried: a{by_doubt}"
+    untried = replace(diagnosis, trials=replace(diagnosis.trials, fixes=()))
+    assert untried.advice("answered") == f"Raise the threshold. A{by_doubt}"
     lax = replace(untried, recipe=WORDS.with_fields({"search.refuse": "off"}))
     assert lax.advice("answered") == "Set off-topic questions to Auto, or raise the threshold."
 

@@ -152,7 +152,7 @@ def test_undecided_promises_nothing_of_more_questions() -> None:
     result = compare("ndcg@10", _figures(0.5 + values), _figures(np.full(50, 0.5)))
     assert result.verdict == "undecided"
     assert result.sentence.startswith(
-        "50 questions are too few to tell. nDCG@10 is 0.520 instead of 0.500, +0.020 "
+        "Not decided: 50 questions are too few to tell. nDCG@10 is 0.520 instead of 0.500, +0.020 "
         "(98% interval −0."
     )
     assert re.search(r"p = 0\.\d+, on 50 questions\.$", result.sentence)
@@ -214,7 +214,9 @@ def test_an_interval_that_holds_zero_decides_nothing() -> None:
 def test_one_question_decides_nothing() -> None:
     result = compare("hit@1", {"a": 1.0}, {"a": 0.0})
     assert (result.verdict, result.p, result.interval) == ("undecided", 1.0, Interval(-1.0, 1.0))
-    assert result.sentence.startswith("1 question is too few to tell. Hit@1 is 1.000 instead of")
+    assert result.sentence.startswith(
+        "Not decided: 1 question is too few to tell. Hit@1 is 1.000 instead of"
+    )
 
 
 def test_two_hundred_runs_do_not_hide_a_clear_winner() -> None:

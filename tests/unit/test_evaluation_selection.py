@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rag.errors import InvalidInput
+from rag.evaluation.comparison import compare
 from rag.evaluation.inference.spending import level
 from rag.evaluation.selection import Selection, select
 from rag.types import Floats
@@ -108,7 +109,8 @@ def test_the_sentence_says_what_was_chosen_and_what_is_left() -> None:
         "On the 120 questions, the best of 20 different recipes leads by "
         f"{found.lead:.3f}. To estimate its gain on unseen questions, the best recipe was chosen "
         "on four fifths of the questions and measured on the rest, 20 times over. 100% of these "
-        "choices were this recipe."
+        "choices were this recipe. The interval is that of the lead, as Runs has it for these two "
+        "recipes, with a lower end that allows for the choice. On few questions, both are the same."
     )
     evidence = found.comparison.evidence
     assert "corrected for all 20 recipes" in evidence
@@ -135,3 +137,13 @@ def test_one_group_of_questions_tells_nothing_either() -> None:
 def test_all_that_is_tried_on_a_set_shares_one_risk() -> None:
     assert [level(number) for number in (1, 2, 3, 4)] == pytest.approx([0.02, 0.015, 0.005, 0.0025])
     assert sum(level(number) for number in range(1, 5000)) <= 0.05
+
+
+def test_on_few_questions_the_interval_is_that_of_a_plain_comparison() -> None:
+    names = [str(number) for number in range(9)]
+    base, lead = np.full(9, 0.4), np.array([0.5, 0.37, 0.0, 0.0, 0.38, 0.0, 0.0, 0.0, 0.0])
+    found = select("ndcg@10", np.stack([base, base + lead]), names, 0).comparison
+    run, other = (dict(zip(names, row.tolist(), strict=True)) for row in (base + lead, base))
+    plain = compare("ndcg@10", run, other)
+    assert (found.confidence, plain.confidence) == (0.96, 0.98)
+    assert found.interval == pytest.approx(plain.interval)

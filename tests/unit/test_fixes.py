@@ -96,6 +96,11 @@ def test_questions_without_an_answer_measure_a_fix_only_if_it_moves_them(
         "returns nothing and 0 otherwise."
     )
     assert fix.sentence == fix.comparison.sentence + scored * moves
+    ranked = len(fix.comparison.differences) - fix.without_ndcg
+    with_answer = (
+        f"on the {ranked} held-out questions with an answer and {fix.without_ndcg} without"
+    )
+    assert fix.basis == (with_answer if moves else fix.comparison.basis)
     assert (fix.comparison.mean == 1.0) is not moves
     assert (fix.tuning + len(fix.comparison.differences) == 16) is not moves
 

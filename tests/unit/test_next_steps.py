@@ -18,6 +18,7 @@ from rag.storage.access.audit import AuditEntry
 from rag.tuning.diagnosis.causes import Cause
 from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, index_changes_for
 from rag.tuning.diagnosis.labelling import TYPICAL_SECONDS, LabellingPace, labelling_pace, pace_of
+from rag.tuning.diagnosis.larger_top_k import LargerTopK
 from rag.tuning.diagnosis.next_steps import (
     APPLY_SECONDS,
     Basis,
@@ -126,19 +127,23 @@ def test_no_gain_is_seen_in_what_is_equal() -> None:
     assert (step.kind, step.gain) == ("nothing", 0.0)
     assert step.title == "No gain seen: threshold 0.5 → off"
     assert step.reason == (
-        "+0.000 nDCG@10: 10 held-out questions better, 10 worse, 0 the same. A difference below "
-        "0.140 does not show on so few. Nothing speaks for the change: keep what you have."
+        "It gained +0.100 nDCG@10 on the 20 questions that chose it, and +0.000 on the 20 held-out "
+        "questions: 10 held-out questions better, 10 worse, 0 the same. A difference below 0.140 "
+        "does not show on so few. It looks like chance: keep what you have. Curves on Tuning "
+        "count both."
     )
     (step,) = _steps(_fix(OFF, *([0.0] * 10)))
     assert step.title == "No gain seen: threshold 0.5 → off"
     assert step.reason == (
-        "nDCG@10 stays the same on 10 held-out questions. A difference below 0.260 does not show "
-        "on so few. Nothing speaks for the change: keep what you have."
+        "It gained +0.100 nDCG@10 on the 20 questions that chose it, and nothing on the 10 "
+        "held-out questions. A difference below 0.260 does not show on so few. It looks like "
+        "chance: keep what you have. Curves on Tuning count both."
     )
     (step,) = _steps(_fix(OFF, *([0.0] * 5)))
     assert step.reason == (
-        "nDCG@10 stays the same on 5 held-out questions. So few questions cannot tell more. "
-        "Nothing speaks for the change: keep what you have."
+        "It gained +0.100 nDCG@10 on the 20 questions that chose it, and nothing on the 5 held-out "
+        "questions. So few questions cannot tell more. It looks like chance: keep what you "
+        "have. Curves on Tuning count both."
     )
 
 
@@ -276,6 +281,21 @@ def test_the_largest_group_of_failures_comes_first() -> None:
     assert advice.reason == "Add a reranker, or change the fusion."
     none_here = replace(spelling, causes={"top_k": 5, "threshold": 2}, can_rerank=False)
     assert [step.kind for step in next_steps(none_here)] == ["fix"]
+
+
+def test_a_larger_top_k_comes_first_where_most_questions_are_below_it() -> None:
+    weight = replace(_fix({"search.dense_weight": 0.8}, *([0.3] * 20)), causes=("top_k",))
+    off = _fix(OFF, *([0.4] * 20))
+    trials = Trials("ndcg@10", (off, weight), tried=3)
+    larger = LargerTopK(10, 3, 3)
+    basis = Basis(RECIPE, 40, 80, trials, None, LabellingPace(), larger=larger)
+    most: dict[Cause, int] = {"top_k": 3, "threshold": 1}
+    kinds = [(step.kind, step.causes) for step in next_steps(replace(basis, causes=most))]
+    assert kinds == [("top_k", ("top_k",)), ("fix", ("top_k",)), ("fix", ("threshold",))]
+    # Where others are more, it stands behind gains that were measured.
+    few: dict[Cause, int] = {"top_k": 1, "threshold": 3}
+    kinds = [(step.kind, step.causes) for step in next_steps(replace(basis, causes=few))]
+    assert kinds == [("fix", ("threshold",)), ("fix", ("top_k",)), ("top_k", ("top_k",))]
 
 
 def test_a_reranker_is_advised_where_one_can_work(tmp_path: Path) -> None:

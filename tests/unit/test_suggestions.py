@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rag import Principal, ScopedWorkspace, TourStop
-from rag.runs.quality.failing import failing, failing_depth, first_cause
+from rag.runs.quality.failing import failing, failing_depth, first_cause, ranks_low
 from tests.runs import SET, VECTORS, WORDS, handbook
 
 
@@ -40,6 +40,12 @@ def test_a_question_fails_by_its_first_cause(home: Path) -> None:
     unexpected = replace(found, metrics={f"ndcg@{k}": 1.0, "answer_containment": 0.0})
     causes = [first_cause(one, k) for one in (found, low, doubtful, unexpected)]
     assert causes == [None, "low", "doubtful", "unexpected"]
+    right = {f"ndcg@{k}": 0.4, "answer_containment": 1.0}
+    answered = [replace(found, metrics=right), replace(found, metrics={**right, "false_doubt": 1})]
+    assert [(ranks_low(one, k), first_cause(one, k)) for one in answered] == [
+        (True, None),
+        (True, "low"),
+    ]
     unanswerable = replace(results["q5"], metrics={})
     refused = replace(unanswerable, ranking=())
     wrong, right = (replace(unanswerable, metrics={"correct_doubt": it}) for it in (0.0, 1.0))

@@ -285,7 +285,7 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert "interval" not in stop.text
     assert stop.text.startswith(
         "The recipe “Vectors” finds a right passage among the first 5 results for 4 of 4 "
-        "questions, the recipe “Words” for 4. The difference is within noise. 4 questions"
+        "questions, the recipe “Words” for 4. Not decided: 4 questions are too few to tell."
     )
     assert "nDCG@10 is a score between 0 and 1; higher is better." in stop.text
     assert stop.text.endswith("1 would mean that they always come first.")

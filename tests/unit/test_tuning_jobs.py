@@ -172,12 +172,22 @@ def test_leaders_differ_in_what_makes_a_difference(base: KnowledgeBase) -> None:
     assert [leader.fields for leader in found if leader.fields["mode"] == "dense"] == [
         {"mode": "dense", "k1": None, "rrf_k": None}
     ]
-    assert {leader.fields["k1"] for leader in found if leader.fields["mode"] == "lexical"} == {
-        0.9,
-        1.2,
-    }
+    lexical = [leader.fields["k1"] for leader in found if leader.fields["mode"] == "lexical"]
+    assert lexical == [None]  # both rank alike
 
 
 @pytest.fixture
 def base(parts: tuple[Workspace, KnowledgeBase]) -> KnowledgeBase:
     return parts[1]
+
+
+def test_recipes_that_rank_alike_are_one_leader(base: KnowledgeBase) -> None:
+    grid = {"search.mode": ["lexical", "dense"], "search.candidates": [60, 80], "search.k1": [0.9]}
+    sweep = base.tuning.sweep(SET, grid, WORDS)
+    found = leaders(sweep, "ndcg@10")
+    assert len(found) == sweep.distinct == 2
+    assert [leader.fields["candidates"] for leader in found] == [None, None]
+    assert {leader.fields["mode"]: leader.fields["k1"] for leader in found} == {
+        "lexical": 0.9,
+        "dense": None,
+    }

@@ -24,7 +24,7 @@ from rag import (
 )
 
 REFUSED, DOUBTED, DOUBTED_WRONGLY = "correct_refusal", "correct_doubt", "false_doubt"
-JUDGED, EXPECTED = "judged_correctness", "answer_containment"
+JUDGED, EXPECTED, CONFLICT = "judged_correctness", "answer_containment", "conflicting_sources"
 _TEN = 10  # the cutoff of the cards
 UNCHANGED = 0.0005  # below that, three decimals show no change
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.metrics.cards import (
+    CONFLICT,
     DOUBTED,
     DOUBTED_WRONGLY,
     EXPECTED,
@@ -27,12 +28,12 @@ from rag import (
     counted,
     failing_depth,
     first_cause,
-    lacks_expected,
+    ranks_low,
 )
 
 _HEIGHT, _WHOLE = 460, 12  # pixels of a table that scrolls, and questions that need less
 _CLICKED = "metrics_question_clicked"
-_SCORE = "ndcg@10"
+_TEN = 10  # the depth of runs without ranking metrics
 _EXPECTED, _RELEVANT = "Expected answer", "Relevant passages"
 _OUTCOMES = {0.0: "not found", 1.0: "found"}
 _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
@@ -49,25 +50,31 @@ def failures_table(
     depth = failing_depth(run)
     counts = "" if depth is None else _counts(results, depth)
     st.caption(f"{counts} Click a question to open it in the inspector.".strip())
-    worst = worst_first(_filtered(results))
+    worst, ks = worst_first(_filtered(results), depth or _TEN), cutoffs(run)
     wrapped = row_height((result.text for result in worst), PINNED_WIDTH)
+    top_k = run.recipe.search.top_k if run.recipe else None
     event = st.dataframe(
-        _rows(run, worst),
+        _rows(ks, worst, _score_name(depth), top_k),
         key=f"metrics_questions_{run.id}",
         height=_HEIGHT if len(worst) > (_WHOLE // 2 if wrapped else _WHOLE) else "content",
         row_height=wrapped,
         hide_index=True,
         on_select=_click,
         selection_mode=("single-row", "single-cell"),
-        column_config=_columns(run, unit),
+        column_config=_columns(run, unit, _score_name(depth)),
         placeholder="–",
         alt="Questions with tags, first relevant rank, outcome of the answer, whether it contains "
-        f"the expected one, found {unit}s and nDCG@10, worst first.",
+        f"the expected one, found {unit}s and {_score_name(depth)}, worst first.",
     )
     # Only a click opens: the table may have its selection still when the visitor comes back.
     clicked = st.session_state.pop(_CLICKED, False)
     for row in picked_rows(event)[:1] if clicked else ():
         st.switch_page("inspector.py", query_params=address(base, run, worst[row]))
+
+
+def _score_name(depth: int | None) -> str:
+    """The metric by which questions fail, as a column."""
+    return f"nDCG@{depth or _TEN}"
 
 
 def _click() -> None:
@@ -90,6 +97,12 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
     if failed and _is_scored(results):
         head += ", each under its first cause"
     counts = f"{head}: {failed}." if failed else f"{head}."
+    low = sum(ranks_low(one, k) and first_cause(one, k) is None for one in results)
+    if low:
+        counts += (
+            f" {counted(low, 'other question')} got the expected answer at a low rank (nDCG@{k} "
+            f"below {PASSING})."
+        )
     if any(one.answerable for one in results) and not _is_scored(results):
         counts += (
             " This run did not score answers: the tab *Failures* also counts passages that were "
@@ -103,24 +116,23 @@ def _is_scored(results: Sequence[QuestionResult]) -> bool:
     return any(DOUBTED_WRONGLY in one.metrics for one in results)
 
 
-def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
-    """By nDCG@10; of equal ones, those whose first relevant passage stands lower come first.
+def worst_first(results: Sequence[QuestionResult], k: int = _TEN) -> list[QuestionResult]:
+    """Failures, then the rest, by nDCG@k; of equal ones, by the first relevant passage.
 
     What was found with a doubtful or unexpected answer stands behind what was not found.
     """
 
     def place(one: QuestionResult) -> tuple[bool, float, int]:
-        by_answer = bool(one.metrics.get(DOUBTED_WRONGLY)) or lacks_expected(one.metrics)
-        fails = score(one) < PASSING or by_answer
-        return not fails, score(one), -(one.first_relevant or 10_000)
+        passes = first_cause(one, k) is None
+        return passes, score(one, k), -(one.first_relevant or 10_000)
 
     return sorted(results, key=place)
 
 
-def score(result: QuestionResult) -> float:
-    """nDCG@10; a question without an answer scores 1 if it was refused or doubtful, else 0."""
+def score(result: QuestionResult, k: int = _TEN) -> float:
+    """nDCG@k; a question without an answer scores 1 if it was refused or doubtful, else 0."""
     if result.answerable:
-        return result.metrics.get(_SCORE, 0.0)
+        return result.metrics.get(f"ndcg@{k}", 0.0)
     return result.metrics.get(DOUBTED, 0.0) if result.ranking else 1.0
 
 
@@ -139,10 +151,11 @@ def _tag(tag: str) -> str:
     return tag if _PLAIN.fullmatch(tag) else plain(tag)
 
 
-def _rows(run: Run, results: Sequence[QuestionResult]) -> list[dict[str, object]]:
+def _rows(
+    ks: Sequence[int], results: Sequence[QuestionResult], scored: str, top_k: int | None
+) -> list[dict[str, object]]:
     """Rows of the table, with tags and outcomes of answers if there are any."""
-    ks, top_k = cutoffs(run), run.recipe.search.top_k if run.recipe else None
-    rows = [_row(ks, result, top_k) for result in results]
+    rows = [_row(ks, result, scored, top_k) for result in results]
     for name in ("Tags", "Answer", _EXPECTED):
         if not any(row[name] for row in rows):
             for row in rows:
@@ -150,7 +163,9 @@ def _rows(run: Run, results: Sequence[QuestionResult]) -> list[dict[str, object]
     return rows
 
 
-def _row(ks: Sequence[int], result: QuestionResult, top_k: int | None) -> dict[str, object]:
+def _row(
+    ks: Sequence[int], result: QuestionResult, scored: str, top_k: int | None
+) -> dict[str, object]:
     """A row; ``top_k`` is the number of results that the recipe returns, None for a system."""
     found = result.found if top_k is None else result.relevant_among(top_k)
     return {
@@ -162,7 +177,7 @@ def _row(ks: Sequence[int], result: QuestionResult, top_k: int | None) -> dict[s
         if expects_unscored(result)
         else _OUTCOMES.get(result.metrics.get(EXPECTED, -1.0)),
         _RELEVANT: f"{found} of {result.relevant}" if result.relevant else None,
-        "nDCG@10": result.metrics.get(_SCORE) if result.answerable else None,
+        scored: result.metrics.get(scored.lower()) if result.answerable else None,
         "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
         if result.answerable and result.metrics
         else None,
@@ -188,10 +203,18 @@ def _answer(result: QuestionResult) -> str | None:
         doubtful = result.metrics.get(DOUBTED)
         if doubtful is None:
             return "not refused"
-        return "doubtful, rightly" if doubtful else "answered, wrongly"
-    doubt = "doubtful" if result.metrics.get(DOUBTED_WRONGLY) else ""
-    answered = "answered" if DOUBTED_WRONGLY in result.metrics else None
-    return ", ".join(filter(None, (doubt, _correctness(result)))) or answered
+        return "doubtful, rightly" if doubtful else f"{_state(result)}, wrongly"
+    state = _state(result)
+    words = ("" if state == "answered" else state), _correctness(result)
+    answered = state if DOUBTED_WRONGLY in result.metrics else None
+    return ", ".join(filter(None, words)) or answered
+
+
+def _state(result: QuestionResult) -> str:
+    """The state of the answer, as the chat has it."""
+    if result.metrics.get(DOUBTED_WRONGLY):
+        return "doubtful"
+    return "conflicting" if result.metrics.get(CONFLICT) else "answered"
 
 
 def _correctness(result: QuestionResult) -> str:
@@ -202,7 +225,7 @@ def _correctness(result: QuestionResult) -> str:
     return "right" if result.metrics.get("exact_match") else ""
 
 
-def _columns(run: Run, unit: str) -> dict[str, object]:
+def _columns(run: Run, unit: str, scored: str) -> dict[str, object]:
     return {
         "Question": st.column_config.TextColumn(pinned=True, width=PINNED_WIDTH),
         "Tags": st.column_config.ListColumn(width=110),
@@ -214,7 +237,8 @@ def _columns(run: Run, unit: str) -> dict[str, object]:
             width=150,  # or it is as narrow as its first rows, which may be empty
             help="For questions that the documents do not answer: whether they were refused, "
             "doubtful or answered. *Doubtful* alone: the answer is refused or doubtful, although "
-            f"the documents have one. {DOUBTFUL_IN_CHAT} *Answered*: neither, and no model "
+            f"the documents have one. {DOUBTFUL_IN_CHAT} *Conflicting*: the sources disagree. "
+            "*Answered*: none of these, and no model "
             "compared the answer with the expected one. *Right*, *partly right* and *wrong* are "
             "the grade of a model that did; without such a model, *right* are the same words.",
         ),
@@ -229,12 +253,13 @@ def _columns(run: Run, unit: str) -> dict[str, object]:
             help="How many of them the recipe returns: those among its top-k that the threshold "
             "does not cut.",
         ),
-        "nDCG@10": st.column_config.ProgressColumn(
+        scored: st.column_config.ProgressColumn(
             format="%.2f",
             min_value=0,
             max_value=1,
             width="small",
-            help="Questions that the documents do not answer have none.",
+            help=f"A question fails below {PASSING}, unless it got the expected answer. Questions "
+            "that the documents do not answer have none.",
         ),
         "Recall by k": st.column_config.LineChartColumn(
             y_min=0, y_max=1, width="small", help=f"At k = {', '.join(map(str, cutoffs(run)))}."

@@ -55,6 +55,7 @@ _PLACES = {
     **dict.fromkeys(("superseded", "table_row", "not_found"), _ON_DOCUMENTS),
     "doubtful": ("inspector.py", "Judge in the inspector", "troubleshoot"),
     "doubted": ("chat.py", "Ask in the chat", "forum"),
+    "answered": ("tuning.py", "Threshold from labels, on Tuning", "tune"),
 }
 """Pages with their label and icon by the cause that advice is against; else it is Tuning."""
 
@@ -96,7 +97,8 @@ def _start(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
             "questions that did not choose them.",
             help="A question fails if nDCG at top-k is below 0.5, or if the passage is found and "
             "its answer was refused or doubtful, or lacks the expected answer, in the last "
-            "evaluation with *Also score answers*. A question that the documents don't answer "
+            "evaluation with *Also score answers*. One that got the expected answer there does "
+            "not fail by a low rank. A question that the documents don't answer "
             "fails if its answer is neither refused nor doubtful.",
         )
 
@@ -161,11 +163,6 @@ def _next_steps(
             if recipe is not None:
                 _act(base, chosen, diagnosis, step, recipe, number)
             if step.fix is not None:
-                if "search.top_k" in step.fix.changes:
-                    st.caption(
-                        "Counts only the passages that each recipe returns. *Metrics* at 10 also "
-                        "counts ranks that a recipe doesn't return, and may not change."
-                    )
                 _tested(base, diagnosis, step.fix)
     if diagnosis.note:
         st.caption(plain(diagnosis.note))
@@ -187,15 +184,17 @@ def _step(diagnosis: Diagnosis, step: NextStep) -> None:
 
 
 def _figures(diagnosis: Diagnosis, step: NextStep) -> str:
-    """The expected gain, and the time that it takes."""
+    """The gain as far as it is measured or estimated, and the time that it takes."""
     if step.kind == "nothing":
         return ""
     metric = metric_title(diagnosis.trials.metric)
     where = ""
     if step.fix is not None:
         change = step.fix.comparison
-        where = f" {change.basis}, {change.certainty}"
-    gain = [] if step.gain is None else [f"{signed(step.gain)} {metric}{where}"]
+        where = f" {step.fix.basis}, {change.certainty}"
+    gain = list[str]()
+    if step.gain is not None and step.kind != "label":  # which may decide on a gain, and has none
+        gain = [f"{signed(step.gain)} {metric}{where}"]
     time = [f"about {duration(step.seconds)}"] if step.seconds else []
     return " · ".join([*gain, *time])
 
@@ -210,7 +209,13 @@ def _act(
 ) -> None:
     """The button that does a step."""
     if step.kind == "fix" and step.fix is not None:
-        _use(base, chosen, step.fix, recipe, number)
+        _use(base, chosen, step, recipe, number, *apply_button(step.fix.comparison))
+    elif step.kind == "top_k":
+        _use(base, chosen, step, recipe, number, "Apply", "check")
+        st.caption(
+            "*Metrics* at 10 count these ranks already, so they tell little of it: compare "
+            "*Expected answer found*, with *Also score answers*."
+        )
     elif step.kind == "rebuild":
         start = partial(base.diagnoses.start, chosen.name, recipe, rebuild=True)
         options = offered(
@@ -230,7 +235,8 @@ def _act(
 def _place(diagnosis: Diagnosis, step: NextStep) -> None:
     """A link to the place where people can follow a step's advice."""
     for cause in step.causes:
-        if cause == "doubted" and (question := _first_failed(diagnosis, cause)):
+        asks = cause == "doubted" or (cause == "answered" and not diagnosis.can_limit)
+        if asks and (question := _first_failed(diagnosis, cause)):
             _ask_button(question)
         elif cause == "unexpected":
             action_button("Open Question sets", "metrics_advice_sets", "quiz", _open_sets)
@@ -260,14 +266,22 @@ def _open_sets() -> None:
     st.session_state[TAB] = SETS
 
 
-def _use(base: KnowledgeBase, chosen: QuestionSet, fix: Fix, recipe: Recipe, number: int) -> None:
-    """Buttons that change the visitor's recipe by a fix, and leave its other fields alone."""
+def _use(
+    base: KnowledgeBase,
+    chosen: QuestionSet,
+    step: NextStep,
+    recipe: Recipe,
+    number: int,
+    label: str,
+    sign: str,
+) -> None:
+    """Buttons that make the change of a step in the visitor's recipe, and no other."""
+    (changes,) = step.changes
     with st.container(horizontal=True, gap="small"):
-        apply = partial(working_recipe.change, base, fix.changes)
+        apply = partial(working_recipe.change, base, changes)
         help_text = working_recipe.UNTIL_SAVED
-        label, sign = apply_button(fix.comparison)
         action_button(label, f"metrics_fix_{number}", sign, apply, help=help_text)
-        changed = recipe.with_fields(fix.changes)
+        changed = recipe.with_fields(changes)
         job = base.evaluations.latest(chosen.name, changed)
         if job is not None and job.active:
             job_progress.follow(job.id, f"fix_{number}")
@@ -359,8 +373,9 @@ def _questions(diagnosis: Diagnosis) -> None:
         if title == _ALL or question.cause == titles[str(title)]
     ]
     st.caption("Click a question to open it in the inspector.")
+    scored = f"nDCG@{diagnosis.recipe.search.top_k}"
     event = st.dataframe(
-        [_row(question) for question in questions],
+        [_row(question, scored) for question in questions],
         key="metrics_failed",
         height=460 if len(questions) > 10 else "auto",
         row_height=_height(questions),
@@ -373,7 +388,7 @@ def _questions(diagnosis: Diagnosis) -> None:
             "Evidence": st.column_config.TextColumn(width=_EVIDENCE_WIDTH),
             "Document": st.column_config.TextColumn(width=_DOCUMENT_WIDTH),
             "Page": st.column_config.NumberColumn(width=_NUMBER_WIDTH),
-            "nDCG": st.column_config.NumberColumn(format="%.2f", width=_NUMBER_WIDTH),
+            scored: st.column_config.NumberColumn(format="%.2f", width=_NUMBER_WIDTH),
         },
         placeholder="–",
         alt="Failed questions with cause, evidence, document and page.",
@@ -397,14 +412,15 @@ def _whole_evidence(questions: Sequence[FailedQuestion]) -> None:
             st.markdown(f"**{plain(one.text)}** {plain(one.finding.evidence)}")
 
 
-def _row(question: FailedQuestion) -> dict[str, object]:
+def _row(question: FailedQuestion, scored: str) -> dict[str, object]:
+    """A row; a question that the documents do not answer has no passage to rank."""
     return {
         "Question": question.text,
         "Cause": CAUSES[question.cause].title,
         "Evidence": clipped(question.finding.evidence, _EVIDENCE),
         "Document": question.document or None,
         "Page": question.page,
-        "nDCG": question.score,
+        scored: None if question.cause == "answered" else question.score,
     }
 
 

@@ -135,19 +135,16 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
     """The sentence of a step, the label of its button, and a hint for its own page."""
     if step.fix is not None:
         comparison = step.fix.comparison
-        # *Metrics* counts ranks beyond top-k, too, and may not change with it.
-        returned = " of the returned passages" if "search.top_k" in step.fix.changes else ""
-        gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}{returned}"
+        gain = f"{signed(comparison.difference)} {metric_title(comparison.metric)}"
         fields = ", ".join(map(phrase, step.fix.changes))
         verb = "gains" if comparison.verdict == "better" else "may gain"
         sure = "" if comparison.verdict == "better" else f", {comparison.certainty}"
         text = (
-            f"Changing {plain(fields)} {verb} {gain} {comparison.basis} of "
-            f"*{plain(set_name)}*{sure}."
+            f"Changing {plain(fields)} {verb} {gain} {step.fix.basis} of *{plain(set_name)}*{sure}."
         )
         return text, "Show the fix", f"*{apply_button(comparison)[0]}* is below."
-    hints = {"rebuild": "*Build and try* is below.", "learn": "*Learn on Tuning* is below."}
-    hint = hints.get(step.kind, "")
+    buttons = {"top_k": "Apply", "rebuild": "Build and try", "learn": "Learn on Tuning"}
+    hint = f"*{buttons[step.kind]}* is below." if step.kind in buttons else ""
     return f"*{plain(set_name)}*: {plain(step.title)}. {plain(step.reason)}", "Show", hint
 
 
@@ -186,11 +183,7 @@ def _more_labels(
     has = f"The question set *{plain(chosen.name)}* has {counted(labelled, 'labelled question')}"
     if labelled and not runs:
         return Step(f"{has} and no results yet.", "metrics.py", "Evaluate", set_address)
-    text = (
-        f"{has}. To show smaller differences between recipes, have {ENOUGH_LABELLED} "
-        "or more. *Failures* and *Tuning* count questions to label for one aim each: to decide on "
-        "a change, or to promise a precision."
-    )
+    text = f"{has}. To show smaller differences between recipes, have {ENOUGH_LABELLED} or more."
     if labelled and not without:
         marks = {TAB: SETS}
         parameters = {SET: chosen.name, **marks}

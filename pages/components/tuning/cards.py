@@ -136,7 +136,7 @@ def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
     help_text = f"{card.help} 95% interval of the value: {_ends(interval, card)}."
     if change is None:
         return help_text
-    doubt = f" Undecided: {plain(change.doubt)}" if change.doubt else ""
+    doubt = f" Not decided: {plain(change.doubt)}" if change.doubt else ""
     ends = _ends(change.interval, card, of_change=True)
     return f"{help_text} Interval of the change: {ends} ({change.level}).{doubt}"
 

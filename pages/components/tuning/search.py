@@ -171,7 +171,7 @@ def _report(bench: Bench, best: SearchResult) -> None:
         if not stays:
             st.markdown(f"**{verdict}**")
         elif changed:
-            st.caption(f"The best recipe found: {_differences(changed)}.")
+            st.caption(_found(best, changed))
         if tested := list(_tested(bench, best)):
             with st.expander("How it was tested", icon=":material/science:"):
                 for sentence in tested:
@@ -181,6 +181,20 @@ def _report(bench: Bench, best: SearchResult) -> None:
     where = "the tuning questions" if on_split else "all questions"
     with st.expander(f"Best {LEADERS} on {where}", icon=":material/leaderboard:"):
         _table(best, where)
+
+
+def _found(best: SearchResult, changed: Mapping[str, tuple[Any, Any]]) -> str:
+    """Describe the best recipe by what was searched, and by what the sidebar had changed before."""
+    searched = {f"search.{name}" for name in best.leaders[0].fields}
+    found = {name: values for name, values in changed.items() if name in searched}
+    before = {name: values for name, values in changed.items() if name not in searched}
+    sentence = f"The best recipe found: {_differences(found) or 'the one of the sidebar'}."
+    if before:
+        sentence += (
+            " Not searched, and changed before against the saved recipe that it is compared with: "
+            f"{_differences(before)}."
+        )
+    return sentence
 
 
 def _differences(changed: Mapping[str, tuple[Any, Any]]) -> str:
@@ -258,6 +272,7 @@ def _table(best: SearchResult, where: str) -> None:
         placeholder="–",
         alt="The best recipes of the grid on the questions that chose.",
     )
+    st.caption("A dash stands for values that rank alike: they count as one recipe.")
 
 
 def _captioned(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,8 +50,8 @@ def _lines(data: DiagnosisData) -> list[str]:
 
 
 def _step(number: int, step: NextStepData) -> list[str]:
-    """A step of the list, with its expected gain and the minutes that it takes."""
-    figures = [] if step.gain is None else [signed(step.gain)]
+    """A step of the list, with the gain of its change and the minutes that it takes."""
+    figures = [] if step.gain is None or step.kind == "label" else [signed(step.gain)]
     if step.minutes:
         figures.append("under a minute" if step.minutes < 1 else f"{step.minutes:.0f} min")
     expected = f" ({', '.join(figures)})" if step.kind != "nothing" and figures else ""

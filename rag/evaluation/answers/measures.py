@@ -69,6 +69,11 @@ def lacks_expected(metrics: Mapping[str, float]) -> bool:
     )
 
 
+def has_expected(metrics: Mapping[str, float]) -> bool:
+    """Whether an answer without doubt contains the expected one, by its measures."""
+    return metrics.get(CONTAINMENT) == 1 and not metrics.get("false_doubt")
+
+
 def plain_answer(text: str) -> str:
     """An answer without marks of citations and of quotations."""
     return " ".join(_MARKS.sub("", text).split())

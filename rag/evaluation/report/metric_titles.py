@@ -15,6 +15,7 @@ ANSWER_TITLES: Mapping[str, str] = {
     "rouge_l": "ROUGE-L",
     "correct_decision": "Correct decisions",
     "refusal_correctness": "Answered or refused",
+    "conflicting_sources": "Conflicting sources",
     "judged_groundedness": "Groundedness, judged by a model",
     "judged_correctness": "Correctness, judged by a model",
 }
@@ -93,6 +94,7 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "the documents answer them, and refused or doubtful if they do not.",
     "refusal_correctness": "The share of questions that were answered, also if doubtful, if "
     "the documents answer them, and refused if they do not.",
+    "conflicting_sources": "The share of answers that say that their sources disagree.",
     "judged_groundedness": "The share of an answer's sentences that a language model considers "
     "supported.",
     "judged_correctness": "How correct a language model considers the answer, compared with the "

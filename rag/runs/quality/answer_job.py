@@ -15,7 +15,7 @@ from rag.jobs import JobRow, Jobs, Reporter
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import PROMPTS
-from rag.runs.doubts import DECISION, FALSE_DOUBT, FLAGGED
+from rag.runs.doubts import CONFLICT, DECISION, FALSE_DOUBT, FLAGGED
 from rag.runs.doubts import METRIC as DOUBT
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
 from rag.runs.quality.judges import NamedJudge, judge_named
@@ -204,6 +204,7 @@ class _Work:
             name = FALSE_DOUBT if question.answerable else DOUBT
             flagged = answer.state in FLAGGED
             figures |= {name: float(flagged), DECISION: float(flagged != question.answerable)}
+            figures[CONFLICT] = float(answer.state == "conflicting")
             if self._judge is not None and answer.status == "complete":
                 judged_values = judged(question, answer, self._judge)
         run_answer = rows.RunAnswer(

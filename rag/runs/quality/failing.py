@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from rag.evaluation.answers.measures import lacks_expected
+from rag.evaluation.answers.measures import has_expected, lacks_expected
 from rag.results import QuestionResult, Run
 
 Cause = Literal["answered", "not refused", "low", "parts", "doubtful", "unexpected"]
@@ -28,20 +28,26 @@ def failing_depth(run: Run) -> int | None:
 def first_cause(result: QuestionResult, k: int) -> Cause | None:
     """The first thing that a question fails by; None if it passes.
 
-    A question without an answer fails if it was answered, or returned passages in a run that did
-    not score answers.
+    A low rank is no failure of a question whose answer contains the expected one. A question
+    without an answer fails if it was answered, or returned passages in a run that did not score
+    answers.
     """
     if not result.answerable:
         if not result.ranking or result.metrics.get(_DOUBTED):
             return None
         return "answered" if _DOUBTED in result.metrics else "not refused"
-    if result.metrics.get(f"ndcg@{k}", 0.0) < PASSING:
+    if ranks_low(result, k) and not has_expected(result.metrics):
         return "low"
     if result.metrics.get(f"nugget_recall@{k}", 1.0) < 1:
         return "parts"
     if result.metrics.get(_DOUBTED_WRONGLY):
         return "doubtful"
     return "unexpected" if lacks_expected(result.metrics) else None
+
+
+def ranks_low(result: QuestionResult, k: int) -> bool:
+    """Whether the relevant passages of a question rank low, or are not found."""
+    return result.answerable and result.metrics.get(f"ndcg@{k}", 0.0) < PASSING
 
 
 def failing(run: Run, results: Sequence[QuestionResult]) -> frozenset[str]:

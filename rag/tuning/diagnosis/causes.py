@@ -106,9 +106,19 @@ _NO_RERANKER: Mapping[Cause, CauseRow] = {
     "ranked_low": CauseRow("Returned, but low", "Change the fusion."),
 }
 """The rows of causes whose advice is a reranker, for where none can be added."""
+_BY_DOUBT = (
+    "Ask it in the chat to see what its answer rests on, as no off-topic limit is known that "
+    "refuses it and no question with an answer."
+)
+_NO_LIMIT = CauseRow(
+    CAUSES["answered"].title, f"Raise the threshold. {_BY_DOUBT}", untried=_BY_DOUBT
+)
+"""The row for where no limit refuses such a question, and none that the documents answer."""
 
 
-def _row(cause: Cause, recipe: Recipe, can_rerank: bool) -> CauseRow:
+def _row(cause: Cause, recipe: Recipe, can_rerank: bool, can_limit: bool) -> CauseRow:
+    if cause == "answered" and not can_limit:
+        return _NO_LIMIT
     row = CAUSES[cause]
     return row if can_rerank and not recipe.search.rerank else _NO_RERANKER.get(cause, row)
 
@@ -120,14 +130,16 @@ def advice(
     without_gain: bool = False,
     helps_others: bool = False,
     can_rerank: bool = True,
+    can_limit: bool = True,
 ) -> str:
     """Return what helps against a cause, where the recipe doesn't do it already.
 
     ``without_gain`` says that changes against it were tried, and none gains: they are not advised.
     ``helps_others`` says that one of them gains all the same, by questions that failed otherwise.
-    A reranker is advised where the application ``can_rerank``.
+    A reranker is advised where the application ``can_rerank``, a limit of off-topic questions where
+    labels ``can_limit`` it.
     """
-    row = _row(cause, recipe, can_rerank)
+    row = _row(cause, recipe, can_rerank, can_limit)
     off = cause == "answered" and recipe.search.refuse == "off"
     whole = "Set off-topic questions to Auto, or raise the threshold." if off else row.advice
     if not without_gain:
@@ -140,11 +152,16 @@ def advice(
 
 
 def untried_advice(
-    cause: Cause, recipe: Recipe, *, without_gain: bool = False, can_rerank: bool = True
+    cause: Cause,
+    recipe: Recipe,
+    *,
+    without_gain: bool = False,
+    can_rerank: bool = True,
+    can_limit: bool = True,
 ) -> str:
     """Return what is left to do against a cause; "" where changes cover it, and none gains."""
     if not without_gain:
-        return advice(cause, recipe, can_rerank=can_rerank)
+        return advice(cause, recipe, can_rerank=can_rerank, can_limit=can_limit)
     if cause == "answered" and recipe.search.refuse == "off":
         return ""
-    return _row(cause, recipe, can_rerank).untried
+    return _row(cause, recipe, can_rerank, can_limit).untried

@@ -302,8 +302,8 @@ def row_without_labels(case: Case) -> Finding | None:
 
 
 def found_by_one(case: Case) -> Finding | None:
-    """No retriever has the passage near the top, or only one of them has."""
-    depth, top_k = case.search.candidates, case.search.top_k
+    """No retriever has the passage among its candidates, or only one of them has."""
+    depth = case.search.candidates
     near, words = case.figures.dense_rank, case.figures.bm25_rank
     figures = {
         name: float(value)
@@ -315,13 +315,14 @@ def found_by_one(case: Case) -> Finding | None:
     if not by_meaning and not by_words:
         message = f"Neither search has it in the first {depth}: {ranks}{_lacking(case)}."
         return Finding("not_found", message, figures)
-    fused = "not a candidate" if case.rank is None else f"together rank {case.rank}"
-    if case.shown_rank is not None or not _is_outweighed(near, words, top_k, depth):
+    if case.shown_rank is not None or (by_meaning and by_words):
         return None
-    if _better(words, near):
-        return Finding("words_only", f"Lexical search finds it: {ranks}, {fused}.", figures)
-    message = f"Dense search finds it: {ranks}, {fused}{_lacking(case)}."
-    return Finding("meaning_only", message, figures)
+    fused = "not a candidate" if case.rank is None else f"together rank {case.rank}"
+    which = "lexical" if by_words else "dense"
+    message = f"Only {which} search has it in the first {depth}: {ranks}, {fused}"
+    if by_words:
+        return Finding("words_only", f"{message}.", figures)
+    return Finding("meaning_only", f"{message}{_lacking(case)}.", figures)
 
 
 def too_low(case: Case) -> Finding:
@@ -379,16 +380,6 @@ def _language_differs(case: Case) -> bool:
 def _terms(case: Case, text: str) -> set[str]:
     analyzer = case.corpus.lexical.analyzer
     return {term for term, _, _ in analyzer.spans(text)}
-
-
-def _is_outweighed(near: int | None, words: int | None, top_k: int, depth: int) -> bool:
-    """Whether one retriever alone would show the passage, or the other does not find it."""
-    ranks = [rank for rank in (near, words) if rank is not None and rank <= depth]
-    return len(ranks) == 1 or sum(rank <= top_k for rank in ranks) == 1
-
-
-def _better(rank: int | None, other: int | None) -> bool:
-    return rank is not None and (other is None or rank < other)
 
 
 def _rank(rank: int | None) -> str:

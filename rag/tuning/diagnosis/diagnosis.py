@@ -9,9 +9,10 @@ from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.diagnosis.causes import Cause, advice
 from rag.tuning.diagnosis.examining import Examination
-from rag.tuning.diagnosis.finding import FailedQuestion
+from rag.tuning.diagnosis.finding import LEAST_ON_TOPIC, FailedQuestion
 from rag.tuning.diagnosis.fixes import Trials, calibration_note, metric_depth, try_fixes
 from rag.tuning.diagnosis.labelling import TYPICAL, LabellingPace, labelling_pace
+from rag.tuning.diagnosis.larger_top_k import LargerTopK, larger_top_k
 from rag.tuning.diagnosis.next_steps import Basis, NextStep, next_steps
 from rag.tuning.diagnosis.rebuilds import Rebuild, find_rebuild
 from rag.tuning.learning.learned import is_untried
@@ -36,6 +37,7 @@ class Diagnosis:
     A question failed if nDCG at top-k of the passages in its prompt is below one half, or if its
     answer was refused or doubtful all the same, or lacks the expected one, in the newest run that
     scored answers; one without an answer, if what answers it is neither refused nor doubtful.
+    One that got the expected answer in that run does not fail by the rank of its passages.
     ``scored_run`` is the id of that run, "" for none; ``state`` names all else that it rests on.
     ``can_rerank`` says whether a reranker could be added.
     """
@@ -62,14 +64,34 @@ class Diagnosis:
     def advice(self, cause: Cause) -> str:
         """Return the advice against a cause, for the recipe that was diagnosed.
 
-        It says so where changes were tried and none gains, or by other questions alone.
+        It says so where changes were tried and none gains, or by other questions alone. What
+        returns a passage that is below top-k needs no trial.
         """
+        if cause == "top_k" and self.larger is not None:
+            addable = self.can_rerank and not self.recipe.search.rerank
+            other = " Or add a reranker." if addable else ""
+            return f"Return more passages. {self.larger.sentence}{other}"
         return advice(
             cause,
             self.recipe,
             without_gain=self.trials.gain_nothing(cause),
             helps_others=cause in self.trials.helping_others,
             can_rerank=self.can_rerank,
+            can_limit=self.can_limit,
+        )
+
+    @property
+    def larger(self) -> LargerTopK | None:
+        """A top-k that returns passages that are below it; None where no question lacks one."""
+        return larger_top_k(self.recipe, self.questions)
+
+    @property
+    def can_limit(self) -> bool:
+        """Whether a limit of off-topic questions refuses a failed one, and none with an answer."""
+        figures = [one.finding.figures for one in self.questions if one.cause == "answered"]
+        return any(
+            LEAST_ON_TOPIC in found and found["probability"] < found[LEAST_ON_TOPIC]
+            for found in figures
         )
 
     @property
@@ -79,7 +101,8 @@ class Diagnosis:
             return []
         parts = self.asked, self.labels, self.trials, self.rebuild, self.pace
         note = calibration_note(self.causes, self.recipe)
-        basis = Basis(self.recipe, *parts, note, self.learnable, self.causes, self.can_rerank)
+        advisable = self.can_rerank, self.larger, self.can_limit
+        basis = Basis(self.recipe, *parts, note, self.learnable, self.causes, *advisable)
         return next_steps(basis)
 
     @property

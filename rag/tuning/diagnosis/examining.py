@@ -12,8 +12,9 @@ import numpy as np
 from rag.errors import NotFound
 from rag.evaluation.answers.containment import contains_answer
 from rag.evaluation.answers.excerpts import nearest_part
-from rag.evaluation.answers.measures import lacks_expected, plain_answer
+from rag.evaluation.answers.measures import has_expected, lacks_expected, plain_answer
 from rag.evaluation.calibration import Calibration
+from rag.evaluation.refusal_limits import FEWEST_FOR_REFUSAL
 from rag.evaluation.relevance import judged_by_document, nuggets_of
 from rag.evaluation.report.words import counted
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
@@ -33,7 +34,7 @@ from rag.tuning.candidates import CandidateSource
 from rag.tuning.diagnosis.case import Case, Rankings, Setting
 from rag.tuning.diagnosis.checks import cause_of
 from rag.tuning.diagnosis.document_checks import lost_label
-from rag.tuning.diagnosis.finding import FailedQuestion, Finding
+from rag.tuning.diagnosis.finding import LEAST_ON_TOPIC, FailedQuestion, Finding
 from rag.tuning.diagnosis.searched import Searched, scores, search_all
 from rag.tuning.sweeper import Sweeper
 from rag.types import LOST, Chunk, Document, Evidence, Floats, Keys, ProgressCallback, Question
@@ -83,16 +84,17 @@ class Examination:
 
     def failed(self, on_progress: ProgressCallback) -> list[FailedQuestion]:
         """The failed questions with their causes, in the order of the set."""
+        doubted, unexpected, right = self._answered_in_run()
         bad = [
             number
             for number, (question, searched) in enumerate(
                 zip(self.questions, self.searched, strict=True)
             )
-            if self.scores[number] < PASSING or self._missing_parts(question, searched)
+            if (self.scores[number] < PASSING and question.id not in right)
+            or self._missing_parts(question, searched)
         ]
         flagged = self._flagged([self.questions[number] for number in bad])
         bad = [number for number in bad if self.questions[number].id not in flagged]
-        doubted, unexpected = self._failed_by_run()
         failures = list[FailedQuestion]()
         for number, question in enumerate(self.questions):
             if number in bad:
@@ -124,20 +126,21 @@ class Examination:
         with self._services.database.read() as connection:
             return newest_scored(connection, self._base_id, name, self.recipe, version)
 
-    def _failed_by_run(self) -> tuple[set[str], dict[str, str]]:
-        """The answerable questions that fail by their answers in that run.
+    def _answered_in_run(self) -> tuple[set[str], dict[str, str], set[str]]:
+        """The answerable questions by their answers in that run.
 
-        They are the ids of those whose answers were refused or doubtful, and the answers by id that
-        do not contain the expected one.
+        They are the ids of those whose answers were refused or doubtful, the answers by id that do
+        not contain the expected one, and the ids of those that do.
         """
         if not self.scored_run:
-            return set(), {}
+            return set(), {}, set()
         with self._services.database.read() as connection:
             by_question = run_rows.figures(connection, [self.scored_run])[self.scored_run]
             lacking = [name for name, figures in by_question.items() if lacks_expected(figures)]
             answers = answer_rows.of_run(connection, self._base_id, self.scored_run)
         doubted = {name for name, figures in by_question.items() if figures.get(FALSE_DOUBT)}
-        return doubted, {name: answers[name].text if name in answers else "" for name in lacking}
+        texts = {name: answers[name].text if name in answers else "" for name in lacking}
+        return doubted, texts, {name for name, row in by_question.items() if has_expected(row)}
 
     def _doubted(self, number: int) -> FailedQuestion:
         """A question whose passage is found, and whose answer is refused or doubtful."""
@@ -214,8 +217,27 @@ class Examination:
         )
         if candidates.topic is not None:
             figures["probability"] = candidates.topic.probability
-            message += f" Probability of on-topic: {candidates.topic.probability:.3f}."
+            message += f" Probability of on-topic: {candidates.topic.probability:.3f}"
+            least = self._least_on_topic
+            if least is None:
+                message += f". A limit takes {FEWEST_FOR_REFUSAL} answerable questions."
+            else:
+                figures[LEAST_ON_TOPIC] = least
+                message += f"; questions with an answer have at least {least:.3f}."
         return Finding("answered", message, figures)
+
+    @cached_property
+    def _least_on_topic(self) -> float | None:
+        """The lowest probability of being on topic of the answerable questions.
+
+        None for too few of them to choose a limit by.
+        """
+        found = [
+            searched.candidates.topic.probability
+            for question, searched in zip(self.questions, self.searched, strict=True)
+            if question.answerable and searched.candidates.topic is not None
+        ]
+        return min(found) if len(found) >= FEWEST_FOR_REFUSAL else None
 
     def _relevant(self, question: Question) -> Keys:
         """The relevant passages of the index."""

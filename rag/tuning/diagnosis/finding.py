@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from rag.tuning.diagnosis.causes import Cause
 
+LEAST_ON_TOPIC = "least_on_topic"
+"""The figure of a finding: the lowest probability of being on topic of questions with an answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -62,6 +62,19 @@ class Fix:
         return measured and self.comparison.difference > 0
 
     @property
+    def basis(self) -> str:
+        """The held-out questions of the comparison, those with an answer first."""
+        if not self.without_ndcg:
+            return self.comparison.basis
+        ranked = len(self.comparison.differences) - self.without_ndcg
+        if not ranked:
+            return f"on the {counted(self.without_ndcg, 'held-out question')} without an answer"
+        return (
+            f"on the {counted(ranked, 'held-out question')} with an answer and "
+            f"{self.without_ndcg:,} without"
+        )
+
+    @property
     def sentence(self) -> str:
         """The comparison in words, with the score of questions that have no nDCG."""
         if not self.without_ndcg:
@@ -387,8 +400,6 @@ def _proposals(cause: Cause, recipe: Recipe, threshold: float | None) -> Iterato
             yield {"search.fuzzy": True}
             yield {"search.feedback": 3, "search.feedback_terms": 10}
         case "top_k" | "ranked_low" | "doubtful" | "superseded":
-            if cause != "ranked_low":
-                yield {"search.top_k": min(1000, 2 * search.top_k)}
             yield from _weights(recipe, (-0.2, 0.2))
         case _:
             return

@@ -25,9 +25,10 @@ from rag.runs.quality.spending import money
 from rag.tuning.diagnosis.causes import CAUSES, Cause, untried_advice
 from rag.tuning.diagnosis.fixes import Changes, Fix, Trials, described_changes
 from rag.tuning.diagnosis.labelling import LabellingPace
+from rag.tuning.diagnosis.larger_top_k import LargerTopK
 from rag.tuning.diagnosis.rebuilds import Rebuild
 
-StepKind = Literal["fix", "rebuild", "advice", "learn", "label", "nothing"]
+StepKind = Literal["fix", "top_k", "rebuild", "advice", "learn", "label", "nothing"]
 
 APPLY_SECONDS = 15.0
 """Seconds to read about a change of the recipe and to click."""
@@ -49,9 +50,9 @@ class NextStep:
     """A step with its reason.
 
     ``gain`` is what it is expected to gain in the metric of the diagnosis, over all questions, and
-    ``seconds`` the work; None where nothing is known about it. ``changes`` are those of a fix, or
-    those that a rebuild tries. ``fix`` was tried, also by a step that says to do nothing.
-    ``causes`` are those that it acts against.
+    ``seconds`` the work; None where nothing is known about it. ``changes`` are those of a fix, of a
+    larger top-k, or those that a rebuild tries. ``fix`` was tried, also by a step that says to do
+    nothing. ``causes`` are those that it acts against.
     """
 
     kind: StepKind
@@ -75,9 +76,11 @@ class NextStep:
 class Basis:
     """The input of the steps. ``asked`` counts questions, ``labels`` those of all questions.
 
-    ``note`` says why changes were not proposed. From ``learnable`` questions a fusion could be
+    ``larger`` is a top-k that returns more of the passages that failed questions lack. ``note``
+    says why changes were not proposed. From ``learnable`` questions a fusion could be
     learned, which was not tried. ``causes`` counts the failed questions of each. A reranker is
-    advised if the application ``can_rerank``.
+    advised if the application ``can_rerank``, and a limit of off-topic questions if labels
+    ``can_limit`` it.
     """
 
     recipe: Recipe
@@ -90,6 +93,8 @@ class Basis:
     learnable: int = 0
     causes: Mapping[Cause, int] = field(default_factory=dict)
     can_rerank: bool = True
+    larger: LargerTopK | None = None
+    can_limit: bool = True
 
     @property
     def largest(self) -> frozenset[Cause]:
@@ -101,12 +106,16 @@ class Basis:
 def next_steps(basis: Basis) -> list[NextStep]:
     """Return the steps: those against the largest group, then by expected gain per minute.
 
+    Of those, a larger top-k comes first: it returns the passages that the questions lack.
+
     Where no step acts against that group, advice does. Those of an unknown gain stand after those
     that gain anything to speak of. A change that lost where it was measured is neither offered nor
     a reason to label.
     """
     trials = basis.trials
     steps = [_fix(basis, fix) for fix in trials.fixes if fix.gains]
+    if basis.larger is not None:
+        steps.append(_larger(basis.recipe, basis.larger))
     if basis.rebuild is not None and (basis.rebuild.gain is None or basis.rebuild.gain > 0):
         steps.append(_rebuild(basis, basis.rebuild))
     if basis.learnable:
@@ -126,10 +135,15 @@ def next_steps(basis: Basis) -> list[NextStep]:
         steps.append(_label(basis, fix, value))
     elif trials.note:
         steps.append(_label_to_try(basis))
-    steps.sort(key=lambda step: (not _leads(basis, step), *_order(step)))
+    steps.sort(key=lambda step: _place(basis, step))
     advice = [] if any(_leads(basis, step) for step in steps) else _advice(basis)
     equal = [_nothing(basis, fix) for value, fix in values if value < LEAST_VALUE and not fix.gains]
     return [*advice, *([*steps, *equal] or [_nothing_helps(basis)])]
+
+
+def _place(basis: Basis, step: NextStep) -> tuple[bool, bool, int, float]:
+    leads = _leads(basis, step)
+    return not leads, leads and step.kind != "top_k", *_order(step)
 
 
 def _leads(basis: Basis, step: NextStep) -> bool:
@@ -143,7 +157,11 @@ def _advice(basis: Basis) -> list[NextStep]:
     for cause in sorted(basis.largest, key=list(CAUSES).index):
         without_gain = basis.trials.gain_nothing(cause)
         reason = untried_advice(
-            cause, basis.recipe, without_gain=without_gain, can_rerank=basis.can_rerank
+            cause,
+            basis.recipe,
+            without_gain=without_gain,
+            can_rerank=basis.can_rerank,
+            can_limit=basis.can_limit,
         )
         if reason:
             failed = sum(basis.causes.values())
@@ -175,6 +193,20 @@ def _fix(basis: Basis, fix: Fix) -> NextStep:
         (fix.changes,),
         fix,
         fix.causes,
+    )
+
+
+def _larger(recipe: Recipe, larger: LargerTopK) -> NextStep:
+    changes: Changes = {"search.top_k": larger.top_k}
+    return NextStep(
+        "top_k",
+        f"Return more passages: {described_changes(recipe, changes)}",
+        f"{larger.sentence} An answer then reads up to {larger.top_k} passages instead of "
+        f"{recipe.search.top_k}.",
+        None,
+        APPLY_SECONDS,
+        (changes,),
+        causes=("top_k",),
     )
 
 
@@ -224,10 +256,10 @@ def _label(basis: Basis, fix: Fix, value: float) -> NextStep:
     reason = f"They may decide whether {described_changes(basis.recipe, fix.changes)} helps."
     difference, metric = signed(fix.comparison.difference), metric_name(fix.comparison.metric)
     if now >= TELLS_NOTHING:
-        reason += f" So far: {difference} {metric} {fix.comparison.basis}, too few to tell."
+        reason += f" So far: {difference} {metric} {fix.basis}, too few to tell."
     else:
         reason += (
-            f" So far: {difference} ± {now:.3f} {metric} {fix.comparison.basis}, "
+            f" So far: {difference} ± {now:.3f} {metric} {fix.basis}, "
             f"{fix.comparison.certainty}. With them: about ± {then:.3f}."
         )
     seconds = _labelling(basis)
@@ -241,16 +273,20 @@ def _label_to_try(basis: Basis) -> NextStep:
 def _nothing(basis: Basis, fix: Fix) -> NextStep:
     comparison = fix.comparison
     title = f"No gain seen: {described_changes(basis.recipe, fix.changes)}"
-    metric, count = metric_name(comparison.metric), len(comparison.differences)
+    metric = metric_name(comparison.metric)
+    seen = (
+        f"It gained {signed(fix.tuning_gain)} {metric} on the "
+        f"{counted(fix.tuning, 'question')} that chose it, and "
+    )
     if comparison.won or comparison.lost:
-        seen = f"{signed(comparison.difference)} {metric}: {_moved(fix)}"
+        seen += f"{signed(comparison.difference)} {fix.basis}: {_moved(fix)}"
     else:
-        seen = f"{metric} stays the same on {counted(count, 'held-out question')}."
+        seen += f"nothing {fix.basis}."
     if (hidden := _half_width(comparison)) >= TELLS_NOTHING:
         seen += " So few questions cannot tell more."
     elif hidden >= LEAST_HIDDEN:
         seen += f" A difference below {hidden:.3f} does not show on so few."
-    reason = f"{seen} Nothing speaks for the change: keep what you have."
+    reason = f"{seen} It looks like chance: keep what you have. Curves on Tuning count both."
     return NextStep("nothing", title, reason, 0.0, 0.0, (fix.changes,), fix)
 
 
