@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def test_each_new_question_comes_into_view_with_its_answer(
             idle(page)
             asked = _messages(page, "user").nth(number - 1)
             answer = _messages(page, "assistant").nth(number - 1)
-            comes_true(page, lambda asked=asked, answer=answer: _are_seen(page, asked, answer))
+            comes_true(page, partial(_are_seen, page, asked, answer))
         _a_reader_who_scrolls_away_is_left_there(page)
 
 
