@@ -72,6 +72,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.retrieval.filters:_any_of": {"globs": ["a*b", "c?d"]},
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
     "pages.components.labels.evidence_dialog:chosen": {"words": "Two words"},
+    "pages.components.shell.wording:lacking": {"term": "10 000"},
 }
 """Examples of what those functions are called with that make expressions of words."""
 
