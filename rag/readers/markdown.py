@@ -36,7 +36,7 @@ _SIGNS = re.compile(
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*+\)")
 _MARKS = re.compile(r"\*+|`+")
 _ENTITY = re.compile(r"(?<!\\)&(?:#\w{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
-_ATTRIBUTES = re.compile(r"[ \t]*+\{(?:-|:? ?[#.][^{}]*)\}\Z")
+_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*+\{(?:-|:? ?[#.][^{}]*)\}\Z")
 """Attributes at the end of a line, as of Pandoc: an anchor or a class comes first."""
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 

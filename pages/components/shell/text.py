@@ -13,7 +13,7 @@ _REWRITTEN = re.compile(
     r":(?=[\w+/-]+:)|(?<=http)(?=s?://)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@\w)|(?<=[<~>-])(?=[->=])"
 )
 _ITEM = re.compile(r"^\\- ", re.MULTILINE)  # as it is escaped
-_INDENTED = re.compile(r"([^\S\n]+)\Z")
+_INDENTED = re.compile(r"(?<![^\S\n])([^\S\n]+)\Z")
 _NUMBER = re.compile(
     r"\s*(?:(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]|[-*+•◦▪])\s"
 )  # of an item of a list

@@ -17,9 +17,9 @@ Kind = Literal["code", "figure", "name", "word"]
 
 _SIGN = "£$€¥"
 _AMOUNT = re.compile(
-    rf"(?<![\w.,/-])(?:(?P<sign>[{_SIGN}])\s?)?"
+    rf"(?<![\w.,/-])(?:[{_SIGN}]\s?)?"
     r"(?P<number>[1-9]\d{0,2}(?P<parting>[,.'’\u00a0\u202f ])\d{3}(?:(?P=parting)\d{3})*"
-    rf"(?:[.,]\d{{1,2}})?|\d+[.,]\d+|(?(sign)\d+|\d+(?=\s?[{_SIGN}])))"
+    rf"(?:[.,]\d{{1,2}})?|\d+[.,]\d+|(?:(?<=[{_SIGN}])|(?<=[{_SIGN}]\s))\d+|\d+(?=\s?[{_SIGN}]))"
     rf"(?![\w/]|[.,'’-]\w)(?:\s?[{_SIGN}](?!\s?\d))?"
 )
 """A number with separators of thousands, decimals or the sign of a currency: one term."""
