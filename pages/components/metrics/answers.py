@@ -45,7 +45,12 @@ ANSWER_CARDS = (
         "Groundedness",
         "Share of the sentences of an answer that its cited passages support.",
     ),
-    Card("answer_relevance", "Answer relevance", "How near an answer is to its question."),
+    Card(
+        "answer_relevance",
+        "Answer relevance",
+        "How near an answer is to its question, by the embedder of the recipe. It does not compare "
+        "recipes of different embedders: their cosines have different scales.",
+    ),
     Card("citation_precision", "Citation precision", "Share of the citations that are labelled."),
     Card(
         JUDGED,

@@ -12,6 +12,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import DOUBTFUL_IN_CHAT, ago, capitalised
 from rag import (
     METRIC_TITLES,
+    OWN_EMBEDDERS,
     Comparison,
     Interval,
     QuestionResult,
@@ -130,8 +131,11 @@ def card_grid(
         for card in shown_cards:
             with st.container(border=True, height="stretch", gap="small"):
                 _card(card, run.metrics, earlier, changes.get(card.metric))
+                compared = changes.get(card.metric)
                 if card.note:
                     st.caption(card.note)
+                if compared and compared.obstacle == OWN_EMBEDDERS:
+                    st.caption(f"not comparable: {OWN_EMBEDDERS}")
                 lines = _ranges(card, ranges) if card.metric in run.metrics else _absence(card, run)
                 for line in lines:
                     st.caption(line)
@@ -288,7 +292,7 @@ def _reservation(
     between: RunDifferences, changes: Mapping[str, Comparison], colored: str = ""
 ) -> str:
     """Say what the changes count if not all of both runs compares, or that nothing does."""
-    if between.edited and changes and not any(found.obstacle for found in changes.values()):
+    if between.edited and changes and not all(found.obstacle for found in changes.values()):
         which = "this document" if len(between.edited) == 1 else "these documents"
         return (
             f"The changes count only the questions without a label in {which}; the "

@@ -78,7 +78,8 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "doubtful. Less is better.",
     "groundedness": "The share of an answer's sentences that are supported by the passages they "
     "cite.",
-    "answer_relevance": "The cosine of question and answer, with negative values as 0.",
+    "answer_relevance": "The cosine of question and answer by the embedder of the recipe, with "
+    "negative values as 0. Recipes of different embedders do not compare by it.",
     "citation_precision": "The share of the cited passages that contain a relevant label.",
     "citation_recall": "The share of the relevant labels whose passage is cited.",
     "answer_containment": "The share of answers that contain the expected one: all its figures, "
