@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import streamlit as st
 
 from pages.components.recipe import working_recipe
+from pages.components.recipe.index_form import unread_from
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.session import cache_data
+from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from rag import Amount, BuildRow, IndexRecipe, KnowledgeBase, counted
 
@@ -53,6 +55,8 @@ def build_button(
         options = offered(base, "documents.build", disabled=building)
         action_button(label, key, "construction", build, **options)
         st.caption("Building this index." if building else cost_of(base, [recipe]))
+        if note := unread_passages(base, [recipe]):
+            st.caption(note)
 
 
 def being_built(base: KnowledgeBase, recipe: IndexRecipe) -> bool:
@@ -76,6 +80,45 @@ def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
         return f"{words}. How long {' and '.join(unknown)} takes is not known yet."
     total_seconds = sum(seconds[recipe.embedder] or 0.0 for recipe in recipes)
     return f"{words}, about {duration(total_seconds)}."
+
+
+def unread_passages(base: KnowledgeBase, recipes: Iterable[IndexRecipe]) -> str:
+    """Say how many passages of indexes are longer than their embedder reads; "" if none is.
+
+    As Markdown.
+    """
+    parts = []
+    for recipe in recipes:
+        longer, seen = _unread(base, recipe) if _countable(recipe) else (0, 0)
+        if longer:
+            parts.append(
+                f"{longer:,} of {counted(seen, 'passage')} of {plain(recipe.embedder)}, "
+                f"{plain(cut(recipe))}"
+            )
+    if not parts:
+        return ""
+    return (
+        f":material/content_cut: Longer than the model reads: {'; '.join(parts)}. The end of these "
+        "is found by words only."
+    )
+
+
+def _countable(recipe: IndexRecipe) -> bool:
+    """Whether passages may be too long, and are counted without embedding."""
+    return bool(unread_from(recipe)) and recipe.chunker != "semantic"
+
+
+@cache_data(64, show_spinner="Counting passages …")
+def _unread(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, int]:
+    """How many passages of the first million characters are too long, and of how many."""
+    longer = passages = characters = 0
+    for info in base.documents.documents(recipe):
+        if characters >= _COUNTED:
+            break
+        found, seen = base.documents.unread(base.documents.document(info.id), recipe)
+        longer, passages = longer + found, passages + seen
+        characters += info.characters
+    return longer, passages
 
 
 @cache_data(64, show_spinner=False)

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.recipe import index_form, working_recipe
-from pages.components.recipe.index_builds import cost_of
+from pages.components.recipe.index_builds import cost_of, unread_passages
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
@@ -61,6 +61,8 @@ def indexes(bench: Bench) -> None:
     values = _fields(bench)
     grid = Grid.parse(values, bench.recipe)
     recipes = [recipe.index for recipe in grid.indexes()]
+    if note := index_form.unread_note(recipes):
+        st.caption(note)
     missing = [recipe for recipe in recipes if bench.base.documents.missing(recipe)]
     tables = bench.base.tuning.build_tables
     job = tables.latest(bench.set_name, grid)
@@ -199,6 +201,8 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
     st.caption(_READING)
     if note := token_note((row.recipe.index, row.passages) for row in rows):
         st.caption(note)
+    if unread := unread_passages(bench.base, (row.recipe.index for row in rows)):
+        st.caption(unread)
     picked = [rows[place] for place in picked_rows(event) if place < len(rows)]
     st.caption(plain(_takeaway(rows)) + ("" if picked else " Click a row to try that index."))
     if not picked:
