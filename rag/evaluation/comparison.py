@@ -35,7 +35,7 @@ _NAMES = {
     "map": "MAP",
     "f1": "F1",
     "answer_containment": "expected answer found",
-    "correct_doubt": "correct refusals",
+    "correct_doubt": "refused or doubtful",
     "correct_decision": "correct decisions",
     "false_refusal": "false refusals",
     "false_doubt": "false doubts",

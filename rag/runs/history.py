@@ -330,9 +330,7 @@ class RunHistory:
             if name in run.run.metrics and name in before.run.metrics
         ]
         comparisons = [
-            replace(
-                comparison, obstacle=ground.by(comparison.metric, run.run, before.run).obstacle
-            )
+            replace(comparison, obstacle=ground.by(comparison.metric, run.run, before.run).obstacle)
             for comparison in compare_pairs(pairs, groups=groups)
         ]
         return self._doubted(

@@ -111,7 +111,7 @@ def refusals_card(run: Run) -> Card:
         help="Share of the questions that the documents do not answer whose answer is refused or "
         "doubtful. The search returns nothing for some of them; the other answers lack key words "
         f"of the question. {DOUBTFUL_IN_CHAT} A higher threshold refuses more, and so does a "
-        "higher limit of *Off-topic questions*.",
+        "higher limit of *Off-topic questions*. In JSON and gates: `correct_doubt`.",
     )
 
 

@@ -38,7 +38,7 @@ METRIC_TITLES: Mapping[str, str] = {
     "token_precision": "Span precision in tokens",
     "token_iou": "Span IoU in tokens",
     "correct_refusal": "Refused by the search",
-    "correct_doubt": "Correct refusals",
+    "correct_doubt": "Refused or doubtful",
     "false_refusal": "False refusals",
     "false_doubt": "Doubtful, though answerable",
     **ANSWER_TITLES,
@@ -69,7 +69,7 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "token_precision": "The share of the tokens of the first k that are evidence.",
     "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
     "correct_refusal": "The share of questions that the documents do not answer for which nothing "
-    "was returned.",
+    "was returned. Answers that are refused or doubtful otherwise do not count.",
     "correct_doubt": "The share of questions that the documents do not answer whose answer is "
     "refused or doubtful.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "
