@@ -236,7 +236,7 @@ def languages(embedder: str) -> frozenset[str]:
 
 
 def tokens_read(embedder: str) -> int:
-    """How many tokens of a text an embedder makes its vector of; 0 if all, or that is not known.
+    """Tokens of a text that an embedder makes its vector of; 0 if all, or that is not known.
 
     Raises InvalidRecipe.
     """

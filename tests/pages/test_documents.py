@@ -181,7 +181,7 @@ def test_passages_that_are_longer_than_the_model_reads_are_counted(
     text = "\n\n".join(["The pump hums at night. " * 100, "It is green.", "Leave is short."])
     filled.jobs.run(base.documents.add_files([Upload("long.txt", BytesIO(text.encode()))]))
     whole = base.recipe().index.model_copy(update={"chunker": "whole", "embedder": "minilm"})
-    short = "minilm reads 254 tokens of a passage and its context: what is behind them is found by"
+    short = "minilm reads 254 tokens of a passage and its context: only lexical"
     longer = "Longer than the model reads: 1 of 4 passages of minilm, whole document"
     app = open_page("upload.py")
     app.session_state["documents_build_more"] = True

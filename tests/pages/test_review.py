@@ -71,7 +71,10 @@ def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
     assert base.conversations.turns(1)[0].clicks == 1
     app = visit("usage.py")
     assert app.metric[5].value == "1"
-    apart = "*Refused* leaves out doubtful answers, which *Refused or doubtful* on *Metrics* counts too."
+    apart = (
+        "*Refused* leaves out doubtful answers, which *Refused or doubtful* on *Metrics* counts "
+        "too."
+    )
     assert apart in texts(app)
 
 

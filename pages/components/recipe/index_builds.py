@@ -98,8 +98,8 @@ def unread_passages(base: KnowledgeBase, recipes: Iterable[IndexRecipe]) -> str:
     if not parts:
         return ""
     return (
-        f":material/content_cut: Longer than the model reads: {'; '.join(parts)}. The end of these "
-        "is found by words only."
+        f":material/content_cut: Longer than the model reads: {'; '.join(parts)}. Only lexical "
+        "search finds the end of these."
     )
 
 
@@ -110,7 +110,7 @@ def _countable(recipe: IndexRecipe) -> bool:
 
 @cache_data(64, show_spinner="Counting passages …")
 def _unread(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, int]:
-    """How many passages of the first million characters are too long, and of how many."""
+    """The passages of the first million characters that are too long, and all of them, as counts."""
     longer = passages = characters = 0
     for info in base.documents.documents(recipe):
         if characters >= _COUNTED:

@@ -116,8 +116,8 @@ def unread_note(recipes: Iterable[IndexRecipe]) -> str:
     """
     limits = {recipe.embedder: limit for recipe in recipes if (limit := unread_from(recipe))}
     sentences = [
-        f"{plain(embedder)} reads {limit:,} tokens of a passage and its context: what is behind "
-        "them is found by words only."
+        f"{plain(embedder)} reads {limit:,} tokens of a passage and its context: only "
+        "lexical search finds what is behind them."
         for embedder, limit in limits.items()
     ]
     return f":material/content_cut: {' '.join(sentences)}" if sentences else ""
