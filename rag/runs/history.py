@@ -17,6 +17,7 @@ from rag.evaluation.comparison import (
 from rag.evaluation.metrics import MEASURES, parse_metric
 from rag.operation import ALL, operation
 from rag.questions.trial_log import Attempt
+from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences, metric_obstacle
 from rag.runs.groups import groups_of_set, questions_of_set
@@ -102,6 +103,13 @@ class RunComparison:
     def chips(self) -> tuple[str, ...]:
         """The changes in retrieval of the run's recipe."""
         return self.differences.recipe
+
+    def recommendation(self, names: Mapping[str, str], saved: Recipe) -> str:
+        """Return the next step with the names of both runs (by id), and which is ``saved``."""
+        having = (run.id for run in (self.baseline, self.run) if run.recipe == saved)
+        kept = next(having, "")
+        new, old = names[self.run.id], names[self.baseline.id]
+        return self.figures.recommend(new, old, names[kept] if kept else "")
 
     @property
     def regressions(self) -> tuple[QuestionDifference, ...]:

@@ -110,7 +110,7 @@ def _countable(recipe: IndexRecipe) -> bool:
 
 @cache_data(64, show_spinner="Counting passages …")
 def _unread(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, int]:
-    """The passages of the first million characters that are too long, and all of them, as counts."""
+    """Counts of the passages of the first million characters: those too long, and all."""
     longer = passages = characters = 0
     for info in base.documents.documents(recipe):
         if characters >= _COUNTED:

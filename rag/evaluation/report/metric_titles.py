@@ -69,7 +69,7 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "token_precision": "The share of the tokens of the first k that are evidence.",
     "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
     "correct_refusal": "The share of questions that the documents do not answer for which nothing "
-    "was returned. Answers that are refused or doubtful otherwise do not count.",
+    "was returned; a doubtful answer does not count.",
     "correct_doubt": "The share of questions that the documents do not answer whose answer is "
     "refused or doubtful.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "

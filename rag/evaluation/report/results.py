@@ -59,7 +59,7 @@ def _verdict(report: RunReport) -> Markup | None:
     return element(
         "p",
         element("strong", figures.headline),
-        f"{figures.evidence} {figures.recommendation}".strip(),
+        f"{figures.evidence} {report.baseline.step}".strip(),
         class_=f"verdict {figures.verdict}",
     )
 
