@@ -134,7 +134,12 @@ def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage)
     assert list(table["Context"]) == ["document, headings, table"] * 2
     assert list(table["Documents"]) == [3, 3]
     app = open_page("upload.py")
-    (use,) = [each for each in app.button if each.label == "Use for answers"]
+    saved = base.recipe()
+    (attempt,) = [each for each in app.button if each.label == "Try this index"]
+    attempt.click().run()
+    assert base.recipe() == saved
+    assert app.session_state["recipe_working"][base.id].working.index.chunk_size == 100
+    (use,) = [each for each in app.button if each.label == "Save for answers"]
     use.click().run()
     assert base.recipe().index.chunk_size == 100
     assert list(app.dataframe[1].value["State"]) == ["ready", "answers now"]

@@ -389,7 +389,7 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     whole = base.recipe().with_fields({"index.chunker": "whole"})
     metrics = base.evaluator.evaluate("checks", whole).run.metrics
     assert table["nDCG@10"][1] == metrics["ndcg@10"]
-    assert _said(app, "Highest").endswith("Click a row to try that index.")
+    assert _said(app, "Highest").endswith("Click a row, then *Try this index* below.")
     cell = {"rows": [], "columns": [], "cells": [(1, "Chunking")]}
     app.session_state["tuning_cut_table"] = {"selection": cell}
     app.run()

@@ -16,21 +16,39 @@ from pages.components.shell.permission import offered
 from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
-from rag import Amount, BuildRow, IndexRecipe, KnowledgeBase, counted
+from rag import Amount, BuildRow, IndexRecipe, KnowledgeBase, counted, with_embedder_weight
 
 _COUNTED = 1_000_000  # characters that are really chunked for an estimate; the rest in proportion
 
 
 def use_button(base: KnowledgeBase, build: BuildRow) -> None:
-    """Draw a complete build that does not answer yet, with the button that makes it answer."""
+    """Draw a complete build that does not answer yet, with buttons to try it and to save it."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        options = offered(base, "save_recipe", help="Saves this index in the recipe.")
+        key = f"index_try_{build.hash[:6]}"
+        explained = working_recipe.UNTIL_SAVED
+        action_button("Try this index", key, "check", _try, base, build.recipe, help=explained)
+        explained = (
+            "Saves the recipe with this index: it answers from now on, and later verdicts compare "
+            "with it."
+        )
+        options = offered(base, "save_recipe", help=explained)
         key = f"index_use_{build.hash[:6]}"
-        action_button("Use for answers", key, "check_circle", _use, base, build.recipe, **options)
+        action_button("Save for answers", key, "save", _use, base, build.recipe, **options)
         st.caption(
             f"This index is ready: {cut(build.recipe)}, {build.recipe.embedder}, "
             f"{counted(build.passages, 'passage')}."
         )
+
+
+def _try(base: KnowledgeBase, recipe: IndexRecipe) -> None:
+    """Make this the index of the working recipe."""
+    before = working_recipe.working(base)
+    after = before.model_copy(update={"index": recipe})
+    working_recipe.replace(base, with_embedder_weight(before, after))
+    st.toast(
+        "All pages use this index for you. To save it, open *Recipe* in the sidebar.",
+        icon=":material/check:",
+    )
 
 
 def _use(base: KnowledgeBase, recipe: IndexRecipe) -> None:
@@ -38,7 +56,7 @@ def _use(base: KnowledgeBase, recipe: IndexRecipe) -> None:
     working = working_recipe.working(base).model_copy(update={"index": recipe})
     working_recipe.save_index(base, recipe)
     working_recipe.replace(base, working)
-    st.toast("Answers use this index now.", icon=":material/check:")
+    st.toast("Saved in the recipe: answers use this index now.", icon=":material/check:")
 
 
 def build_button(

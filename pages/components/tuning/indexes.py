@@ -204,14 +204,16 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
     if unread := unread_passages(bench.base, (row.recipe.index for row in rows)):
         st.caption(unread)
     picked = [rows[place] for place in picked_rows(event) if place < len(rows)]
-    st.caption(plain(_takeaway(rows)) + ("" if picked else " Click a row to try that index."))
+    st.caption(
+        plain(_takeaway(rows)) + ("" if picked else " Click a row, then *Try this index* below.")
+    )
     if not picked:
         return
     fields = picked[0].recipe.index.model_dump()
     changes = {f"index.{name}": value for name, value in fields.items()}
     use = partial(working_recipe.change, bench.base, changes)
     explained = working_recipe.UNTIL_SAVED
-    action_button("Use this index", "tuning_cut_use", "check", use, help=explained)
+    action_button("Try this index", "tuning_cut_use", "check", use, help=explained)
 
 
 def _row(row: BuildFigures) -> dict[str, object]:
