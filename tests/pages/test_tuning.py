@@ -380,9 +380,8 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     assert list(table["Model"]) == ["fake", "fake"]
     assert list(table["Chunking"]) == ["sections, 24 tokens", "whole documents"]
     assert list(table["Context"]) == ["document, headings, table"] * 2
-    assert "People graded the passages of earlier indexes" in "".join(
-        each.value for each in app.caption
-    )
+    said = "Labels are places in the documents, so they count in every index."
+    assert said in "".join(each.value for each in app.caption)
     held = {build.recipe.chunker: build.passages for build in base.documents.builds()}
     assert list(table["Passages"]) == [held["markdown"], held["whole"]]
     assert held["whole"] == len(DOCUMENTS) < held["markdown"]

@@ -40,10 +40,10 @@ _FIGURES = ("ndcg@10", "recall@5", "span_recall@5", "span_precision@5", "span_io
 
 
 _READING = (
-    "Scroll the table sideways for all metrics. People graded the passages of earlier indexes. A "
-    "new index has passages without a grade, which count as not relevant until you judge them, so "
-    "it may be better than its nDCG and recall. Span metrics count the labelled words themselves, "
-    "whatever the chunking."
+    "Scroll the table sideways for all metrics. Labels are places in the documents, so they count "
+    "in every index. A passage that no label touches counts as not relevant until you judge it, so "
+    "an index may be better than its nDCG and recall. Span metrics count the labelled words "
+    "themselves, whatever the chunking."
 )
 
 
