@@ -55,7 +55,8 @@ def test_a_build_of_another_index_leaves_what_was_measured(
     workspace, base = parts
     other = WORDS.with_fields({"index.chunk_size": 48})
     before, unbuilt = base.tuning.state(SET, WORDS), base.tuning.state(SET, other)
-    assert workspace.jobs.run(base.documents.build(other.index)).status == "done"
+    done = workspace.jobs.run(base.documents.build(other.index))
+    assert (done.status, done.title) == ("done", "Building sections 48 with fake")
     assert base.tuning.state(SET, WORDS) == before
     assert base.tuning.state(SET, other) != unbuilt
     leave, *_ = base.documents.documents(WORDS.index)

@@ -36,7 +36,8 @@ def _miss(miss: Miss, report: RunReport) -> Markup:
         outcome = f"first relevant at rank {result.cut_rank}, cut by the threshold"
     elif rank is None:
         outcome = "nothing relevant was returned"
-    count = f"{result.found:,} of {result.relevant:,} relevant found"
+    deepest = max(int(name.partition("@")[2] or 0) for name in result.metrics)
+    count = f"{result.found:,} of {result.relevant:,} relevant in the first {deepest:,}"
     came = [_retrieved(retrieved) for retrieved in miss.retrieved]
     return element(
         "article",
