@@ -77,6 +77,7 @@ from .evaluation.anchoring import find_quote as find_quote
 from .evaluation.anchoring import nearest_words as nearest_words
 from .evaluation.answers.measures import lacks_expected as lacks_expected
 from .evaluation.calibration import NotEnoughLabels as NotEnoughLabels
+from .evaluation.comparison import OWN_EMBEDDERS as OWN_EMBEDDERS
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.formats.question_tables import QuestionTable as QuestionTable
 from .evaluation.generation.drafts import MODEL_KINDS as MODEL_KINDS
@@ -168,6 +169,7 @@ from .maps.maps import Placed as Placed
 from .maps.maps import PlacedQuestions as PlacedQuestions
 from .memory import Remembered as Remembered
 from .providers import ProviderStatus as ProviderStatus
+from .providers import tokens_read as tokens_read
 from .providers import vector_space as vector_space
 from .providers.embedder_defaults import with_embedder_weight as with_embedder_weight
 from .questions.edits import QuestionRow as QuestionRow

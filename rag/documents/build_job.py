@@ -12,6 +12,7 @@ from rag.documents.throughput import Throughput, work_for
 from rag.jobs.reporter import Reporter
 from rag.jobs.turns import TurnOver
 from rag.recipe import IndexRecipe
+from rag.recipe.captions import chunker_name
 from rag.services import Services
 from rag.storage import Connection, builds, documents
 from rag.storage import jobs as rows
@@ -25,7 +26,8 @@ OnNew = Callable[[Connection, IndexRecipe], None]
 def queue(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
     """Store a job of kind "build" for all documents of a knowledge base; return its id."""
     payload = {"recipe": recipe.model_dump(mode="json")}
-    title = f"Building {recipe.chunker} {recipe.chunk_size} with {recipe.embedder}"
+    size = "" if recipe.chunker == "whole" else f" {recipe.chunk_size}"
+    title = f"Building {chunker_name(recipe.chunker)}{size} with {recipe.embedder}"
     return rows.create(connection, base_id, "build", title, payload)
 
 

@@ -228,6 +228,17 @@ class Library:
         """Return the lengths of a document's passages, in the unit of a recipe."""
         return sizes(self._services.models, document, cut, recipe)
 
+    @operation("viewer")
+    def unread(self, document: Document, recipe: IndexRecipe) -> tuple[int, int]:
+        """Return how many passages of a document are longer than an embedder reads, of how many.
+
+        The vector of such a passage knows nothing of its end. Only the chunker ``semantic`` embeds.
+        """
+        models, limit = self._services.models, providers.tokens_read(recipe.embedder)
+        count = models.embedder(recipe.embedder).tokenizer.count
+        lengths = [count(passage.indexed_text) for passage in preview(models, document, recipe)]
+        return sum(0 < limit < length for length in lengths), len(lengths)
+
     @operation("editor", audit="documents")
     def add_files(self, uploads: Iterable[Upload], questions: Questions | None = None) -> int:
         """Store files and queue their reading; return the job. Once it returns, none is lost.

@@ -26,6 +26,9 @@ CROWNING_P = 0.02
 UNJUDGED = "Not decided: judging the unjudged hits could change the result."
 """The headline where labels are too incomplete for a verdict."""
 
+OWN_EMBEDDERS = "each run measured it with its own embedder"
+"""The obstacle to a comparison by a metric whose scale is that of the embedder of a recipe."""
+
 _TIE = 1e-12  # rounding of sums, not a difference
 _NAMES = {
     "ndcg": "nDCG",
@@ -33,7 +36,7 @@ _NAMES = {
     "map": "MAP",
     "f1": "F1",
     "answer_containment": "expected answer found",
-    "correct_doubt": "correct refusals",
+    "correct_doubt": "refused or doubtful",
     "correct_decision": "correct decisions",
     "false_refusal": "false refusals",
     "false_doubt": "false doubts",
@@ -211,6 +214,8 @@ class Comparison:
         ``saved`` is the one of them that is the saved recipe, "" if it is another one or unknown.
         Without a verdict, no other name is in the sentence: it would be read as a choice.
         """
+        if self.differences and self.obstacle == OWN_EMBEDDERS:
+            return "Choose another metric."
         if not self.differences or self.obstacle:
             return "Evaluate both on the same questions, labels and documents."
         if self.doubt:

@@ -48,6 +48,16 @@ class RefusalLimit:
     in_sample: RefusedShares
     expected: RefusedShares
 
+    def better_than(self, now: RefusedShares) -> bool:
+        """Return whether the questions that chose it gain something that ``now`` does not give.
+
+        That is one unanswerable question more that is refused, or one answerable one less.
+        """
+        new = self.in_sample
+        return (new.unanswerable or 0.0) > (now.unanswerable or 0.0) or (new.answerable or 0.0) < (
+            now.answerable or 0.0
+        )
+
     @property
     def sentence(self) -> str:
         """Both shares, each with what it is of, in plain English."""

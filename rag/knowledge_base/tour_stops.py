@@ -22,6 +22,7 @@ from rag.evaluation.report.metric_titles import metric_title
 from rag.evaluation.report.words import counted
 from rag.evaluation.significance import LEVEL
 from rag.explanation.standing import Passing, Standing
+from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 from rag.retrieval.stages import stage_title
 from rag.runs.history import RunComparison
@@ -307,8 +308,11 @@ def _bounded(metric: str, interval: Interval | None, ceiling: float) -> str:
     return ", ".join(filter(None, [shown, f"of at most {ceiling:.2f}" if ceiling < 1.0 else ""]))
 
 
-def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourStop:
-    """Return a stop with the verdict on a run against a baseline; ``names`` are those of runs."""
+def comparison_stop(compared: RunComparison, names: Mapping[str, str], saved: Recipe) -> TourStop:
+    """Return a stop with the verdict on a run against a baseline.
+
+    ``names`` are those of runs, ``saved`` is the saved recipe.
+    """
     figures = compared.figures
     means = (
         TourValue(
@@ -339,7 +343,7 @@ def comparison_stop(compared: RunComparison, names: Mapping[str, str]) -> TourSt
     return TourStop(
         "comparison",
         f"Is it better? {names[compared.run.id]} against {names[compared.baseline.id]}",
-        _counted_questions(compared, names) + _in_plain_words(compared, names),
+        _counted_questions(compared, names) + _in_plain_words(compared, names, saved),
         values=(*means, *(() if figures.obstacle else change)),
         points=(*points, *compared.caveats),
     )
@@ -379,7 +383,7 @@ def _named(run: Run, names: Mapping[str, str]) -> str:
     return f"the {'recipe' if run.recipe else 'system'} “{names[run.id]}”"
 
 
-def _in_plain_words(compared: RunComparison, names: Mapping[str, str]) -> str:
+def _in_plain_words(compared: RunComparison, names: Mapping[str, str], saved: Recipe) -> str:
     """The verdict for a reader who knows no statistics."""
     figures = compared.figures
     run, baseline = _named(compared.run, names), _named(compared.baseline, names)
@@ -394,7 +398,8 @@ def _in_plain_words(compared: RunComparison, names: Mapping[str, str]) -> str:
         case "worse":
             return f"No: {run} is worse than {baseline}, by more than chance explains.{scale}"
         case "undecided" if figures.won or figures.lost:
-            return f"{figures.headline}{scale}"  # as *Runs* has it
+            step = compared.recommendation(names, saved)
+            return f"{figures.headline} {step}{scale}"  # as *Runs* has it
         case _:
             return figures.headline
 

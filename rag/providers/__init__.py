@@ -23,6 +23,7 @@ from rag.providers.table import (
     languages,
     may_cost,
     multilingual_embedders,
+    tokens_read,
     vector_space,
 )
 
@@ -53,5 +54,6 @@ __all__ = [
     "reranker",
     "reranks_here",
     "statuses",
+    "tokens_read",
     "vector_space",
 ]

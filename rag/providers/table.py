@@ -49,6 +49,8 @@ class ProviderRow:
     ``input_field`` says there whether a text is a query or a passage, in the words of
     ``query_input`` and ``document_input``. One that does not ``sends_floats`` sends them in base64.
     ``rerank_url`` is the whole address where reranking is a service of its own (Google's).
+    ``reads`` counts the tokens of a text that its vector is made of; 0 where all are, or that is
+    not known.
     ``dimension`` is that of the default embedding model.
     ``languages`` are the only ones that its embedding model knows, by ISO 639-1 code, "" where it
     knows many or that is not known; ``multilingual`` is a model of it that knows many.
@@ -83,6 +85,7 @@ class ProviderRow:
     dense_weight: float = USUAL_WEIGHT
     languages: str = ""
     multilingual: str = ""
+    reads: int = 0
     note: str = ""
 
     @property
@@ -230,6 +233,14 @@ def languages(embedder: str) -> frozenset[str]:
     that is not known. Raises InvalidRecipe.
     """
     return frozenset(traits(*embedding_row(embedder)).languages.split())
+
+
+def tokens_read(embedder: str) -> int:
+    """Tokens of a text that an embedder makes its vector of; 0 if all, or that is not known.
+
+    Raises InvalidRecipe.
+    """
+    return embedding_row(embedder)[0].reads
 
 
 def multilingual_embedders() -> tuple[str, ...]:

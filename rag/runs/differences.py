@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rag.evaluation.comparison import OWN_EMBEDDERS
 from rag.evaluation.report.words import counted, setting
 from rag.recipe import Recipe
 from rag.recipe.captions import phrase
@@ -19,6 +20,8 @@ QuestionTexts = Mapping[str, str]
 _DISTINGUISHED = frozenset({"answers", "filtered", "touchstone", EDITED, EDITS, PROMPTS})
 """Of the environment of a run: what has a sentence of its own, or is a figure."""
 
+_OF_EMBEDDER = frozenset({"answer_relevance"})
+"""The metrics that are measured with the embedder of a recipe."""
 
 LEFT_OUT = "documents left out of search"
 """The name of documents that one of two runs left out, where nothing else of them differs."""
@@ -84,6 +87,17 @@ def differences(
     source: Literal["recipe", "system"] = "recipe" if run.recipe else "system"
     edited = _edited(run, before) if {EDITS, LEFT_OUT} & data.keys() else frozenset[str]()
     return RunDifferences(source_chips(before, run), tuple(data), besides, source, edited)
+
+
+def metric_obstacle(metric: str, run: Run, before: Run) -> str:
+    """Return the reason why two runs do not compare by a metric alone; "" without one.
+
+    Cosines of different embedders have different scales: those of one may all lie above 0.75.
+    """
+    if metric not in _OF_EMBEDDER or run.recipe is None or before.recipe is None:
+        return ""
+    same = run.recipe.index.embedder == before.recipe.index.embedder
+    return "" if same else OWN_EMBEDDERS
 
 
 def _data(

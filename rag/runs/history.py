@@ -17,8 +17,9 @@ from rag.evaluation.comparison import (
 from rag.evaluation.metrics import MEASURES, lower_is_better, parse_metric
 from rag.operation import ALL, operation
 from rag.questions.trial_log import Attempt
+from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
-from rag.runs.differences import RunDifferences, differences
+from rag.runs.differences import RunDifferences, differences, metric_obstacle
 from rag.runs.groups import groups_of_set, questions_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
 from rag.runs.loaded import Loaded, figure_of, labels_moved, same_questions
@@ -104,6 +105,13 @@ class RunComparison:
     def chips(self) -> tuple[str, ...]:
         """The changes in retrieval of the run's recipe."""
         return self.differences.recipe
+
+    def recommendation(self, names: Mapping[str, str], saved: Recipe) -> str:
+        """Return the next step with the names of both runs (by id), and which is ``saved``."""
+        having = (run.id for run in (self.baseline, self.run) if run.recipe == saved)
+        kept = next(having, "")
+        new, old = names[self.run.id], names[self.baseline.id]
+        return self.figures.recommend(new, old, names[kept] if kept else "")
 
     @property
     def regressions(self) -> tuple[QuestionDifference, ...]:
@@ -259,8 +267,10 @@ class RunHistory:
                 for candidate in loaded
             }
             grounds = {
-                key: _common_ground(connection, baseline.run, found, held_out)
-                for key, found in between.items()
+                candidate.run.id: _common_ground(
+                    connection, baseline.run, between[candidate.run.id], held_out
+                ).by(metric, candidate.run, baseline.run)
+                for candidate in loaded
             }
         for candidate in loaded:
             if candidate.run.question_set != baseline.run.question_set:
@@ -319,18 +329,18 @@ class RunHistory:
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
             between = differences(run.run, before.run, run.texts, before.texts)
-            only, obstacle = _common_ground(connection, run.run, between)
+            ground = _common_ground(connection, run.run, between)
         pairs = [
             (
                 name,
-                same_questions(run.figures(name, only), run, before.texts),
-                before.figures(name, only),
+                same_questions(run.figures(name, ground.only), run, before.texts),
+                before.figures(name, ground.only),
             )
             for name in metrics
             if name in run.run.metrics and name in before.run.metrics
         ]
         comparisons = [
-            replace(comparison, obstacle=obstacle)
+            replace(comparison, obstacle=ground.by(comparison.metric, run.run, before.run).obstacle)
             for comparison in compare_pairs(pairs, groups=groups)
         ]
         return self._doubted(
@@ -358,7 +368,8 @@ class RunHistory:
         same_build = run.run.recipe and run.run.build_hash == before.run.build_hash
         if same_build and labels_moved(run, before, figures):
             data = list(dict.fromkeys([*data, "labels"]))
-        obstacle = replace(between, data=tuple(data)).obstacle
+        ground = _Ground(None, replace(between, data=tuple(data)).obstacle)
+        obstacle = ground.by(metric, run.run, before.run).obstacle
         by_labels = {metric: replace(comparison, obstacle=obstacle)}
         with self._database.read() as connection:
             judged = with_open_hits(connection, self._base_id, run, before, by_labels, groups)
@@ -404,6 +415,10 @@ class _Ground(NamedTuple):
 
     only: Collection[str] | None
     obstacle: str
+
+    def by(self, metric: str, run: Run, before: Run) -> _Ground:
+        """Return the same with what stands in the way of this metric alone."""
+        return self._replace(obstacle=self.obstacle or metric_obstacle(metric, run, before))
 
 
 def _common_ground(

@@ -12,7 +12,7 @@ from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.evaluation.metrics import lower_is_better
 from rag.results import Run
-from rag.runs.differences import QuestionTexts, differences, source_chips
+from rag.runs.differences import QuestionTexts, differences, metric_obstacle, source_chips
 from rag.runs.recipe_names import run_name
 
 Figures = Mapping[str, Mapping[str, float]]
@@ -43,7 +43,7 @@ class LeaderboardRow:
 
     @property
     def comparable(self) -> bool:
-        """Whether questions, labels and documents are those of the reference."""
+        """Whether questions, labels and documents, and the scale of the metric, are the same."""
         return not self.differs
 
 
@@ -72,7 +72,10 @@ def leaderboard(
             interval=_interval(run, metric, figures[run.id], groups),
             chips=source_chips(first, run),
             is_baseline=baseline is not None and run.id == baseline.id,
-            differs=differences(run, reference, questions[run.id], questions[reference.id]).data,
+            differs=(
+                *differences(run, reference, questions[run.id], questions[reference.id]).data,
+                *(["embedders"] if metric_obstacle(metric, run, reference) else []),
+            ),
             place=None,
         )
         for run in listed

@@ -27,6 +27,7 @@ from rag.runs.figures import RunFigures
 from rag.runs.groups import groups_of_set
 from rag.runs.history import RunComparison, RunHistory
 from rag.runs.pooling import Pooling
+from rag.runs.recipe_names import run_name
 from rag.runs.searched_documents import documents_hash
 from rag.runs.trials import looked
 from rag.search.threshold import fitted, threshold_rule
@@ -39,6 +40,7 @@ from rag.storage import (
     passage_edits,
     passages,
     questions,
+    recipe_names,
     runs,
 )
 from rag.storage.questions import LabelledQuestion
@@ -139,6 +141,7 @@ class Reports:
             figures=comparison.figures,
             texts={row.question_id: row.text for row in comparison.rows},
             chips=comparison.chips,
+            step=self._step(comparison),
             caveats=(*comparison.caveats, *self._pooled(comparison)),
             cards=self._history.changes(run.id, baseline_id, on_cards(run)),
             decisions=tuple(
@@ -148,6 +151,14 @@ class Reports:
                 )
             ),
         )
+
+    def _step(self, compared: RunComparison) -> str:
+        """Return the recommendation, with the names of the runs."""
+        with self._services.database.read() as connection:
+            saved = bases.by_id(connection, self._base_id).recipe
+            given = recipe_names.list_recipe_names(connection, self._base_id)
+        names = {run.id: run_name(run, given) for run in (compared.run, compared.baseline)}
+        return compared.recommendation(names, saved)
 
     def _pooled(self, compared: RunComparison) -> tuple[str, ...]:
         """Return the possible effect of unjudged hits on the difference, in words."""

@@ -111,6 +111,14 @@ def list_builds(connection: Connection, base_id: int) -> list[BuildRow]:
     return [read(BuildRow, row, recipe=IndexRecipe.restore(row.recipe)) for row in rows]
 
 
+def held(connection: Connection, base_id: int, build_hash: str) -> tuple[int, int]:
+    """Return how many documents a build holds, and how many of these wait for vectors."""
+    mine = (indexed.c.base_id == base_id) & (indexed.c.build_hash == build_hash)
+    waits = func.count().filter(indexed.c.waits)
+    documents, waiting = connection.execute(select(func.count(), waits).where(mine)).one()
+    return int(documents), int(waiting)
+
+
 def recipe(connection: Connection, base_id: int, build_hash: str) -> IndexRecipe | None:
     """Return the index recipe of a build; None if the build was deleted."""
     mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)

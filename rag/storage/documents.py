@@ -281,6 +281,20 @@ def newest(connection: Connection, base_id: int) -> datetime | None:
     return in_utc(added)
 
 
+def state(connection: Connection, base_id: int) -> tuple[object, ...]:
+    """Return figures that change with every change of a base's documents or passages.
+
+    Unlike the version of the base, they stay when another index is built.
+    """
+    each = document.c
+    figures = (
+        func.count(),
+        func.max(each.added),
+        *(func.sum(each.characters), func.sum(each.reader_version), func.max(each.recut)),
+    )
+    return tuple(connection.execute(select(*figures).where(each.base_id == base_id)).one())
+
+
 def names(connection: Connection, base_id: int, ids: Sequence[str]) -> dict[str, str]:
     """Names of some documents, by id."""
     by_id: dict[str, str] = {}

@@ -10,7 +10,7 @@ from tests.browser.conftest import LABELLED, Serve, Shoot
 from tests.browser.waiting import click_row, idle
 from tests.workspaces import workspace_at
 
-CARDS = ["nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Correct refusals"]
+CARDS = ["nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Refused or doubtful"]
 
 
 def test_evaluate_then_open_a_question_in_the_inspector(

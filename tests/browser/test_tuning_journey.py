@@ -28,14 +28,14 @@ def test_tune_by_hand_then_by_search(
         threshold.press("End")
         page.wait_for_url("**/tuning?*threshold=1*")
         page.get_by_text(
-            re.compile(r"cosine ≥ 1\.00, topic ≥ 0\.\d\d: the search returns passages for 0%")
+            re.compile(r"cosine ≥ 1\.00, topic ≥ 0\.\d\d\d: the search returns passages for 0%")
         ).first.wait_for()
         expect(figure).to_have_text("0.000")
         page.get_by_text("modified").first.wait_for()
 
         page.reload()  # the URL says it all
         page.get_by_text(
-            re.compile(r"cosine ≥ 1\.00, topic ≥ 0\.\d\d: the search returns passages for 0%")
+            re.compile(r"cosine ≥ 1\.00, topic ≥ 0\.\d\d\d: the search returns passages for 0%")
         ).first.wait_for()
         page.get_by_role("radio", name="Weight", exact=True).click()
         page.get_by_text("at its best where it is").wait_for()
@@ -43,7 +43,7 @@ def test_tune_by_hand_then_by_search(
 
         page.get_by_role("radio", name="Off", exact=True).click()
         page.get_by_text(
-            re.compile(r"no threshold, topic ≥ 0\.\d\d: the search returns passages for 100%")
+            re.compile(r"no threshold, topic ≥ 0\.\d\d\d: the search returns passages for 100%")
         ).first.wait_for()
         comes_true(page, lambda: float(figure.inner_text()) >= before)
         page.get_by_role("button", name="Search all").click()

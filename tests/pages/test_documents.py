@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Expander
 
 from pages.components.source.passages import segments, windows
-from rag import Chunk, Recipe, Workspace, readers
+from rag import Chunk, Recipe, Upload, Workspace, readers
 from rag.documents.ingestion import Ingestion
 from tests.pages.conftest import DOCUMENTS, RECIPE, fill
 
@@ -133,7 +134,12 @@ def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage)
     assert list(table["Context"]) == ["document, headings, table"] * 2
     assert list(table["Documents"]) == [3, 3]
     app = open_page("upload.py")
-    (use,) = [each for each in app.button if each.label == "Use for answers"]
+    saved = base.recipe()
+    (attempt,) = [each for each in app.button if each.label == "Try this index"]
+    attempt.click().run()
+    assert base.recipe() == saved
+    assert app.session_state["recipe_working"][base.id].working.index.chunk_size == 100
+    (use,) = [each for each in app.button if each.label == "Save for answers"]
     use.click().run()
     assert base.recipe().index.chunk_size == 100
     assert list(app.dataframe[1].value["State"]) == ["ready", "answers now"]
@@ -171,6 +177,32 @@ def test_an_index_has_one_form_wherever_it_is_described(
     assert labels(app, "recipe_index_new") == set(fields)
     app.toggle(key="cuts").set_value(True).run()
     assert {each.label for each in app.multiselect} >= set(fields[:-1])
+
+
+def test_passages_that_are_longer_than_the_model_reads_are_counted(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    text = "\n\n".join(["The pump hums at night. " * 100, "It is green.", "Leave is short."])
+    filled.jobs.run(base.documents.add_files([Upload("long.txt", BytesIO(text.encode()))]))
+    whole = base.recipe().index.model_copy(update={"chunker": "whole", "embedder": "minilm"})
+    short = "minilm reads 254 tokens of a passage and its context: only lexical"
+    longer = "Longer than the model reads: 1 of 4 passages of minilm, whole document"
+    app = open_page("upload.py")
+    app.session_state["documents_build_more"] = True
+    app.run()
+    said = [each.value.replace("\\", "") for each in app.caption]
+    assert not [each for each in said if "of a passage and its context" in each]
+    app.selectbox(key="documents_another_embedder").set_value("minilm").run()
+    said = [each.value.replace("\\", "") for each in app.caption]
+    assert not [each for each in said if "of a passage and its context" in each]
+    app.selectbox(key="documents_another_chunker").set_value("whole").run()
+    said = [each.value.replace("\\", "") for each in app.caption]
+    assert [each for each in said if short in each]
+    assert [each for each in said if longer in each]
+    filled.jobs.run(base.documents.build(whole))
+    said = [each.value.replace("\\", "") for each in open_page("upload.py").caption]
+    assert [each for each in said if longer in each]
 
 
 def test_a_file_is_read_and_handed_over_once(filled: Workspace, open_page: OpenPage) -> None:

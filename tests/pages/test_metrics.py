@@ -47,7 +47,7 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
         "MRR@10": f"{run.metrics['mrr@10']:.3f}",
         "Recall@10": f"{run.metrics['recall@10']:.3f}",
         "Precision@5": f"{run.metrics['precision@5']:.3f}",
-        "Correct refusals": f"{run.metrics['correct_doubt']:.0%}",
+        "Refused or doubtful": f"{run.metrics['correct_doubt']:.0%}",
     }
     assert [metric.delta for metric in app.metric] == [""] * 5
 
@@ -55,9 +55,9 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
 @pytest.mark.parametrize(
     ("metrics", "metric", "label"),
     [
-        ({"correct_refusal": 0.1, "correct_doubt": 0.75}, "correct_doubt", "Correct refusals"),
+        ({"correct_refusal": 0.1, "correct_doubt": 0.75}, "correct_doubt", "Refused or doubtful"),
         ({"correct_refusal": 0.1}, "correct_refusal", "Refused by the search"),
-        ({}, "correct_refusal", "Correct refusals"),
+        ({}, "correct_refusal", "Refused or doubtful"),
     ],
 )
 def test_the_card_of_refusals_is_named_after_what_it_counts(

@@ -43,7 +43,7 @@ def test_a_move_is_measured_and_switched_to(labelled: Workspace, open_page: Open
     assert f"{figures.won} won, {figures.lost} lost, {figures.tied} equal" in words
     assert base.recipe() == saved
     assert "Save the new recipe" in words
-    assert [button.label for button in app.button if button.label == "Use for answers"]
+    assert [button.label for button in app.button if button.label == "Save for answers"]
     app.button(key="documents_migration_switch").click().run()
     assert base.recipe() == measured.plan.after
     finished(labelled, "compare-switch")
@@ -63,7 +63,7 @@ def test_the_index_of_a_worse_model_is_not_offered(
     monkeypatch.setattr(Comparison, "verdict", property(lambda _: "worse"))
     app = open_page("upload.py", kb="notes")
     assert not app.exception
-    assert not [button.label for button in app.button if button.label == "Use for answers"]
+    assert not [button.label for button in app.button if button.label == "Save for answers"]
     words = _words(app)
     assert "wordllama is ready. It was measured worse than the one in use." in words
     assert "Keep the saved recipe" in words

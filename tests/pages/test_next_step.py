@@ -49,6 +49,17 @@ def test_an_empty_base_needs_documents_then_questions(
     assert app.title[0].value == "Inspector"
 
 
+def test_the_line_says_that_it_is_about_the_saved_recipe(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("tuning.py")
+    assert _line(app).startswith("The question set *checks*")
+    app.segmented_control(key="cut").set_value("Off").run()
+    changed = "**What next for the saved recipe?** The question set *checks*"
+    lines = [each.value for each in app.caption if each.value.startswith("**What next")]
+    assert [line[: len(changed)] for line in lines] == [changed]
+
+
 def test_few_labels_are_counted(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("chat.py")
     assert _line(app) == "The question set *checks* has 3 labelled questions and no results yet."

@@ -72,7 +72,8 @@ def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
     app = visit("usage.py")
     assert app.metric[5].value == "1"
     apart = (
-        "*Refused* leaves out doubtful answers, which *Correct refusals* on *Metrics* counts too."
+        "*Refused* leaves out doubtful answers, which *Refused or doubtful* on *Metrics* counts "
+        "too."
     )
     assert apart in texts(app)
 

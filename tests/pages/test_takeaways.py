@@ -60,8 +60,15 @@ def test_the_cost_of_refusing_is_told() -> None:
         "Refused by the search": [0.0, 0.3, 0.9],
     }
     assert threshold_takeaway([0.0, 0.4, 0.8], overlapping, None) == (
-        "No threshold tells most questions apart: at 0.40, the search returns passages for 95% of "
-        "the answerable ones and refuses 30% of those without an answer; now it is off."
+        "No threshold tells most questions apart. The nearest is 0.40: the search returns passages "
+        "for 95% of the answerable ones and refuses 30% of those without an answer; now it is off."
+    )
+    worse = {
+        "Passages returned, answerable": [1.0, 0.95, 0.2],
+        "Refused by the search": [0.0, 0.0, 0.7],
+    }
+    assert threshold_takeaway([0.2, 0.4, 0.8], worse, 0.2) == (
+        "No threshold tells most questions apart, and none does better; now it is 0.20."
     )
     answerable = {"Recall@5": [0.8, 0.795, 0.4], "Passages returned, answerable": [1.0, 1.0, 0.5]}
     assert threshold_takeaway([0.0, 0.4, 0.8], answerable, None) == (

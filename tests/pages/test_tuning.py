@@ -206,7 +206,7 @@ def test_what_refusing_other_topics_does_is_said(
     returned = "the search returns passages for 100% of the answerable questions"
     now = f"the search refuses {app.metric[4].value} of those without an answer"
     assert _said(app, "**Now") == f"**Now:** {returned}, {now}."
-    assert _said(app, "topic ≥ 0.10").endswith(now)
+    assert _said(app, "topic ≥ 0.100").endswith(now)
     chosen = found.chosen(0.05)
     assert chosen is not None
     assert _said(app, "cross-validated") == (
@@ -214,6 +214,20 @@ def test_what_refusing_other_topics_does_is_said(
     )
     app.button(key="tuning_use_refusal").click().run()
     assert _said(app, f"**Off-topic limit now {chosen.limit:.3f}:**")
+
+
+def test_a_limit_that_only_harms_is_not_offered(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.concatenate([np.linspace(0.3, 1.0, 30), np.full(10, 0.9)])
+    found = TopicProbabilities(values, np.arange(40) < 30, 0.1)
+    monkeypatch.setattr(Tuner, "topic_probabilities", lambda *_: found)
+    app = open_page("tuning.py")
+    chosen = found.chosen(0.05)
+    assert chosen is not None
+    assert (chosen.in_sample.answerable, chosen.in_sample.unanswerable) == (1 / 30, 0.0)
+    assert _said(app, "it refuses no more questions without an answer than the present limit")
+    assert "tuning_use_refusal" not in [button.key for button in app.button]
 
 
 @pytest.mark.parametrize("answerable", [19, 20])
@@ -245,6 +259,28 @@ def test_the_precision_to_promise_is_set_only_if_the_labels_can_promise_any(
     drawn = [slider.value for slider in app.slider if slider.key == "precision"]
     assert drawn == ([0.6] if enough else [])
     assert app.button(key="tuning_use_floor").disabled is not enough
+
+
+def test_a_threshold_says_what_it_costs_before_it_is_used(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answerable = np.arange(60) < 50
+    relevance = np.concatenate([np.linspace(0.95, 0.25, 50), np.linspace(0.5, 0.3, 10)])
+    relevant = answerable & (relevance > 0.6)
+    curve = ThresholdCurve.of(relevance, relevant, np.arange(60), answerable)
+    monkeypatch.setattr(Tuner, "threshold_curve", lambda *_: curve)
+    monkeypatch.setattr(Tuner, "promise_curves", lambda *_: PromiseCurves(curve))
+    app = open_page("tuning.py", precision="0.6", threshold="0.2")
+    point = PromiseCurves(curve).promise(0.6).point
+    assert point is not None
+    after = curve.at(int(point.threshold * 1000) / 1000)
+    lost, refused = 50 - after.answering.part, after.refusing.part
+    said = (
+        f"It returns passages for {50 - lost} of 50 answerable questions instead of 50, and "
+        f"refuses {refused} of 10 without an answer instead of 0."
+    )
+    assert lost > refused
+    assert [each.value for each in app.warning] == [f"{said} It loses more than it gains."]
 
 
 def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> None:
@@ -344,16 +380,15 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     assert list(table["Model"]) == ["fake", "fake"]
     assert list(table["Chunking"]) == ["sections, 24 tokens", "whole documents"]
     assert list(table["Context"]) == ["document, headings, table"] * 2
-    assert "People graded the passages of earlier indexes" in "".join(
-        each.value for each in app.caption
-    )
+    said = "Labels are places in the documents, so they count in every index."
+    assert said in "".join(each.value for each in app.caption)
     held = {build.recipe.chunker: build.passages for build in base.documents.builds()}
     assert list(table["Passages"]) == [held["markdown"], held["whole"]]
     assert held["whole"] == len(DOCUMENTS) < held["markdown"]
     whole = base.recipe().with_fields({"index.chunker": "whole"})
     metrics = base.evaluator.evaluate("checks", whole).run.metrics
     assert table["nDCG@10"][1] == metrics["ndcg@10"]
-    assert _said(app, "Highest").endswith("Click a row to try that index.")
+    assert _said(app, "Highest").endswith("Click a row, then *Try this index* below.")
     cell = {"rows": [], "columns": [], "cells": [(1, "Chunking")]}
     app.session_state["tuning_cut_table"] = {"selection": cell}
     app.run()

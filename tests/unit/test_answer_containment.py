@@ -161,3 +161,30 @@ def test_the_part_of_an_answer_nearest_to_the_expected_one_is_shown() -> None:
     assert (part[:2], part[-2:], len(part) <= 94) == ("… ", " …", True)
     assert nearest_part(middle, "fewer than four", 90) == middle
     assert nearest_part(before + middle, "a tram", 40) == "The trustees meet in the first week of …"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "question", "contained"),
+    [
+        ("secrets_directory: /path/to/secrets", "/run/secrets", "Which path?", False),
+        ("It is mounted at /run/secrets/db.", "/run/secrets", "Which path?", True),
+        ("Use the maximum of clients", "--max-clients", "", False),
+        ("Set --max-clients-per-host", "--max-clients", "", False),
+        ("Set `--max-clients=5`", "--max-clients", "", True),
+        ("Set docker_secrets_directory", "secrets_directory", "", False),
+        ("Set secrets_directory to it", "`secrets_directory`", "", True),
+        ("the file /etc/x/config.yaml", "config.yaml", "", True),
+        ("the file config.yaml.bak", "config.yaml", "", False),
+        ("write to help at example com", "help@example.com", "", False),
+        ("It needs 1.20", "1.2", "Which version does it need?", False),
+        ("It needs version 1.2.", "1.2", "Which version does it need?", True),
+        ("It costs 1.20 euros", "1.2 euros", "What does it cost?", True),
+        ("see 192.168.1.10", "192.168.1.1", "", False),
+        ("1,234,567 people", "1.234.567", "How many people?", True),
+        ("The input and the output are read.", "input/output", "", True),
+    ],
+)
+def test_paths_options_and_versions_are_contained_as_wholes(
+    answer: str, expected: str, question: str, contained: bool
+) -> None:
+    assert contains_answer(answer, expected, question) is contained

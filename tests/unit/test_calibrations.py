@@ -286,7 +286,10 @@ def test_the_command_says_what_the_threshold_does(
     assert (told["weights"], told["auto"]) == (dict(fitted.model.weights), fitted.threshold)
     assert main(["calibrate", "parts", SET, "--precision", "0.7"]) == 0
     shown = capsys.readouterr().out
-    assert "promises a precision of at least 0.70. The promise is for other questions" in shown
+    assert (
+        "promises a precision of at least 0.70 on other questions. The promise is for other "
+        "questions" in shown
+    )
     assert "other questions, where nothing was chosen, it passes" in shown
     assert "--set search.relevance=probability --set search.threshold=0." in shown
     assert main(["calibrate", "parts", SET]) == 0

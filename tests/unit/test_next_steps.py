@@ -21,6 +21,7 @@ from rag.tuning.diagnosis.labelling import TYPICAL_SECONDS, LabellingPace, label
 from rag.tuning.diagnosis.larger_top_k import LargerTopK
 from rag.tuning.diagnosis.next_steps import (
     APPLY_SECONDS,
+    LEAST_VALUE,
     Basis,
     NextStep,
     next_steps,
@@ -59,7 +60,6 @@ def test_steps_are_ranked_by_gain_per_minute() -> None:
         ("fix", "mode hybrid → lexical"),
         ("fix", "threshold 0.5 → off"),
         ("rebuild", "Build and try 1 variant of the index"),
-        ("label", "Label 20 more questions to decide on a change"),
     ]
     assert steps[0].gain == pytest.approx(0.38)
     assert steps[0].gain_per_minute == pytest.approx(60 * 0.38 / APPLY_SECONDS)
@@ -106,9 +106,16 @@ def test_labels_gain_what_they_decide() -> None:
 
 
 def test_an_undecided_gain_is_used_or_labelled() -> None:
-    fix, label = _steps(_fix(OFF, *([0.4, 0.4, 0.0, -0.3] * 5)))
+    fix, label = _steps(_fix(OFF, *([0.4, 0.4, -0.3, -0.3] * 5)))
     assert (fix.kind, label.kind) == ("fix", "label")
-    assert (fix.gain or 0.0) > (label.gain or 0.0) > 0
+    assert (fix.gain or 0.0) > (label.gain or 0.0) >= LEAST_VALUE
+
+
+def test_labels_that_would_decide_nothing_are_not_asked_for() -> None:
+    (fix,) = _steps(_fix(OFF, *([0.4, 0.4, 0.0, -0.3] * 5)))
+    assert fix.kind == "fix"
+    assert fix.fix is not None
+    assert fix.fix.comparison.verdict == "undecided"
 
 
 def test_what_lost_where_it_was_measured_is_not_offered() -> None:

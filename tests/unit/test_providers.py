@@ -154,3 +154,9 @@ def test_the_documentation_lists_the_models_of_the_table() -> None:
                 f" {cell} " if cell else " " for cell in (embeds, row.chat_model, row.rerank_model)
             )
             assert f"| `{row.name}` |{cells}|" in page
+
+
+@pytest.mark.parametrize("name", ["minilm", "minilm-fast"])
+def test_the_tokens_that_minilm_reads_leave_out_its_special_ones(name: str) -> None:
+    assert providers.tokens_read(name) == minilm.MiniLM.max_tokens - 2 == 254
+    assert providers.tokens_read("multilingual-e5") == providers.tokens_read("wordllama") == 0

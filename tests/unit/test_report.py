@@ -142,6 +142,15 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeB
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
 
 
+def test_it_names_the_saved_recipe_that_there_is_no_reason_to_change(base: KnowledgeBase) -> None:
+    vectors, words = (base.evaluator.evaluate(SET, each).run.id for each in (VECTORS, WORDS))
+    kept = base.recipe_names.of(WORDS)
+    assert base.recipe() == WORDS
+    for run, other in ((vectors, words), (words, vectors)):
+        text = Page(base.reports.html(run, other)).text
+        assert f"No reason to change from {kept}, the saved recipe." in text
+
+
 def test_it_says_how_far_unjudged_hits_could_move_the_figures(base: KnowledgeBase) -> None:
     run = _run(base, mode="dense", threshold=None)
     found = base.run_figures.unjudged(run)
@@ -162,6 +171,7 @@ def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase
     assert worst.metrics["ndcg@10"] < 1
     text = Page(base.reports.html(run)).text
     section = text.split("The worst questions")[1].split("All figures")[0]
+    assert f"{worst.found} of {worst.relevant} relevant in the first " in section
     assert section.index(worst.text) == min(
         section.index(item.text) for item in results if item.text in section
     )

@@ -197,6 +197,35 @@ def test_an_id_that_means_another_question_now_is_left_out(base: KnowledgeBase) 
     assert found.figures.verdict == "incomparable"
 
 
+def test_relevance_by_the_cosines_of_different_embedders_is_not_compared(
+    home: Path,
+) -> None:
+    workspace, base = handbook(home)
+    fake, other = WORDS, WORDS.with_fields({"index.embedder": "wordllama"})
+    workspace.jobs.run(base.documents.build(other.index))
+
+    def measured(recipe: Recipe, relevance: float) -> str:
+        beside = {f"q{n}": {"answer_relevance": relevance} for n in range(1, 5)}
+        return base.evaluator.evaluate(SET, recipe, (3,), beside=beside).run.id
+
+    low, again, high = measured(fake, 0.2), measured(fake, 0.2), measured(other, 0.9)
+    metric = "answer_relevance"
+    (found,) = base.runs.compare([high], low, metric)
+    figures = found.figures
+    assert (figures.verdict, round(figures.difference, 3)) == ("incomparable", 0.7)
+    assert figures.headline == "Not comparable: each run measured it with its own embedder."
+    assert figures.recommend("A", "B", "B") == "Choose another metric."
+    assert base.runs.paired(high, low, metric).figures.verdict == "incomparable"
+    changes = base.runs.changes(high, low, ["ndcg@3", metric])
+    assert {name: change.obstacle for name, change in changes.items()} == {
+        "ndcg@3": "",
+        metric: "each run measured it with its own embedder",
+    }
+    assert base.runs.compare([again], low, metric)[0].figures.obstacle == ""
+    rows = {row.run.id: (row.place, row.differs) for row in base.runs.leaderboard(SET, metric)}
+    assert rows == {high: (1, ()), low: (None, ("embedders",)), again: (None, ("embedders",))}
+
+
 def test_changed_documents_are_a_caveat(home: Path) -> None:
     workspace, base = handbook(home)
     first = _run(base)

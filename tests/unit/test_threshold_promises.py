@@ -94,7 +94,10 @@ def test_the_fewest_questions_are_enough_where_all_is_relevant_and_one_less_is_n
     enough, few = (PromiseCurves(_pure(count)).promise(0.9) for count in (57, 56))
     assert enough.point is not None
     assert enough.bound == pytest.approx(0.05 ** (2 / 57))
-    assert enough.headline == "Threshold 0.500 promises a precision of at least 0.90."
+    assert (
+        enough.headline
+        == "Threshold 0.500 promises a precision of at least 0.90 on other questions."
+    )
     assert enough.method.startswith(
         "The promise is for other questions like these, 9 times in 10. The threshold was chosen on "
         "57 questions: it passes 57 candidates, 100% of them relevant (57 of 57), keeps 100%"

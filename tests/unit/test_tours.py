@@ -278,7 +278,7 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
         "nDCG@10: Are the best at the top? 1 would mean that they always come first."
     )
     (compared,) = base.runs.compare([second.id], first.id, "ndcg@10", None)
-    stop = comparison_stop(compared, {first.id: "Words", second.id: "Vectors"})
+    stop = comparison_stop(compared, {first.id: "Words", second.id: "Vectors"}, WORDS)
     assert stop.title == "Is it better? Vectors against Words"
     assert stop.heading == "Is it better?"
     assert "p = " not in stop.text
@@ -287,6 +287,7 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
         "The recipe “Vectors” finds a right passage among the first 5 results for 4 of 4 "
         "questions, the recipe “Words” for 4. Not decided: 4 questions are too few to tell."
     )
+    assert "No reason to change from Words, the saved recipe. nDCG@10 is a score" in stop.text
     assert "nDCG@10 is a score between 0 and 1; higher is better." in stop.text
     assert stop.text.endswith("1 would mean that they always come first.")
     assert stop.points[:2] == (
@@ -298,7 +299,7 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]
     apart = replace(compared, figures=replace(compared.figures, obstacle="the labels differ"))
-    stop = comparison_stop(apart, {first.id: "Words", second.id: "Vectors"})
+    stop = comparison_stop(apart, {first.id: "Words", second.id: "Vectors"}, WORDS)
     assert stop.text == "Not comparable: the labels differ."
     assert [row.label for row in stop.values] == ["nDCG@10, Vectors", "nDCG@10, Words"]
     assert not any("interval" in point for point in stop.points)

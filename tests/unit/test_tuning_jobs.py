@@ -49,6 +49,25 @@ def _climbs(told: list[tuple[int, int]]) -> None:
     assert len({total for _, total in told}) == 1
 
 
+def test_a_build_of_another_index_leaves_what_was_measured(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+    other = WORDS.with_fields({"index.chunk_size": 48})
+    before, unbuilt = base.tuning.state(SET, WORDS), base.tuning.state(SET, other)
+    done = workspace.jobs.run(base.documents.build(other.index))
+    assert (done.status, done.title) == ("done", "Building sections 48 with fake")
+    assert base.tuning.state(SET, WORDS) == before
+    assert base.tuning.state(SET, other) != unbuilt
+    leave, *_ = base.documents.documents(WORDS.index)
+    base.passage_edits.add(leave.id, "exclude", base.passage_edits.find(leave.id, "Sick leave"))
+    workspace.jobs.run(workspace.jobs.recent(base.id)[0].id)
+    edited = base.tuning.state(SET, WORDS)
+    assert edited != before
+    base.documents.delete_documents([leave.id])
+    assert base.tuning.state(SET, WORDS) not in (before, edited)
+
+
 def test_a_search_is_kept_with_what_it_was_measured_on(
     parts: tuple[Workspace, KnowledgeBase], home: Path
 ) -> None:

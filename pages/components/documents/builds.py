@@ -5,7 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.documents.migration import migration_view, worse_index
-from pages.components.recipe.index_builds import being_built, build_button, use_button
+from pages.components.recipe.index_builds import (
+    being_built,
+    build_button,
+    unread_passages,
+    use_button,
+)
 from pages.components.recipe.index_form import index_form
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
@@ -49,6 +54,8 @@ def builds_view(base: KnowledgeBase) -> None:
     complete = [build for build in builds if not missing[build.hash]]
     if note := token_note((build.recipe, build.passages) for build in complete):
         st.caption(note)
+    if unread := unread_passages(base, (build.recipe for build in complete)):
+        st.caption(unread)
     picked = [builds[row] for row in picked_rows(event) if row < len(builds)]
     if picked:
         _actions(base, picked[0], active, missing[picked[0].hash])

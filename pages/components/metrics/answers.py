@@ -33,11 +33,12 @@ ANSWER_CARDS = (
     Card(
         EXPECTED,
         METRIC_TITLES[EXPECTED],
-        "Answers that contain the expected one: all its figures, dates and codes, written in any "
-        "way, and half of its words by their stems (more than half without figures). What the "
-        "question says already does not count. A refused or doubtful answer contains nothing. "
-        "Words are compared, not meaning: to accept other words, let a model judge the answers. "
-        "Known as answer containment or *has answer*, with token recall for the words.",
+        "Answers that contain the expected one: all its figures and dates, written in any way, "
+        "its paths and other codes as wholes, and half of its words by their stems (more than "
+        "half without figures). What the question says already does not count. A refused or "
+        "doubtful answer contains nothing. Words are compared, not meaning: to accept other "
+        "words, let a model judge the answers. Known as answer containment or *has answer*, "
+        "with token recall for the words.",
         percent=True,
     ),
     Card(
@@ -45,7 +46,12 @@ ANSWER_CARDS = (
         "Groundedness",
         "Share of the sentences of an answer that its cited passages support.",
     ),
-    Card("answer_relevance", "Answer relevance", "How near an answer is to its question."),
+    Card(
+        "answer_relevance",
+        "Answer relevance",
+        "How near an answer is to its question, by the embedder of the recipe. It does not compare "
+        "recipes of different embedders: their cosines have different scales.",
+    ),
     Card("citation_precision", "Citation precision", "Share of the citations that are labelled."),
     Card(
         JUDGED,

@@ -12,6 +12,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import DOUBTFUL_IN_CHAT, ago, capitalised
 from rag import (
     METRIC_TITLES,
+    OWN_EMBEDDERS,
     Comparison,
     Interval,
     QuestionResult,
@@ -111,7 +112,7 @@ def refusals_card(run: Run) -> Card:
         help="Share of the questions that the documents do not answer whose answer is refused or "
         "doubtful. The search returns nothing for some of them; the other answers lack key words "
         f"of the question. {DOUBTFUL_IN_CHAT} A higher threshold refuses more, and so does a "
-        "higher limit of *Off-topic questions*.",
+        "higher limit of *Off-topic questions*. In JSON and gates: `correct_doubt`.",
     )
 
 
@@ -131,8 +132,11 @@ def card_grid(
         for card in shown_cards:
             with st.container(border=True, height="stretch", gap="small"):
                 _card(card, run.metrics, earlier, changes.get(card.metric))
+                compared = changes.get(card.metric)
                 if card.note:
                     st.caption(card.note)
+                if compared and compared.obstacle == OWN_EMBEDDERS:
+                    st.caption(f"not comparable: {OWN_EMBEDDERS}")
                 lines = _ranges(card, ranges) if card.metric in run.metrics else _absence(card, run)
                 for line in lines:
                     st.caption(line)
@@ -291,7 +295,7 @@ def _reservation(
     between: RunDifferences, changes: Mapping[str, Comparison], colored: str = ""
 ) -> str:
     """Say what the changes count if not all of both runs compares, or that nothing does."""
-    if between.edited and changes and not any(found.obstacle for found in changes.values()):
+    if between.edited and changes and not all(found.obstacle for found in changes.values()):
         which = "this document" if len(between.edited) == 1 else "these documents"
         return (
             f"The changes count only the questions without a label in {which}; the "

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
 from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS
-from rag import CAPTIONS, IndexRecipe, chunker_name
+from rag import CAPTIONS, IndexRecipe, TouchstoneError, chunker_name, tokens_read
 
 _SCHEMA = IndexRecipe.model_json_schema()["properties"]
 CHUNKERS: list[str] = _SCHEMA["chunker"]["enum"]
@@ -21,6 +24,7 @@ CHUNKER, SIZE, OVERLAP, CONTEXT, EMBEDDER, VECTOR_INDEX, _PERCENTILE = (
 _FIELDS = ("chunker", "size", "overlap", "context", "embedder", "vector_index")
 _SMALLEST = {"tokens": 16, "characters": 50}
 _LARGEST = {"tokens": 1024, "characters": 6000}
+_CHARACTERS = 4  # of a token, in English
 _PERCENTILE_HELP = (
     "Splits between neighboring sentences that are less alike than this share of all neighbors in "
     "the document: a higher value splits less. Embeds every sentence."
@@ -83,7 +87,10 @@ def index_form(present: IndexRecipe, form: str) -> IndexRecipe:
     changes = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
     changes |= {"breakpoint_percentile": percentile, "context": context}
     changes |= {"embedder": embedder or present.embedder, "vector_index": vectors}
-    return IndexRecipe.model_validate(present.model_dump() | changes)
+    proposed = IndexRecipe.model_validate(present.model_dump() | changes)
+    if note := unread_note([proposed]):
+        st.caption(note)
+    return proposed
 
 
 def reset_index_form(present: IndexRecipe, form: str) -> None:
@@ -100,6 +107,30 @@ def reset_index_form(present: IndexRecipe, form: str) -> None:
     }
     st.session_state.update({f"{form}_{field}": value for field, value in values.items()})
     st.session_state.pop(f"{form}_percentile", None)
+
+
+def unread_note(recipes: Iterable[IndexRecipe]) -> str:
+    """Say which embedders do not read the whole of passages as long as indexes allow; "" if all do.
+
+    As Markdown.
+    """
+    limits = {recipe.embedder: limit for recipe in recipes if (limit := unread_from(recipe))}
+    sentences = [
+        f"{plain(embedder)} reads {limit:,} tokens of a passage and its context: only "
+        "lexical search finds what is behind them."
+        for embedder, limit in limits.items()
+    ]
+    return f":material/content_cut: {' '.join(sentences)}" if sentences else ""
+
+
+def unread_from(recipe: IndexRecipe) -> int:
+    """Return the tokens that the embedder reads if passages of an index may have more; else 0."""
+    try:
+        limit = tokens_read(recipe.embedder)
+    except TouchstoneError:
+        return 0  # a name that is being typed
+    size = recipe.chunk_size / (_CHARACTERS if recipe.unit == "characters" else 1)
+    return limit if recipe.chunker == "whole" or size > limit else 0
 
 
 def embedders(present: IndexRecipe) -> list[str]:

@@ -91,7 +91,7 @@ def comparison(
             judge_button(base, compared.run, compared.baseline)
         if not guest():  # they may not ask a model
             preferred(base, compared)
-        stops = [comparison_stop(compared, names)]
+        stops = [comparison_stop(compared, names, base.recipe())]
         key = f"{compared.run.id}_{compared.baseline.id}"
         tour_button(base, f"compared_{key}", lambda: stops)
     scope = f"{compared.run.id}_{against}_{metric}_{only is not None}"
@@ -298,9 +298,7 @@ def _verdict(
                 f"**Identical results: both runs find the same passages for all {questions}.**"
             )
         else:
-            step = figures.recommend(
-                names[compared.run.id], names[compared.baseline.id], _saved(base, compared, names)
-            )
+            step = compared.recommendation(names, base.recipe())
             st.markdown(f"**{plain(figures.headline)}** {plain(step)}")
         decided(base, compared, names)
         changed = ", ".join(compared.chips) or "nothing, both search alike"
@@ -318,14 +316,6 @@ def _verdict(
                     "few verdicts are wrong. Single means have 95% intervals, as in the table."
                 )
             _matters(compared)
-
-
-def _saved(base: KnowledgeBase, compared: RunComparison, names: Mapping[str, str]) -> str:
-    """The name of the run with the saved recipe, "" if neither has it."""
-    recipe = base.recipe()
-    return next(
-        (names[run.id] for run in (compared.baseline, compared.run) if run.recipe == recipe), ""
-    )
 
 
 def _matters(compared: RunComparison) -> None:

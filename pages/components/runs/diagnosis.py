@@ -179,7 +179,7 @@ def _step(diagnosis: Diagnosis, step: NextStep) -> None:
     causes = ""
     if step.fix is not None and step.fix.causes:
         causes = ", ".join(CAUSES[cause].title.lower() for cause in step.fix.causes)
-        causes = f" Against: {causes}."
+        causes = f" Aimed at: {causes}."
     st.caption(plain(step.reason) + causes)
 
 

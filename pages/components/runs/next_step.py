@@ -66,7 +66,8 @@ def next_step_line(info: BaseInfo, base: KnowledgeBase, page: str) -> None:
         marked = all(st.query_params.get(name) == value for name, value in step.marks.items())
         here = step.page == f"{page}.py" and marked
         text = f"{step.text} {step.hint}" if here else step.text
-        st.caption(f"**What next?** {text.strip()}", width="content")
+        whose = " for the saved recipe" if working_recipe.differences(base) else ""
+        st.caption(f"**What next{whose}?** {text.strip()}", width="content")
         target, label = step.onward if here else (step.page, step.label)
         if target and st.button(
             label, key="frame_next_go", icon=":material/arrow_forward:", type="tertiary"

@@ -168,7 +168,7 @@ def meaning(bench_in_use: Bench) -> str:
     )
     probabilities = topics(bench_in_use)
     least = probabilities.limit(bench_in_use.recipe.search.refuse) if probabilities else None
-    both = what if least is None else f"{what}, topic ≥ {least:.2f}"
+    both = what if least is None else f"{what}, topic ≥ {least:.3f}"
     return f"{both}: {shares(bench_in_use)}"
 
 

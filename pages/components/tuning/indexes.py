@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.recipe import index_form, working_recipe
-from pages.components.recipe.index_builds import cost_of
+from pages.components.recipe.index_builds import cost_of, unread_passages
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
@@ -40,10 +40,10 @@ _FIGURES = ("ndcg@10", "recall@5", "span_recall@5", "span_precision@5", "span_io
 
 
 _READING = (
-    "Scroll the table sideways for all metrics. People graded the passages of earlier indexes. A "
-    "new index has passages without a grade, which count as not relevant until you judge them, so "
-    "it may be better than its nDCG and recall. Span metrics count the labelled words themselves, "
-    "whatever the chunking."
+    "Scroll the table sideways for all metrics. Labels are places in the documents, so they count "
+    "in every index. A passage that no label touches counts as not relevant until you judge it, so "
+    "an index may be better than its nDCG and recall. Span metrics count the labelled words "
+    "themselves, whatever the chunking."
 )
 
 
@@ -61,6 +61,8 @@ def indexes(bench: Bench) -> None:
     values = _fields(bench)
     grid = Grid.parse(values, bench.recipe)
     recipes = [recipe.index for recipe in grid.indexes()]
+    if note := index_form.unread_note(recipes):
+        st.caption(note)
     missing = [recipe for recipe in recipes if bench.base.documents.missing(recipe)]
     tables = bench.base.tuning.build_tables
     job = tables.latest(bench.set_name, grid)
@@ -199,15 +201,19 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
     st.caption(_READING)
     if note := token_note((row.recipe.index, row.passages) for row in rows):
         st.caption(note)
+    if unread := unread_passages(bench.base, (row.recipe.index for row in rows)):
+        st.caption(unread)
     picked = [rows[place] for place in picked_rows(event) if place < len(rows)]
-    st.caption(plain(_takeaway(rows)) + ("" if picked else " Click a row to try that index."))
+    st.caption(
+        plain(_takeaway(rows)) + ("" if picked else " Click a row, then *Try this index* below.")
+    )
     if not picked:
         return
     fields = picked[0].recipe.index.model_dump()
     changes = {f"index.{name}": value for name, value in fields.items()}
     use = partial(working_recipe.change, bench.base, changes)
     explained = working_recipe.UNTIL_SAVED
-    action_button("Use this index", "tuning_cut_use", "check", use, help=explained)
+    action_button("Try this index", "tuning_cut_use", "check", use, help=explained)
 
 
 def _row(row: BuildFigures) -> dict[str, object]:

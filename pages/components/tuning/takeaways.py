@@ -9,7 +9,7 @@ import numpy as np
 from pages.components.metrics.cards import UNCHANGED
 from rag import Comparison, percent, signed
 
-_KEPT, _MOSTLY_KEPT = 0.5, 0.9  # shares of the answerable questions that still get passages
+_KEPT = 0.5  # of the answerable questions still get passages
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
 ANSWERED, REFUSED = "Passages returned, answerable", "Refused by the search"
@@ -32,19 +32,30 @@ def threshold_takeaway(
     aim = min(_WANTED_REFUSALS, max(refused))
     at = next(place for place, share in enumerate(refused) if share >= aim)
     if answered[at] < _KEPT:
-        kept = [place for place, share in enumerate(answered) if share >= _MOSTLY_KEPT]
-        at = max(kept, default=at)
-        sentence = (
-            f"No threshold tells most questions apart: at {x[at]:.2f}, the search returns passages "
-            f"for {percent(answered[at])} of the answerable ones and refuses "
-            f"{percent(refused[at])} of those without an answer"
-        )
-        return f"{sentence}{_now(now)}."
+        return _nearest(x, answered, refused, now)
     sentence = (
         f"At {x[at]:.2f}, {percent(refused[at])} of the questions without an answer are refused "
         f"by the search, and it returns passages for {percent(answered[at])} of the answerable ones"
     )
     return f"{sentence}{_now(now)}."
+
+
+def _nearest(
+    x: Sequence[float], answered: Sequence[float], refused: Sequence[float], now: float | None
+) -> str:
+    """Name the threshold that tells questions apart best, unless it is no better than now."""
+    told_apart = [kept + gone for kept, gone in zip(answered, refused, strict=True)]
+    at = max(range(len(x)), key=told_apart.__getitem__)
+    present = -1.0 if now is None else now
+    before = max((place for place, value in enumerate(x) if value <= present), default=0)
+    sentence = "No threshold tells most questions apart"
+    if told_apart[at] <= told_apart[before]:
+        return f"{sentence}, and none does better{_now(now)}."
+    return (
+        f"{sentence}. The nearest is {x[at]:.2f}: the search returns passages for "
+        f"{percent(answered[at])} of the answerable ones and refuses {percent(refused[at])} of "
+        f"those without an answer{_now(now)}."
+    )
 
 
 def _now(now: float | None) -> str:

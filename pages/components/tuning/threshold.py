@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import streamlit as st
@@ -19,6 +20,7 @@ from rag import (
     FEWEST_FOR_REFUSAL,
     FittedCalibration,
     InvalidInput,
+    ThresholdPoint,
     ThresholdPromise,
     counted,
     percent,
@@ -53,11 +55,12 @@ def _promise(bench: Bench) -> None:
     st.markdown(f"**Now{half}:** {shares(bench)}.")
     rest = bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k", "bm25_pivot")
     curve = cached(partial(bench.tuner.threshold_curve, bench.recipe), "promise", rest)
+    present = curve.at(-math.inf if bench.threshold is None else bench.threshold)
     if bench.threshold is None:
         st.markdown("**Threshold off:** the highest ranks are returned.")
     else:
-        now = curve.at(bench.threshold).sentence
-        st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {plain(now)}.")
+        now = plain(present.sentence)
+        st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {now}.")
     st.caption(
         f"{_measured(bench)} Candidates are all passages that the retrievers returned, before "
         "top-k, so fewer of them are relevant than of the returned passages (the curve above) or "
@@ -69,7 +72,19 @@ def _promise(bench: Bench) -> None:
     value = int(promised.point.threshold * 1000) / 1000 if promised and promised.point else None
     use = partial(working_recipe.change, bench.base, {"search.threshold": value})
     label = "Use this threshold"
-    action_button(label, "tuning_use_floor", "check", use, disabled=value is None)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        action_button(label, "tuning_use_floor", "check", use, disabled=value is None)
+        if value is not None:
+            _cost(curve.at(value), present)
+
+
+def _cost(promised: ThresholdPoint, now: ThresholdPoint) -> None:
+    """Say what a threshold does to questions, beside the button that sets it."""
+    sentence, loses = promised.instead_of(now)
+    if loses:
+        st.warning(f"{sentence} It loses more than it gains.", icon=":material/trending_down:")
+    else:
+        st.caption(sentence)
 
 
 def _promised(bench: Bench, rest: Key) -> ThresholdPromise | None:
@@ -88,6 +103,11 @@ def _promised(bench: Bench, rest: Key) -> ThresholdPromise | None:
     # No slider where the labels are too few to promise any precision: the sentence says so.
     promised = promise(_precision() if possible >= _LEAST_PRECISION else _USUAL_PRECISION)
     st.markdown(f"**{plain(promised.headline)}**")
+    if promised.point is not None:
+        st.caption(
+            "A promise is a lower bound for other questions, before top-k: the precision that the "
+            "curve above measures may be higher already."
+        )
     with st.expander("How it was tested", icon=":material/science:"):
         st.markdown(plain(f"{promised.method} {promised.check}".strip()))
     return promised
@@ -143,6 +163,12 @@ def _refusal(bench: Bench) -> None:
     if choice is None:
         return
     st.markdown(f"**Off-topic limit by the labels {choice.limit:.3f}:** {choice.sentence}.")
+    if not choice.better_than(probabilities.refused(limit)):
+        st.caption(
+            "No reason to change: it refuses no more questions without an answer than the present "
+            "limit, and no fewer answerable ones."
+        )
+        return
     use = partial(working_recipe.change, bench.base, {"search.refuse": choice.limit})
     action_button("Use this limit", "tuning_use_refusal", "check", use)
 

@@ -88,7 +88,13 @@ def measuring_verbs(verb: Verb) -> None:
 def comparing_verbs(verb: Verb) -> None:
     """Verbs that compare a recipe, a run or an embedder with another one."""
     added = verb(measuring.gate, "kb", "set_name", recipe=True)
-    repeatable(added, "--min", "METRIC=VALUE", "minimum mean, such as ndcg@10=0.7 (repeatable)")
+    repeatable(
+        added,
+        "--min",
+        "METRIC=VALUE",
+        "minimum mean, such as ndcg@10=0.7 (repeatable); correct_refusal counts what the search "
+        "refuses, correct_doubt the card Refused or doubtful",
+    )
     added.add_argument(
         "--baseline",
         "--against",

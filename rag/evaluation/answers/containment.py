@@ -20,6 +20,7 @@ from rag.answering.asked_values.units import unit_at
 from rag.answering.assessing.validity import MONTH_NUMBERS, dates_in
 from rag.answering.checking.figures import Figure, KnownFigures, figures, spelt_amounts
 from rag.answering.comparing.quantities import DOTTED_I, MONTHS
+from rag.evaluation.answers.whole_codes import codes, has_code, names_version
 from rag.lexical import Analyzer, analyzer, function_words
 
 HALF = 0.5
@@ -85,22 +86,24 @@ _UNSPACED = "\u0e00"
 def contains_answer(answer: str, expected: str, question: str = "") -> bool | None:
     """Whether an answer contains what is expected; None where that has nothing to look for.
 
-    All its figures, dates and codes have to be there, in any usual format, and half of the words
-    that carry meaning, by their stems. What the question has too counts only where nothing else is
-    expected, but a long answer, which may have a figure by chance, needs the words of the question
-    as well. Where only words are expected, it takes more than half of them.
+    All its figures, dates and codes have to be there, figures and dates in any usual format, paths
+    and other codes as wholes, and half of the words that carry meaning, by their stems. What the
+    question has too counts only where nothing else is expected, but a long answer, which may have a
+    figure by chance, needs the words of the question as well. Where only words are expected, it
+    takes more than half of them.
     """
     answer, expected, question = map(_normal, (answer, _VERDICT.sub("", expected), question))
     cut = _analyzers().of(f"{question} {expected} {answer}")
-    wanted, text = _Expected.of(expected, cut), _Text(answer, cut)
+    is_version = names_version(f"{question} {expected}")
+    wanted, text = _Expected.of(expected, cut, is_version), _Text(answer, cut)
     if not wanted.is_something:
         return None
     new = wanted.beyond(_Text(question, cut))
     parts = new if new.is_something else wanted
     lacking = parts.beyond(text)
-    if lacking.dates or lacking.figures:
+    if lacking.is_exact:
         return False
-    if not parts.dates and not parts.figures:
+    if not parts.is_exact:
         return len(lacking.words) < HALF * len(parts.words)
     if len(cut.tokens(answer)) > len(cut.tokens(expected)):
         lacking = wanted.beyond(text)
@@ -111,7 +114,7 @@ class _Text:
     """A text that is asked for figures, dates and words."""
 
     def __init__(self, text: str, cut: Analyzer) -> None:
-        self._folded = text.casefold()
+        self._text, self._folded = text, text.casefold()
         self._terms = frozenset(cut.tokens(text))
         self._figures = KnownFigures(text)
         self._days = [day for days, *_ in _dates(text) for day in days]
@@ -122,6 +125,9 @@ class _Text:
 
     def has_figure(self, figure: Figure) -> bool:
         return self._figures.holds(figure)
+
+    def has_code(self, code: str) -> bool:
+        return has_code(self._text, code)
 
     def has_date(self, days: frozenset[str]) -> bool:
         """Whether one of the readings of a date is there.
@@ -153,18 +159,23 @@ class _Text:
 class _Expected:
     """The parts of an expected answer.
 
-    A date is the set of its readings: 03/04/2026 has two. ``words`` are (word, term).
+    A date is the set of its readings: 03/04/2026 has two. ``codes`` are right as wholes only.
+    ``words`` are (word, term).
     """
 
     dates: tuple[frozenset[str], ...]
     figures: tuple[Figure, ...]
+    codes: tuple[str, ...]
     words: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, text: str, cut: Analyzer) -> _Expected:
+    def of(cls, text: str, cut: Analyzer, is_version: bool) -> _Expected:
         dates = [(days, start, end) for days, start, end in _dates(text) if len(min(days)) > 4]
         for _, start, end in sorted(dates, key=lambda date: -date[1]):
             text = f"{text[:start]} {text[end:]}"
+        wholes = codes(text, is_version)
+        for match in reversed(wholes):
+            text = f"{text[: match.start()]} {text[match.end() :]}"
         numbers = (*figures(text), *spelt_amounts(text))
         units = {figure.measure for figure in numbers if figure.measure}
         beside = _BESIDE if numbers or dates else frozenset[str]()
@@ -181,17 +192,24 @@ class _Expected:
         ]
         if all(word not in named and word.casefold() in function_words() for word, _ in words):
             words = []
-        return cls(tuple(days for days, *_ in dates), numbers, tuple(dict.fromkeys(words)))
+        names = tuple(dict.fromkeys(match.group() for match in wholes))
+        return cls(tuple(days for days, *_ in dates), numbers, names, tuple(dict.fromkeys(words)))
 
     @property
     def is_something(self) -> bool:
-        return bool(self.dates or self.figures or self.words)
+        return self.is_exact or bool(self.words)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is a part that no other words can stand for."""
+        return bool(self.dates or self.figures or self.codes)
 
     def beyond(self, text: _Text) -> _Expected:
         """The parts that a text does not have."""
         return _Expected(
             tuple(days for days in self.dates if not text.has_date(days)),
             tuple(figure for figure in self.figures if not text.has_figure(figure)),
+            tuple(code for code in self.codes if not text.has_code(code)),
             tuple(pair for pair in self.words if not text.has_word(*pair)),
         )
 

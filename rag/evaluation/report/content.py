@@ -47,7 +47,8 @@ class Baseline:
     """The run that a report compares with. ``chips`` are the changes of the recipe.
 
     ``cards`` are the comparisons of the metrics on the cards, by metric, corrected together.
-    ``decisions`` are the verdicts of few labels, in words.
+    ``decisions`` are the verdicts of few labels, in words. ``step`` is what to do, with the names
+    of the recipes.
     """
 
     run: Run
@@ -56,6 +57,7 @@ class Baseline:
     chips: tuple[str, ...]
     caveats: tuple[str, ...]
     cards: Mapping[str, Comparison]
+    step: str
     decisions: tuple[str, ...] = ()
 
 

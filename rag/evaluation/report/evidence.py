@@ -39,7 +39,10 @@ def _miss(miss: Miss, report: RunReport) -> Markup:
     if recipe is not None:
         found = result.relevant_among(recipe.search.top_k)
         outcome += ", beyond top-k" * (rank is not None and rank > recipe.search.top_k)
-    count = f"{found:,} of {result.relevant:,} relevant {'returned' if recipe else 'found'}"
+        where = "returned"
+    else:
+        where = f"in the first {max(int(one.partition('@')[2] or 0) for one in result.metrics):,}"
+    count = f"{found:,} of {result.relevant:,} relevant {where}"
     came = [_retrieved(retrieved) for retrieved in miss.retrieved]
     return element(
         "article",

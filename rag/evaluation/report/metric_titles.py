@@ -39,7 +39,7 @@ METRIC_TITLES: Mapping[str, str] = {
     "token_precision": "Span precision in tokens",
     "token_iou": "Span IoU in tokens",
     "correct_refusal": "Refused by the search",
-    "correct_doubt": "Correct refusals",
+    "correct_doubt": "Refused or doubtful",
     "false_refusal": "False refusals",
     "false_doubt": "Doubtful, though answerable",
     **ANSWER_TITLES,
@@ -70,7 +70,7 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "token_precision": "The share of the tokens of the first k that are evidence.",
     "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
     "correct_refusal": "The share of questions that the documents do not answer for which nothing "
-    "was returned.",
+    "was returned; a doubtful answer does not count.",
     "correct_doubt": "The share of questions that the documents do not answer whose answer is "
     "refused or doubtful.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "
@@ -79,7 +79,8 @@ METRIC_DEFINITIONS: Mapping[str, str] = {
     "doubtful. Less is better.",
     "groundedness": "The share of an answer's sentences that are supported by the passages they "
     "cite.",
-    "answer_relevance": "The cosine of question and answer, with negative values as 0.",
+    "answer_relevance": "The cosine of question and answer by the embedder of the recipe, with "
+    "negative values as 0. Recipes of different embedders do not compare by it.",
     "citation_precision": "The share of the cited passages that contain a relevant label.",
     "citation_recall": "The share of the relevant labels whose passage is cited.",
     "answer_containment": "The share of answers that contain the expected one: all its figures, "

@@ -59,7 +59,7 @@ def _verdict(report: RunReport) -> Markup | None:
     return element(
         "p",
         element("strong", figures.headline),
-        f"{figures.evidence} {figures.recommendation}".strip(),
+        f"{figures.evidence} {report.baseline.step}".strip(),
         class_=f"verdict {figures.verdict}",
     )
 
@@ -75,7 +75,7 @@ def cards(report: RunReport) -> Markup:
 
 def on_cards(run: Run) -> list[str]:
     """The metrics of a run that have a card."""
-    state = "correct_doubt" in run.metrics  # as *Correct refusals* on Metrics
+    state = "correct_doubt" in run.metrics  # as *Refused or doubtful* on Metrics
     cards = [*_CARDS[:-1], "correct_doubt" if state else _CARDS[-1]]
     names = [name for name in cards if name in run.metrics]
     if len(names) < 3:

@@ -71,6 +71,29 @@ class ThresholdPoint:
         """The share of unanswerable questions, of the documents' topic, with nothing left."""
         return self.refusing.value
 
+    @property
+    def stopped(self) -> Share:
+        """The unanswerable questions with nothing left, whatever their topic."""
+        parts = zip(self.refusing, self.turning_away, strict=True)
+        return Share(*(one + other for one, other in parts))
+
+    def instead_of(self, now: ThresholdPoint) -> tuple[str, bool]:
+        """Describe what changes for questions, and whether more are lost than refused rightly.
+
+        ``now`` is the threshold in use, of the same curve.
+        """
+        lost = now.answering.part - self.answering.part
+        gained = self.stopped.part - now.stopped.part
+        sentence = (
+            f"It returns passages for {self.answering} answerable questions instead of "
+            f"{now.answering.part:,}"
+        )
+        if self.stopped.total:
+            sentence += (
+                f", and refuses {self.stopped} without an answer instead of {now.stopped.part:,}"
+            )
+        return f"{sentence}.", lost > max(gained, 0)
+
     def figures(self) -> dict[str, Any]:
         """Shares by name, and ``counts``: (part, whole) of each."""
         counts = {

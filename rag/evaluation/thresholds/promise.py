@@ -87,7 +87,7 @@ class ThresholdPromise:
         if self.point is not None:
             return (
                 f"Threshold {self.point.threshold:.3f} promises a precision of at least "
-                f"{self.target:.2f}."
+                f"{self.target:.2f} on other questions."
             )
         if self.missing is None:
             return (

@@ -128,7 +128,7 @@ def next_steps(basis: Basis) -> list[NextStep]:
     open_values = [
         (value, fix)
         for value, fix in values
-        if fix.gains or (value >= LEAST_VALUE and fix.comparison.difference >= 0)
+        if value >= LEAST_VALUE and fix.comparison.difference >= 0
     ]
     if open_values:
         value, fix = max(open_values, key=lambda pair: pair[0])
