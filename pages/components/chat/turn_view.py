@@ -278,7 +278,7 @@ def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
     source = f"{plain(citation.base)} · " if citation.base not in ("", base.name) else ""
     gone = " :orange[:material/delete: deleted]" if _gone(base, citation) else ""
     name = f"{source}{plain(shortened(citation.document, 34))}"
-    return f"**{citation.n}** {name}{page}{scan} {bar}{gone}"
+    return f"**{citation.n}** {bar} {name}{page}{scan}{gone}"  # a phone cuts the end
 
 
 def _gone(base: KnowledgeBase, citation: StoredCitation) -> bool:

@@ -174,10 +174,7 @@ def _ring(candidate: Candidate, colours: Palette) -> dict[str, object]:
 
 
 def _threshold_corner(threshold: float, listed: Sequence[Candidate]) -> tuple[int, str, str]:
-    """Where the label of the threshold covers the fewest points, at an end of its line.
-
-    The place along the line, and the anchors across and upwards.
-    """
+    """The end of the line, and the anchors, with which its label covers the fewest points."""
     first, last = _ranks(listed)
     heights = [threshold, *(candidate.hit.relevance for candidate in listed)]
     wide, high = _LABEL[0] * (last - first), _LABEL[1] * (max(heights) - min(heights))
