@@ -106,7 +106,7 @@ def test_an_answer_is_shown_with_its_citation_and_stored(base: KnowledgeBase) ->
     assert "quotes, no language model" in texts(app)
     [turn] = base.conversations.turns(1)
     assert (turn.status, turn.citations[0].document) == ("complete", "leave.md")
-    assert app.get("pills")[0].options == [r"**1** :primary[▰▰▰]:gray[▱▱] leave\.md"]
+    assert app.get("pills")[0].options == [r"**1** leave\.md :primary[▰▰▰]:gray[▱▱]"]
 
 
 def test_the_address_brings_the_conversation_back(base: KnowledgeBase) -> None:

@@ -109,7 +109,7 @@ def test_an_answer_cites_the_other_base_and_opens_its_document(workspace: Worksp
     [turn] = workspace.base("handbook").conversations.turns(1)
     assert (turn.also, turn.citations[0].base) == (("policies",), "policies")
     app = visit("chat.py", talk="1", source=f"{turn.id}.1")
-    assert r"policies · council\.txt" in app.get("pills")[0].options[0]
+    assert r"**1** policies · council\.txt" in app.get("pills")[0].options[0]
     assert ":blue-badge[:material/database: policies]" in texts(app)
     assert r"**council\.txt**" in texts(app)
 
