@@ -362,10 +362,17 @@ def _counted_questions(compared: RunComparison, names: Mapping[str, str]) -> str
     found = sum((row.first_after or k + 1) <= k for row in compared.rows)
     before = sum((row.first_before or other + 1) <= other for row in compared.rows)
     run = _named(compared.run, names)
+    deeper = (
+        f"{metric_title(compared.figures.metric)} also counts ranks that a recipe with a smaller "
+        "top-k does not return. "
+        if other != k
+        else ""
+    )
     return (
         f"{run[0].upper()}{run[1:]} finds a right passage {_among(k)} for {found:,} of "
         f"{counted(len(compared.rows), 'question')}, {_named(compared.baseline, names)} "
         f"{f'{_among(other)} ' if other != k else ''}for {before:,}. "
+        f"{deeper}"
     )
 
 

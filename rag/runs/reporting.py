@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from rag.answering.markup import unmarked
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.report import (
     Baseline,
@@ -264,5 +265,5 @@ def _retrieved(item: QuestionResult, texts: Mapping[str, tuple[str, str]]) -> tu
 
 
 def _short(text: str, length: int) -> str:
-    words = " ".join(text.split())
+    words = " ".join(unmarked(text).split())
     return words if len(words) <= length else words[:length].rsplit(" ", 1)[0] + " …"

@@ -102,7 +102,10 @@ def test_no_answer_asks_only_when_labels_go(base: KnowledgeBase) -> None:
     _grade(app, leave, "1")
     app.button(key="inspector_unanswerable").click().run()
     assert _asked(base).answerable
-    assert "The question has 1 label that say where" in texts(app)
+    assert (
+        "The question has 1 label that says where it is answered. If you go on, it is deleted."
+        in texts(app)
+    )
     app.button(key="inspector_unanswerable_really").click().run()
     assert (_asked(base).answerable, _labels(base)) == (False, [])
 
@@ -192,3 +195,25 @@ def test_sentences_and_pasted_words() -> None:
     assert text[slice(*chosen(text, pieces, "mm! A heading"))] == "mm!\n\nA heading"
     with pytest.raises(InvalidInput, match="does not contain these words"):
         chosen(text, pieces, "cm! A heading")
+
+
+@pytest.mark.parametrize(
+    ("relevances", "corner"),
+    [
+        ((0.9, 0.5, 0.1, 0.05), (1, "right", "bottom")),
+        ((0.9, 0.5, 0.3, 0.22), (0, "left", "bottom")),
+        ((0.22, 0.5, 0.3, 0.22), (1, "right", "top")),
+    ],
+)
+def test_the_label_of_the_threshold_covers_no_points(
+    base: KnowledgeBase, relevances: tuple[float, ...], corner: tuple[int, str, str]
+) -> None:
+    trace = replace(base.search(LEAVE, base.recipe()), threshold=0.2)
+    first = candidates(trace)[0]
+    shown = [
+        replace(first, hit=replace(first.hit, rank=rank, relevance=relevance))
+        for rank, relevance in enumerate((*relevances, *relevances[-1:]), start=1)
+    ]
+    label = figure(trace, shown, None, LIGHT, {}).layout.annotations[0]
+    assert label.text == "threshold 0.20"
+    assert (label.x, label.xanchor, label.yanchor) == corner

@@ -208,7 +208,12 @@ def test_the_chart_says_where_a_relevant_passage_was_lost(base: KnowledgeBase) -
     assert [max(drawn) for drawn in widths] == [4, 1.5]
     names = figure(compared, relevant, LIGHT).layout.annotations[2:]  # behind those of the recipes
     assert len(names) == len(relevant)
-    assert {one.bgcolor for one in names} == {LIGHT.page}  # no line crosses them out
+    assert {one.bgcolor for one in names} == {f"{LIGHT.page}B3"}  # lines stay in sight behind
+    editions = [
+        replace(first, name=(f"hockey-rules-20{year}.docx", "#5"), grade=0) for year in (15, 17)
+    ]
+    texts = [one.text for one in figure(compared, editions, LIGHT).layout.annotations[2:]]
+    assert texts == ["hocke…s-2015 #5", "hocke…s-2017 #5"]
 
 
 def test_views_compute_only_when_chosen(

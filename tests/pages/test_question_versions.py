@@ -44,7 +44,7 @@ def test_a_replaced_version_is_brought_back(labelled: Workspace, open_page: Open
     app = open_page("metrics.py", metrics="Question sets")
     app.button(key="set_versions").click().run()
     assert app.selectbox(key="set_version").options == [
-        "Version 1: 4 questions, 3 labels, replaced just now"
+        "1, replaced just now: 4 questions, 3 labels"
     ]
     app.button(key="set_versions").click()
     app.button(key="set_restore").click().run()

@@ -158,3 +158,15 @@ def test_the_tools_that_an_answer_may_call_are_chosen(
     assert recipe(app, base).answer.tools == ("pumps",)
     app.selectbox(key="draws_on").set_value("Strict").run()
     assert "may_call" not in {each.key for each in app.multiselect}
+
+
+def test_a_group_that_is_opened_late_shows_the_working_recipe(base: KnowledgeBase) -> None:
+    app = unfold(visit("inspector.py", q=LEAVE))
+    app.selectbox(key="spelling").set_value("false").run()
+    assert app.selectbox(key="spelling").proto.set_value is False
+    app.session_state["recipe_question"] = True  # as a click on it does
+    app.run()
+    assert app.selectbox(key="spelling").proto.set_value is True
+    assert app.selectbox(key="spelling").proto.raw_value == "Off"
+    app.run()
+    assert app.selectbox(key="spelling").proto.set_value is False

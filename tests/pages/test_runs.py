@@ -17,7 +17,7 @@ from pages.components.runs.table import rows, run_names
 from pages.components.runs.traces import card, moved_from, moved_to
 from pages.components.shell.palette import DARK, LIGHT
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, RankedPassage, RunComparison, Workspace
+from rag import Chunk, KnowledgeBase, RankedPassage, RunComparison, Workspace
 from tests.handbook import texts
 from tests.pages.conftest import questions_file
 
@@ -462,6 +462,12 @@ def test_moves_are_marked() -> None:
 def test_a_card_of_a_gone_document_says_so() -> None:
     said = card(RankedPassage(1, 0.5, 2, "", None, None), is_after=True)
     assert said == "**1** · :gray[a deleted document] :blue-badge[new] :green-badge[relevant 2]"
+
+
+def test_a_card_has_no_marks_of_markdown() -> None:
+    chunk = Chunk(1, "d", 0, 40, "### Setup\n\n- Riders choose **one** class.", 0)
+    said = card(RankedPassage(1, 0.5, 0, "a.md", chunk, 1), is_after=True)
+    assert said.endswith(r":small[:gray[Setup  Riders choose one class\.]]")
 
 
 def test_intervals_share_one_scale(base: KnowledgeBase, pair: tuple[str, str]) -> None:

@@ -76,6 +76,11 @@ def test_choosing_a_base_searches_it(workspace: Workspace) -> None:
     assert r"council\.txt" in cards(app)[0]
     app.slider(key="also_weight_policies").set_value(0.1).run()
     assert cards(app)[:2] == [r"**1 · leave\.md**", r"**2 · council\.txt**"]
+    assert app.slider(key="also_weight_policies").proto.set_value is False
+    app.session_state["scope_settings"] = True  # as a click on it does
+    app.run()
+    assert app.slider(key="also_weight_policies").proto.set_value is True
+    assert app.slider(key="also_weight_policies").value == 0.1
 
 
 def test_only_passages_of_the_chosen_base_are_labelled(workspace: Workspace) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextInput
 
 from pages.components.shell import job_progress, session
 from rag import BaseInfo, JobItem, JobRow, Workspace
@@ -107,6 +108,24 @@ def test_the_chip_saves_and_resets(filled: Workspace, open_page: OpenPage) -> No
     app.sidebar.button(key="frame_recipe_save").click().run()
     assert filled.base("notes").recipe().search.top_k == 9
     assert app.sidebar.button(key="frame_recipe_save").disabled
+
+
+def test_the_chip_names_the_recipe_whenever_it_is_opened(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    def field() -> TextInput:
+        return next(each for each in app.sidebar.text_input if each.label == "Name")
+
+    app = open_page("tuning.py").run()
+    automatic = "hybrid, top 5, fake, sections 24"
+    assert field().proto.default == automatic
+    field().set_value("").run()
+    assert field().value == automatic
+    field().set_value("First try").run()
+    app.run()
+    assert field().proto.default == field().value == "First try"
+    field().set_value("").run()
+    assert field().proto.default == field().value == automatic
 
 
 def test_a_running_job_is_shown_with_its_progress(filled: Workspace, open_page: OpenPage) -> None:

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pages.components.shell.palette import DARK, LIGHT, Palette
-from rag import KnowledgeBase
+from rag import KnowledgeBase, unmarked
 from rag.__main__ import main
 from rag.errors import NotFound
 from rag.evaluation.report import charts
@@ -138,6 +138,9 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeB
     text = Page(named).text
     assert "mode lexical → dense" in text
     assert f"{found.figures.headline} {found.figures.evidence}" in text
+    assert "Difference in nDCG@10 by question" in text
+    again = _run(base, top_k=3)
+    assert "Difference in nDCG@10 by question" not in Page(base.reports.html(again, words)).text
     figures = found.figures
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
 
@@ -183,7 +186,25 @@ def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase
     }
     came = chunks[worst.ranking[0][0]]
     assert f"1. {names[came.document_id]}" in section
-    assert " ".join(came.text.split())[:60] in section
+    assert " ".join(unmarked(came.text).split())[:60] in section
+
+
+def test_texts_of_misses_have_no_marks_of_markdown(home: Path) -> None:
+    workspace = workspace_at(home)
+    base = workspace.create("marked", WORDS)
+    text = "### Setup: **first** steps\n\n- Riders choose a class.\n- Riders wear a helmet."
+    add(workspace, base, {"setup.md": text, "travel.txt": DOCUMENTS["travel.txt"]})
+    evidence = [{"document": "setup.md", "quote": "### Setup: **first** steps"}]
+    row = {"id": "q", "text": "What may a hotel cost riders?", "evidence": evidence}
+    base.exchange.import_file(SET, "q.jsonl", json.dumps(row))
+    page = Page(base.reports.html(_run(base, threshold=None))).text
+    section = page.partition("The worst questions")[2].partition("All figures")[0]
+    expected, _, came = section.partition("Came first")
+    assert "Setup: first steps" in expected
+    assert "Riders choose a class." in came
+    assert "#" not in section
+    assert "*" not in section
+    assert "- Riders" not in section
 
 
 def test_only_what_is_relevant_was_expected(home: Path) -> None:
@@ -283,6 +304,8 @@ def test_charts_are_well_formed_and_draw_their_values() -> None:
     assert [each.get("class") for each in drawn.iter("rect")] == ["bar won", "bar lost"]
     ticks = [each.text for each in drawn.iter("text") if "tick" in each.get("class", "")]
     assert ticks[:5] == ["−0.50", "−0.25", "0", "+0.25", "+0.50"]  # as far as the largest
+    ends = [float(each.get("x", "")) for each in drawn.iter("text") if each.text == "+0.50"]
+    assert ends[0] > len("+0.50") * 9.5  # units of a character on a telephone
     assert drawn.get("aria-label") == "Difference per question: 1 better, 1 worse, 3 in all."
 
 

@@ -298,6 +298,14 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert [row.value for row in stop.values[:2]] == [
         f"{run.metrics['ndcg@10']:.3f}" for run in (second, first)
     ]
+    assert "also counts ranks" not in stop.text
+    fewer = replace(
+        compared, baseline=replace(first, recipe=VECTORS.with_fields({"search.top_k": 3}))
+    )
+    assert (
+        "for 4 of 4 questions, the recipe “Words” among the first 3 results for 4. nDCG@10 also "
+        "counts ranks that a recipe with a smaller top-k does not return."
+    ) in comparison_stop(fewer, {first.id: "Words", second.id: "Vectors"}).text
     apart = replace(compared, figures=replace(compared.figures, obstacle="the labels differ"))
     stop = comparison_stop(apart, {first.id: "Words", second.id: "Vectors"}, WORDS)
     assert stop.text == "Not comparable: the labels differ."

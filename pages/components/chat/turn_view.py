@@ -277,7 +277,8 @@ def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
     bar = f":primary[{'▰' * full}]:gray[{'▱' * (5 - full)}]"
     source = f"{plain(citation.base)} · " if citation.base not in ("", base.name) else ""
     gone = " :orange[:material/delete: deleted]" if _gone(base, citation) else ""
-    name = f"{source}{plain(shortened(citation.document, 34))}"
+    # A phone shows some 50 characters, and cuts the end.
+    name = f"{source}{plain(shortened(citation.document, 28))}"
     return f"**{citation.n}** {name}{page}{scan} {bar}{gone}"
 
 

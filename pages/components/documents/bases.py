@@ -75,7 +75,11 @@ def _table(overviews: Sequence[BaseOverview]) -> int | None:
         height=_TALLEST if len(overviews) > 7 else "auto",
         column_config={
             "Name": st.column_config.TextColumn(width="medium"),
-            "Passages": st.column_config.NumberColumn(format="localized"),
+            # Narrower columns would cut the digits, and a part of a number looks like another one.
+            **{
+                name: st.column_config.NumberColumn(format="localized", width="small")
+                for name in ("Documents", "Passages", "Questions")
+            },
             "Last run": st.column_config.DatetimeColumn(format="distance"),
         },
         alt="Knowledge bases with documents, passages, questions and the last run.",

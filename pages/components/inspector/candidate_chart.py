@@ -20,6 +20,8 @@ from rag import Trace, counted, page_name
 
 CHART = "inspector_picture"
 HEIGHT = 270
+_LABEL = 0.32, 0.15  # the width and height of a label, as shares of the chart on a telephone
+_SIDES = (1, "right"), (0, "left")
 _SYMBOLS = {"dense": "circle", "lexical": "diamond", "both": "square", "tool": "star"}
 
 
@@ -99,7 +101,7 @@ def figure(
         dragmode=False,
         xaxis={"title": {"text": "rank"}, "range": _ranks(listed), "zeroline": False},
         yaxis={"title": {"text": f"relevance ({trace.relevance})"}, "zeroline": False},
-        **_cuts(trace, colours),
+        **_cuts(trace, listed, colours),
     )
 
 
@@ -171,12 +173,34 @@ def _ring(candidate: Candidate, colours: Palette) -> dict[str, object]:
     }
 
 
-def _cuts(trace: Trace, colours: Palette) -> dict[str, list[dict[str, object]]]:
+def _threshold_corner(threshold: float, listed: Sequence[Candidate]) -> tuple[int, str, str]:
+    """The end of the line, and the anchors, with which its label covers the fewest points."""
+    first, last = _ranks(listed)
+    heights = [threshold, *(candidate.hit.relevance for candidate in listed)]
+    wide, high = _LABEL[0] * (last - first), _LABEL[1] * (max(heights) - min(heights))
+
+    def covered(corner: tuple[int, str, str]) -> int:
+        left = last - wide if corner[0] else first
+        low = threshold if corner[2] == "bottom" else threshold - high
+        return sum(
+            left <= candidate.hit.rank <= left + wide
+            and low <= candidate.hit.relevance <= low + high
+            for candidate in listed
+        )
+
+    return min(((x, side, y) for y in ("bottom", "top") for x, side in _SIDES), key=covered)
+
+
+def _cuts(
+    trace: Trace, listed: Sequence[Candidate], colours: Palette
+) -> dict[str, list[dict[str, object]]]:
     """The cuts as lines with their labels; ``add_hline`` took half of the whole picture's time."""
     lines: list[dict[str, object]] = []
     labels: list[dict[str, object]] = []
 
-    def cut(at: dict[str, object], along: str, label: str, dash: str, anchor: str) -> None:
+    def cut(
+        at: dict[str, object], along: str, label: str, dash: str, anchor: str, end: int = 1
+    ) -> None:
         drawn = {"color": colours.threshold, "width": 1.5, "dash": dash}
         across = "y" if along == "x" else "x"
         axes = {f"{along}ref": f"{along} domain", f"{across}ref": across}
@@ -184,12 +208,13 @@ def _cuts(trace: Trace, colours: Palette) -> dict[str, list[dict[str, object]]]:
         ends = {f"{across}0": at[across], f"{across}1": at[across]}
         lines.append({"type": "line", "line": drawn, **axes, **whole, **ends})
         labels.append(
-            {"text": label, "showarrow": False, along: 1, "xanchor": anchor, **axes, **at}
+            {"text": label, "showarrow": False, along: end, "xanchor": anchor, **axes, **at}
         )
 
     if trace.threshold is not None:
-        at: dict[str, object] = {"y": trace.threshold, "yanchor": "bottom"}
-        cut(at, "x", f"threshold {trace.threshold:.2f}", "dash", "right")
+        end, side, height = _threshold_corner(trace.threshold, listed)
+        at: dict[str, object] = {"y": trace.threshold, "yanchor": height}
+        cut(at, "x", f"threshold {trace.threshold:.2f}", "dash", side, end)
     stage = trace.stage("top_k")
     if stage and stage.dropped and trace.hits:
         between = (trace.hits[-1].rank + stage.dropped[0].hit.rank) / 2

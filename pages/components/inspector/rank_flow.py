@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import streamlit as st
@@ -201,9 +202,9 @@ def _draw(
         x=places[at],
         y=rows[at],
         text=_short(line.name),
-        font={"size": 11, "color": colours.muted},
-        bgcolor=colours.page,  # lines of other passages pass behind the name
+        bgcolor=f"{colours.page}B3",  # lines of other passages stay in sight behind the name
         borderpad=0,
+        font={"size": 11, "color": colours.muted},
         showarrow=False,
         xanchor="left" if on_left else "right",
         xshift=7 if on_left else -7,
@@ -234,5 +235,7 @@ def _name(passage: RankedPassage) -> tuple[str, str]:
 
 def _short(name: tuple[str, str]) -> str:
     document, passage = name
-    short = document if len(document) <= _NAME else f"{document[: _NAME - 1]}…"
-    return chart_text(f"{short} {passage}")
+    stem = PurePath(document).stem if len(document) > _NAME else document
+    if len(stem) > _NAME:  # names of several editions differ at their ends
+        stem = f"{stem[: _NAME // 2 - 1]}…{stem[-_NAME // 2 :]}"
+    return chart_text(f"{stem} {passage}")

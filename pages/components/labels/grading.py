@@ -229,11 +229,13 @@ def _mark_unanswerable(grading: Grading) -> None:
 
 @st.dialog("No answer in the documents?", icon=":material/block:")
 def _confirm_unanswerable(grading: Grading) -> None:
+    one = grading.labels.relevant == 1
     st.markdown(
-        f"The question has {counted(grading.labels.relevant, 'label')} that say where it is "
-        "answered. They are deleted when you go on."
+        f"The question has {counted(grading.labels.relevant, 'label')} that "
+        f"{'says' if one else 'say'} where it is answered. If you go on, "
+        f"{'it is' if one else 'they are'} deleted."
     )
-    label = "Delete them, there is no answer"
+    label = f"Delete {'it' if one else 'them'}, there is no answer"
     confirm_button(label, "inspector_unanswerable_really", _mark_unanswerable, grading)
 
 

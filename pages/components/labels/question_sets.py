@@ -352,8 +352,8 @@ def _versions(base: KnowledgeBase, chosen: QuestionSet, versions: Sequence[KeptV
 
 def _described(version: KeptVersion) -> str:
     return (
-        f"Version {version.version}: {counted(version.questions, 'question')}, "
-        f"{counted(version.labels, 'label')}, replaced {ago(version.replaced)}"
+        f"{version.version}, replaced {ago(version.replaced)}: "
+        f"{counted(version.questions, 'question')}, {counted(version.labels, 'label')}"
     )
 
 

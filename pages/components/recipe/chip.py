@@ -12,7 +12,7 @@ from pages.components.recipe.export import recipe_export
 from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
-from pages.components.shell.session import show, workspace
+from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, Recipe
 
@@ -58,10 +58,12 @@ _NAMED = "The name of the recipe on all pages. If empty, the name lists its main
 
 
 def _name_field(base: KnowledgeBase, recipe: Recipe, name: str) -> None:
-    key = f"frame_recipe_name_{base.id}_{recipe.hash}"
-    show(key, name)
+    # The default, which each run sends: the browser has no field for it before the popover opens.
+    # A new name makes a new field, as a default does not change the value of one.
+    key = f"frame_recipe_name_{base.id}_{recipe.hash}_{name}"
     st.text_input(
         "Name",
+        name,
         key=key,
         max_chars=80,
         on_change=guard(in_dialog=True)(_give_name),
@@ -72,6 +74,8 @@ def _name_field(base: KnowledgeBase, recipe: Recipe, name: str) -> None:
 
 def _give_name(base: KnowledgeBase, recipe: Recipe, key: str) -> None:
     base.recipe_names.give(recipe, st.session_state[key])
+    # An emptied field whose recipe keeps its name is not a new one.
+    st.session_state[key] = base.recipe_names.of(recipe)
 
 
 def recipe_download(label: str, recipe: Recipe, key: str, **options: Any) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.recipe.working_recipe import fresh
-from pages.components.shell.session import bases, workspace
+from pages.components.shell.session import bases, just_opened, workspace
 from pages.components.shell.text import plain
 from rag import FurtherBase, InvalidInput, KnowledgeBase
 
 ALSO = "also"  # the URL's parameter, once for each base
 _SELECTIONS = "scope_held"  # what was chosen, by knowledge base
+_SETTINGS = "scope_settings"
 _DRAWN = "scope_drawn"  # the knowledge base that the picker was drawn for last
 
 
@@ -44,7 +45,16 @@ def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
     )
     also: tuple[FurtherBase, ...] = ()
     if chosen:
-        with st.popover("How much they count", icon=":material/balance:", width="stretch"):
+        group = st.popover(
+            "How much they count",
+            icon=":material/balance:",
+            width="stretch",
+            key=_SETTINGS,
+            on_change="rerun",
+        )
+        if just_opened(_SETTINGS, is_open=bool(group.open)):
+            _restore_settings(_selections().get(base.id, ()))
+        with group:
             also = tuple(_settings(name) for name in chosen)
     _selections()[base.id] = also
     return also
@@ -75,6 +85,10 @@ def _restore(base: KnowledgeBase, unchosen: tuple[FurtherBase, ...] | None = Non
     if selection is None:
         return
     st.session_state[ALSO] = [further.name for further in selection]
+    _restore_settings(selection)
+
+
+def _restore_settings(selection: Sequence[FurtherBase]) -> None:
     for further in selection:
         name, own = further.name, further.threshold == "saved"
         st.session_state[f"also_weight_{name}"] = further.weight

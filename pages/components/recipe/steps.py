@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.components.recipe.widgets import Widgets
 from pages.components.recipe.working_recipe import FIELDS, OFF, PARAMETERS, names
+from pages.components.shell.session import just_opened
 from rag import KnowledgeBase
 
 _RERANKERS = [OFF, "service", "chat"]
@@ -28,7 +29,10 @@ def steps_panel(base: KnowledgeBase) -> None:
         ("Context", "article", "The text of a result in the prompt.", steps.context),
     ):
         key = f"recipe_{title.lower()}"
-        with st.popover(title, icon=f":material/{icon}:", width="stretch", key=key):
+        sign = f":material/{icon}:"
+        group = st.popover(title, icon=sign, width="stretch", key=key, on_change="rerun")
+        steps.just_opened = just_opened(key, is_open=bool(group.open))
+        with group:
             st.caption(says)
             draw()
 

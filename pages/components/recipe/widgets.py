@@ -36,6 +36,7 @@ class Widgets:
     def __init__(self, base: KnowledgeBase) -> None:
         self.base = base
         self.recipe, self.saved = working_recipe.working(base), working_recipe.saved(base)
+        self.just_opened = False  # the popover that they are drawn in, if they are in one
         self._displayed, self._saved = self.recipe.fields(), self.saved.fields()
 
     def choice(self, key: str, help: str) -> None:
@@ -122,7 +123,8 @@ class Widgets:
                 st.query_params.pop(key)
         # A widget that another page had under this key would come up with its default.
         # Otherwise it is left alone: setting it again would pull a slider out of a moving hand.
-        if unnamed or fresh() or not _same(st.session_state.get(key), displayed):
+        is_new = fresh() or self.just_opened
+        if unnamed or is_new or not _same(st.session_state.get(key), displayed):
             st.session_state[key] = displayed
         if widget == st.selectbox:
             options["index"] = options["options"].index(saved)

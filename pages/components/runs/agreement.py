@@ -16,7 +16,7 @@ from pages.components.shell.charts import (
 )
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.session import cache_data
-from pages.components.shell.tables import LARGE_WIDTH, pick_rows, picked_rows, row_height
+from pages.components.shell.tables import TEXT_WIDTH, pick_rows, picked_rows, row_height
 from pages.components.shell.wording import clipped
 from rag import KnowledgeBase, QuestionParity, RunComparison, RunParity, counted, percent
 
@@ -163,7 +163,7 @@ def _table(parity: RunParity, select: Callable[[str], None]) -> str | None:
         "single-row",
         lambda: _picked(key, rows, select),
         height=_TALLEST if len(rows) > 8 else "auto",
-        row_height=row_height((row.text for row in rows), LARGE_WIDTH),
+        row_height=row_height((row.text for row in rows), TEXT_WIDTH),
         column_config=_columns(parity.k),
         alt=f"Agreement of the first {parity.k} passages of both runs, the least first.",
     )
@@ -189,7 +189,7 @@ def _row(row: QuestionParity) -> Mapping[str, object]:
 
 def _columns(k: int) -> dict[str, object]:
     return {
-        "Question": st.column_config.TextColumn(width="large"),
+        "Question": st.column_config.TextColumn(width=TEXT_WIDTH),
         "Overlap": st.column_config.NumberColumn(
             format="%.2f", width="small", help=f"The common share of the first {k} passages."
         ),

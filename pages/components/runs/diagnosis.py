@@ -17,7 +17,13 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.session import ASKED_ANEW
-from pages.components.shell.tables import LARGE_WIDTH, PINNED_WIDTH, picked_rows, row_height
+from pages.components.shell.tables import (
+    LARGE_WIDTH,
+    PINNED_WIDTH,
+    TEXT_WIDTH,
+    picked_rows,
+    row_height,
+)
 from pages.components.shell.text import plain
 from pages.components.shell.wording import (
     DOUBTFUL_IN_CHAT,
@@ -277,7 +283,7 @@ def _use(
 ) -> None:
     """Buttons that make the change of a step in the visitor's recipe, and no other."""
     (changes,) = step.changes
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         apply = partial(working_recipe.change, base, changes)
         help_text = working_recipe.UNTIL_SAVED
         action_button(label, f"metrics_fix_{number}", sign, apply, help=help_text)
@@ -354,9 +360,9 @@ def _moved(base: KnowledgeBase, diagnosis: Diagnosis, fix: Fix) -> None:
         st.dataframe(
             rows,
             hide_index=True,
-            row_height=row_height((str(row["Question"]) for row in rows), LARGE_WIDTH),
+            row_height=row_height((str(row["Question"]) for row in rows), TEXT_WIDTH),
             column_config={
-                "Question": st.column_config.TextColumn(width="large"),
+                "Question": st.column_config.TextColumn(width=TEXT_WIDTH),
                 "Difference": st.column_config.NumberColumn(format="%+.3f", width="small"),
             },
             alt="Held-out questions whose score changes, those that lose first.",

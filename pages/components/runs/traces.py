@@ -11,7 +11,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.source.snippets import snippet
-from rag import KnowledgeBase, RankedPassage, Run, RunComparison, page_name
+from rag import KnowledgeBase, RankedPassage, Run, RunComparison, page_name, unmarked
 
 _LENGTH = 150
 
@@ -76,7 +76,7 @@ def card(passage: RankedPassage, *, is_after: bool) -> str:
     where = f"{document} {plain(page)}".strip()
     head = f"**{passage.rank}** · {where} {mark}{grade}"
     text = chunk.text if chunk else passage.foreign
-    return f"{head}  \n:small[:gray[{snippet(text, (), _LENGTH)}]]" if text else head
+    return f"{head}  \n:small[:gray[{snippet(unmarked(text), (), _LENGTH)}]]" if text else head
 
 
 def moved_to(passage: RankedPassage) -> str:

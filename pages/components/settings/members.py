@@ -119,7 +119,10 @@ def links_view() -> None:
 
 
 def make_link(base: KnowledgeBase, name: str, days: int, tour_id: int | None = None) -> str:
-    """Create a link to the chat and the runs, or to the chat and a tour; return its address."""
+    """Create a link to the chat, the runs and the tours, or to the chat and one tour.
+
+    Return its address.
+    """
     secret, _ = base.links.create(name, days, workspace().principal.person.id, tour_id)
     server = (st.context.url or "").rpartition("/")[0]
     return server + share_path(secret, tour_id)
@@ -142,7 +145,7 @@ def _link(
     base: KnowledgeBase, row: LinkRow, titles: Mapping[int, str], people: Mapping[str, str]
 ) -> None:
     """Draw a link: its name, who made it when, until when it is valid, and what it shows."""
-    shows = "shows the chat and the runs"
+    shows = "shows the chat, the runs and all tours"
     if row.tour_id is not None:
         tour = f"the tour {titles[row.tour_id]}" if row.tour_id in titles else "a deleted tour"
         shows = f"shows the chat and {tour}"

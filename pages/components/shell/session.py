@@ -31,6 +31,7 @@ KEPT = "chat_kept"  # a question that was typed for a base that is gone
 ASKED_ANEW = "chat_asked_anew"  # a question of another page, for a new conversation
 _BASES = "session_bases"
 _LEFT_PAGE, _LEFT_ADDRESSES = "left_page", "left_addresses"
+_OPENED = "session_opened_popovers"
 _KEPT_WIDGETS = "session_kept_widgets"
 _BASES_OF_WIDGETS = "bases_of_kept_widgets"
 
@@ -151,6 +152,17 @@ def show(key: str, value: object) -> None:
     """Set what a widget shows, unless it does: a click during a run would be undone."""
     if st.session_state.get(key) != value:
         st.session_state[key] = value
+
+
+def just_opened(key: str, *, is_open: bool) -> bool:
+    """Whether a popover with ``on_change="rerun"`` was opened before this run.
+
+    The browser has the widgets in it only from then on. It draws each with its default, unless the
+    state is set in this run.
+    """
+    opened: dict[str, bool] = st.session_state.setdefault(_OPENED, {})
+    before, opened[key] = opened.get(key, False), is_open
+    return is_open and not before
 
 
 def keep(base: KnowledgeBase, key: str, first: object) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 PINNED_WIDTH = 220  # a phone shows more beside it; Streamlit pins no more than 60% of the width
+TEXT_WIDTH = 300  # of a first column of sentences, which a phone shows as a whole
 LARGE_WIDTH = 400  # what Streamlit calls large
 _CHARACTER = 7  # pixels
 _WRAPPING = 66  # pixels of a row with three lines; Streamlit wraps text in rows of more than 64

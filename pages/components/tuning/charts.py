@@ -202,13 +202,15 @@ def _lines(
         line = {"color": ink, "dash": dash, "width": 2}
         figure.add_scatter(x=x, y=values, name=name, mode="lines", line=line, hovertemplate=hover)
     if now is not None:
-        label = {"text": f"now {now:.2f}", "font": {"color": colours.text}, "borderpad": 2}
+        anchor = "left" if now < x[-1] / 2 else "right"
+        label = {"text": f"now {now:.2f}", "font": {"color": colours.text}, "xanchor": anchor}
         figure.add_vline(
             x=now,
             line={"color": colours.threshold, "dash": "dash", "width": 1.5},
-            annotation=label | {"bgcolor": colours.page},
-            annotation_position="bottom right" if now < 0.8 else "bottom left",
+            annotation=label,
+            annotation_position="top",  # above the plot, where no line crosses it
         )
+        figure.update_layout(legend={"y": 1.11})  # above the label
     return figure
 
 

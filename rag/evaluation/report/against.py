@@ -45,20 +45,19 @@ def _changes(run: Run, baseline: Baseline) -> str:
 def _evidence(baseline: Baseline) -> tuple[Markup | None, ...]:
     """Return the charts, tally and test of a comparison; only comparable runs have them."""
     figures = baseline.figures
+    counts = element(
+        "div",
+        element("h3", "Wins, losses, ties"),
+        _tally(baseline),
+        element("p", _test(baseline), style="margin-top:16px"),
+    )
+    chart = element(
+        "div",
+        element("h3", f"Difference in {metric_title(figures.metric)} by question"),
+        charts.differences(list(figures.differences.values())),
+    )
     return (
-        columns(
-            element(
-                "div",
-                element("h3", f"Difference in {metric_title(figures.metric)} by question"),
-                charts.differences(list(figures.differences.values())),
-            ),
-            element(
-                "div",
-                element("h3", "Wins, losses, ties"),
-                _tally(baseline),
-                element("p", _test(baseline), style="margin-top:16px"),
-            ),
-        ),
+        counts if figures.all_tied else columns(chart, counts),
         _moved(baseline, 1, "Where it gained most"),
         _moved(baseline, -1, "Where it lost most"),
     )

@@ -84,13 +84,14 @@ def differences(values: Sequence[float]) -> Markup:
         last = len(ordered) - 1
         ordered = [ordered[round(i * last / (_LONGEST_BARS - 1))] for i in range(_LONGEST_BARS)]
     height, bottom = 260, 226
+    left = _LEFT + 14  # a sign before the figures
     reach = max((abs(value) for value in ordered), default=0.0) or 1.0
     y = _linear(-reach, reach, bottom, _TOP)
-    step = (WIDTH - _LEFT - 10) / max(len(ordered), 1)
+    step = (WIDTH - left - 10) / max(len(ordered), 1)
     parts = [
         join(
-            element("line", x1=_LEFT, x2=WIDTH - 10, y1=y(tick), y2=y(tick), class_="grid"),
-            _text(_LEFT - 6, y(tick) + 4, signed(tick, 2) if tick else "0", "tick end"),
+            element("line", x1=left, x2=WIDTH - 10, y1=y(tick), y2=y(tick), class_="grid"),
+            _text(left - 6, y(tick) + 4, signed(tick, 2) if tick else "0", "tick end"),
         )
         for tick in (-reach, -reach / 2, 0.0, reach / 2, reach)
     ]
@@ -98,10 +99,10 @@ def differences(values: Sequence[float]) -> Markup:
         if value:
             top, size = min(y(value), y(0.0)), abs(y(value) - y(0.0))
             name = "won" if value > 0 else "lost"
-            parts.append(_bar(_LEFT + step * place, top, max(step * 0.82, 0.6), size, name))
-    parts.append(element("line", x1=_LEFT, x2=WIDTH - 10, y1=y(0), y2=y(0), class_="axis"))
+            parts.append(_bar(left + step * place, top, max(step * 0.82, 0.6), size, name))
+    parts.append(element("line", x1=left, x2=WIDTH - 10, y1=y(0), y2=y(0), class_="axis"))
     won, lost = (sum(value * sign > 0 for value in values) for sign in (1, -1))
-    middle = (_LEFT + WIDTH - 10) / 2
+    middle = (left + WIDTH - 10) / 2
     parts.append(_text(middle, bottom + 24, "one bar a question, best to worst", "tick"))
     spoken = f"Difference per question: {won} better, {lost} worse, {len(values)} in all."
     return _svg(height, spoken, *parts)
