@@ -52,10 +52,13 @@ WORD = re.compile(r"[a-z]+")
 FIRST: Mapping[str, Any] = {"search.top_k": 1}
 WORTH: Mapping[str, float] = {"the": -1.0, "The": -1.0}
 """The worth of words to the reranker, which knows nothing of the question."""
-OUTWEIGHED: Mapping[str, Mapping[str, Any]] = {
-    "words_only": {**FIRST, "search.dense_weight": 1.0},
-    "meaning_only": {**FIRST, "search.dense_weight": 0.0},
+CANDIDATES = 10
+OUTWEIGHED: Mapping[str, tuple[str, str, float]] = {
+    "words_only": ("lexical", "dense", 1.0),
+    "meaning_only": ("dense", "lexical", 0.0),
 }
+"""By cause: the mode that ranks the passage first, the one that does not have it among its
+candidates, and a dense weight that counts the other one alone."""
 LOW: Sequence[Mapping[str, Any]] = (
     {"search.top_k": 20, "search.dense_weight": 0.0},
     {"search.top_k": 20, "search.dense_weight": 1.0},
@@ -161,15 +164,19 @@ def _by_recipe(
     for fields in LOW:
         outranked = bench.examined(base, "asked", plain.with_fields(fields))
         named["ranked_low"] |= bench.causes(outranked, passing & _shown(outranked))
-    alone = _passing(bench.examined(base, "asked", plain.with_fields(FIRST)))
-    for cause, fields in OUTWEIGHED.items():
-        outweighed = bench.examined(base, "asked", plain.with_fields(fields))
-        named[cause] = bench.causes(outweighed, alone)
-    by_one = [
-        _passing(bench.examined(base, "asked", plain.with_fields({**FIRST, "search.mode": mode})))
-        for mode in ("dense", "lexical")
-    ]
-    low = passing - by_one[0] - by_one[1]
+    few = plain.with_fields({"search.candidates": CANDIDATES, "search.top_k": CANDIDATES})
+    first, among = (
+        {
+            mode: _passing(bench.examined(base, "asked", recipe.with_fields({"search.mode": mode})))
+            for mode in ("dense", "lexical")
+        }
+        for recipe in (plain.with_fields(FIRST), few)
+    )
+    for cause, (by, other, weight) in OUTWEIGHED.items():
+        fields = {**FIRST, "search.dense_weight": weight}
+        outweighed = bench.examined(base, "asked", few.with_fields(fields))
+        named[cause] = bench.causes(outweighed, first[by] - among[other])
+    low = passing - first["dense"] - first["lexical"]
     named["top_k"] = bench.causes(bench.examined(base, "asked", plain.with_fields(FIRST)), low)
     with tempfile.TemporaryDirectory() as folder:
         model = cross_encoder.write(Path(folder), cross_encoder.graph(WORTH), WORTH)
