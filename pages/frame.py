@@ -125,6 +125,7 @@ def not_shared(page: Page) -> Page:
 
 TOURS, HIDDEN_TOURS = tour_page("visible"), tour_page("hidden")
 MOVED = [
+    moved("documents", DOCUMENTS),
     moved("arena", RUNS, compare="Arena"),
     moved("review", USAGE, usage="Review"),
     moved("operations", USAGE, usage="Operations"),

@@ -345,12 +345,13 @@ def _open_judgements(unjudged: UnjudgedShare | None, unit: str) -> None:
     """Draw the share of unjudged hits in the first hits, and the resulting bounds of nDCG."""
     if unjudged is not None and unjudged.unjudged:
         low, high = unjudged.ndcg
-        st.caption(
-            f"{percent(unjudged.share)} of the {unit}s in the first {unjudged.k} are not judged. "
-            f"Their grades (up to {unjudged.highest}) and relevant {unit}s that were not "
-            f"retrieved can move nDCG@{unjudged.k} to any value between {low:.3f} and {high:.3f} "
-            "on these questions."
-        )
+        share = f"{percent(unjudged.share)} of the {unit}s in the first {unjudged.k}"
+        with st.expander(f"{share} are not judged", icon=":material/gavel:"):
+            st.markdown(
+                f"Their grades (up to {unjudged.highest}) and relevant {unit}s that were not "
+                f"retrieved can move nDCG@{unjudged.k} to any value between {low:.3f} and "
+                f"{high:.3f} on these questions."
+            )
 
 
 def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -> None:

@@ -113,13 +113,14 @@ def test_hits_that_nobody_judged_leave_the_figures_open(
     found = base.run_figures.unjudged(run.id)
     assert found is not None
     assert found.unjudged > 0
-    captions = [caption.value for caption in open_page("metrics.py").caption]
+    app = open_page("metrics.py")
+    captions = [caption.value for caption in app.caption]
     assert f"unjudged: {found.ndcg.low:.2f} to {found.ndcg.high:.2f}" in captions
     assert "of at most 0.20" in captions  # a question of this set has one relevant passage
     assert any(line.startswith("sampling: ") and line.endswith(" to 0.20") for line in captions)
-    said = next(text for text in captions if "not judged" in text)
-    assert said.startswith(f"{found.share:.0%} of the passages in the first 10 are not judged")
-    assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in said
+    (more,) = (one for one in app.expander if "not judged" in one.label)
+    assert more.label == f"{found.share:.0%} of the passages in the first 10 are not judged"
+    assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in more.markdown[0].value
 
 
 def test_figures_of_another_recipe_say_so(labelled: Workspace, open_page: OpenPage) -> None:

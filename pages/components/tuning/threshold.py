@@ -59,14 +59,16 @@ def _promise(bench: Bench) -> None:
     if bench.threshold is None:
         st.markdown("**Threshold off:** the highest ranks are returned.")
     else:
-        now = plain(present.sentence)
-        st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {now}.")
-    st.caption(
-        f"{_measured(bench)} Candidates are all passages that the retrievers returned, before "
-        "top-k, so fewer of them are relevant than of the returned passages (the curve above) or "
-        "of the first five (*Precision@5*). *Keeps* counts the relevant passages among the "
-        "candidates: Recall also counts those that no retriever returned."
-    )
+        with st.expander("The threshold by itself", icon=":material/filter_alt:"):
+            now = plain(present.sentence)
+            st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {now}.")
+            st.caption(
+                f"{_measured(bench)} Candidates are all passages that the retrievers returned, "
+                "before top-k, so fewer of them are relevant than of the returned passages (the "
+                "curve above) or of the first five (*Precision@5*). *Keeps* counts the relevant "
+                "passages among the candidates: Recall also counts those that no retriever "
+                "returned."
+            )
     promised = _promised(bench, rest)
     # Rounded down: what reached the threshold still does.
     value = int(promised.point.threshold * 1000) / 1000 if promised and promised.point else None
