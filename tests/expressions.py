@@ -73,6 +73,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
     "pages.components.labels.evidence_dialog:chosen": {"words": "Two words"},
     "pages.components.shell.wording:lacking": {"term": "10 000"},
+    "rag.evaluation.answers.whole_codes:has_code": {"code": "/run/secrets"},
 }
 """Examples of what those functions are called with that make expressions of words."""
 

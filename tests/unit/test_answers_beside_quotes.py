@@ -295,3 +295,20 @@ def test_a_word_of_the_passage_outside_of_its_quote_is_not_denied(tmp_path: Path
     answer = ask(tmp_path, {"minutes.md": minutes}, "Who was the secretary at the 2024 meeting?")
     assert answer.assessment is not None
     assert "No quoted passage has" not in answer.assessment.reason
+
+
+def test_a_term_is_quoted_with_its_definition(tmp_path: Path) -> None:
+    text = (
+        "# Definitions\n\nPrimary residence . A unit in which an operator resides for nine months."
+        "\n\nResidential unit . A dwelling within a building.\n"
+    )
+    answer = ask(tmp_path, {"code.md": text}, "What does primary residence mean?")
+    assert answer.text.startswith(
+        "“Primary residence . A unit in which an operator resides for nine months.” [1]"
+    )
+
+
+def test_a_unit_that_is_asked_for_is_no_key_word(tmp_path: Path) -> None:
+    text = "# Chargers\n\nThe charger has 7kW on one phase and 22kW on three phases.\n"
+    answer = ask(tmp_path, {"charger.md": text}, "How many kW has the charger on three phases?")
+    assert answer.state == "answered"

@@ -25,6 +25,7 @@ _AGES = re.compile(
 )
 """Figures and words that may be ages: nobody is 2023 years old, and "one" is an article."""
 _NO_COUNT = re.compile(r"\b(?:no|(?:19|20)\d\d)(?=\b(?![.,-]?\d))[ -]?([^\W\d_]*)", re.IGNORECASE)
+_MARK = re.compile(r"\(\d{1,3}\)|(?:^|(?<=\n))[ \t]*\d{1,3}[.)][ \t]")
 _STEM = 4
 """Letters at the beginning of a word that its forms have in common."""
 _UNIT_LABEL = re.compile(r"([^\W\d_]{2,20})|[(\[]([^\W\d_]|[%€$£¥])[)\]]")
@@ -36,6 +37,7 @@ _EXTENT_UNIT = (
     r"|yards?\b|degrees?\b|grad\b|storeys?\b|stories\b|floors?\b|kilos?\b|kilogram\w{0,3}\b|tons?\b"
     r"|tonnes?\b|litres?\b|liters?\b|times\b|metros?\b|m[eè]tres?\b)"
 )
+_MEASURED_IN = re.compile(rf"[ -]?(?P<unit>{_EXTENT_UNIT})", re.IGNORECASE)
 _COUNTS = re.compile(r"\b(?:how many|wie viele?|cuánt[ao]s|combien d['e]) ?([^\W\d_]{2,20})", re.I)
 
 
@@ -84,12 +86,22 @@ class _Number(ValueKind):
     def is_in(self, text: str) -> bool:
         """Whether a text has a figure that counts or measures.
 
-        A year and "no questions" count nothing else.
+        A year, "no questions", "50 feet" and the mark of an item count nothing else.
         """
         kept = text if is_list_like(text) else _IDENTIFIER.sub(" ", text)
-        if self.counted:
-            kept = _NO_COUNT.sub(self._as_counted, kept)
-        return self.value.search(kept) is not None
+        if not self.counted:
+            return self.value.search(kept) is not None
+        kept = _NO_COUNT.sub(self._as_counted, _MARK.sub(" ", kept))
+        if any(self._counts(kept, *one.span()) for one in _FIGURES.finditer(kept)):
+            return True
+        return self.value.search(_FIGURES.sub(" ", kept)) is not None
+
+    def _counts(self, text: str, start: int, end: int) -> bool:
+        """Whether a figure has no unit, or the noun that is counted as its unit."""
+        measured = _MEASURED_IN.match(text, end)
+        if measured:
+            return measured["unit"].casefold().startswith(self.counted[:_STEM].casefold())
+        return not unit_at(text, start, end)
 
     def _as_counted(self, figure: re.Match[str]) -> str:
         stem = self.counted[:_STEM].casefold()
@@ -203,4 +215,4 @@ def measurement(question: str) -> ValueKind | None:
     unit = base_unit(unit_of(counted[1]))
     if not unit:
         return replace(NUMBER, counted=counted[1])
-    return _Measurement(f"a value in {counted[1]}", "", _COUNTS, _DIGITS, unit=unit)
+    return _Measurement(f"a value in {counted[1]}", counted[1], _COUNTS, _DIGITS, unit=unit)

@@ -21,7 +21,7 @@ _LASTING_COMPOUND = (
     r"|jahre?[ns]?)"
 )
 """Units that end German words: "Werktage"."""
-_NUMBER = re.compile(ANY_NUMBER, re.IGNORECASE)
+_DIGIT = re.compile(r"[\d零一二两三四五六七八九十百千半½¼¾]")
 
 
 class _Duration(ValueKind):
@@ -31,7 +31,7 @@ class _Duration(ValueKind):
         """Whether a text says how long something is."""
         if self.value.search(text):
             return True
-        return is_list_like(text) and _NUMBER.search(text) is not None
+        return is_list_like(text) and _DIGIT.search(text) is not None
 
 
 WEEKDAY = ValueKind(

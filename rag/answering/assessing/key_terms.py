@@ -73,9 +73,9 @@ _MEASURING = """
 """
 """Words for the kind of thing that a question asks for, and for what it compares."""
 _FRAMING = """
-    told said asked got gone went come comes came somebody someone anybody anyone nobody
-    everybody everyone everything anything nothing something none whatever else instead rather even
-    still really actually exactly just maybe perhaps wrong ok okay wonder wondering
+    told said asked taken took done got gone went come comes came somebody someone anybody anyone
+    nobody everybody everyone everything anything nothing something none whatever else instead
+    rather even still really actually exactly just maybe perhaps wrong ok okay wonder wondering
     normally usually generally typically pro
     allowed permitted possible able have make made wanted thanks hello hi
     longest shortest highest lowest largest biggest smallest

@@ -29,6 +29,8 @@ _ABBREVIATION = re.compile(
 )
 _LONGEST_QUOTATION = 200
 """Characters of a quotation that holds the end of a sentence."""
+_LONGEST_TERM = 60
+"""Characters of a term that " ." parts from its definition, as in codes of law."""
 _LONGEST_ABBREVIATION = len("approx.")
 LEANS = re.compile(
     r"(?:it|this|these|that|those|they|he|she|such|however|but|otherwise|therefore|thus|then|hence"
@@ -210,6 +212,9 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         bare = match.group()[:1].isspace() and match.end() < len(text)
         last = max(start, match.start() - _LONGEST_ABBREVIATION)
         if bare and _ABBREVIATION.search(text, last, match.start()):
+            continue
+        is_short = match.start() - start <= _LONGEST_TERM
+        if bare and is_short and text.endswith(" .", start, match.start()):
             continue
         if _is_quoting(text, max(start, match.start() - _LONGEST_QUOTATION), match.end()):
             continue
