@@ -21,7 +21,7 @@ from rag.readers import read_text
         (
             "{rest} If you accrue five or more days, we check in with you.",
             "{rest} If you accrue ten or more days or two occasions, we check in with you.",
-            ["10 days", "5 days"],
+            ["five days", "ten days"],
         ),
     ],
 )

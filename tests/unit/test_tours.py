@@ -305,7 +305,7 @@ def test_a_run_and_a_comparison_show_their_values(base: KnowledgeBase) -> None:
     assert (
         "for 4 of 4 questions, the recipe “Words” among the first 3 results for 4. nDCG@10 also "
         "counts ranks that a recipe with a smaller top-k does not return."
-    ) in comparison_stop(fewer, {first.id: "Words", second.id: "Vectors"}).text
+    ) in comparison_stop(fewer, {first.id: "Words", second.id: "Vectors"}, WORDS).text
     apart = replace(compared, figures=replace(compared.figures, obstacle="the labels differ"))
     stop = comparison_stop(apart, {first.id: "Words", second.id: "Vectors"}, WORDS)
     assert stop.text == "Not comparable: the labels differ."
