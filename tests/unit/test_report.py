@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pages.components.shell.palette import DARK, LIGHT, Palette
-from rag import KnowledgeBase, unmarked
+from rag import KnowledgeBase, Recipe, unmarked
 from rag.__main__ import main
 from rag.errors import NotFound
 from rag.evaluation.report import charts
