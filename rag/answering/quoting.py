@@ -14,7 +14,7 @@ _MARKS = re.compile("[“”„«»\"‘’']")
 _NUMBER = re.compile(r"\s*\(?(?:\d{1,3}|[a-z])[.)]\s")
 _STEPS = re.compile(
     r"(?:\A|[.;:] |, )(?:to|how to|um|para|pour) .{2,100}:\s*\Z"
-    r"|\b(?:steps?|follow(?:ed)?|instructions?|process|procedure|schritte?|anleitung|pasos|étapes)"
+    r"|\b(?:steps?|follow(?:ed)?|instructions?|schritte?|anleitung|pasos|étapes)"
     r"\b.{0,80}:\s*\Z",
     re.IGNORECASE,
 )

@@ -59,6 +59,8 @@ def test_an_amount_is_one_key_term(question: str, text: str, number: str) -> Non
     [
         ("Is it 10,000, 20,000 or 30,000?", ["10,000", "20,000", "30,000"]),
         ("Is it between $5 and $10?", ["$5", "$10"]),
+        ("Are rooms 100 200 and 300 open?", ["100", "200", "300"]),
+        ("Is it open at 9,10 and 11?", ["9", "10", "11"]),
         ("Does rule 4.2.1 apply on 24/12/2025?", ["4.2.1", "24/12/2025"]),
     ],
 )
@@ -72,6 +74,11 @@ def test_an_amount_is_found_as_others_write_it(written: str) -> None:
     words = Vocabulary()
     assert figure.borne_out(words.terms(f"The board approves {written} dollars.")) == 1
     assert figure.borne_out(words.terms("The board approves 3,000 dollars.")) == 0
+
+
+def test_a_small_amount_may_be_spelt_out() -> None:
+    (figure,) = _figures("Who pays £5 for a key?")
+    assert figure.borne_out(Vocabulary().terms("A key costs five pounds.")) == 1
 
 
 def test_an_answer_names_an_amount_as_the_question_has_it(base: KnowledgeBase) -> None:

@@ -9,7 +9,7 @@ import pytest
 from rag.answering.asked_values import asked_value
 from rag.answering.assessing.key_terms import key_terms
 from rag.answering.assessing.ranges import asked_figures
-from rag.answering.statements.sentences import statements
+from rag.answering.statements.sentences import announced_code, statements
 from rag.answering.vocabulary import Vocabulary
 from tests.unit.test_shown_quotes import ask
 
@@ -281,6 +281,7 @@ def test_a_process_is_quoted_from_its_first_step_on(tmp_path: Path) -> None:
         ("How do I get my costs back after a trip?", ["costs", "trip"]),
         ("Can I send it back?", ["send"]),
         ("Is the back entrance locked?", ["back", "entrance", "locked"]),
+        ("Can I get treatment for my back?", ["treatment", "back"]),
     ],
 )
 def test_a_word_of_the_verb_is_no_key_term(question: str, terms: list[str]) -> None:
@@ -312,3 +313,25 @@ def test_a_unit_that_is_asked_for_is_no_key_word(tmp_path: Path) -> None:
     text = "# Chargers\n\nThe charger has 7kW on one phase and 22kW on three phases.\n"
     answer = ask(tmp_path, {"charger.md": text}, "How many kW has the charger on three phases?")
     assert answer.state == "answered"
+
+
+TIGHT_STEPS = (
+    "1. Install the tool:\n```bash\npip install tool\n```\n2. Run the tool for the first time:\n"
+    "```bash\ntool run --first\n```\n"
+)
+
+
+def test_announced_code_begins_with_its_own_step() -> None:
+    assert [one.text for one in announced_code(TIGHT_STEPS)] == [
+        "Install the tool: pip install tool",
+        "Run the tool for the first time: tool run --first",
+    ]
+
+
+def test_a_list_that_a_changed_process_announces_is_no_list_of_steps(tmp_path: Path) -> None:
+    text = (
+        "# Complaints\n\nOur complaints process has changed:\n\n1. The office moved.\n"
+        "2. You complain by letter to the ombudsman.\n3. Calls are recorded.\n"
+    )
+    answer = ask(tmp_path, {"complaints.md": text}, "How do I complain by letter?")
+    assert "Calls are recorded" not in answer.text.split("\n\n")[0]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from rag.answering.asked_values.kind import ValueKind, is_list_like
-from rag.answering.asked_values.patterns import ANY_NUMBER, FREE, NUMBER_WORDS, UNIT
+from rag.answering.asked_values.patterns import ANY_NUMBER, FREE, MONTHS, NUMBER_WORDS, UNIT
 from rag.answering.asked_values.units import base_unit, unit_at, unit_of
 
 MEASURED = re.compile(
@@ -16,15 +16,31 @@ MEASURED = re.compile(
 _DIGITS = re.compile(r"\d[\d.,]*")
 _MONEY_UNITS = frozenset({"euro", "dollar", "pound", "franc", "yen", "percent"})
 _NO_DIMENSION = _MONEY_UNITS | {"second", "minute", "hour", "day", "week", "month", "year"}
-_AGE_UNITS = frozenset({"", "year", "month", "week"})
+_AGE_UNITS = frozenset({"", "year", "month", "week", "day", "hour"})
+_BEGAN = (
+    r"(?:built|founded|established|opened|erected|constructed|dat(?:es?|ing)|since|from|born|laid"
+    r"|started|began|(?:er|ge)baut|errichtet|gegründet|stammt|seit|construid[oa]|fundad[oa]|desde"
+    r"|construite?|fondée?|bâtie?|depuis|née?)"
+)
 _AGES = re.compile(
-    r"\b(?:built|founded|established|opened|dates?|since|from|erbaut|gegründet|seit)\b\D{0,20}\d{4}"
-    rf"|(?<![\d.,])\d{{1,3}}(?![\d.,]*\d|%)|\b(?!(?:one|no|none|half|quarter|third|once|twice|thousand"
-    rf"|un|une|una|uno|eine?[mnrs]?|\w{{3,7}}ly)\b)(?:{NUMBER_WORDS})\b",
+    rf"\b{_BEGAN}\b\D{{0,30}}[12]\d{{3}}\b|\b[12]\d{{3}}\b\D{{0,30}}\b{_BEGAN}\b"
+    r"|(?<![\d.,])\d{1,3}(?![\d.,]*\d|%)"
+    r"|\b(?:one|half|eine?[mnrs]?|une?|una)[ -](?:years?|months?|weeks?|jahr|monat|woche|año|mes"
+    rf"|ans?|mois)\b|\b(?!(?:one|no|none|half|quarter|third|once|twice|thousand|un|une|una|uno|eine?[mnrs]?"
+    rf"|\w{{3,7}}ly)\b)(?:{NUMBER_WORDS})\b",
     re.IGNORECASE,
 )
 """Figures and words that may be ages: nobody is 2023 years old, and "one" is an article."""
-_NO_COUNT = re.compile(r"\b(?:no|(?:19|20)\d\d)(?=\b(?![.,-]?\d))[ -]?([^\W\d_]*)", re.IGNORECASE)
+_IN_YEAR = (
+    rf"(?:\b(?:in|since|until|till|during|im|seit|bis|en|desde|depuis|{MONTHS})\s(?:19|20)\d\d\b"
+    r"|\b(?:19|20)\d\d(?=\s(?:fiscal|annual|financial|general|season|edition|budget|report"
+    r"|meeting|election)))"
+)
+_NO_COUNT = re.compile(
+    rf"(?:{_IN_YEAR}|\bno(?= (?:questions?|objections?|comments?|doubt|matter|further|longer)\b))"
+    r"[ -]?([^\W\d_]*)",
+    re.IGNORECASE,
+)
 _MARK = re.compile(r"\(\d{1,3}\)|(?:^|(?<=\n))[ \t]*\d{1,3}[.)][ \t]")
 _STEM = 4
 """Letters at the beginning of a word that its forms have in common."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 NUMBER_WORDS = (
     r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
     r"|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-    r"|hundred|thousand|half|quarter|third|once|twice|no|none|daily|weekly"
-    r"|monthly|yearly|annually|eine?[mnrs]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
+    r"|hundred|thousand|half|quarter|third|once|twice|no|none|daily|weekly|monthly|yearly|annually"
+    r"|(?:drei|vier|fünf|sech|sieb|acht|neun)zehn|dreißig|vierzig|fünfzig|trece|catorce|dieciséis"
+    r"|diecisiete|dieciocho|diecinueve|treinta|cuarenta|onze|douze|treize|quatorze|quinze|vingt"
+    r"|trente|eine?[mnrs]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
     r"|zwölf|zwanzig|halbe?[nrs]?|uno|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|doce"
     r"|quince|veinte|un|une|deux|trois|quatre|cinq|sept|huit|neuf|dix"
 )

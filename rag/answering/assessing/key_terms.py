@@ -18,11 +18,16 @@ Kind = Literal["code", "figure", "name", "word"]
 _SIGN = "£$€¥"
 _AMOUNT = re.compile(
     rf"(?<![\w.,/-])(?:[{_SIGN}]\s?)?"
-    r"(?P<number>[1-9]\d{0,2}(?P<parting>[,.'’\u00a0\u202f ])\d{3}(?:(?P=parting)\d{3})*"
-    rf"(?:[.,]\d{{1,2}})?|\d+[.,]\d+|(?:(?<=[{_SIGN}])|(?<=[{_SIGN}]\s))\d+|\d+(?=\s?[{_SIGN}]))"
+    r"(?P<number>[1-9]\d{0,2}(?:(?P<parting>[,.'’\u00a0\u202f])\d{3}(?:(?P=parting)\d{3})*"
+    rf"|(?P<blank> )\d{{3}}(?: \d{{3}})*(?=\s?[{_SIGN}]))(?:[.,]\d{{1,2}}(?!\d))?"
+    rf"|\d+(?:\.\d+|,\d(?!\d)|,\d\d(?=\s?[{_SIGN}]))"
+    rf"|(?:(?<=[{_SIGN}])|(?<=[{_SIGN}]\s))\d+(?:,\d\d)?|\d+(?=\s?[{_SIGN}]))"
     rf"(?![\w/]|[.,'’-]\w)(?:\s?[{_SIGN}](?!\s?\d))?"
 )
-"""A number with separators of thousands, decimals or the sign of a currency: one term."""
+"""A number with separators of thousands, decimals or the sign of a currency: one term.
+
+Blanks part thousands only of an amount: "100 200" may be two rooms.
+"""
 _TOKEN = re.compile(rf"{_AMOUNT.pattern}|\w+(?:[-./_’']\w+)*")
 _DIGITS = re.compile(r"\d+")
 _GROUP = 3
@@ -97,7 +102,9 @@ _PUBLISHER = re.compile(
 """Who speaks in the documents, and hardly names itself."""
 _PARTICLE = re.compile(
     r"\b(?:get(?:s|ting)?|got|gives?|given|sends?|sent|pays?|paid|comes?|bring|takes?|taken|calls?"
-    r"|hand|claim)\b[^.?!,;]{0,40}?\b(?P<back>back)\b"
+    r"|hand|claim)\b[^.?!,;]{0,40}?"
+    r"(?<!\bmy )(?<!\bthe )(?<!\ba )(?<!\byour )(?<!\bhis )(?<!\bher )(?<!\bour )(?<!\btheir )"
+    r"(?<!\bof )(?<!\bfor )(?<!\bwith )\b(?P<back>back)\b"
     r"(?=\W{0,3}\Z| (?:after|for|from|to|when|if|once|by|in|within|on|at|before|until)\b)",
     re.IGNORECASE,
 )
@@ -272,7 +279,8 @@ def _tokens(
         joined = version[1] if version else whole if kind == "code" else ""
         if joined and any(joined in terms for terms in readings):
             readings = (frozenset({joined}),)
-        other = digits_of(text, code) or word_of(text, code)
+        bare = match["number"] or text
+        other = digits_of(bare, code) or word_of(bare, code)
         others = [words.terms(other)] if other else []
         others += [words.terms(plain) for plain in _other_spellings(match)]
         if readings:
@@ -285,7 +293,7 @@ def _tokens(
 def _other_spellings(amount: re.Match[str]) -> Iterator[str]:
     """A number with blanks or nothing in place of what parts thousands, and a decimal point."""
     number = amount["number"] or ""
-    if amount["parting"]:
+    if amount["parting"] or amount["blank"]:
         *groups, last = _DIGITS.findall(number)
         whole = "".join(groups)
         yield " ".join((*groups, last))

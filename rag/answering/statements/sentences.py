@@ -67,7 +67,6 @@ LONGEST_DESCRIPTION = 300
 """Characters of a paragraph that is quoted whole with the default value of what it describes."""
 LONGEST_CODE = 600
 """Characters of a block of code that is quoted with the sentence that announces it."""
-_HEADING_MARK = re.compile(r"#{1,6}\s")
 _LONG_ADDRESS = re.compile(r"https?://\S{100,}")
 _FEWEST_WORDS = 4
 """Beside a long address, for it to be a sentence."""
@@ -189,19 +188,25 @@ def statements(passage: str, beneath: Collection[int] = ()) -> list[Statement]:
 
 
 def announced_code(passage: str) -> Iterator[Statement]:
-    """Short blocks of code, each with the sentence before that announces it with a colon."""
+    """Short blocks of code, each with the sentence before that announces it with a colon.
+
+    That sentence does not begin within a block before, nor in another item.
+    """
+    behind = 0  # the block before
     for (start, end), (_, inner_end) in fenced_code(passage):
-        announcing = passage[:start].rstrip()
-        paragraph = announcing.rfind("\n\n") + 1
+        low = max(behind, start - LONGEST_STATEMENT)
+        behind = end
+        announcing = passage[low:start].rstrip()
         is_closed = inner_end < end
         if not (announcing.endswith(":") and is_closed and end - start <= LONGEST_CODE):
             continue
-        spans = sentence_spans(announcing[paragraph:])
-        first = paragraph + (spans[-1][0] if spans else 0)
+        *_, segment = segments_of(announcing)
+        spans = sentence_spans(announcing[segment.start :])
+        first = segment.start + (spans[-1][0] if spans else 0)
         mark = ITEM.match(announcing, first)
-        first = mark.end() if mark else first
+        first = low + (mark.end() if mark else first)
         quote = passage[first:end]
-        if not _HEADING_MARK.match(quote):
+        if segment.kind in ("prose", "item"):
             yield Statement(plain_words(quote), quote, first)
 
 
