@@ -218,9 +218,6 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         last = max(start, match.start() - _LONGEST_ABBREVIATION)
         if bare and _ABBREVIATION.search(text, last, match.start()):
             continue
-        is_short = match.start() - start <= _LONGEST_TERM
-        if bare and is_short and text.endswith(" .", start, match.start()):
-            continue
         if _is_quoting(text, max(start, match.start() - _LONGEST_QUOTATION), match.end()):
             continue
         spans.append((start, match.start() + len(match.group().rstrip())))
@@ -291,6 +288,7 @@ def _with_additions(text: str, kind: str) -> list[tuple[int, int]]:
         adds = end - start <= SHORT_ADDITION and (kind == "item" or text[start] == "(")
         adds = adds and text[end - 1] != ":"  # it announces what comes
         joins = bool(spans) and adds and not is_whole and not _QUESTION.search(text, *spans[-1])
+        joins = joins or (len(spans) == 1 and _is_term(text, *spans[0]))
         if spans and ADDED_PROPERTY.fullmatch(text, start, end):
             is_short = end - spans[0][0] <= LONGEST_DESCRIPTION
             start = spans[0][0] if is_short else spans[-1][0]
@@ -301,6 +299,11 @@ def _with_additions(text: str, kind: str) -> list[tuple[int, int]]:
         spans.append((start, end))
         is_whole = joins
     return spans
+
+
+def _is_term(text: str, start: int, end: int) -> bool:
+    """Whether what looks like a sentence is a term before its definition: "Residence . A unit"."""
+    return end - start <= _LONGEST_TERM and text.endswith(" .", start, end)
 
 
 def _apart_from_properties(
