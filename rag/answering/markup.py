@@ -22,9 +22,12 @@ _FENCE = re.compile(
 )
 _LANGUAGE = re.compile(r"\s*([\w+#.-]*)")
 
+_BLOCK_START = r"[ \t]*+(?:\n|[-*+•‣▪●○◦][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|[|>])"
+"""What no line within the words of a link begins with."""
 _INLINE = re.compile(
     r"(?<!`)(?P<ticks>`++)(?P<code>(?:(?!\n\s*\n).){1,1000}?)(?<!`)(?P=ticks)(?!`)"
-    r"|!?\[(?P<link>[^\[\]\n]++(?:\n(?![ \t]*\n)[^\[\]\n]++)*+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"
+    r"|(?:(?<!\w)|(?=!?\[[^\[\]\n]++\]))!?\["  # over lines only if not as in "array[i"
+    rf"(?P<link>[^\[\]\n]++(?:\n(?!{_BLOCK_START})[^\[\]\n]++)*+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"
     r"|(?<![\w*\\])(?P<stars>\*{1,3})(?![\s*])(?P<starred>(?:(?!\n\s*\n).){1,1000}?)(?<![\s*])(?P=stars)"
     r"(?![\w*])"
     r"|(?<![\w/\\])_(?![\s_])(?P<underlined>[^_\n]+)(?<![\s\\])_(?![\w/])",
