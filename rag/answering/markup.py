@@ -22,9 +22,11 @@ _FENCE = re.compile(
 )
 _LANGUAGE = re.compile(r"\s*([\w+#.-]*)")
 
+_BLOCK_START = r"[ \t]*+(?:\n|[-*+•‣▪●○◦][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|[|>])"
+"""What no line within the words of a link begins with."""
 _INLINE = re.compile(
     r"(?<!`)(?P<ticks>`++)(?P<code>(?:(?!\n\s*\n).){1,1000}?)(?<!`)(?P=ticks)(?!`)"
-    r"|!?\[(?P<link>[^\[\]\n]++(?:\n(?![ \t]*\n)[^\[\]\n]++)*+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"
+    rf"|!?\[(?P<link>[^\[\]\n]++(?:\n(?!{_BLOCK_START})[^\[\]\n]++)*+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"
     r"|(?<![\w*\\])(?P<stars>\*{1,3})(?![\s*])(?P<starred>(?:(?!\n\s*\n).){1,1000}?)(?<![\s*])(?P=stars)"
     r"(?![\w*])"
     r"|(?<![\w/\\])_(?![\s_])(?P<underlined>[^_\n]+)(?<![\s\\])_(?![\w/])",
@@ -225,12 +227,18 @@ def inline_markup(text: str) -> Iterator[Marked]:
         group = next(
             name for name in ("code", "link", "starred", "underlined") if match.group(name)
         )
+        if group == "link" and "\n" in match["link"] and _follows_word(text, match.start()):
+            continue  # an index over lines of code, as in "array[i"
         style: Style = "emphasis"
         if group in ("code", "link"):
             style = "code" if group == "code" else "link"
         elif group == "starred" and len(match.group("stars")) > 1:
             style = "strong"
         yield Marked(*match.span(), *match.span(group), style)
+
+
+def _follows_word(text: str, start: int) -> bool:
+    return start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_")
 
 
 def marks(text: str) -> list[Span]:

@@ -36,8 +36,14 @@ _SIGNS = re.compile(
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*+\)")
 _MARKS = re.compile(r"\*+|`+")
 _ENTITY = re.compile(r"(?<!\\)&(?:#\w{1,7}|[A-Za-z][A-Za-z0-9]{1,31});")
-_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*+\{(?:-|:? ?[#.][^{}]*)\}\Z")
-"""Attributes at the end of a line, as of Pandoc: an anchor or a class comes first."""
+_ATTRIBUTES = re.compile(
+    r"(?<![ \t])[ \t]*+\{(?:#|: ?[#.][A-Za-z])[^{}]*\}\Z"
+    r"|(?<![= \t])[ \t]++\{(?:-|\.[A-Za-z][\w-]{2,30}(?:[ \t]++[^{}]*)?)\}\Z"
+)
+"""Attributes at the end of a line, as of Pandoc: an anchor or a class comes first.
+
+A class has a blank before it and the name of one: braces as in "Sets {.}" or "f{.x}" are words.
+"""
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 

@@ -232,6 +232,22 @@ def test_entities_are_shown_as_their_characters(text: str, shown: str) -> None:
     assert unmarked(text) == shown
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("See [the\nrules](https://a.org).", "See the\nrules."),
+        ("array[i](foo)", "arrayi"),
+        ("array[i\n+1](foo)", "array[i\n+1](foo)"),
+        ("Item [see\n- other](z)", "Item [see\nother](z)"),
+        ("Item [see\n2. other](z)", "Item [see\n2. other](z)"),
+        ("Item [see\n# other](z)", "Item [see\nother](z)"),
+        ("Item [see\n| a | other](z) |", "Item [see\na | other](z)"),
+    ],
+)
+def test_words_of_a_link_end_with_their_block(text: str, shown: str) -> None:
+    assert unmarked(text) == shown
+
+
 def test_entities_in_cells_are_shown_as_their_characters() -> None:
     assert unmarked_cell("*R&amp;D*&nbsp;1") == "R&D 1"
 

@@ -70,6 +70,14 @@ def test_plain_title_keeps_what_is_not_markup() -> None:
         ("Kramdown {: .wide}", "Kramdown"),
         ("The set {1, 2}", "The set {1, 2}"),
         ("Write `{.wide}`", "Write {.wide}"),
+        ("Fees{#fees}", "Fees"),
+        ("Closing {#id .class}", "Closing"),
+        ("Objects {.js}", "Objects {.js}"),
+        ("Sets {.}", "Sets {.}"),
+        ("Call f{.x}", "Call f{.x}"),
+        ("Call f{.wide}", "Call f{.wide}"),
+        ("A loop i{-}", "A loop i{-}"),
+        ("point = {.left}", "point = {.left}"),
     ],
 )
 def test_plain_title_has_no_attributes(markup: str, title: str) -> None:

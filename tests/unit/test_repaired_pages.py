@@ -46,6 +46,37 @@ def rest(document: Document) -> str:
         ("<h3><button>Who pays?</button></h3><p>We do.</p>", "### Who pays?\n\nWe do."),
         ("<button>Who pays for it?</button><div>We do.</div>", "Who pays for it?\n\nWe do."),
         ("<button>Menu</button><p>Words.</p>", "Words."),
+        ("<p>Press <b><button>Save</button></b> now.</p>", "Press **Save** now."),
+        ("<button>Accept all cookies now</button><p>Words.</p>", "Words."),
+        ("<p>Words.</p><div><button>Add to shopping basket</button></div>", "Words."),
+        ("<div><button>Copy code to clipboard</button></div><p>Words.</p>", "Words."),
+        ("<p>Words.</p><p><button>Edit</button> <button>Delete</button></p>", "Words."),
+        ("<ul><li><p>Lid</p><button>Compare it</button></li></ul>", "- Lid"),
+        ("<h3>Fees <button>Copy link</button></h3><p>Nine.</p>", "### Fees\n\nNine."),
+        ("<button aria-haspopup=true aria-expanded>Share this page</button><p>Hm.</p>", "Hm."),
+        (
+            "<table><tr><th>Part</th><th>Do</th></tr><tr><td>Lid</td>"
+            "<td><button>Edit</button><button>Copy</button><button>Delete</button></td></tr></table>",
+            "Part\tDo\nLid",
+        ),
+        (
+            "<div><button class=accordion>Opening hours in May</button>"
+            "<div class=panel>From nine to five.</div></div>",
+            "Opening hours in May\n\nFrom nine to five.",
+        ),
+        (
+            "<h3><button aria-expanded=false>Fees</button></h3><div>Nine euros.</div><p>Hm.</p>",
+            "### Fees\n\nNine euros.\n\nHm.",
+        ),
+        (
+            "<div><button aria-controls=x>How long is it open?</button></div><p>All day.</p>",
+            "How long is it open?\n\nAll day.",
+        ),
+        (
+            "<dl><dt>timeout</dt><dd><code>30</code> by default</dd></dl>",
+            "- timeout: `30` by default",
+        ),
+        ("<dl><dt>Kind/ Child:</dt><dd>3 euros</dd></dl>", "- Kind/ Child: 3 euros"),
         ("<p>Now <math><mi>x</mi><mo>=</mo><mn>42</mn></math> holds.</p>", "Now x = 42 holds."),
         ("<p>See <a href=y>rules</a><!-- note --> of May.</p>", "See rules of May."),
         ("One line.<br>Another line.", "One line.\n\nAnother line."),
@@ -62,6 +93,7 @@ def test_a_page_keeps_its_day_where_a_time_element_has_it(tmp_path: Path) -> Non
     assert page(tmp_path, stated).metadata["date"] == "2024-05-01"
 
 
+NOTE = "Two people are needed to lift the lid of this pump out of its frame safely."
 TABLE = "<table><tr><th>Part</th><th>Fee</th></tr><tr><td>Lid</td><td>12</td></tr></table>"
 
 
@@ -88,6 +120,32 @@ TABLE = "<table><tr><th>Part</th><th>Fee</th></tr><tr><td>Lid</td><td>12</td></t
             f"<li>Outer.<ul><li>Inner.{TABLE}</li><li>Last.</li></ul></li><li>Pay.</li>",
             "1. Outer.\n  - Inner.\n\nPart\tFee\nLid\t12\n\n- Last.\n\n2. Pay.",
         ),
+        (
+            "<li>Add this:<pre>a = 1</pre>Save and restart.</li><li>Pay.</li>",
+            "1. Add this:\n\na = 1\n\nSave and restart.\n\n2. Pay.",
+        ),
+        (
+            "<li><h4>Fees</h4>£5 a day</li><li><h4>Hours</h4>9 to 5</li>",
+            "#### 1. Fees\n\n£5 a day\n\n#### 2. Hours\n\n9 to 5",
+        ),
+        (f"<li>Open it.{TABLE}Fee: £5.</li>", "1. Open it.\n\nPart\tFee\nLid\t12\n\nFee: £5."),
+        (
+            f"<li>Run:<pre>a</pre>Then read <a href=m>the manual</a>, {NOTE}<pre>b</pre>"
+            "<a href=n>Further notes</a></li><li>Pay.</li>",
+            f"1. Run:\n\na\n\nThen read the manual, {NOTE}\n\nb\n\nFurther notes\n\n2. Pay.",
+        ),
+        (
+            "<li>Out.<ul><li>In:<pre>a</pre>behind it</li></ul>and last</li><li>Pay.</li>",
+            "1. Out.\n  - In:\n\na\n\nbehind it\n\nand last\n\n2. Pay.",
+        ),
+        (
+            "<li><div>Run:<pre>a</pre>Then <b>go</b></div>on</li><li>Pay.</li>",
+            "1. Run:\n\na\n\nThen **go**\n\non\n\n2. Pay.",
+        ),
+        (
+            "<li><code>git pull</code> gets it.</li><li><p><code>git push</code> sends.</p></li>",
+            "1. `git pull` gets it.\n2. `git push` sends.",
+        ),
         ("<li><div>One.</div><div>Two.</div></li><li>Pay.</li>", "1. One. Two.\n2. Pay."),
         ("<li><p>One.</p><p>Two.</p></li><li>Pay.</li>", "1. One. Two.\n2. Pay."),
         ("<li>One.<ol><li>In.</li></ol></li><li>Pay.</li>", "1. One.\n  1. In.\n2. Pay."),
@@ -108,7 +166,6 @@ def test_a_short_page_numbers_its_items_too(tmp_path: Path) -> None:
     assert page(tmp_path, code, "").text == shown
 
 
-NOTE = "Two people are needed to lift the lid of this pump out of its frame safely."
 BESIDE = (
     "<ul><li><a href=a>All pumps of this site</a></li></ul><nav>Home and all of that</nav>"
     "<div style='display: none'>Nobody can see these words.</div>"

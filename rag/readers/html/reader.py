@@ -43,7 +43,7 @@ _MOSTLY = 0.5
 _LEAST_WORDS = 3
 _SAMPLE = 12  # words
 _RAISED = re.compile(r"</?su[bp]>")
-_FIRST = {"p", "div", "pre", "code", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
+_FIRST = {"p", "div", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
 """Elements that the number of an item is put into, if the item begins with them."""
 _LEAST_COLUMNS = 2
 _LONGEST_CELL = 400
@@ -77,10 +77,11 @@ def read_html(source: Source) -> Content:
     source.tick(0, 1)
     title = " ".join((tree.findtext(".//title") or "").split())
     published = _published(tree)  # may stand in an element that is no more after the repair
-    repair(tree, frozenset(_BLOCKS - {"br"}))
+    blocks = frozenset(_BLOCKS - {"br"})
+    repair(tree, blocks)
     _join_definitions(tree)
     _mark_numbers(tree)
-    lift_blocks(tree)
+    lift_blocks(tree, blocks)
     text = max(_main_texts(tree), key=lambda one: len(one.split()))
     text = _numbered(normalise(text)).replace("\u00ad", "").strip()
     source.tick(1, 1)
@@ -231,7 +232,7 @@ def _first_of(item: Any) -> Any:
 
 def _put_before(definition: Any, term: str) -> None:
     first = _first_of(definition)
-    first.text = f"{term}: {(first.text or '').lstrip()}"
+    first.text = f"{term.rstrip(': ')}: {(first.text or '').lstrip()}"
 
 
 def _main_texts(tree: Any) -> Iterator[str]:

@@ -7,15 +7,20 @@ some inline elements. It flattens tables and code within items of lists.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 _INLINE = ("time", "label", "output", "q")
 """Elements within sentences that trafilatura removes with their text, or ends the sentence at."""
-_WITH_BUTTONS = {"p", "li", "td", "dt", "h1", "h2", "h3", "h4", "h5", "h6"}
-"""Elements of which a button is a part: the title that unfolds an answer, or "press *Save*"."""
+_TITLES = {"dt", "h1", "h2", "h3", "h4", "h5", "h6"}
+_SENTENCES = {"p", "li", *_TITLES}
+_CELLS = {"td", "th"}
 _TITLE_WORDS = 3
-"""The fewest words of a button that stands alone and is such a title."""
+"""The fewest words of a button that stands alone and unfolds an answer."""
+_PANELS = {"div", "section", "dd", "p"}
+_UNFOLDING = re.compile(r"accordion|collaps|expand|toggle|panel|faq|question|answer", re.IGNORECASE)
+"""In names of a button that unfolds what follows, or of what follows."""
 _PLAIN = {
     "center": "div",
     "fieldset": "div",
@@ -41,11 +46,13 @@ def repair(tree: Any, blocks: frozenset[str]) -> None:
         return
     for node in list(body.iter(*_INLINE)):
         node.drop_tag()
-    for node in list(body.iter("button")):
-        if any(outer.tag in _WITH_BUTTONS for outer in node.iterancestors()):
+    for keep, node in [(_way_to_keep(node, blocks), node) for node in body.iter("button")]:
+        if keep == "inline":
             node.drop_tag()
-        elif len("".join(node.itertext()).split()) >= _TITLE_WORDS:
+        elif keep == "paragraph":
             node.tag = "p"
+        elif any(outer.tag in _CELLS for outer in node.iterancestors()):
+            node.drop_tree()  # or the words of the cell would count as unread
     for node in list(body.iter("math")):
         words = " ".join(node.itertext())
         for inner in list(node):
@@ -64,6 +71,79 @@ def repair(tree: Any, blocks: frozenset[str]) -> None:
     for node in filter(_is_loose_row, list(body.iter("td", "th"))):
         node.tag = "p"
     _wrap_bare_text(body, blocks)
+
+
+def _way_to_keep(button: Any, blocks: frozenset[str]) -> Literal["inline", "paragraph", ""]:
+    """How the words of a button stay, if it unfolds an answer or is a part of a sentence.
+
+    Others, as "Add to basket", say nothing about their subject, and are left to be removed.
+    What a button unfolds becomes a paragraph if it is bare text.
+    """
+    holder = next(outer for outer in button.iterancestors() if outer.tag in blocks)
+    panel = _panel_of(button, holder)
+    for inner in [] if panel is None else list(panel.iter("div")):
+        if not any(_is_block(one, blocks) for one in inner):
+            inner.tag = "p"
+    if holder.tag in _SENTENCES | _CELLS:
+        return "inline" if panel is not None or _is_in_sentence(button, holder, blocks) else ""
+    is_title = panel is not None and len("".join(button.itertext()).split()) >= _TITLE_WORDS
+    return "paragraph" if is_title else ""
+
+
+def _panel_of(button: Any, holder: Any) -> Any:
+    """What a button unfolds, the button itself if that is elsewhere, or None for other buttons."""
+    title = holder if holder.tag in _TITLES else button
+    follows = title.getnext()
+    beside = follows is not None and follows.tag in _PANELS and not (title.tail or "").strip()
+    panel = follows if beside else button
+    if button.get("aria-haspopup") is not None:  # a menu
+        return None
+    if button.get("aria-expanded") is not None or button.get("aria-controls") is not None:
+        return panel
+    names = "".join(
+        f"{one.get('id', '')} {one.get('class', '')} " for one in (button, title, panel)
+    )
+    asks = "".join(button.itertext()).rstrip().endswith("?")
+    return panel if beside and (asks or _UNFOLDING.search(names)) else None
+
+
+def _is_in_sentence(button: Any, holder: Any, blocks: frozenset[str]) -> bool:
+    """Whether there are words beside a button, on both sides of it in a cell or title.
+
+    A button that is all of a title is one.
+    """
+    before = behind = False
+    for node in itertools.chain(
+        [button], itertools.takewhile(lambda one: one is not holder, button.iterancestors())
+    ):
+        before = before or _has_words_before(node, blocks)
+        behind = behind or _has_words_behind(node, blocks)
+    if holder.tag in _TITLES:
+        return before == behind
+    return (before and behind) if holder.tag in _CELLS else (before or behind)
+
+
+def _has_words_before(node: Any, blocks: frozenset[str]) -> bool:
+    for other in node.itersiblings(preceding=True):
+        if (other.tail or "").strip():
+            return True
+        if _is_block(other, blocks):
+            return False
+        if other.tag != "button" and any(map(str.strip, other.itertext())):
+            return True
+    return bool((node.getparent().text or "").strip())
+
+
+def _has_words_behind(node: Any, blocks: frozenset[str]) -> bool:
+    if (node.tail or "").strip():
+        return True
+    for other in node.itersiblings():
+        if _is_block(other, blocks):
+            return False
+        words = [other.tail or "", *(other.itertext() if other.tag != "button" else ())]
+        if any(map(str.strip, words)):
+            return True
+    return False
 
 
 def _enclose(
@@ -103,7 +183,8 @@ def _wrap_bare_text(body: Any, blocks: frozenset[str]) -> None:
         has_blocks = any(_is_block(child, blocks) for child in node)
         if has_blocks or node.tag in _OWN_TEXT:
             for before, run in list(_bare_runs(node, blocks)):
-                _wrap(node, before, run)
+                if not _is_of_links(node, before, run):  # links alone are no paragraph
+                    _wrap(node, before, run)
 
 
 def _bare_runs(node: Any, blocks: frozenset[str]) -> Iterator[tuple[Any, list[Any]]]:
@@ -118,15 +199,23 @@ def _bare_runs(node: Any, blocks: frozenset[str]) -> Iterator[tuple[Any, list[An
     yield before, run
 
 
+def _is_of_links(node: Any, before: Any, run: list[Any]) -> bool:
+    """Whether a run has no words but those of links."""
+    linked = "".join("".join(one.itertext()) for one in run if one.tag == "a")
+    return _shown(node, before, run).split() == linked.split()
+
+
+def _shown(node: Any, before: Any, run: list[Any]) -> str:
+    text = (node.text if before is None else before.tail) or ""
+    return text + "".join("".join(one.itertext()) + (one.tail or "") for one in run)
+
+
 def _wrap(node: Any, before: Any, run: list[Any]) -> None:
     """Put a run and the text around it into a paragraph."""
-    text = (node.text if before is None else before.tail) or ""
-    shown = text + "".join("".join(one.itertext()) + (one.tail or "") for one in run)
-    linked = "".join("".join(one.itertext()) for one in run if one.tag == "a")
-    if not shown.strip() or shown.split() == linked.split():  # links alone are no paragraph
+    if not _shown(node, before, run).strip():
         return
     paragraph = node.makeelement("p")
-    paragraph.text = text
+    paragraph.text = node.text if before is None else before.tail
     if before is None:
         node.text = None
         node.insert(0, paragraph)
@@ -141,14 +230,22 @@ def _is_block(element: Any, blocks: frozenset[str]) -> bool:
     return element.tag in blocks or any(one.tag in blocks for one in element.iter())
 
 
-def lift_blocks(tree: Any) -> None:
+def lift_blocks(tree: Any, blocks: frozenset[str]) -> None:
     """Take tables, code and headings out of the items of lists, which are parted there.
 
-    The items must have their numbers in their text.
+    The items must have their numbers in their text. ``blocks`` are the names of block elements.
     """
+    rests = list[Any]()
     for node in reversed(list(tree.iter(*_LIFTED))):  # from the end, so that rests stay short
         while _in_list(node):
-            _lift(node)
+            rests += _lift(node)
+    for rest in rests:
+        for link in list(rest.iter("a")):  # a paragraph of links alone would be left out
+            link.drop_tag()
+        for inner in list(rest.iter("div")):
+            if not _is_held(inner, rest):
+                for before, run in list(_bare_runs(inner, blocks)):
+                    _wrap(inner, before, run)
     for inner in tree.xpath("//li//div"):  # or the words on both sides would be one
         if any(child.tag in _BLOCKS_OF_ITEM for child in inner.iter() if child is not inner):
             inner.drop_tag()
@@ -162,8 +259,18 @@ def _in_list(node: Any) -> bool:
     return any(one.tag in ("li", "ul", "ol") for one in outside)
 
 
-def _lift(node: Any) -> None:
-    """Put an element behind its parent, and the rest of the parent behind that."""
+def _is_held(node: Any, outer: Any) -> bool:
+    """Whether an element is in a list or table within another element."""
+    between = itertools.takewhile(lambda one: one is not outer, node.iterancestors())
+    return any(one.tag in ("li", "table") for one in between)
+
+
+def _lift(node: Any) -> list[Any]:
+    """Put an element behind its parent, and the rest of the parent behind that.
+
+    Return the rest if it is an element without a meaning of its own, whose text is still bare.
+    """
+    rests = list[Any]()
     parent = node.getparent()
     rest, text = list(node.itersiblings()), node.tail
     node.tail = None
@@ -182,6 +289,8 @@ def _lift(node: Any) -> None:
         remainder.extend(rest)
         last.addnext(remainder)
         last = remainder
+        rests += [remainder] * (remainder.tag == "div")
     last.tail = f"{last.tail or ''}{tail or ''}" or None
     if not any(map(str.strip, parent.itertext())):
         parent.getparent().remove(parent)
+    return rests
