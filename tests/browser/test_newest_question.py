@@ -73,8 +73,16 @@ def _a_reader_who_scrolls_away_is_left_there(page: Page) -> None:
     page.get_by_test_id("stAppScrollToBottomContainer").hover()
     _ask(page, QUESTIONS[0])
     page.get_by_text("quotes, no language model").nth(len(QUESTIONS)).wait_for()
+    comes_true(page, partial(_is_scrolled_up, page))
+    page.wait_for_timeout(2000)
+    newest = _messages(page, "user").last.bounding_box()
+    assert newest is not None
+    assert newest["y"] > HEIGHT / 2
+
+
+def _is_scrolled_up(page: Page) -> bool:
+    """Turn the wheel, and say whether the newest question has left the upper half."""
     page.mouse.wheel(0, -1500)
-    page.wait_for_timeout(2500)
-    first = _messages(page, "user").last.bounding_box()
-    assert first is not None
-    assert first["y"] > HEIGHT / 2
+    page.wait_for_timeout(300)
+    newest = _messages(page, "user").last.bounding_box()
+    return newest is not None and newest["y"] > HEIGHT / 2
