@@ -147,6 +147,8 @@ MEASURES: Mapping[str, Callable[[RankStatistics, int], Floats]] = MappingProxyTy
 """Every measure by name: from what came back and k, to one figure per question."""
 LOWER_IS_BETTER = frozenset({"misleading", "false_refusal", "false_doubt"})
 """Measures, of rankings and of answers, that count faults."""
+WITHOUT_DIRECTION = frozenset({"conflicting_sources"})
+"""Measures that make no run better: sources that disagree may be told rightly or wrongly."""
 
 
 def lower_is_better(name: str) -> bool:

@@ -79,9 +79,20 @@ _SPELT = {
         ],
         2,
     )
-} | {"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90"}
+}
+_TENS = {
+    word: str(number)
+    for number, word in enumerate(
+        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2
+    )
+}
+_ONES = {"one": "1"} | {word: number for word, number in _SPELT.items() if len(number) == 1}
+_SPELT |= {word: f"{tens}0" for word, tens in _TENS.items()}
 _WORDS_OF = {number: word for word, number in _SPELT.items()}
-_SPELT_NUMBER = re.compile(rf"\b(?:{'|'.join(_SPELT)})\b", re.IGNORECASE)
+_SPELT_NUMBER = re.compile(
+    rf"\b(?:(?P<tens>{'|'.join(_TENS)})[- ](?P<ones>{'|'.join(_ONES)})|{'|'.join(_SPELT)})\b",
+    re.IGNORECASE,
+)
 _UNITS = {
     "percent": "%", "€": "eur", "euro": "eur", "euros": "eur", "$": "usd", "£": "gbp",
     "h": "hour", "hrs": "hour", "min": "minute", "mins": "minute", "s": "second",
@@ -195,7 +206,7 @@ def figures_of(text: str, mark: str = ".") -> dict[Figure, str]:
     """
     figures = {(_day(match), "date"): match[0] for match in _DATE.finditer(text)}
     rest = _REFERENCE.sub(" ", _DATE.sub(" ", text))
-    rest = _SPELT_NUMBER.sub(lambda match: _SPELT.get(match[0].lower(), match[0]), rest)
+    rest = _SPELT_NUMBER.sub(_in_digits, rest)
     rest = _OR_MORE.sub(r"\1 ", rest)
     pending: dict[str, str] = {}
     for match in _FIGURE.finditer(rest):
@@ -208,11 +219,17 @@ def figures_of(text: str, mark: str = ".") -> dict[Figure, str]:
             continue
         behind = rest[match.end("number") : match.end()] if unit and not match["currency"] else ""
         for earlier, digits in pending.items():
-            figures.setdefault((earlier, unit), digits + behind)
+            figures.setdefault((earlier, unit), _as_written(digits, text) + behind)
         pending = {}
         before, number = rest[match.start() : match.start("number")], _as_written(number, text)
         figures.setdefault((value, unit), f"{before}{number}{behind}")
     return figures
+
+
+def _in_digits(match: re.Match[str]) -> str:
+    if match["tens"]:
+        return _TENS[match["tens"].lower()] + _ONES[match["ones"].lower()]
+    return _SPELT.get(match[0].lower(), match[0])
 
 
 def _as_written(number: str, text: str) -> str:

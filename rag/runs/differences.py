@@ -89,6 +89,12 @@ def differences(
     return RunDifferences(source_chips(before, run), tuple(data), besides, source, edited)
 
 
+NO_DIRECTION = (
+    "More or fewer of them make no run better: sources may disagree in the documents, too."
+)
+"""The obstacle to a comparison by a metric of which neither more nor less is better."""
+
+
 def metric_obstacle(metric: str, run: Run, before: Run) -> str:
     """Return the reason why two runs do not compare by a metric alone; "" without one.
 

@@ -11,7 +11,7 @@ from typing import Literal
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import UNJUDGED, Comparison
 from rag.evaluation.intervals import Interval
-from rag.evaluation.metrics import lower_is_better
+from rag.evaluation.metrics import WITHOUT_DIRECTION, lower_is_better
 from rag.evaluation.report.metric_titles import ANSWER_TITLES, METRIC_TITLES
 from rag.evaluation.significance import LEVEL
 from rag.operation import operation
@@ -31,7 +31,7 @@ _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
 _ROUNDING = 1e-9
 _UNRANKED = ("correct_refusal", "correct_doubt", "false_refusal", "false_doubt")
 _RANKED = tuple(
-    name for name in METRIC_TITLES if name not in _UNRANKED and name not in ANSWER_TITLES
+    name for name in METRIC_TITLES if name not in {*_UNRANKED, *ANSWER_TITLES, *WITHOUT_DIRECTION}
 )
 """Measures of the first k."""
 

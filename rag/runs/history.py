@@ -14,12 +14,12 @@ from rag.evaluation.comparison import (
     compare,
     compare_pairs,
 )
-from rag.evaluation.metrics import MEASURES, lower_is_better, parse_metric
+from rag.evaluation.metrics import MEASURES, WITHOUT_DIRECTION, lower_is_better, parse_metric
 from rag.operation import ALL, operation
 from rag.questions.trial_log import Attempt
 from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
-from rag.runs.differences import RunDifferences, differences, metric_obstacle
+from rag.runs.differences import NO_DIRECTION, RunDifferences, differences, metric_obstacle
 from rag.runs.groups import groups_of_set, questions_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
 from rag.runs.loaded import Loaded, figure_of, labels_moved, same_questions
@@ -418,7 +418,9 @@ class _Ground(NamedTuple):
 
     def by(self, metric: str, run: Run, before: Run) -> _Ground:
         """Return the same with what stands in the way of this metric alone."""
-        return self._replace(obstacle=self.obstacle or metric_obstacle(metric, run, before))
+        neutral = NO_DIRECTION if metric in WITHOUT_DIRECTION else ""
+        obstacle = self.obstacle or neutral or metric_obstacle(metric, run, before)
+        return self._replace(obstacle=obstacle)
 
 
 def _common_ground(

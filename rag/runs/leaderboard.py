@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
-from rag.evaluation.metrics import lower_is_better
+from rag.evaluation.metrics import WITHOUT_DIRECTION, lower_is_better
 from rag.results import Run
 from rag.runs.differences import QuestionTexts, differences, metric_obstacle, source_chips
 from rag.runs.recipe_names import run_name
@@ -86,7 +86,7 @@ def leaderboard(
     values = [heights[row.run.id] for row in rows if row.comparable]
     return [
         replace(row, place=1 + sum(value > heights[row.run.id] for value in values))
-        if row.comparable and row.value is not None
+        if row.comparable and row.value is not None and metric not in WITHOUT_DIRECTION
         else row
         for row in rows
     ]

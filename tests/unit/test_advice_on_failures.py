@@ -92,9 +92,11 @@ def test_a_passage_is_found_by_one_search_if_the_other_has_it_not_among_its_cand
 def test_a_larger_top_k_is_what_returns_passages_below_it() -> None:
     recipe = WORDS.with_fields({"search.top_k": 5})
 
-    def below(*ranks: int) -> Diagnosis:
+    def below(*ranks: int | None) -> Diagnosis:
         failed = [
-            FailedQuestion(str(rank), "Who?", 0.0, Finding("top_k", "", {"rank": float(rank)}))
+            FailedQuestion(
+                str(rank), "Who?", 0.0, Finding("top_k", "", {"rank": rank} if rank else {})
+            )
             for rank in ranks
         ]
         trials = Trials("ndcg@10", without_gain=("top_k",))
@@ -115,6 +117,9 @@ def test_a_larger_top_k_is_what_returns_passages_below_it() -> None:
         "Top-k 10 returns 2 of 3 that are below top-k.",
     ]
     assert below().larger is None
+    assert below(21).larger is None  # a better ranking helps more
+    assert below(20).larger == LargerTopK(20, 1, 1)
+    assert below(6, None).larger == LargerTopK(10, 1, 1)  # which is no candidate
     (step, *_) = below(6, 6, 6).next_steps
     assert (step.kind, step.title, step.changes) == (
         "top_k",
@@ -123,7 +128,7 @@ def test_a_larger_top_k_is_what_returns_passages_below_it() -> None:
     )
     assert step.reason == (
         "Top-k 10 returns all 3 that are below top-k. An answer then reads up to 10 passages "
-        "instead of 5."
+        f"instead of 5, as far as {recipe.answer.context_tokens:,} tokens hold them."
     )
     assert {"search.top_k": 10} not in changes_for("top_k", recipe, None)
 

@@ -182,9 +182,52 @@ def test_the_part_of_an_answer_nearest_to_the_expected_one_is_shown() -> None:
         ("see 192.168.1.10", "192.168.1.1", "", False),
         ("1,234,567 people", "1.234.567", "How many people?", True),
         ("The input and the output are read.", "input/output", "", True),
+        ("5 € per month", "5 €/month", "", True),
+        ("call https://example.com/api/v1/users", "/api/v1/users", "", True),
+        ("call /path/api/v1/users", "/api/v1/users", "", False),
+        ("$HOME/.config/app", "~/.config/app", "", True),
+        ("call my_module.function()", "my_module.function", "", True),
+        ("call my_module.function", "my_module.function()", "", True),
+        ("请打开my_file.txt文件", "my_file.txt", "", True),
+        ("Version 2.0", "version 2", "", True),
+        ("version 2", "Version 2.0", "", True),
+        ("version 2.0.1", "Version 2.0", "", False),
+        ("v1.20", "v1.2", "", False),
+        ("It needs 1.20", "version 1.2", "What does it need?", False),
+        ("£2.50", "£2.5", "What does the printed version cost?", True),
+        ("$ 19.99", "19,99 USD", "What does the printed version cost?", True),
+        ("2.50", "2.5", "What does the printed version cost?", True),
+        ("1.5 GB", "1,5 GB", "How much memory does version 3 need?", True),
+        ("1.50 GB", "1.5 GB", "Which version has to be installed?", True),
+        ("2.5 hours", "2.50 hours", "How long does the release take?", True),
+        ("0.5", "0.50", "What is the weight of a release?", True),
     ],
 )
 def test_paths_options_and_versions_are_contained_as_wholes(
     answer: str, expected: str, question: str, contained: bool
 ) -> None:
     assert contains_answer(answer, expected, question) is contained
+
+
+CODES = (
+    *("report_2024.pdf", "my_module.function", "src/app/my_file.py", "IMG_2024_01.jpg"),
+    *("TABLE_NAME.column_name", "setup_env.sh --force", "foo_bar-baz", "x-api_key"),
+    *("config.yaml.example", "data_set.csv.gz", "nginx.conf.d", "my_var_", "__init__.py"),
+    *("version 2.0b1", "v1.2.3-rc1", "version 2.0b1.2", "v. 2.0", "10.0.0.0/8", "1.2.3..4"),
+    *("-foo_bar", "@app_route", "foo_bar--x", "foo_bar.-x", "a+b_c@d-e.org", "../x_y", "./a"),
+    *("$HOME/.config/app", "https://example.com/api/v1/users?x=my_id", "//srv_x/share"),
+    *("größe_max.ini", "[my_id](docs/x.md#a_b)", "release 1.5 GB"),
+)
+
+
+@pytest.mark.parametrize("text", CODES)
+def test_a_code_is_in_a_sentence_with_it(text: str) -> None:
+    for question in ("", "What is it?", "Which version is it?", "What does version 3 need?"):
+        for written in ("{}", '"{}"', "`{}`", "({})", "The answer is {}."):
+            assert contains_answer(written.format(text), text, question) is True
+
+
+@pytest.mark.parametrize("row", [*CONTAINED, *LACKING, *((code, "", "") for code in CODES)])
+def test_each_text_contains_itself(row: tuple[str, str, str]) -> None:
+    for text in (*row[:2], f"“{row[0]}”", f"The answer is {row[0]}."):
+        assert contains_answer(text, text) is not False

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pages.components.runs.table import metric_names
 from rag import Budget, KnowledgeBase, Recipe, Workspace
 from rag.evaluation.intervals import Interval
 from rag.evaluation.pooling.sampling import SampledMean
@@ -245,3 +246,10 @@ def test_an_answer_whose_sources_disagree_is_told_apart(home: Path) -> None:
     }
     assert told == {name: float(state == "conflicting") for name, state in states.items()}
     assert run.metrics["conflicting_sources"] == sum(told.values()) / 2
+    assert workspace.jobs.run(base.answer_evaluations.start("fees", recipe)).status == "done"
+    second = base.runs.list_all()[0]
+    (compared,) = base.runs.compare([second.id], run.id, "conflicting_sources", None)
+    assert compared.figures.verdict == "incomparable"
+    rows = base.runs.leaderboard("fees", "conflicting_sources")
+    assert [row.place for row in rows] == [None, None]
+    assert "conflicting_sources" not in metric_names([run, second]).values()

@@ -171,8 +171,8 @@ def test_an_unanswerable_question_fails_only_if_it_is_answered_without_doubt(
     assert (fix.causes, fix.comparison.difference) == (("answered",), 0.0)
     without = replace(diagnosis.trials, fixes=(), without_gain=("answered",))
     by_doubt = (
-        "sk it in the chat to see what its answer rests on, as no off-topic limit is known that "
-        "refuses it and no question with an answer."
+        "sk it in the chat to see what its answer rests on. Raise the off-topic limit only if "
+        "labels show that it refuses no question with an answer."
     )
     for tried in (diagnosis, replace(diagnosis, trials=without)):
         assert tried.advice("answered") == f"What was tried gains nothing. Not tried: a{by_doubt}"

@@ -218,10 +218,12 @@ def _act(
         _use(base, chosen, step, recipe, number, *apply_button(step.fix.comparison))
     elif step.kind == "top_k":
         _use(base, chosen, step, recipe, number, "Apply", "check")
-        st.caption(
+        counted_already = (
             "*Metrics* at 10 count these ranks already, so they tell little of it: compare "
-            "*Expected answer found*, with *Also score answers*."
+            if step.changes[0]["search.top_k"] <= 10
+            else "To see what it gains in answers, compare "
         )
+        st.caption(f"{counted_already}*Expected answer found*, with *Also score answers*.")
     elif step.kind == "rebuild":
         start = partial(base.diagnoses.start, chosen.name, recipe, rebuild=True)
         options = offered(
@@ -241,7 +243,8 @@ def _act(
 def _place(diagnosis: Diagnosis, step: NextStep) -> None:
     """A link to the place where people can follow a step's advice."""
     for cause in step.causes:
-        asks = cause == "doubted" or (cause == "answered" and not diagnosis.can_limit)
+        is_off = diagnosis.recipe.search.refuse == "off"  # which Tuning can turn on
+        asks = cause == "doubted" or (cause == "answered" and not (diagnosis.can_limit or is_off))
         if asks and (question := _first_failed(diagnosis, cause)):
             _ask_button(question)
         elif cause == "unexpected":

@@ -20,7 +20,7 @@ from rag.answering.asked_values.units import unit_at
 from rag.answering.assessing.validity import MONTH_NUMBERS, dates_in
 from rag.answering.checking.figures import Figure, KnownFigures, figures, spelt_amounts
 from rag.answering.comparing.quantities import DOTTED_I, MONTHS
-from rag.evaluation.answers.whole_codes import codes, has_code, names_version
+from rag.evaluation.answers.whole_codes import asks_for_version, codes, has_code
 from rag.lexical import Analyzer, analyzer, function_words
 
 HALF = 0.5
@@ -79,6 +79,8 @@ _POINTS = re.compile(
 _BEFORE_POINTS = re.compile(r"(?:\b(?:am|vom|zum|bis|ab|seit|den|dem|der)\s|[–-]\s?)\Z", re.I)
 _BEHIND_POINTS = re.compile(r"\s?[–-]|\s[a-zäöü]")
 _SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+_HOST = re.compile(r"(?<=:)//[\w.-]+(?::\d+)?(?=/\w)")
+_HOME = re.compile(r"\$(?:HOME|\{HOME\})(?=/)")
 _UNSPACED = "\u0e00"
 """Scripts from here on put no space between words, or between a word and its endings."""
 
@@ -94,8 +96,8 @@ def contains_answer(answer: str, expected: str, question: str = "") -> bool | No
     """
     answer, expected, question = map(_normal, (answer, _VERDICT.sub("", expected), question))
     cut = _analyzers().of(f"{question} {expected} {answer}")
-    is_version = names_version(f"{question} {expected}")
-    wanted, text = _Expected.of(expected, cut, is_version), _Text(answer, cut)
+    wanted = _Expected.of(expected, cut, asks_for_version(question))
+    text = _Text(answer, cut)
     if not wanted.is_something:
         return None
     new = wanted.beyond(_Text(question, cut))
@@ -169,13 +171,13 @@ class _Expected:
     words: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, text: str, cut: Analyzer, is_version: bool) -> _Expected:
+    def of(cls, text: str, cut: Analyzer, versions: bool) -> _Expected:
         dates = [(days, start, end) for days, start, end in _dates(text) if len(min(days)) > 4]
         for _, start, end in sorted(dates, key=lambda date: -date[1]):
             text = f"{text[:start]} {text[end:]}"
-        wholes = codes(text, is_version)
-        for match in reversed(wholes):
-            text = f"{text[: match.start()]} {text[match.end() :]}"
+        wholes = codes(text, versions)
+        for _, start, end in reversed(wholes):
+            text = f"{text[:start]} {text[end:]}"
         numbers = (*figures(text), *spelt_amounts(text))
         units = {figure.measure for figure in numbers if figure.measure}
         beside = _BESIDE if numbers or dates else frozenset[str]()
@@ -192,7 +194,7 @@ class _Expected:
         ]
         if all(word not in named and word.casefold() in function_words() for word, _ in words):
             words = []
-        names = tuple(dict.fromkeys(match.group() for match in wholes))
+        names = tuple(dict.fromkeys(code for code, *_ in wholes))
         return cls(tuple(days for days, *_ in dates), numbers, names, tuple(dict.fromkeys(words)))
 
     @property
@@ -220,7 +222,11 @@ def _analyzers() -> Analyzer:
 
 
 def _normal(text: str) -> str:
-    """A text with whole names of months beside days, and hours of 24 without empty minutes."""
+    """A text with whole names of months beside days, and hours of 24 without empty minutes.
+
+    The path of an address stands apart, as it is one also without the host.
+    """
+    text = _HOME.sub("~", _HOST.sub(r"\g<0> ", text))
     return _CLOCK.sub(_hour, _MONTH_OF_DAY.sub(_whole_month, text))
 
 

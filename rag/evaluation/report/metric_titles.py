@@ -15,11 +15,10 @@ ANSWER_TITLES: Mapping[str, str] = {
     "rouge_l": "ROUGE-L",
     "correct_decision": "Correct decisions",
     "refusal_correctness": "Answered or refused",
-    "conflicting_sources": "Conflicting sources",
     "judged_groundedness": "Groundedness, judged by a model",
     "judged_correctness": "Correctness, judged by a model",
 }
-"""Those of answers, by measure."""
+"""Those of answers that tell which run is better, by measure."""
 
 METRIC_TITLES: Mapping[str, str] = {
     "ndcg": "nDCG",
@@ -43,6 +42,7 @@ METRIC_TITLES: Mapping[str, str] = {
     "false_refusal": "False refusals",
     "false_doubt": "Doubtful, though answerable",
     **ANSWER_TITLES,
+    "conflicting_sources": "Conflicting sources",
 }
 """All of them, by measure, in the order in which they are shown."""
 

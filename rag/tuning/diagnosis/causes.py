@@ -107,13 +107,13 @@ _NO_RERANKER: Mapping[Cause, CauseRow] = {
 }
 """The rows of causes whose advice is a reranker, for where none can be added."""
 _BY_DOUBT = (
-    "Ask it in the chat to see what its answer rests on, as no off-topic limit is known that "
-    "refuses it and no question with an answer."
+    "Ask it in the chat to see what its answer rests on. Raise the off-topic limit only if labels "
+    "show that it refuses no question with an answer."
 )
 _NO_LIMIT = CauseRow(
     CAUSES["answered"].title, f"Raise the threshold. {_BY_DOUBT}", untried=_BY_DOUBT
 )
-"""The row for where no limit refuses such a question, and none that the documents answer."""
+"""The row for where no such limit is known, or too few labels tell of one."""
 
 
 def _row(cause: Cause, recipe: Recipe, can_rerank: bool, can_limit: bool) -> CauseRow:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from rag.recipe import Recipe
 from rag.tuning.diagnosis.finding import FailedQuestion
 
+_LEAST_CEILING = 20
+_TIMES = 4
+"""Beyond so many times the present top-k, a better ranking helps more than more passages."""
 _MOST = 1000  # that a recipe can have
 
 
@@ -37,14 +40,16 @@ class LargerTopK:
 def larger_top_k(recipe: Recipe, failed: Sequence[FailedQuestion]) -> LargerTopK | None:
     """The smallest doubling of top-k that returns at least half of the passages below it.
 
-    None without a question that failed by top-k, or if no top-k returns so many.
+    It is at most 20, or four times the present one. Passages that are no candidate don't count, as
+    they are not below top-k. None without such a passage, or if no top-k returns so many.
     """
     below = [one.finding.figures.get("rank") for one in failed if one.cause == "top_k"]
     ranks = [rank for rank in below if rank is not None]
     top_k = recipe.search.top_k
-    while ranks and top_k < _MOST:
-        top_k = min(2 * top_k, _MOST)
+    ceiling = min(max(_LEAST_CEILING, _TIMES * top_k), _MOST)
+    while ranks and top_k < ceiling:
+        top_k = min(2 * top_k, ceiling)
         returned = sum(rank <= top_k for rank in ranks)
-        if 2 * returned >= len(below):
-            return LargerTopK(top_k, returned, len(below))
+        if 2 * returned >= len(ranks):
+            return LargerTopK(top_k, returned, len(ranks))
     return None

@@ -202,7 +202,7 @@ def _larger(recipe: Recipe, larger: LargerTopK) -> NextStep:
         "top_k",
         f"Return more passages: {described_changes(recipe, changes)}",
         f"{larger.sentence} An answer then reads up to {larger.top_k} passages instead of "
-        f"{recipe.search.top_k}.",
+        f"{recipe.search.top_k}, as far as {recipe.answer.context_tokens:,} tokens hold them.",
         None,
         APPLY_SECONDS,
         (changes,),
