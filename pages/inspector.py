@@ -22,6 +22,7 @@ from pages.components.inspector.what_if import (
     PASSAGE,
     expected,
     expected_fields,
+    forget_expected,
     open_passage,
 )
 from pages.components.labels.evidence_dialog import evidence_button
@@ -140,6 +141,7 @@ def _ask(text: str) -> None:
     """
     parameters: dict[str, str | list[str]] = {name: [] for name in _OF_A_QUESTION}
     st.query_params.update(parameters | ({QUESTION: text} if text else {}))
+    forget_expected()
 
 
 def _welcome(base: KnowledgeBase) -> None:

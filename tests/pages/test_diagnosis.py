@@ -130,7 +130,7 @@ def test_an_order_by_gain_is_mentioned_only_where_a_step_can_gain(
         ("answered", "Threshold from labels, on Tuning"),
         ("missing", "Open Documents"),
         ("doubted", "Ask in the chat"),
-        ("unexpected", "Open Question sets"),
+        ("unexpected", "Ask in the chat"),
     ],
 )
 def test_advice_leads_to_the_place_where_it_is_followed(
@@ -147,17 +147,19 @@ def test_advice_leads_to_the_place_where_it_is_followed(
     assert link in [*links, *(one.label for one in app.main.button)]
 
 
-def test_a_doubted_question_is_asked_in_a_new_conversation(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("cause", ["doubted", "unexpected"])
+def test_a_question_with_a_wrong_answer_is_asked_in_a_new_conversation(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, cause: Cause
 ) -> None:
-    advice = NextStep("advice", "2 of 3", "Do it.", None, None, causes=("doubted",))
+    both: tuple[Cause, ...] = ("doubted", "unexpected")
+    advice = NextStep("advice", "2 of 3", "Do it.", None, None, causes=both)
     monkeypatch.setattr("rag.tuning.diagnosis.diagnosis.next_steps", lambda _basis: [advice])
     asked = "Until when is unused leave kept?"
     monkeypatch.setattr(
         "pages.components.runs.diagnosis._first_failed", lambda _diagnosis, _cause: asked
     )
     app = _diagnosed(labelled, open_page)
-    app.button(key="metrics_advice_ask").click().run()
+    app.button(key=f"metrics_advice_ask_{cause}").click().run()
     assert app.title[0].value == "Chat"
     assert "Until when is unused leave kept\\?" in [element.value for element in app.markdown]
 

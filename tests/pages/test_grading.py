@@ -91,6 +91,30 @@ def test_the_set_that_has_the_question_is_chosen(base: KnowledgeBase) -> None:
     )
 
 
+def test_labels_go_to_the_set_that_has_the_question_whatever_was_used_last(
+    base: KnowledgeBase,
+) -> None:
+    base.question_edits.create_set("another set")
+    app = visit("metrics.py", set="another set")
+    app.query_params["q"] = LEAVE
+    app.switch_page("inspector.py").run()
+    assert app.selectbox(key="set").value == SET
+    app.selectbox(key="set").set_value("another set").run()
+    assert app.run().selectbox(key="set").value == "another set"  # the visitor's choice for it
+    app.text_input(key="q").set_value("When does carried leave lapse?").run()
+    assert app.selectbox(key="set").value == "another set"  # the last used, as none has it
+    app.text_input(key="q").set_value(LEAVE).run()
+    assert app.selectbox(key="set").value == "another set"
+    other = next(each.text for each in base.questions.labelled(SET) if each.text != LEAVE)
+    app.text_input(key="q").set_value(other).run()
+    assert app.selectbox(key="set").value == SET
+    base.question_edits.collect("another set", LEAVE)
+    app = visit("metrics.py", set="another set")
+    app.query_params["q"] = LEAVE
+    app.switch_page("inspector.py").run()
+    assert app.selectbox(key="set").value == "another set"  # both have it
+
+
 def test_no_answer_asks_only_when_labels_go(base: KnowledgeBase) -> None:
     leave, _ = _chunks(base)
     app = visit("inspector.py", q=LEAVE)

@@ -90,14 +90,17 @@ def _wanted(selected: Hit | None) -> int | None:
 
 
 def headline(standing: Standing, at: Place, fate: QuoteFate | None = None) -> str:
-    """The passage and its fate, as markdown."""
+    """The passage and its fate, as markdown. What quotes leave out has no check."""
     page = plain(page_name(standing.document, at.page, at.heading, "· "))
-    icon = ":material/block:" if standing.lost else ":material/check_circle:"
     where = f"**{plain(standing.document)}** {page}".strip()
-    if standing.lost or fate is None:
-        return f"{where}  \n{icon} {plain(standing.summary)}"
-    icon = icon if fate.number else ":material/info:"
-    return f"{where}  \n{icon} {plain(standing.summary)}  \n{quoted(fate)}"
+    icon, summary = ":material/check_circle:", standing.summary
+    if standing.lost:
+        icon = ":material/block:"
+    elif fate is not None and fate.number:
+        summary += f", quoted as [{fate.number}]"
+    elif fate is not None:
+        icon, summary = ":material/info:", f"{summary}, not quoted: {fate.reason}"
+    return f"{where}  \n{icon} {plain(summary)}"
 
 
 def quoted(fate: QuoteFate | None) -> str:
@@ -165,6 +168,14 @@ def expected_fields(base: KnowledgeBase) -> tuple[str, str | None]:
     return text or "", document
 
 
+def forget_expected() -> None:
+    """Empty the fields for an expected passage, which is one of a single question.
+
+    Call this in a callback. They are set, not deleted: a browser keeps what a field shows.
+    """
+    st.session_state[TEXT], st.session_state[DOCUMENT] = "", None
+
+
 def expected(
     base: KnowledgeBase, trace: Trace, recipe: Recipe, text: str, document: str | None
 ) -> None:
@@ -175,11 +186,13 @@ def expected(
         findings = explanations.explainer(base, trace, recipe).in_document(document)
     else:
         return
+    explanation = explanations.quotes_explanation(base, trace, recipe)
+    fates = explanation.fates if explanation else {}
     if not findings:
         st.info("This document has no passage in the index.")
     with st.container(height=_TALLEST if len(findings) > _MOST_UNROLLED else "content"):
         for finding in findings:
-            _finding(base, finding)
+            _finding(base, finding, fates.get(finding.standing.chunk.key))
 
 
 @shared_cache(4)
@@ -200,11 +213,11 @@ def _document(base: KnowledgeBase) -> str | None:
     return documents.get(name) if name else None
 
 
-def _finding(base: KnowledgeBase, finding: Finding) -> None:
+def _finding(base: KnowledgeBase, finding: Finding, fate: QuoteFate | None) -> None:
     standing = finding.standing
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            title = headline(standing, place(base, standing.chunk))
+            title = headline(standing, place(base, standing.chunk), fate)
             st.markdown(f"{title} {_MATCHES[finding.match]}", width="stretch")
             chunk_id = standing.chunk.id
             key = f"what_if_look_{chunk_id}"

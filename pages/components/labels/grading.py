@@ -26,6 +26,7 @@ from rag import (
     counted,
 )
 
+_CHOSEN = "labels_set_chosen"  # the set that was named for a question of a knowledge base
 FIRST_SET = "my questions"  # where labels go while there is no set
 GRADES = tuple(str(grade) for grade in range(HIGHEST_GRADE + 1))
 MISLEADS = str(MISLEADING)
@@ -135,6 +136,8 @@ def grading_bar(base: KnowledgeBase, question: str, recipe: Recipe) -> Grading:
             accept_new_options=True,
             width=260,
             help="Grade the passages below. Type a name to start a new question set.",
+            on_change=_choose,
+            args=(base, question),
         )
         name = (chosen or names[0]).strip() or names[0]
         grading = Grading(base, recipe, name, question, _labels(base, sets, name, question, recipe))
@@ -164,13 +167,27 @@ def labels_in_words(labels: QuestionLabels) -> str:
 def _preset(
     base: KnowledgeBase, sets: Sequence[QuestionSet], question: str, recipe: Recipe
 ) -> None:
-    """At first, the set that has the question, where one does."""
-    if SET in st.session_state or SET in st.query_params:
+    """The set that has the question, unless the address or the visitor named one for it.
+
+    If several or none have it, the last used set stays.
+    """
+    if SET not in st.session_state and SET in st.query_params:
+        st.session_state[_CHOSEN] = base.id, question, st.query_params[SET]
         return
-    for item in sets:
-        if _labels(base, sets, item.name, question, recipe).question_id is not None:
-            st.session_state[SET] = item.name
-            return
+    used = st.session_state.get(SET)
+    if used and st.session_state.get(_CHOSEN) == (base.id, question, used):
+        return
+    having = [
+        item.name
+        for item in sets
+        if _labels(base, sets, item.name, question, recipe).question_id is not None
+    ]
+    if having and (len(having) == 1 or not used):
+        show(SET, having[0])
+
+
+def _choose(base: KnowledgeBase, question: str) -> None:
+    st.session_state[_CHOSEN] = base.id, question, st.session_state[SET]
 
 
 def _question_buttons(grading: Grading) -> None:

@@ -60,7 +60,7 @@ _PLACES = {
     **dict.fromkeys(("missing", "excluded", "misread", "cut", "language"), _ON_DOCUMENTS),
     **dict.fromkeys(("superseded", "table_row", "not_found"), _ON_DOCUMENTS),
     "doubtful": ("inspector.py", "Judge in the inspector", "troubleshoot"),
-    "doubted": ("chat.py", "Ask in the chat", "forum"),
+    **dict.fromkeys(("doubted", "unexpected"), ("chat.py", "Ask in the chat", "forum")),
     "answered": ("tuning.py", "Threshold from labels, on Tuning", "tune"),
 }
 """Pages with their label and icon by the cause that advice is against; else it is Tuning."""
@@ -243,12 +243,15 @@ def _act(
 def _place(diagnosis: Diagnosis, step: NextStep) -> None:
     """A link to the place where people can follow a step's advice."""
     for cause in step.causes:
+<<<<<<< HEAD
         is_off = diagnosis.recipe.search.refuse == "off"  # which Tuning can turn on
         asks = cause == "doubted" or (cause == "answered" and not (diagnosis.can_limit or is_off))
+=======
+        asks = cause in ("doubted", "unexpected")
+        asks = asks or (cause == "answered" and not diagnosis.can_limit)
+>>>>>>> u1
         if asks and (question := _first_failed(diagnosis, cause)):
-            _ask_button(question)
-        elif cause == "unexpected":
-            action_button("Open Question sets", "metrics_advice_sets", "quiz", _open_sets)
+            _ask_button(question, cause)
         else:
             page, label, icon = _PLACES.get(cause, _ON_TUNING)
             st.page_link(page, label=label, icon=f":material/{icon}:")
@@ -259,11 +262,11 @@ def _first_failed(diagnosis: Diagnosis, cause: str) -> str:
     return next((one.text for one in diagnosis.questions if one.cause == cause), "")
 
 
-def _ask_button(question: str) -> None:
+def _ask_button(question: str, cause: str) -> None:
     """A button that asks a question in a new conversation."""
     if st.button(
         "Ask in the chat",
-        key="metrics_advice_ask",
+        key=f"metrics_advice_ask_{cause}",
         icon=":material/forum:",
         help=f"Asks “{plain(question)}” in a new conversation.",
     ):
