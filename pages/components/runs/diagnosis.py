@@ -243,13 +243,9 @@ def _act(
 def _place(diagnosis: Diagnosis, step: NextStep) -> None:
     """A link to the place where people can follow a step's advice."""
     for cause in step.causes:
-<<<<<<< HEAD
         is_off = diagnosis.recipe.search.refuse == "off"  # which Tuning can turn on
-        asks = cause == "doubted" or (cause == "answered" and not (diagnosis.can_limit or is_off))
-=======
         asks = cause in ("doubted", "unexpected")
-        asks = asks or (cause == "answered" and not diagnosis.can_limit)
->>>>>>> u1
+        asks = asks or (cause == "answered" and not (diagnosis.can_limit or is_off))
         if asks and (question := _first_failed(diagnosis, cause)):
             _ask_button(question, cause)
         else:
