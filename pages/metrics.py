@@ -104,8 +104,7 @@ def _sets(
     base: KnowledgeBase, sets: Sequence[QuestionSet], chosen: QuestionSet, recipe: Recipe
 ) -> None:
     labelled = {
-        item.name: item.answerable
-        - len(readings.without_labels(base, item.name, readings.version_of(item)))
+        item.name: readings.placed_questions(base, item.name, readings.version_of(item))
         for item in sets
     }
     question_sets_view(base, sets, chosen, recipe, labelled)

@@ -23,7 +23,7 @@ _FENCE = re.compile(
 _LANGUAGE = re.compile(r"\s*([\w+#.-]*)")
 
 _BLOCK_START = r"[ \t]*+(?:\n|[-*+•‣▪●○◦][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t]|[|>])"
-"""What no line within the words of a link begins with."""
+"""The beginnings of lines that no words of a link have."""
 _INLINE = re.compile(
     r"(?<!`)(?P<ticks>`++)(?P<code>(?:(?!\n\s*\n).){1,1000}?)(?<!`)(?P=ticks)(?!`)"
     rf"|!?\[(?P<link>[^\[\]\n]++(?:\n(?!{_BLOCK_START})[^\[\]\n]++)*+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"

@@ -86,3 +86,26 @@ def test_an_import_says_how_many_questions_it_brought(base: KnowledgeBase) -> No
     (draw,) = app.session_state["notices_waiting"]
     assert draw.args == ("2 questions imported into checks\\.",)
     assert draw.func.__name__ == "success"
+
+
+def test_labels_without_a_place_are_warned_of_first_and_not_counted_as_labelled(
+    base: KnowledgeBase, open_page: OpenPage
+) -> None:
+    lines = (
+        "question,document,quote,grade",
+        "What may a hotel cost?,travel.txt,Hotels may cost 140 euros a night.,5",
+        "What does the pump need?,pump.txt,needs olive oil,1",
+        "Who signs?,rules.pdf,The head of the office signs.,1",
+    )
+    app = AppTest.from_function(_dialog, default_timeout=60).run()
+    app.file_uploader(key="metrics_import_file").upload("bad.csv", "\n".join(lines).encode()).run()
+    app.button(key="metrics_import_go").click().run()
+    drawn = app.session_state["notices_waiting"]
+    assert [draw.func.__name__ for draw in drawn] == ["warning", "warning", "success"]
+    assert drawn[0].args == (
+        "2 of 3 labels of bad point to text that is not here\\, because the document or the words "
+        "are missing\\. See the list below\\.",
+    )
+    assert drawn[1].args[0].startswith("Grades in bad go up to 5\\. The pages give at most 3\\.")
+    table = open_page("metrics.py", set="bad", metrics="Question sets").dataframe[0].value
+    assert (list(table["Answerable"]), list(table["Labelled"])) == ([3], [1])

@@ -108,13 +108,19 @@ def test_less_time_is_worth_a_sentence() -> None:
     equal = _comparison(0.0, 1.0, 0.0)
     assert time_takeaway((40, 0.6), (20, 0.6), "lexical, 10 candidates", equal) == (
         "As good in 50% less time: lexical, 10 candidates (20 ms instead of 40, nDCG@10 of "
-        "the returned passages 0.600 instead of 0.600, on all 2 questions, which picked it)."
+        "the returned passages 0.600 as now, on all 2 questions, which picked it)."
     )
     assert "No recipe here" in time_takeaway((40, 0.6), (39, 0.6), "", equal)
     # Means alone do not make it as good: here 0.03 of nDCG may be lost.
     said = time_takeaway((40, 0.6), (20, 0.6), "lexical", _comparison(0.0, 1.0, -0.03))
-    assert said.startswith(
-        "No lower on these questions, though up to 0.030 may be lost on others, in 50% less time"
+    assert said == (
+        "The same nDCG@10 of the returned passages (0.600) on all 2 questions in 50% less time: "
+        "lexical (20 ms instead of 40). The questions picked it, and are too few to exclude a loss "
+        "of 0.030 on others."
+    )
+    higher = time_takeaway((40, 0.6), (20, 0.62), "lexical", _comparison(0.02, 1.0, -0.03))
+    assert higher.startswith(
+        "No lower nDCG@10 of the returned passages (0.620 instead of 0.600) on all 2 questions in "
     )
     close = time_takeaway((40, 0.6), (20, 0.6), "lexical", _comparison(0.0, 1.0, -0.01))
     assert close.startswith("As good in 50% less time")

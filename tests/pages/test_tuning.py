@@ -349,7 +349,7 @@ def test_the_front_has_what_no_other_beats() -> None:
     ]
     assert front_takeaway((400, 0.6), (200, 0.6), "top-1, no threshold", _equal()) == (
         "As good for 50% less context: top-1, no threshold (200 tokens instead of 400, nDCG@10 "
-        "of the returned passages 0.600 instead of 0.600, on all 2 questions, which picked it)."
+        "of the returned passages 0.600 as now, on all 2 questions, which picked it)."
     )
     for tokens in (200, 0):
         assert front_takeaway((tokens, 0.6), (tokens, 0.6), "", _equal()) == (

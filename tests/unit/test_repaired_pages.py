@@ -18,7 +18,7 @@ def page(folder: Path, markup: str, start: str = LONG) -> Document:
 
 
 def rest(document: Document) -> str:
-    """What stands behind the long paragraph."""
+    """The text behind the long paragraph."""
     return document.text.rpartition(PROSE.strip())[2].strip()
 
 

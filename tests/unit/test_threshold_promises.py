@@ -150,7 +150,8 @@ def test_where_no_threshold_is_pure_enough_it_says_what_can_be_promised() -> Non
     assert "no threshold has passages that are relevant often enough" in refused.method
     assert refused.missing is None
     assert refused.headline == (
-        "No threshold can promise 0.80: too few of the passages above any threshold are relevant."
+        "No threshold can promise a precision of 0.80: too few of the passages above any "
+        "threshold are relevant."
     )
     assert PromiseCurves(curve).promise(refused.possible).point is not None
     hopeless = ThresholdCurve.of(values, relevant & False, np.arange(400), np.ones(400, np.bool_))
@@ -158,6 +159,19 @@ def test_where_no_threshold_is_pure_enough_it_says_what_can_be_promised() -> Non
         PromiseCurves(hopeless)
         .promise(0.5)
         .sentence.endswith("These labels cannot promise any precision.")
+    )
+
+
+def test_of_fewer_questions_than_it_takes_the_number_is_the_only_reason() -> None:
+    values = np.linspace(0.9, 0.5, 60)
+    relevant = np.arange(60) % 10 == 9
+    curve = ThresholdCurve.of(values, relevant, np.repeat(np.arange(6), 10), np.ones(6, np.bool_))
+    refused = PromiseCurves(curve).promise(0.5)
+    assert refused.missing is None
+    assert refused.sentence == (
+        "Too few questions to promise a precision of 0.50 for the passages above a threshold. The "
+        "promise needs at least 9 questions to choose on, and there are 6. These labels cannot "
+        "promise any precision."
     )
 
 

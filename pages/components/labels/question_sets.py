@@ -15,7 +15,15 @@ from pages.components.shell.notices import later
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago
-from rag import Existing, KeptVersion, KnowledgeBase, QuestionSet, QuestionTable, counted
+from rag import (
+    HIGHEST_GRADE,
+    Existing,
+    KeptVersion,
+    KnowledgeBase,
+    QuestionSet,
+    QuestionTable,
+    counted,
+)
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -224,6 +232,7 @@ def _import(
     what = "judgement" if judged else "question"
     version_note = f" {_kept(came.replaced)}" if came.replaced is not None else ""
     imported = f"{counted(came.number, what)} imported into {name}.{version_note}"
+    _label_notes(base, name)
     later(partial(st.success, plain(imported), icon=":material/check:"))
     if came.skipped:
         later(partial(_skipped, file.name, came.skipped))
@@ -233,6 +242,26 @@ def _import(
         later(partial(_unlabelled, came.unlabelled))
     choose_set(name)
     st.rerun()
+
+
+def _label_notes(base: KnowledgeBase, name: str) -> None:
+    """Keep warnings of labels of a set that have no place, and of grades that no page gives."""
+    labels = [label for item in base.questions.labelled(name) for label in item.labels]
+    lost = len(base.questions.lost_labels(name))
+    if lost:
+        point = "points" if lost == 1 else "point"
+        warning = (
+            f"{lost:,} of {counted(len(labels), 'label')} of {name} {point} to text that is not "
+            "here, because the document or the words are missing. See the list below."
+        )
+        later(partial(st.warning, plain(warning), icon=":material/label_off:"))
+    highest = max((label.grade for label in labels), default=0)
+    if highest > HIGHEST_GRADE:
+        warning = (
+            f"Grades in {name} go up to {highest:,}. The pages give at most {HIGHEST_GRADE}. "
+            "Metrics count the higher grades as they are."
+        )
+        later(partial(st.warning, plain(warning), icon=":material/label:"))
 
 
 def _repeated(notes: Sequence[str]) -> None:

@@ -54,7 +54,8 @@ def question_sets_view(
 ) -> None:
     """Draw the table of sets, actions on the chosen one, and what waits in it for a decision.
 
-    ``labelled`` is the number of questions with a relevant label by the name of the set.
+    ``labelled`` is the number of questions with a relevant label that has its text, by the name of
+    the set.
     """
     with st.container(horizontal=True, gap="small"):
         if question_sets.import_button(base):
@@ -130,7 +131,7 @@ def _table(base: KnowledgeBase, sets: Sequence[QuestionSet], labelled: Mapping[s
         column_config={
             "Name": st.column_config.TextColumn(width="medium"),
             "Labelled": st.column_config.NumberColumn(
-                help="Answerable questions with a relevant label. Only these are measured."
+                help="Answerable questions with a relevant label whose text is in the documents."
             ),
             "To decide": st.column_config.NumberColumn(help="Proposed questions to accept."),
             "Changed": st.column_config.DatetimeColumn(format="distance"),

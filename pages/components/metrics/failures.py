@@ -99,9 +99,10 @@ def _counts(results: Sequence[QuestionResult], k: int) -> str:
     counts = f"{head}: {failed}." if failed else f"{head}."
     low = sum(ranks_low(one, k) and first_cause(one, k) is None for one in results)
     if low:
+        others = counted(low, "other question" if causes else "question")
         counts += (
-            f" {counted(low, 'other question')} got the expected answer at a low rank (nDCG@{k} "
-            f"below {PASSING})."
+            f" {others} got the expected answer, although relevant passages rank low or were not "
+            f"found (nDCG@{k} below {PASSING})."
         )
     if any(one.answerable for one in results) and not _is_scored(results):
         counts += (

@@ -121,6 +121,17 @@ def without_labels(
     ]
 
 
+@shared_cache(64)
+def placed_questions(base: KnowledgeBase, set_name: str, _version: Version) -> int:
+    """The number of answerable questions with a relevant label that a present document holds."""
+    lost = {label.id for _, label in base.questions.lost_labels(set_name)}
+    return sum(
+        question.answerable
+        and any(label.grade > 0 and label.id not in lost for label in question.labels)
+        for question in base.questions.labelled(set_name)
+    )
+
+
 def first_measurable(base: KnowledgeBase, sets: Sequence[QuestionSet]) -> QuestionSet:
     """The first set with labels; without any, the first with questions, else the first."""
     with_questions = [item for item in sets if item.questions]

@@ -131,24 +131,31 @@ def front_takeaway(
     """Compare the present recipe with the best cheaper one; both are (tokens, quality)."""
     if best is None or change is None or best[0] >= now[0] * 0.98:  # 0 if nothing is shown
         return "No recipe here is as good as the present one and cheaper."
-    return (
-        f"{_as_good(change)} for {percent(1 - best[0] / now[0])} less context: {what} "
-        f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, {_returned(now, best)}, "
-        f"{_picked(change)})."
-    )
+    cost = f"{best[0]:,.0f} tokens instead of {now[0]:,.0f}"
+    gain = f"for {percent(1 - best[0] / now[0])} less context: {what} ({cost}"
+    return _no_worse(gain, now[1], best[1], change)
 
 
-def _returned(now: tuple[float, float], best: tuple[float, float]) -> str:
-    """The quality of both; the cards also count passages after top-k, so theirs is another one."""
-    return f"nDCG@10 of the returned passages {best[1]:.3f} instead of {now[1]:.3f}"
+def _no_worse(gain: str, now: float, best: float, change: Comparison) -> str:
+    """Only what cannot lose more than a point of nDCG is as good; ``gain`` has an open bracket.
 
-
-def _as_good(change: Comparison) -> str:
-    """Only what cannot lose more than a point of nDCG is as good."""
+    The cards also count passages after top-k, so their nDCG is another one.
+    """
+    measured, before = "nDCG@10 of the returned passages", f"{now:.3f}"
+    after = f"{best:.3f}"
+    same = after == before
     if change.interval_95.low >= -_POINT:
-        return "As good"
-    lost = -change.interval_95.low
-    return f"No lower on these questions, though up to {lost:.3f} may be lost on others,"
+        values = f"{after} as now" if same else f"{after} instead of {before}"
+        return f"As good {gain}, {measured} {values}, {_picked(change)})."
+    quality = (
+        f"The same {measured} ({after})"
+        if same
+        else f"No lower {measured} ({after} instead of {before})"
+    )
+    return (
+        f"{quality} {change.basis} {gain}). The questions picked it, and are too few to exclude a "
+        f"loss of {-change.interval_95.low:.3f} on others."
+    )
 
 
 def time_takeaway(
@@ -160,7 +167,6 @@ def time_takeaway(
     """Compare the present recipe with the best faster one; both are (milliseconds, quality)."""
     if best is None or change is None or best[0] > now[0] * 0.9:
         return "No recipe here is as good as the present one and clearly faster."
-    return (
-        f"{_as_good(change)} in {percent(1 - best[0] / now[0])} less time: {what} ({best[0]:.0f} "
-        f"ms instead of {now[0]:.0f}, {_returned(now, best)}, {_picked(change)})."
-    )
+    cost = f"{best[0]:.0f} ms instead of {now[0]:.0f}"
+    gain = f"in {percent(1 - best[0] / now[0])} less time: {what} ({cost}"
+    return _no_worse(gain, now[1], best[1], change)

@@ -38,7 +38,7 @@ _IN_YEAR = (
 )
 _NO_COUNT = re.compile(
     rf"(?:{_IN_YEAR}|\bno(?= (?:questions?|objections?|comments?|doubt|matter|further|longer)\b))"
-    r"[ -]?([^\W\d_]*)",
+    r"[ -]?([^\W\d_]{0,20})",
     re.IGNORECASE,
 )
 _MARK = re.compile(r"\(\d{1,3}\)|(?:^|(?<=\n))[ \t]*\d{1,3}[.)][ \t]")

@@ -89,10 +89,15 @@ class ThresholdPromise:
                 f"Threshold {self.point.threshold:.3f} promises a precision of at least "
                 f"{self.target:.2f} on other questions."
             )
+        if self.missing is None and self.units < self.needed:
+            return (
+                f"Too few {_units(self)} to promise a precision of {self.target:.2f} for the "
+                "passages above a threshold."
+            )
         if self.missing is None:
             return (
-                f"No threshold can promise {self.target:.2f}: too few of the passages above any "
-                "threshold are relevant."
+                f"No threshold can promise a precision of {self.target:.2f}: too few of the "
+                "passages above any threshold are relevant."
             )
         return (
             f"Too few labels to promise a precision of {self.target:.2f}. "

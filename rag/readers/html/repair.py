@@ -74,7 +74,7 @@ def repair(tree: Any, blocks: frozenset[str]) -> None:
 
 
 def _way_to_keep(button: Any, blocks: frozenset[str]) -> Literal["inline", "paragraph", ""]:
-    """How the words of a button stay, if it unfolds an answer or is a part of a sentence.
+    """Keep the words of a button that unfolds an answer or is a part of a sentence.
 
     Others, as "Add to basket", say nothing about their subject, and are left to be removed.
     What a button unfolds becomes a paragraph if it is bare text.
@@ -91,7 +91,7 @@ def _way_to_keep(button: Any, blocks: frozenset[str]) -> Literal["inline", "para
 
 
 def _panel_of(button: Any, holder: Any) -> Any:
-    """What a button unfolds, the button itself if that is elsewhere, or None for other buttons."""
+    """Return what a button unfolds, the button itself if that is elsewhere, or None for other buttons."""
     title = holder if holder.tag in _TITLES else button
     follows = title.getnext()
     beside = follows is not None and follows.tag in _PANELS and not (title.tail or "").strip()
