@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rag.examination.claims import figures_of
 from rag.examination.examining import examine
 from rag.examination.findings import FindingPlace
 from rag.readers import read_text
@@ -146,3 +147,16 @@ def test_a_day_without_a_year_is_the_same_day() -> None:
 )
 def test_a_difference_shows_the_words_around_its_figure(text: str, figure: str, words: str) -> None:
     assert FindingPlace("", "", 0, 0, None, text, figure).words == words
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("It takes three to five weeks.", ["three weeks", "five weeks"]),
+        ("It takes twenty-five days.", ["25 days"]),
+        ("It takes eighty-one days.", ["81 days"]),
+        ("It takes twenty days.", ["twenty days"]),
+    ],
+)
+def test_spelt_figures_are_shown_whole(text: str, written: list[str]) -> None:
+    assert list(figures_of(text).values()) == written

@@ -495,16 +495,3 @@ def _table(name: str, price: str, part: str = "Gasket set") -> Document:
 
 def _kinds(findings: list[DocumentFinding]) -> set[str]:
     return {finding.kind for finding in findings}
-
-
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("It takes three to five weeks.", ["three weeks", "five weeks"]),
-        ("It takes twenty-five days.", ["25 days"]),
-        ("It takes eighty-one days.", ["81 days"]),
-        ("It takes twenty days.", ["twenty days"]),
-    ],
-)
-def test_spelt_figures_are_shown_whole(text: str, written: list[str]) -> None:
-    assert list(figures_of(text).values()) == written

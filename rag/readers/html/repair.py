@@ -91,7 +91,7 @@ def _way_to_keep(button: Any, blocks: frozenset[str]) -> Literal["inline", "para
 
 
 def _panel_of(button: Any, holder: Any) -> Any:
-    """Return what a button unfolds, the button itself if that is elsewhere, or None for other buttons."""
+    """Return what a button unfolds, the button if that is elsewhere, None for other buttons."""
     title = holder if holder.tag in _TITLES else button
     follows = title.getnext()
     beside = follows is not None and follows.tag in _PANELS and not (title.tail or "").strip()
