@@ -75,7 +75,7 @@ class _Measurement(ValueKind):
 
 @dataclass(frozen=True, slots=True)
 class _Age(ValueKind):
-    """A figure of at most three digits that measures no other thing than years or months."""
+    """A figure of at most three digits without a unit or with one of time, or a year of origin."""
 
     def is_in(self, text: str) -> bool:
         """Whether a text has a figure that may be an age."""
