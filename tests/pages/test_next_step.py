@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.runs import next_step
-from rag import KnowledgeBase, Workspace
+from rag import KnowledgeBase, NextStep, Workspace
 from tests.pages.conftest import DOCUMENTS, OpenPage, fill
 
 
@@ -169,3 +169,14 @@ def test_runs_comes_up_with_the_set_that_its_step_names(
         assert app.selectbox(key="set").value == chosen
         assert f"*{chosen}*" in _line(app)
         assert _line(app.run()) == _line(open_page("runs.py", **parameters))
+
+
+def test_the_line_has_only_the_first_sentence_of_a_reason() -> None:
+    reason = "Compare both answers. Else correct the expected one."
+    step = NextStep("advice", "2 failed questions", reason, None, 15.0, (), None, ("unexpected",))
+    text, label, hint = next_step._described(step, "checks")
+    assert (text, label, hint) == (
+        "*checks*: 2 failed questions. Compare both answers.",
+        "Show",
+        "",
+    )

@@ -146,7 +146,10 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
         return text, "Show the fix", f"*{apply_button(comparison)[0]}* is below."
     buttons = {"top_k": "Apply", "rebuild": "Build and try", "learn": "Learn on Tuning"}
     hint = f"*{buttons[step.kind]}* is below." if step.kind in buttons else ""
-    return f"*{plain(set_name)}*: {plain(step.title)}. {plain(step.reason)}", "Show", hint
+    # One line on every page: the rest stands on *Failures*, where the button leads.
+    reason = step.reason.partition(". ")[0].removesuffix(".")
+    reason = f" {plain(reason)}." if reason else ""
+    return f"*{plain(set_name)}*: {plain(step.title)}.{reason}", "Show", hint
 
 
 @shared_cache(16)
