@@ -283,7 +283,6 @@ from .schemas.systems import SystemData as SystemData
 from .schemas.systems import SystemTrialData as SystemTrialData
 from .schemas.traffic import TrafficQuestionData as TrafficQuestionData
 from .schemas.traffic import TrafficSystemData as TrafficSystemData
-from .schemas.watch import WatchLookData as WatchLookData
 from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
 from .settings import Settings as Settings
@@ -424,8 +423,6 @@ from .types import WordCorrection as WordCorrection
 from .types import half_up as half_up
 from .types import page_name as page_name
 from .types import percent as percent
-from .watch.report import WatchReport as WatchReport
-from .watch.watches import WatchLook as WatchLook
 from .workspace import SAMPLE as SAMPLE
 from .workspace import Workspace as Workspace
 from .workspace.principal import Principal as Principal

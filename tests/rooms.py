@@ -60,7 +60,6 @@ TIERS: tuple[tuple[str, ...], ...] = (
         "rag.systems",
         "rag.examination",
         "rag.exports",
-        "rag.watch",
     ),
     ("rag.knowledge_base", "rag.maintenance", "rag.schemas", "rag.tracing"),
     ("rag.workspace",),

@@ -19,7 +19,7 @@ from rag.api.resources.bases import bases
 from rag.api.resources.builds import builds
 from rag.api.resources.compatible import compatible
 from rag.api.resources.decisions import decisions
-from rag.api.resources.diagnoses import diagnoses, watches
+from rag.api.resources.diagnoses import diagnoses
 from rag.api.resources.documents import documents, uploads
 from rag.api.resources.examination import examination
 from rag.api.resources.jobs import jobs
@@ -42,7 +42,7 @@ _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
     *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
-    *(examination, permission_audits, store_imports, traffic, learned_fusions, watches),
+    *(examination, permission_audits, store_imports, traffic, learned_fusions),
 )
 
 

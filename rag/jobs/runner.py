@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag import telemetry
-from rag.errors import Cancelled, ConnectionLost, StorageError, TouchstoneError
+from rag.errors import Cancelled, ConnectionLost, InvalidInput, StorageError, TouchstoneError
 from rag.jobs.helping import Helping
 from rag.jobs.process import machine
 from rag.jobs.reporter import (
@@ -343,6 +343,11 @@ class Jobs:
 
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
         try:
+            if job.kind not in self._handlers:
+                raise InvalidInput(
+                    f"This version has no jobs of the kind {job.kind!r}.",
+                    "The changelog says what does its work now.",
+                )
             return "done", self._handlers[job.kind](job, reporter)
         except Cancelled:
             return "cancelled", f"Stopped. {_STAYS}"

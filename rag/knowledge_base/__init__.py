@@ -89,7 +89,6 @@ from rag.tours import Tours
 from rag.tuning.diagnosis.job import Diagnoses, failure_note
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
-from rag.watch.watches import Watches
 
 
 class KnowledgeBase:
@@ -139,7 +138,6 @@ class KnowledgeBase:
         self.system_evaluations = SystemEvaluations(services, jobs, base.id)
         self.permission_audits = PermissionAudits(services, jobs, base.id)
         self.diagnoses = Diagnoses(services, jobs, base.id)
-        self.watches = Watches(services, jobs, base.id)
         self.reports = Reports(services, base.id, partial(failure_note, self.diagnoses))
         self.maps = BaseMaps(maps, jobs, base.id)
         self.members = Members(services.database, base.id)

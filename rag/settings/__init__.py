@@ -42,7 +42,6 @@ class Settings:
     api_rate: int = 600
     guest_rate: int = 60
     prices: Path | None = None
-    watch_webhook: str | None = field(default=None, repr=False)
     api_token: str | None = field(default=None, repr=False)
     sign_in: bool = True
     admins: tuple[str, ...] = ()
@@ -96,7 +95,6 @@ class Settings:
             keep_traces_days=variables.days(values, "TOUCHSTONE_KEEP_TRACES_DAYS"),
             keep_audit_days=variables.days(values, "TOUCHSTONE_KEEP_AUDIT_DAYS"),
             prices=variables.file(values, "TOUCHSTONE_PRICES"),
-            watch_webhook=values.get("TOUCHSTONE_WATCH_WEBHOOK"),
             max_upload_mb=variables.positive(values, "TOUCHSTONE_MAX_UPLOAD_MB", default=200),
             max_index_mb=variables.positive(values, "TOUCHSTONE_MAX_INDEX_MB", default=1024),
             max_store_rows=variables.positive(

@@ -60,7 +60,6 @@ from rag.tuning.fit_job import calibrate
 from rag.tuning.learning.learned import learn_fusion
 from rag.tuning.search_job import search_all
 from rag.tuning.table_job import build_table
-from rag.watch import watches
 from rag.workspace import spending
 from rag.workspace.subprocess_launcher import SubprocessLauncher, share
 
@@ -117,7 +116,6 @@ class Workspace:
             "learn_fusion": partial(learn_fusion, services),
             migration_job.JOB: partial(migration_job.migrate, services),
             migration_job.PARITY: partial(migration_job.compare_switch, services),
-            watches.JOB: partial(watches.watch, services),
             "map": partial(draw_map, services, self._maps.files),
         }
 

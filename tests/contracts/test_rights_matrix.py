@@ -114,7 +114,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "fusion": _learned(workspace, base),
         "finding": base.examinations.examine().open[0].id,
     }
-    workspace.jobs.run(base.watches.start("policies", QUICK))
     base.members.add(ids["member"])
     base.traffic.receive(received_spans(request(span(1, 1, "When is leave lost?", [LEAVE]))))
     with scripted(Reply(body="[]")) as server:

@@ -137,23 +137,6 @@ def test_the_worst_question_without_a_relevant_hit_opens_in_the_inspector(
     assert app.query_params["q"] == "Grease the bearing?"
 
 
-def test_a_drift_comes_first(
-    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    base = labelled.base("notes")
-    content = json.dumps({"id": "x", "text": "What?", "answerable": False})
-    base.exchange.import_file("watched", "w.jsonl", content)
-    look = SimpleNamespace(report=SimpleNamespace(outcome="drifted"))
-
-    def looks(_: object, name: str, limit: int) -> list[SimpleNamespace]:
-        return [look] if name == "watched" else []
-
-    monkeypatch.setattr("rag.watch.watches.Watches.looks", looks)
-    app = open_page("chat.py")  # "checks" has few labels and no drift
-    assert _line(app) == "The drift watch of *watched* found something."
-    assert _button(app) == "Show the drift"
-
-
 def test_runs_comes_up_with_the_set_that_its_step_names(
     labelled: Workspace, open_page: OpenPage
 ) -> None:

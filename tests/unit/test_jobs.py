@@ -143,6 +143,13 @@ def test_who_waits_for_a_job_of_another_process_sees_how_far_it_is(
     assert seen == [(5, 9, "going")]
 
 
+def test_a_job_of_a_kind_that_is_gone_fails_with_a_hint(database: Database, base_id: int) -> None:
+    jobs = Jobs(database, {})
+    job = jobs.run(submit(jobs, base_id))
+    assert job.status == "failed"
+    assert "'work'" in job.message and "changelog" in job.message
+
+
 def test_who_does_a_job_itself_waits_for_nobody(
     database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,6 @@ import streamlit as st
 from pages.components.chat import turn_view
 from pages.components.operations.cards import cards, seconds
 from pages.components.operations.charts import charts
-from pages.components.operations.drift import drift_watch
 from pages.components.shell.buttons import switch
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, clipped
@@ -47,7 +46,7 @@ _FAULTS: Mapping[str, str] = {
 
 
 def operations(base: KnowledgeBase) -> None:
-    """Draw totals, charts over time, the turns that need a look, and the drift watch."""
+    """Draw totals, charts over time, and the turns that need a look."""
     period = switch("Period", list(DAYS), PERIOD, label_visibility="collapsed", default="7 days")
     turns = base.operations.turns(DAYS[period])
     if turns:
@@ -56,7 +55,6 @@ def operations(base: KnowledgeBase) -> None:
         turn_lists(base, turns)
     else:
         _nothing(period)
-    drift_watch(base)
 
 
 def _nothing(period: str) -> None:

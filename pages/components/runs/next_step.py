@@ -93,7 +93,7 @@ def find_step(info: BaseInfo, base: KnowledgeBase, page: str) -> Step:
         return Step(text, "metrics.py", "Add questions", hint=hint, onward=onward)
     chosen = _chosen(base, sets, page)
     saved = working_recipe.saved(base)
-    if first := _drift(base, sets, chosen) or _diagnosed(base, chosen, saved):
+    if first := _diagnosed(base, chosen, saved):
         return first
     runs = base.runs.list_all(chosen.name)
     without = len(readings.without_labels(base, chosen.name, readings.version_of(chosen)))
@@ -104,18 +104,6 @@ def find_step(info: BaseInfo, base: KnowledgeBase, page: str) -> Step:
         text = f"The saved recipe has no evaluation on *{plain(chosen.name)}*."
         return Step(text, "metrics.py", "Evaluate", lambda: {SET: chosen.name})
     return _failure(base, chosen, own) or _better(base, chosen, own, runs) or _nothing()
-
-
-def _drift(base: KnowledgeBase, sets: Sequence[QuestionSet], chosen: QuestionSet) -> Step | None:
-    """The drift that the last look at a set found, at the chosen one first."""
-    for name in dict.fromkeys([chosen.name, *(item.name for item in sets)]):
-        looks = base.watches.looks(name, 1)
-        if looks and looks[0].report.outcome == "drifted":
-            text = f"The drift watch of *{plain(name)}* found something."
-            marks = {"usage": "Operations"}
-            parameters = partial(dict[str, str], {SET: name, **marks})
-            return Step(text, "usage.py", "Show the drift", parameters, marks)
-    return None
 
 
 def _diagnosed(base: KnowledgeBase, chosen: QuestionSet, saved: Recipe) -> Step | None:

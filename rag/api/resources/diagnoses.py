@@ -1,14 +1,14 @@
-"""Jobs about a recipe on a question set: diagnoses of failed questions, and the drift watch."""
+"""Jobs that diagnose failed questions of a question set."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Path, Request, Response
+from fastapi import Request, Response
 from pydantic import ConfigDict, Field
 
-from rag import DiagnosisData, Schema, WatchLookData, diagnosis_data
-from rag.api.resource import Base, Maker, Page, Part, Resource, Shared, needs
+from rag import DiagnosisData, Schema, diagnosis_data
+from rag.api.resource import Base, Maker, Resource, Shared, needs
 from rag.api.resources.documents import queued
 from rag.api.resources.jobs import EXAMPLE as JOB
 from rag.api.resources.jobs import JobData
@@ -18,10 +18,7 @@ from rag.api.threads import dear
 
 _QUEUED = needs("write", 400, 404, 409, 415, response_model=JobData, example=JOB, status_code=202)
 
-_WATCHES = "/knowledge-bases/{kb}/watches"
-
 diagnoses = Resource("diagnoses")
-watches = Resource("watches")
 
 
 class DiagnoseRequest(MeasureRequest):
@@ -62,38 +59,3 @@ def get_diagnosis(base: Base, questions: SetName) -> LastDiagnosisData:
     """Return the last diagnosis of a question set; ``result`` is null if there is none."""
     diagnosis = base.diagnoses.result(set_called(base, questions).name)
     return LastDiagnosisData(result=None if diagnosis is None else diagnosis_data(diagnosis))
-
-
-class WatchRequest(MeasureRequest):
-    """A recipe and the question set to look at."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"set": "policies"}]})
-
-    reset: bool = Field(False, description="make this look the reference of the next ones")
-
-
-@watches.post(_WATCHES, **_QUEUED)
-@dear
-def start_watch(
-    request: Request, workspace: Shared, base: Base, body: WatchRequest, idempotent: Maker
-) -> Response:
-    """Queue a look for drift; the first one at a set is the reference."""
-
-    def make() -> Any:
-        name, recipe = set_called(base, body.set).name, body.recipe_of(base)
-        job = base.watches.start(name, recipe, reset=body.reset)
-        return queued(request, workspace, job)
-
-    return idempotent(body.model_dump(), make)
-
-
-@watches.get(_WATCHES + "/{questions}", **needs("read", 404))
-def list_looks(
-    request: Request,
-    base: Base,
-    questions: Annotated[str, Path(description="the name of a question set")],
-    part: Part,
-) -> Page[WatchLookData]:
-    """List the looks at a question set, newest first."""
-    name = set_called(base, questions).name
-    return part.of(request, base.watches.looks(name), WatchLookData.of)

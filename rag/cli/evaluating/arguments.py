@@ -16,7 +16,6 @@ from rag.cli.evaluating import (
     migrating,
     sharing,
     stored_systems,
-    watching,
 )
 from rag.cli.options import Verb, budget, repeatable, switch
 
@@ -108,9 +107,6 @@ def comparing_verbs(verb: Verb) -> None:
     added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
-    added = verb(watching.watch, "kb", "set_name", recipe=True)
-    switch(added, "--reset", "make this look the reference of the next ones")
-    switch(added, "--looks", "list the looks so far instead")
     added = verb(diagnosing.diagnose, "kb", "set_name", recipe=True)
     added.add_argument(
         "--rebuild",

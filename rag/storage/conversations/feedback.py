@@ -105,27 +105,6 @@ def _first(citations: Sequence[Mapping[str, Any]]) -> StoredCitation | None:
     return StoredCitation(**citations[0]) if citations else None
 
 
-def questions_after(
-    connection: Connection, base_id: int, turn_id: int, limit: int
-) -> list[tuple[int, str]]:
-    """Return questions of all visitors after a turn with their turns, newest first."""
-    ended = turn.c.status.in_(("complete", "refused")) & (turn.c.mode != "general")
-    rows = connection.execute(
-        select(turn.c.id, turn.c.question, turn.c.rewritten)
-        .join(conversation, conversation.c.id == turn.c.conversation_id)
-        .where(conversation.c.base_id == base_id, turn.c.id > turn_id, ended)
-        .order_by(turn.c.id.desc())
-        .limit(limit)
-    )
-    return [(row.id, row.rewritten or row.question) for row in rows]
-
-
-def last_turn(connection: Connection, base_id: int) -> int:
-    """Return the newest turn of a knowledge base, 0 for none."""
-    newest = questions_after(connection, base_id, 0, 1)
-    return newest[0][0] if newest else 0
-
-
 def list_feedback(connection: Connection, scope: Scope, limit: int | None = None) -> list[Feedback]:
     """Turns that have a thumb, a correction or a review; newest first."""
     thought = or_(turn.c.thumb != 0, turn.c.correction != "", turn.c.review != "")
