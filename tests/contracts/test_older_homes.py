@@ -1,0 +1,67 @@
+"""A home of version 0.1.0, as its backup and a bundle of it: all that it had is there.
+
+They are of the last commit with permission audits, live traffic, learned fusions, moves to another
+embedder and the drift watch: each left its rows, a job that was done, and a job that waited.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.__main__ import main
+from tests.workspaces import workspace_at
+
+pytestmark = pytest.mark.sqlite("restores a file; test_backup_server.py has servers")
+HOMES = Path(__file__).parents[1] / "golden" / "homes"
+FIGURES: dict[str, Any] = json.loads((HOMES / "0.1.0.json").read_text())
+"""Runs as 0.1.0 showed them; per question nDCG@10, first relevant rank, found, relevant."""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    home = tmp_path / "old"
+    assert main(["restore", str(HOMES / "0.1.0.zip"), "--home", str(home)]) == 0
+    return workspace_at(home)
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    return workspace.base("handbook")
+
+
+def test_runs_show_the_figures_and_hashes_that_they_had(base: KnowledgeBase) -> None:
+    shown = {
+        run.id: {
+            "recipe": run.recipe_hash,
+            "source": run.source,
+            "metrics": {name: run.metrics[name] for name in FIGURES[run.id]["metrics"]},
+            "per_question": {
+                item.question_id: [
+                    item.metrics["ndcg@10"],
+                    item.first_relevant,
+                    item.found,
+                    item.relevant,
+                ]
+                for item in base.runs.results(run.id)
+            },
+        }
+        for run in base.runs.list_all()
+    }
+    assert shown == FIGURES
+
+
+def test_what_was_stored_is_read(workspace: Workspace, base: KnowledgeBase) -> None:
+    assert workspace.check() == []
+    names = {item.name for item in base.documents.documents(base.recipe().index)}
+    assert {"leave.md", "badges.rst", "parking.adoc"} <= names
+    talks = base.conversations.recent()
+    assert len(talks) == 5
+    assert all(base.conversations.turns(talk.id) for talk in talks)
+    assert {item.name for item in base.systems.list_all()} == {"of-ada", "rival"}
+    hits = base.search("How long may unused leave be carried over?", base.recipe()).hits
+    assert "leave.md" in [hit.document for hit in hits]
