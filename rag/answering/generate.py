@@ -12,7 +12,7 @@ from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.assessing.assess import Assessor, with_assessment
 from rag.answering.checking import with_checks
-from rag.answering.comparing import Compared, Dated, Uncompared
+from rag.answering.dating import Dated
 from rag.answering.extractive import quoted
 from rag.answering.quote_fates import ChosenQuotes, QuoteFate, choose_quotes, quote_fates
 from rag.answering.reading import PassageReader
@@ -118,7 +118,7 @@ def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
 
 def _quoted(
     trace: Trace,
-    choose: Callable[[], Compared | ChosenQuotes],
+    choose: Callable[[], ChosenQuotes],
     embedder: Embedder,
     sources: Sources | None,
     reader: PassageReader,
@@ -126,16 +126,12 @@ def _quoted(
     unmet: str,
 ) -> AnswerStream:
     all_citations = list[Citation]()
-    basis = list[Compared | Uncompared | Dated]()
+    editions = list[Dated]()
 
     def deltas() -> Generator[Delta, None, None]:
         choice = choose()
-        if isinstance(choice, Compared):
-            text, citations = choice.text, choice.citations
-            basis.append(choice)
-        else:
-            text, citations = quoted(trace.corrected, choice.selection)
-            basis.extend(filter(None, (choice.uncompared or choice.edition,)))
+        text, citations = quoted(trace.corrected, choice.selection)
+        editions.extend(filter(None, (choice.edition,)))
         all_citations.extend(citations)
         yield Delta(text)
 
@@ -147,5 +143,5 @@ def _quoted(
         return Answer(text, citations, trace, mode, status, usage, note=note, suspicious=seen)
 
     checked = with_checks(finish, embedder, reader, words, quoted=True)
-    assessor = Assessor(embedder, reader, words, lambda: next(iter(basis), None))
+    assessor = Assessor(embedder, reader, words, lambda: next(iter(editions), None))
     return AnswerStream(deltas(), with_assessment(checked, assessor), trace)

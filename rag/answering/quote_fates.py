@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answering.comparing import Compared, Dated, Uncompared, compare, dated
+from rag.answering.dating import Dated, dated
 from rag.answering.extractive import QUOTES, RUNNER_UP, QuoteSelection, say_the_same, select
 from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Vocabulary
@@ -36,49 +36,29 @@ class ChosenQuotes:
 
     hits: Sequence[Hit]
     selection: QuoteSelection
-    uncompared: Uncompared | None = None
     edition: Dated | None = None
 
 
 def choose_quotes(
     trace: Trace, embedder: Embedder, reader: PassageReader, words: Vocabulary
-) -> Compared | ChosenQuotes:
+) -> ChosenQuotes:
     """Choose what an answer to the question of ``trace`` quotes of ``trace.context``.
 
     Raises ProviderError when a remote embedder fails.
     """
-    compared = compare(trace, embedder, reader, words)
-    if isinstance(compared, Compared):
-        return compared
     edition = dated(trace.corrected, trace.context, reader)
     hits = edition.hits if edition else trace.context
     selection = select(trace.corrected, hits, embedder, reader, words)
-    return ChosenQuotes(hits, selection, compared, edition)
+    return ChosenQuotes(hits, selection, edition)
 
 
-def quote_fates(trace: Trace, choice: Compared | ChosenQuotes) -> dict[int, QuoteFate]:
+def quote_fates(trace: Trace, choice: ChosenQuotes) -> dict[int, QuoteFate]:
     """Return what became of the passages of ``trace.context``, by their keys."""
-    if isinstance(choice, Compared):
-        return {hit.chunk.key: _in_comparison(hit, choice) for hit in trace.context}
     in_force = choice.edition.document if choice.edition else ""
     left_out = QuoteFate(0, f"of the editions, {in_force} is in force")
     return dict.fromkeys((hit.chunk.key for hit in trace.context), left_out) | {
         hit.chunk.key: _fate(n, choice.selection) for n, hit in enumerate(choice.hits, start=1)
     }
-
-
-def _in_comparison(hit: Hit, compared: Compared) -> QuoteFate:
-    chunk = hit.chunk
-    for citation in compared.citations:
-        cited = citation.hit.chunk
-        if (
-            citation.hit.base == hit.base
-            and cited.document_id == chunk.document_id
-            and cited.start < chunk.end
-            and cited.end > chunk.start
-        ):
-            return QuoteFate(citation.n)
-    return QuoteFate(0, "the answer compares values that stand elsewhere")
 
 
 def _fate(n: int, selection: QuoteSelection) -> QuoteFate:

@@ -109,7 +109,7 @@ def test_the_limit_of_a_sibling_is_no_answer(tmp_path: Path) -> None:
     )
 
 
-def test_a_limit_answers_a_superlative_where_no_column_can_be_compared(tmp_path: Path) -> None:
+def test_a_limit_answers_a_superlative(tmp_path: Path) -> None:
     files = {
         "login.md": "# Passwords\n\nThe server accepts a password of a minimum of 12 characters."
         "\n\n| Port | Use |\n|---|---|\n| 80 | the password page |\n| 81 | the server |\n"

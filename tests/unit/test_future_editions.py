@@ -10,7 +10,7 @@ import pytest
 from rag.answering import extractive, reading
 from rag.answering.assessing.conflicts import conflict_words, disagreeing, outdated_words
 from rag.answering.assessing.editions import edition_date, superseded
-from rag.answering.comparing.dating import dated
+from rag.answering.dating import dated
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
 from rag.answering.vocabulary import Vocabulary

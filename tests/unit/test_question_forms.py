@@ -96,20 +96,6 @@ def test_a_limit_is_there_in_other_words(tmp_path: Path) -> None:
     assert (answer.state, answer.assessment.missing) == ("answered", ())
 
 
-def test_where_no_sentence_sets_a_limit_the_reason_says_so(tmp_path: Path) -> None:
-    table = "| Bike | Price |\n|---|---|\n| Red bike | 200 |\n| Blue bike | 300 |\n"
-    files = {
-        "cycle.md": "# Cycle scheme\n\nYou can spend what you like on a bike of the cycle scheme, "
-        f"and pay it back month by month.\n\n# Bikes of the club\n\n{table}"
-    }
-    answer = ask(tmp_path, files, "What is the most I can spend on a bike of the cycle scheme?")
-    assert answer.assessment is not None
-    assert (answer.state, answer.assessment.reason) == (
-        "doubtful",
-        "No quoted sentence sets a limit.",
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "is_price"),
     [

@@ -95,21 +95,6 @@ def test_an_answer_that_lacks_a_word_says_which_words_its_quote_has(tmp_path: Pa
     assert answer.assessment.reason == "The quote has “printer” and Lyon."
 
 
-def test_two_things_with_one_noun_are_compared(tmp_path: Path) -> None:
-    files = {
-        "leave.md": "If you become the primary carer of a child, you can take 16 weeks of leave."
-        "\n\nIf you become the secondary carer of a child, you can take 6 weeks of leave.",
-        "disks.md": "The secondary storage keeps snapshots. A primary disk keeps data of a node."
-        "\n\nEach snapshot makes a differencing disk, whose difference the carer disk leaves.",
-    }
-    question = "What is the difference between primary and secondary carer leave?"
-    answer = ask(tmp_path, files, question)
-    assert [citation.quote for citation in answer.citations] == [
-        "If you become the primary carer of a child, you can take 16 weeks of leave.",
-        "If you become the secondary carer of a child, you can take 6 weeks of leave.",
-    ]
-
-
 def test_hyphens_in_a_file_name_stand_for_spaces() -> None:
     reader = PassageReader()
     passage = hit("Reserve four cores.", document="pump-1.7-best_practices.md")

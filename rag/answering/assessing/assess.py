@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rag.answering.asked_values import DURATION
 from rag.answering.assessing.codes import nearest_code
 from rag.answering.assessing.conflicts import (
     conflict_words,
@@ -18,8 +17,7 @@ from rag.answering.assessing.editions import moment_of
 from rag.answering.assessing.evidence import EvidenceReader, QuoteEvidence
 from rag.answering.assessing.key_terms import KeyTerm, key_terms
 from rag.answering.assessing.model import AnswerModel, answer_model
-from rag.answering.assessing.question_forms import bound_pattern, limit_pattern
-from rag.answering.comparing import Compared, Dated, Uncompared
+from rag.answering.dating import Dated
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Vocabulary
@@ -31,13 +29,9 @@ NO_CODE = 0.02
 """The greatest probability where no passage has a code of the question, the quoted one has none of
 its codes, what it names together stands in different rows, or no quote has the phone number or
 e-mail address that it asks for."""
-_BEHIND = 40
-"""Characters behind "minimum" in which its figure stands."""
-_LENGTHS = frozenset({"shortest", "longest", "kürzeste", "längste", "kürzesten", "längsten"})
 NAMED = 3
 """Missing terms that a reason names."""
 _UNSUPPORTED = "Not every sentence of the answer is supported by the passages that it cites."
-_NO_LIMIT = "No quoted sentence sets a limit."
 _NUMBERS = re.compile(r"(?<=”) \[\d+\](?=\s|\Z)")
 """The numbers of the citations behind quotations."""
 _CODE = re.compile(r"\b[^\W\d_]+[-./]?\d[\w./-]*\w|\b[^\W\d_]+\d\b")
@@ -50,8 +44,8 @@ class Assessor:
     embedder: Embedder
     reader: PassageReader
     words: Vocabulary
-    basis: Callable[[], Compared | Uncompared | Dated | None] = lambda: None
-    """How an answer without a model was found, where the question compares or has a date."""
+    edition: Callable[[], Dated | None] = lambda: None
+    """The edition in force that an answer without a model rests on, if the question has a date."""
 
     def assess(self, answer: Answer) -> Assessment | None:
         """Assess a complete answer; None where the embedder fails.
@@ -70,39 +64,12 @@ class Assessor:
     def _judge(self, answer: Answer) -> Assessment | None:
         if not answer.citations:
             return Assessment("doubtful", "The answer cites no passage.")
-        compared = self.basis()
-        if isinstance(compared, Compared) and compared.certain:
-            return Assessment("answered", compared.reason)
-        assessment = self._weighed(answer)
-        if assessment is None or compared is None:
+        assessment, edition = self._weighed(answer), self.edition()
+        if assessment is None or edition is None:
             return assessment
-        if isinstance(compared, Dated):
-            if all(citation.hit.document != compared.document for citation in answer.citations):
-                return assessment
-            return replace(assessment, reason=f"{assessment.reason} {compared.reason}".strip())
-        bound = bound_pattern(answer.trace.corrected)
-        is_limit = bound is not None and isinstance(compared, Uncompared)
-        reason = _NO_LIMIT if is_limit else compared.reason
-        if assessment.state == "doubtful":
-            only = isinstance(compared, Uncompared) and set(assessment.missing) <= set(
-                compared.words
-            )
-            return replace(assessment, reason=reason) if only else assessment
-        if isinstance(compared, Compared):
-            return replace(assessment, state="answered", reason=compared.reason, editions=())
-        quoted = self.reader.quoted(answer.citations[0]).text
-        if (bound and bound.search(quoted)) or (
-            isinstance(compared, Uncompared) and _limits_length(compared, quoted)
-        ):
+        if all(citation.hit.document != edition.document for citation in answer.citations):
             return assessment
-        if not assessment.missing and self._says(answer, compared.words):
-            return assessment
-        return replace(assessment, state="doubtful", reason=reason, editions=())
-
-    def _says(self, answer: Answer, superlative: Sequence[str]) -> bool:
-        """Whether the first quote has all words of the superlative itself."""
-        quoted = self.reader.quoted(answer.citations[0]).text.casefold()
-        return bool(superlative) and all(word.casefold() in quoted for word in superlative)
+        return replace(assessment, reason=f"{assessment.reason} {edition.reason}".strip())
 
     def _weighed(self, answer: Answer) -> Assessment | None:
         evidence_reader = EvidenceReader(self.embedder, self.reader, self.words)
@@ -181,15 +148,6 @@ def with_assessment(finish: Finish, assessor: Assessor | None) -> Finish:
         return replace(answer, assessment=assessment)
 
     return assessed
-
-
-def _limits_length(compared: Uncompared, quoted: str) -> bool:
-    """Whether a quote sets the limit of a length: a minimum of characters is the shortest word."""
-    is_length = not _LENGTHS.isdisjoint(word.casefold() for word in compared.words)
-    limit = limit_pattern(compared.sign).search(quoted) if is_length else None
-    if limit is None:
-        return False
-    return DURATION.value.search(quoted, limit.start(), limit.end() + _BEHIND) is not None
 
 
 def _lacks_code(evidence: QuoteEvidence) -> bool:

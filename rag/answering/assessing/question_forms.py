@@ -245,11 +245,6 @@ def bound_pattern(question: str) -> re.Pattern[str] | None:
     )
 
 
-def limit_pattern(sign: int) -> re.Pattern[str]:
-    """Return the pattern of a limit: an upper one for a sign of 1, a lower one for -1."""
-    return _SET[0] if sign > 0 else _SET[1]
-
-
 def default_pattern(question: str) -> re.Pattern[str] | None:
     """Return the pattern of texts that state a default, if a question asks for one; else None."""
     return _DEFAULT if _ASKS_DEFAULT.search(question) else None

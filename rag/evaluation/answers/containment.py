@@ -19,7 +19,6 @@ from functools import cache
 from rag.answering.asked_values.units import unit_at
 from rag.answering.assessing.validity import MONTH_NUMBERS, dates_in
 from rag.answering.checking.figures import Figure, KnownFigures, figures, spelt_amounts
-from rag.answering.comparing.quantities import DOTTED_I, MONTHS
 from rag.evaluation.answers.whole_codes import asks_for_version, codes, has_code
 from rag.lexical import Analyzer, analyzer, function_words
 
@@ -38,7 +37,22 @@ _VERDICT = re.compile(
     re.IGNORECASE,
 )
 """A verdict at the beginning, which no quote has. What follows it says the same."""
-_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_MONTHS = {
+    **{name[:3]: number for name, number in MONTH_NUMBERS.items()},
+    **MONTH_NUMBERS,
+    "jun": 6,
+    "juin": 6,
+    "jul": 7,
+    "juil": 7,
+    "mar": 3,
+    "mai": 5,
+    "sept": 9,
+    "mrz": 3,
+}
+"""Names of months in several languages, whole and abbreviated, by number."""
+_DOTTED_I = str.maketrans("İı", "ii")
+"""Turkish letters that match an "i" of a name when case is ignored, but fold to others."""
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _NAME = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _MONTH_OF_DAY = re.compile(
     rf"\b({_MONTH})\b\.?(?=,?\s+\d)|(?:(?<=\d\s)|(?<=\d\.\s)|(?<=\d[a-z]{{2}}\s))({_MONTH})\b",
@@ -232,11 +246,11 @@ def _normal(text: str) -> str:
 
 def _whole_month(match: re.Match[str]) -> str:
     name = match.group(1) or match.group(2)
-    return match.group() if name in _VERBS else _ENGLISH[MONTHS[_folded(name)]]
+    return match.group() if name in _VERBS else _ENGLISH[_MONTHS[_folded(name)]]
 
 
 def _folded(name: str) -> str:
-    return name.translate(DOTTED_I).casefold()
+    return name.translate(_DOTTED_I).casefold()
 
 
 def _hour(match: re.Match[str]) -> str:
