@@ -161,6 +161,7 @@ from .knowledge_base.tour_stops import explanation_stop as explanation_stop
 from .knowledge_base.tour_stops import run_stop as run_stop
 from .lexical import Explanation as Explanation
 from .lexical import TermMatch as TermMatch
+from .lexical.languages import language_name as language_name
 from .maintenance.backup import Backup as Backup
 from .maintenance.backup import restore_backup as restore_backup
 from .maintenance.check import Problem as Problem
@@ -242,6 +243,7 @@ from .schemas.diagnoses import FailedQuestionData as FailedQuestionData
 from .schemas.diagnoses import FixData as FixData
 from .schemas.diagnoses import NextStepData as NextStepData
 from .schemas.diagnoses import diagnosis_data as diagnosis_data
+from .schemas.documents import ReceiptData as ReceiptData
 from .schemas.examination import DocumentFindingData as DocumentFindingData
 from .schemas.examination import ExaminationData as ExaminationData
 from .schemas.examination import examination_data as examination_data
@@ -413,7 +415,9 @@ from .types import Edition as Edition
 from .types import EditKind as EditKind
 from .types import Hit as Hit
 from .types import Message as Message
+from .types import Omission as Omission
 from .types import Question as Question
+from .types import Receipt as Receipt
 from .types import SentenceCheck as SentenceCheck
 from .types import Stage as Stage
 from .types import StageName as StageName

@@ -30,7 +30,7 @@ from rag.storage.calibrations import CalibrationRow
 from rag.storage.documents import DocumentRow
 from rag.storage.passage_edits import StoredEdit
 from rag.storage.rows import in_utc
-from rag.types import Document, Heading, Page, Table
+from rag.types import Document, Heading, Page, Receipt, Table
 
 FORMAT = 1
 RECIPE = "recipe.json"
@@ -173,6 +173,7 @@ class Text(_BundlePart):
     tables: tuple[tuple[int, int, tuple[str, ...], str], ...] = ()
     metadata: Mapping[str, str] = Field(default_factory=dict)
     reader_version: int = 0
+    receipt: Receipt | None = None
 
     @classmethod
     def of(cls, document: Document) -> Text:
@@ -184,6 +185,7 @@ class Text(_BundlePart):
             tables=tuple(astuple(table) for table in document.tables),
             metadata=document.metadata,
             reader_version=document.reader_version,
+            receipt=document.receipt,
         )
 
     def document(self, entry: DocumentEntry) -> Document:
@@ -199,6 +201,7 @@ class Text(_BundlePart):
             tables=tuple(Table(*table) for table in self.tables),
             metadata=self.metadata,
             reader_version=self.reader_version,
+            receipt=self.receipt,
         )
 
     @property

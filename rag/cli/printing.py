@@ -22,6 +22,7 @@ from rag import (
     KnowledgeBase,
     MeasuredData,
     Plan,
+    ReceiptData,
     ResultData,
     Run,
     Schema,
@@ -47,12 +48,16 @@ _OBEYED = dict.fromkeys(_CONTROLS - set(map(ord, "\n\t")), "\N{REPLACEMENT CHARA
 
 
 class AddedDocumentData(VerbData):
-    """The outcome of one document of a job that adds documents."""
+    """The outcome of one document of a job that adds documents.
+
+    ``receipt`` is None for a document that could not be read.
+    """
 
     name: str
     status: str
     reason: str
     chunks: int
+    receipt: ReceiptData | None = None
 
 
 class AddedDocumentsData(VerbData):
@@ -196,7 +201,19 @@ def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
     ]
     failed = all(item.status == "failed" for item in items)
     problem = ("No document could be read.", "The reasons are listed above.") if failed else None
-    rows = [AddedDocumentData.of(item) for item in items]
+    infos = base.documents.documents(base.recipe().index)
+    receipts = {key: info.receipt for info in infos for key in (info.source, info.name)}
+    rows = [
+        AddedDocumentData(
+            name=item.name,
+            status=item.status,
+            reason=item.reason,
+            chunks=item.chunks,
+            receipt=receipt and ReceiptData.of(receipt),
+        )
+        for item in items
+        for receipt in [None if item.status == "failed" else receipts.get(item.name)]
+    ]
     data = AddedDocumentsData(knowledge_base=base.name, documents=rows)
     return Output(data, "\n".join(lines), problem=problem)
 

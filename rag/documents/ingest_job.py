@@ -358,8 +358,9 @@ class _ItemReader:
 
 
 def _unreadable(document: Document) -> str:
-    """Return what the reader could not read of a document, in words; "" if nothing."""
-    pages, text = (document.metadata.get(key) for key in ("unreadable_pages", "unread_text"))
-    if pages:
-        return f"unreadable fonts on pages {pages}"
-    return f"not read, as it seems to be no main text: “{text}”" if text else ""
+    """Return what the reader left out of a document, in words; "" if nothing."""
+    words = document.receipt.words if document.receipt else ""
+    text = document.metadata.get("unread_text")
+    if text:
+        return f"not read, as it seems to be no main text: “{text}”"
+    return f"not read: {words}" if words else ""

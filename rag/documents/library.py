@@ -31,7 +31,7 @@ from rag.services import Models, Services
 from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
 from rag.storage.files import Arrival, Files, supersede_locked
-from rag.types import Chunk, Document, Span
+from rag.types import Chunk, Document, Receipt, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class DocumentInfo:
 
     ``date`` is the day that it states itself, as ``2024-01-31``, "" for none: filters by date then
     use the day it was added. ``left_out`` tells that all of its text is left out of search.
+    ``receipt`` is None for a document from before readers gave one.
     """
 
     id: str
@@ -53,6 +54,7 @@ class DocumentInfo:
     tags: tuple[str, ...] = ()
     date: str = ""
     left_out: bool = False
+    receipt: Receipt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,7 @@ class Library:
                 row.tags,
                 row.date,
                 row.id in left_out,
+                row.receipt,
             )
             for row in rows
         ]

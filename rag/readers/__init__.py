@@ -7,11 +7,13 @@ Every failure is an UnreadableDocument whose ``reason`` says which kind it is.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from rag.errors import TouchstoneError, UnreadableDocument
+from rag.lexical.languages import document_language
 from rag.readers.characters import normalise
 from rag.readers.content import Content, Source, silent
 from rag.readers.formats import SUPPORTED, Format, extension_of, format_of, reader_version
@@ -19,7 +21,7 @@ from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
 from rag.readers.sniff import DESCRIPTIONS, kind_of
-from rag.types import Document
+from rag.types import Document, Receipt
 
 __all__ = [
     "SUPPORTED",
@@ -38,6 +40,7 @@ __all__ = [
 _DEFAULT = Limits()
 _DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, while somebody waits
 _COUNTING = Limits(seconds_to_open=5, seconds=5, memory_mb=1024)
+_PARAGRAPH = re.compile(r"(?:\A|\n\n)[ \t]{0,8}(?=\S)")
 _BYTES_PER_PAGE = 100_000  # of a PDF that cannot be opened
 _PAGES = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:count_pages", ("pdf",), True)
 _OPENED = Format(("pdf",), "application/pdf", "rag.readers.pdf.decryption:decrypt", ("pdf",), True)
@@ -152,7 +155,24 @@ def _document(content: Content, digest: str, name: str, source: str, media_type:
         tables=content.tables,
         metadata=content.metadata,
         reader_version=reader_version(media_type),
+        receipt=_receipt(content),
     )
+
+
+def _receipt(content: Content) -> Receipt:
+    text, encoding = content.text, content.metadata.get("encoding", "")
+    rows = sum(text.count("\n", table.start, table.end) + 1 for table in content.tables)
+    read: dict[str, int | str] = {
+        "pages": len(content.pages),
+        "paragraphs": len(_PARAGRAPH.findall(text)),
+        "headings": len(content.headings),
+        "tables": len(content.tables),
+        "rows": rows,
+        **content.read,
+        "encoding": encoding,
+        "language": document_language(text),
+    }
+    return Receipt({kind: value for kind, value in read.items() if value}, content.left_out)
 
 
 def _check_kept(path: Path) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rag.readers.characters import normalise
 from rag.readers.limits import Limits
 from rag.readers.tables import Grid, caption
-from rag.types import Heading, Page, Table
+from rag.types import Heading, Omission, Page, Table
 
 
 def silent(done: int, total: int) -> None:
@@ -34,13 +35,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Normalised text with its pages, headings and tables, all sorted by offset."""
+    """Normalised text with its pages, headings and tables, all sorted by offset.
+
+    ``read`` counts what the text has beside those, such as notes; ``left_out`` is what it has not.
+    """
 
     text: str
     pages: tuple[Page, ...] = ()
     headings: tuple[Heading, ...] = ()
     tables: tuple[Table, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
+    read: dict[str, int] = field(default_factory=dict)
+    left_out: tuple[Omission, ...] = ()
 
 
 _BATCH = 10_000
@@ -59,6 +65,8 @@ class Composer:
         self._confidence: float | None = None
         self._headings: list[Heading] = []
         self._tables: list[Table] = []
+        self._read: Counter[str] = Counter()
+        self._left_out: dict[str, Omission] = {}
 
     def page(self, number: int, head: str = "", confidence: float | None = None) -> None:
         """Start page ``number`` (from 1, increasing), which repeats the text ``head``.
@@ -98,6 +106,17 @@ class Composer:
             named = caption(grid.above) or title
             self._tables.append(Table(start, self._length, grid.labels, named))
 
+    def count(self, kind: str, number: int = 1) -> None:
+        """Count content that became text, by a kind that blocks and tables don't show."""
+        self._read[kind] += number
+
+    def leave_out(self, kind: str, place: str = "", number: int = 1) -> None:
+        """Count content that does not become text; ``place`` defaults to the page at hand."""
+        if number:
+            place = place or (f"page {self._page}" if self._page else "")
+            first = self._left_out.setdefault(kind, Omission(kind, 0, place, self._length))
+            self._left_out[kind] = replace(first, count=first.count + number)
+
     def mark(self, start: int, level: int, title: str) -> None:
         """A heading over text that stands there already."""
         self._headings.append(Heading(start, level, title))
@@ -108,7 +127,15 @@ class Composer:
         headings = tuple(sorted(self._headings, key=lambda heading: heading.start))
         filled = {key: value for key, value in cleaned.items() if value}
         text = "".join(self._done + self._parts)
-        return Content(text, tuple(self._pages), headings, tuple(self._tables), filled)
+        return Content(
+            text,
+            tuple(self._pages),
+            headings,
+            tuple(self._tables),
+            filled,
+            dict(self._read),
+            tuple(self._left_out.values()),
+        )
 
     def _append(self, clean: str, separator: str) -> int:
         glue = separator if self._length else ""

@@ -19,7 +19,7 @@ from rag.readers.content import Content, Source
 from rag.readers.formats import Format, format_of
 from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
-from rag.types import Heading, Page, Table
+from rag.types import Heading, Omission, Page, Table
 
 Message = dict[str, Any]
 
@@ -92,6 +92,8 @@ def content_message(content: Content) -> Message:
             "headings": [dataclasses.astuple(heading) for heading in content.headings],
             "tables": [dataclasses.astuple(table) for table in content.tables],
             "metadata": content.metadata,
+            "read": content.read,
+            "left_out": [dataclasses.astuple(omission) for omission in content.left_out],
         }
     }
 
@@ -108,6 +110,8 @@ def content_of(message: Message) -> Content:
             for start, end, labels, caption in body["tables"]
         ),
         body["metadata"],
+        body["read"],
+        tuple(Omission(*omission) for omission in body["left_out"]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +13,7 @@ from rag.errors import NotFound
 from rag.storage import leases, passage_edits
 from rag.storage.rows import in_utc, listable, read, values
 from rag.storage.tables import build, chunk, document, document_part, indexed, knowledge_base
-from rag.types import Document, Heading, Page, Table
+from rag.types import Document, Heading, Omission, Page, Receipt, Table
 
 _PART = 1 << 20  # characters of a document in one row
 _GLANCE = 4096  # characters that are read at once where words are looked for
@@ -38,6 +38,7 @@ class DocumentRow:
     added: datetime
     tags: tuple[str, ...]
     date: str
+    receipt: Receipt | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def insert_document(
         characters=len(value.text),
         added=datetime.now(UTC),
         tags=list(tags),
+        receipt=asdict(value.receipt) if value.receipt else None,
     )
     connection.execute(insert(document).values(new))
     for position, start in enumerate(range(0, len(value.text), _PART)):
@@ -117,11 +119,18 @@ def _document(connection: Connection, base_id: int, document_id: str, words: str
         edits=tuple(
             stored.edit for stored in passage_edits.of_document(connection, base_id, document_id)
         ),
+        receipt=_receipt(row.receipt),
     )
 
 
 def _table(labels: Sequence[str], **rest: Any) -> Table:
     return Table(labels=tuple(labels), **rest)
+
+
+def _receipt(stored: Mapping[str, Any] | None) -> Receipt | None:
+    if stored is None:
+        return None
+    return Receipt(stored["read"], tuple(Omission(**part) for part in stored["left_out"]))
 
 
 def text(connection: Connection, base_id: int, document_id: str) -> str:
@@ -186,11 +195,14 @@ def list_documents(connection: Connection, base_id: int) -> list[DocumentRow]:
             columns.added,
             columns.tags,
             func.coalesce(columns.metadata["date"].as_string(), "").label("date"),
+            columns.receipt,
         )
         .where(columns.base_id == base_id)
         .order_by(columns.name)
     )
-    return [read(DocumentRow, row, tags=tuple(row.tags)) for row in rows]
+    return [
+        read(DocumentRow, row, tags=tuple(row.tags), receipt=_receipt(row.receipt)) for row in rows
+    ]
 
 
 def traits(connection: Connection, base_id: int) -> list[DocumentTraits]:

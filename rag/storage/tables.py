@@ -81,6 +81,7 @@ document = Table(
     Column("tags", JSON, nullable=False, server_default="[]"),
     Column("tables", JSON, nullable=False, server_default="[]"),
     Column("reader_version", Integer, nullable=False, server_default="0"),
+    Column("receipt", JSON(none_as_null=True)),
     # The version of the base in which its passages were cut anew, without another text.
     Column("recut", Integer, nullable=False, server_default="0"),
     UniqueConstraint("base_id", "name"),

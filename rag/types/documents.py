@@ -65,6 +65,46 @@ class Table:
         return len(rows)
 
 
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Content of one ``kind``, such as ``form_field``, that a reader left out of the text.
+
+    ``first`` names the place of the first one, such as "page 2"; "" where the format has no places.
+    ``start`` is the offset in the text that comes after it.
+    """
+
+    kind: str
+    count: int
+    first: str = ""
+    start: int = 0
+
+    @property
+    def words(self) -> str:
+        """The omission as a person says it, such as "3 form fields, the first on page 2"."""
+        noun = self.kind.replace("_", " ")
+        number = f"{self.count:,} {noun}{'' if self.count == 1 else 's'}"
+        if not self.first:
+            return number
+        return f"{number} ({self.first})" if self.count == 1 else f"{number} (first: {self.first})"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The account of a reading: what became text, and what did not.
+
+    ``read`` has numbers by kind (paragraphs, headings, tables, rows, pages ...) and the encoding
+    and language of the text; ``encoding_guessed`` is 1 where nothing in the file states it.
+    """
+
+    read: Mapping[str, int | str] = field(default_factory=dict)
+    left_out: tuple[Omission, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The omissions in words; "" if nothing was left out."""
+        return "; ".join(omission.words for omission in self.left_out)
+
+
 EditKind = Literal["exclude", "split", "join", "words"]
 
 
@@ -90,6 +130,7 @@ class Document:
     ``pages``, ``headings`` and ``tables`` are sorted by ``start``; tables do not overlap. Text
     without pages has an empty ``pages``. ``reader_version`` is that of the reader that made the
     text, 0 from before readers had versions. ``edits`` are decisions of people about passages.
+    ``receipt`` is None for a text from before readers gave one.
     """
 
     id: str
@@ -103,6 +144,7 @@ class Document:
     metadata: Mapping[str, str] = field(default_factory=dict)
     reader_version: int = 0
     edits: tuple[PassageEdit, ...] = ()
+    receipt: Receipt | None = None
 
     @cached_property
     def _page_starts(self) -> list[int]:

@@ -22,7 +22,7 @@ from rag.readers.content import Source
 from rag.readers.ocr.recognition import Recognised
 from rag.readers.pdf import reader
 from rag.readers.pdf.reader import plausibility
-from rag.types import Document
+from rag.types import Document, Omission
 
 PROSE = (
     "The instrument is set up on a firm bench away from heat and draught, and is left to settle "
@@ -224,8 +224,8 @@ def test_text_is_told_from_what_fonts_without_characters_give(text: str, good: b
 
 def test_pages_whose_fonts_say_nothing_are_named(tmp_path: Path) -> None:
     found = document(tmp_path, drawn([(60, 700, "A page that can be read.")], SHIFTED))
-    assert found.metadata["unreadable_pages"] == "2"
-    assert "recognised_pages" not in found.metadata  # what the page shows is no better
+    assert found.receipt.left_out == (Omission("unreadable_page", 1, "page 2", len(found.text)),)
+    assert "recognised_pages" not in found.receipt.read  # what the page shows is no better
 
 
 def test_what_a_page_shows_is_taken_where_its_fonts_say_nothing(
@@ -239,8 +239,8 @@ def test_what_a_page_shows_is_taken_where_its_fonts_say_nothing(
     path.write_bytes(drawn([(60, 700, "A page that can be read.")], SHIFTED))
     content = reader.read_pdf(Source(path))
     assert content.text == f"A page that can be read.\n\n{PROSE}"
-    assert content.metadata["recognised_pages"] == "2"
-    assert "unreadable_pages" not in content.metadata
+    assert content.read == {"recognised_pages": 1}
+    assert content.left_out == ()
 
 
 def test_the_more_plausible_of_two_readings_is_taken(
@@ -251,7 +251,7 @@ def test_the_more_plausible_of_two_readings_is_taken(
     path.write_bytes(drawn(SHIFTED))
     content = reader.read_pdf(Source(path))
     assert content.text == PROSE
-    assert "unreadable_pages" not in content.metadata
+    assert content.left_out == ()
 
 
 FEES = ("Fee No.", "Fee Title", "Basis", "2025", "2026")

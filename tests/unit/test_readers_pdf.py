@@ -38,7 +38,12 @@ def test_pages_outline_and_title(tmp_path: Path) -> None:
     ]
     assert document.metadata["title"] == "The book"
     assert document.metadata["pages"] == "3"
-    assert document.metadata["pages_without_text"] == "2"
+    assert document.receipt.read == {
+        "pages": 2,
+        "paragraphs": 2,
+        "headings": 3,
+        "language": "en",
+    }
     assert document.heading_at(text.index("intro")) == "Start"
     assert document.heading_at(text.index("2 Second")) == "Second part"
     assert document.heading_at(text.index("end")) == "Second part > Detail"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from statistics import mean, median
@@ -9,6 +10,7 @@ from typing import cast
 
 import streamlit as st
 
+from pages.components.documents.receipt import draw_receipt
 from pages.components.documents.table import SHOWN
 from pages.components.recipe.index_builds import build_button
 from pages.components.recipe.index_form import index_form, reset_index_form
@@ -20,7 +22,7 @@ from pages.components.shell.permission import allowed, offered
 from pages.components.shell.session import cache_data, draft_key, draft_stored
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, kind, shortened
-from pages.components.source.passages import draw_passages
+from pages.components.source.passages import draw_passages, windows
 from rag import (
     Chunk,
     Document,
@@ -28,11 +30,13 @@ from rag import (
     EditKind,
     IndexRecipe,
     KnowledgeBase,
+    Omission,
     StoredEdit,
     counted,
 )
 
 _FORM = "documents"
+_PLACE = "documents_place"  # an offset in the picked document, for one run of the page
 _BINS = 24
 _FEW = 5
 
@@ -60,6 +64,8 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     stored, document = base.recipe().index, base.documents.document(info.id)
     st.header(plain(info.name), anchor=SHOWN, divider="gray")
     _about(base, info)
+    if info.receipt is not None:
+        draw_receipt(info.receipt, _turn_to)
     passage_edits(base, info)
     left, right = st.columns([3, 2], gap="large")
     with right:
@@ -74,9 +80,23 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     with left:
         if proposed:
             st.caption(_caption(proposal, stored))
-            draw_passages(document.text, proposed, f"documents_window_{info.id[:12]}")
+            window = f"documents_window_{info.id[:12]}"
+            _at_place(proposed, window)
+            draw_passages(document.text, proposed, window)
         else:
             st.caption(_ALL_EXCLUDED if document.text.strip() else "This document has no text.")
+
+
+def _turn_to(omission: Omission) -> None:
+    st.session_state[_PLACE] = omission.start
+
+
+def _at_place(chunks: Sequence[Chunk], window: str) -> None:
+    """Turn the pager ``window`` to the passages around the place that was asked for."""
+    start = st.session_state.pop(_PLACE, None)
+    if start is not None:
+        firsts = [page[0].start for page in windows(chunks)]
+        st.session_state[window] = max(bisect_right(firsts, start), 1)
 
 
 def _about(base: KnowledgeBase, info: DocumentInfo) -> None:

@@ -29,8 +29,14 @@ def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | 
     named = [row for row, info in enumerate(infos) if parameter and info.id.startswith(parameter)]
     _gone_note(base, gone=bool(parameter) and not named)
     tagged = any(info.tags for info in infos)
+    incomplete = any(_unread(info) for info in infos)
     rows = pick_rows(
-        [_row(info, by_words) | ({"Tags": list(info.tags)} if tagged else {}) for info in infos],
+        [
+            _row(info, by_words)
+            | ({"Not read": _unread(info) or None} if incomplete else {})
+            | ({"Tags": list(info.tags)} if tagged else {})
+            for info in infos
+        ],
         f"documents_table_{base.id}_{base.version()}",
         named[:1],
         height=_TALLEST if len(infos) > 10 else "auto",
@@ -49,6 +55,10 @@ def _status(info: DocumentInfo, by_words: Set[str]) -> str:
     if info.name in by_words:
         return "lexical only"
     return "ready" if info.passages else "not built"
+
+
+def _unread(info: DocumentInfo) -> int:
+    return sum(part.count for part in info.receipt.left_out) if info.receipt else 0
 
 
 def _row(info: DocumentInfo, by_words: Set[str]) -> dict[str, object]:
@@ -72,6 +82,11 @@ def _columns() -> dict[str, object]:
             width=140,  # or the longest status is cut
             help="Ready: questions find it. Lexical only: its vectors are not in yet. Left out of "
             "search: all of its text is excluded.",
+        ),
+        "Not read": st.column_config.NumberColumn(
+            format=":material/warning: %d",
+            help="Parts of the file that are not in the text, such as pictures. "
+            "Click the document to see them.",
         ),
         "Updated": st.column_config.DatetimeColumn(format="distance"),
         "Tags": st.column_config.ListColumn(help="A recipe can search documents by tag."),

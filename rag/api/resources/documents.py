@@ -15,7 +15,16 @@ from fastapi import File, Path, Request, Response, UploadFile
 from fastapi.responses import StreamingResponse
 from pydantic import ConfigDict, Field, StringConstraints
 
-from rag import DocumentInfo, KnowledgeBase, Made, NotFound, Schema, Timestamp, Upload
+from rag import (
+    DocumentInfo,
+    KnowledgeBase,
+    Made,
+    NotFound,
+    ReceiptData,
+    Schema,
+    Timestamp,
+    Upload,
+)
 from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs, where
 from rag.api.resources.jobs import EXAMPLE as JOB
 from rag.api.resources.jobs import JobData, job_data
@@ -31,6 +40,10 @@ EXAMPLE = {
     "added": "2026-01-02T03:04:05+00:00",
     "tags": [],
     "date": "",
+    "receipt": {
+        "read": {"paragraphs": 31, "headings": 6, "language": "en"},
+        "left_out": [{"kind": "picture", "count": 1, "first": "page 2"}],
+    },
 }
 _WITH_TEXT = EXAMPLE | {"text": "Leave is thirty days."}
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
@@ -68,6 +81,7 @@ class DocumentData(Schema):
     added: Timestamp
     tags: list[str]
     date: str
+    receipt: ReceiptData | None
 
 
 class DocumentTextData(DocumentData):

@@ -99,6 +99,15 @@ class PdfiumPages:
             return False
         return bool(covered >= _MOSTLY * width * height > 0)
 
+    def has_objects(self, index: int) -> bool:
+        """Whether anything stands on a page."""
+        from pypdfium2 import PdfiumError
+
+        try:
+            return next(self._open()[index].get_objects(max_depth=1), None) is not None
+        except (PdfiumError, IndexError, ctypes.ArgumentError):
+            return False
+
     def picture(self, index: int, dpi: float) -> Image | None:
         """A page as it is printed, in grey; None where it does not load, or is no page's size."""
         from pypdfium2 import PdfiumError

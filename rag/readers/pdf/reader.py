@@ -52,7 +52,7 @@ def read_pdf(source: Source) -> Content:
 
     What pages repeat at their top and bottom is their ``head`` and not in the text. Pages without
     text of their own that are pictures are recognised, where the packages for it are installed.
-    Metadata names those, pages without text, and those whose fonts do not say which characters
+    The receipt counts those, pages without text, and those whose fonts do not say which characters
     they show.
 
     Raises UnreadableDocument: needs_password, encrypted, scanned, empty, damaged, too_large.
@@ -72,14 +72,13 @@ def read_pdf(source: Source) -> Content:
         edges = [round(count * part / parts) for part in range(parts + 1)]
         for first, last in itertools.pairwise(edges):
             reading.read(first, last, source, count)
+        for number in reading.unreadable:
+            reading.composer.leave_out("unreadable_page", f"page {number}")
         content = reading.composer.content(
             title=_information(reader, "/Title"),
             author=_information(reader, "/Author"),
             date=stated_day(_information(reader, "/CreationDate")),
             pages=str(count),
-            pages_without_text=ranges(reading.silent),
-            unreadable_pages=ranges(reading.unreadable),
-            recognised_pages=ranges(reading.recognised),
         )
         if not content.text:
             raise pages.why_silent(count, broken=reader is None)
@@ -93,18 +92,13 @@ def count_pages(source: Source) -> Content:
 
 
 class _Reading:
-    """A reading that adds pages to a document.
-
-    ``silent``, ``unreadable`` and ``recognised`` are numbers of pages.
-    """
+    """A reading that adds pages to a document; ``unreadable`` are numbers of pages."""
 
     def __init__(self, reader: PdfReader | None, pages: PdfiumPages) -> None:
         self._reader = reader
         self._pages = pages
         self.composer = Composer()
-        self.silent = list[int]()
         self.unreadable = list[int]()
-        self.recognised = list[int]()
         self._recogniser: Recogniser | None = None
         self._read = 0
         self._above: PageTable | None = None  # what the page before ends with
@@ -134,7 +128,7 @@ class _Reading:
             self.composer.page(index + 1, lines.text if other is None else "")
             blocks = page_blocks(words, ink.drawn) if other is None else [other]
             if not self._add(blocks):
-                self.silent.append(index + 1)
+                self._leave_out(index)
 
     def _recognise(
         self, index: int, pictures: dict[int, Recognised], plausible: float = 0.0
@@ -150,10 +144,17 @@ class _Reading:
     def _add_picture(self, index: int, recognised: Recognised) -> None:
         self.composer.page(index + 1, confidence=recognised.confidence)
         self.composer.block(clean_page(recognised.text))
-        self.recognised.append(index + 1)
+        self.composer.count("recognised_pages")
         if index + 1 in self.unreadable[-1:] and plausibility(recognised.text) >= _READABLE:
             self.unreadable.pop()
         self._above = self._labelled = None
+
+    def _leave_out(self, index: int) -> None:
+        """Count a page that shows something, but has no text."""
+        if self._pages.is_picture(index):
+            self.composer.leave_out("picture_page", f"page {index + 1}")
+        elif self._pages.has_objects(index):
+            self.composer.leave_out("textless_page", f"page {index + 1}")
 
     def _better(self, text: str, index: int) -> str | None:
         """Return pypdf's text of a page if it is more plausible than the text of pdfium, else None.
@@ -299,17 +300,6 @@ def _information(reader: PdfReader | None, key: str) -> str | None:
         raise
     except Exception:  # like the outline: a bonus
         return None
-
-
-def ranges(numbers: list[int]) -> str:
-    """``[3, 7, 8, 9]`` as ``"3, 7-9"``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def unmapped_share(text: str) -> float:
