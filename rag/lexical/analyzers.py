@@ -41,6 +41,11 @@ _UNSPACED = (
 )
 _PART = re.compile(f"(?P<unspaced>[{_UNSPACED}]+)|[^{_JOINERS}_{_UNSPACED}]+")
 _INVISIBLE = re.compile("[\u200c\u200d\u00ad]")
+# Exponents of units are part of the unit; other raised signs are marks of notes, or exponents of
+# figures, which would make another figure of it.
+_RAISED = re.compile(
+    r"(?P<unit>(?<![^\W\d_])(?:[cdhkmnµμ]?m|ft|in|mi|yd|s)[²³])|[⁰¹²³⁴-⁹⁺⁻ᵃᵇᶜᵈᶠᵍʰ]+"
+)
 _CODE = re.compile(r"[\d_]")
 _CODE_JOINERS = re.compile(f"[{_HYPHENS}_]+")
 _VERSION = re.compile(r"^v(?=\d+\.)")
@@ -190,6 +195,8 @@ class Analyzer:
 
     def _normal(self, text: str) -> str:
         visible = _INVISIBLE.sub("", text).translate(self._capitals)
+        if not visible.isascii():
+            visible = _RAISED.sub(lambda match: match["unit"] or "", visible)
         return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
 
     def _stemmed(self, word: str) -> str:

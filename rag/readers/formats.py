@@ -43,6 +43,7 @@ _WORD_LISTS = 5  # the version that knows the items of lists in Word by their st
 _HTML_REPAIRED = 6  # the version that reads what is out of its place in the markup, too
 _TITLES = 5  # the version that knows the title in the front matter
 _PDF_HEADERS = 7  # the same of PDFs, after those of scans and of titles of groups of rows
+_RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (
@@ -83,7 +84,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.slides:read_pptx",
         ("pptx",),
         True,
-        _HEADERS,
+        _RECEIPTS,
     ),
     Format(
         ("xlsx", "xlsm"),

@@ -12,6 +12,7 @@ from pages.components.source.passages import segments, windows
 from rag import Chunk, Recipe, Upload, Workspace, readers
 from rag.documents.ingestion import Ingestion
 from tests.pages.conftest import DOCUMENTS, RECIPE, fill
+from tests.unit.test_readers_receipts import deck
 
 OpenPage = Callable[..., AppTest]
 
@@ -52,6 +53,27 @@ def test_a_document_whose_vectors_are_not_in_answers_by_words(
         "travel.txt": "ready",
         "zebra.txt": "lexical only",
     }
+
+
+def test_a_document_names_the_parts_that_were_not_read(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    buffer = BytesIO()
+    deck().save(buffer)
+    base = filled.base("notes")
+    filled.jobs.run(base.documents.add_files([Upload("deck.pptx", BytesIO(buffer.getvalue()))]))
+    info = next(info for info in base.documents.documents(base.recipe().index) if info.pages)
+    app = open_page("upload.py", doc=info.id[:12])
+    table = app.dataframe[0].value
+    assert dict(zip(table["Name"], table["Not read"].fillna(0), strict=True)) == {
+        "deck.pptx": 3,
+        "leave.md": 0,
+        "pump.txt": 0,
+        "travel.txt": 0,
+    }
+    assert "1 hidden slide (slide 2)" in app.button(key="documents_omission_hidden_slide").label
+    app.button(key="documents_omission_picture").click().run()
+    assert not app.exception
 
 
 def test_the_sidebar_names_the_base_and_its_size(filled: Workspace, open_page: OpenPage) -> None:
