@@ -14,8 +14,6 @@ from rag.exports.python_retrievers import langchain_export, llama_index_export
 from rag.exports.qdrant import qdrant_export
 from rag.exports.search_engines import elasticsearch_export, opensearch_export
 from rag.exports.statements import EngineExport, Statement
-from rag.exports.vespa import vespa_export
-from rag.exports.weaviate import weaviate_export
 from rag.operation import operation
 from rag.recipe import Recipe
 from rag.search.learned_fusion import fusion_model
@@ -26,8 +24,6 @@ ExportTarget = Literal[
     "pgvector",
     "elasticsearch",
     "opensearch",
-    "vespa",
-    "weaviate",
     "langchain",
     "llama_index",
 ]
@@ -36,8 +32,6 @@ EXPORT_TARGETS: Mapping[str, Callable[[Recipe, int, float | None], EngineExport]
     "pgvector": pgvector_export,
     "elasticsearch": elasticsearch_export,
     "opensearch": opensearch_export,
-    "vespa": vespa_export,
-    "weaviate": weaviate_export,
     "langchain": langchain_export,
     "llama_index": llama_index_export,
 }

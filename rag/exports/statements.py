@@ -15,8 +15,8 @@ from rag.recipe import SearchRecipe
 class Statement:
     """One call of an engine, or a file for it.
 
-    ``request`` has the method and path, "" for SQL and files. ``content`` is a JSON body, GraphQL,
-    SQL or a file. In JSON and GraphQL, the strings ``{{vector}}``, ``{{text}}`` and ``{{id}}`` are
+    ``request`` has the method and path, "" for SQL and files. ``content`` is a JSON body,
+    SQL or a file. In JSON, the strings ``{{vector}}``, ``{{text}}`` and ``{{id}}`` are
     placeholders, which a list, a text and an id replace; in SQL they are ``%(vector)s``,
     ``%(text)s`` and ``%(id)s``.
     """

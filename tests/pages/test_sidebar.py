@@ -94,7 +94,7 @@ def test_the_chip_exports_the_recipe(filled: Workspace, open_page: OpenPage) -> 
     assert not [one for one in app.sidebar.selectbox if one.key == "recipe_export_target"]
     app.session_state["recipe_export"] = True
     app.run()
-    app.sidebar.selectbox(key="recipe_export_target").set_value("weaviate").run()
+    app.sidebar.selectbox(key="recipe_export_target").set_value("opensearch").run()
     assert not app.exception
     inexact = next(one.value for one in app.sidebar.markdown if "not expressible" in one.value)
     assert "- search\\.spelling, not expressible: words of the question" in inexact

@@ -169,87 +169,6 @@ def test_requests_for_opensearch(base: KnowledgeBase) -> None:
     assert fidelities(weighted, "fusion", "dense_weight") == ["approximate"] * 2
 
 
-def profile(export: RecipeExport) -> str:
-    return " ".join(export.statements[0].content.split())
-
-
-def test_the_rank_profile_for_vespa(base: KnowledgeBase) -> None:
-    saturation = exported(base, "vespa", fusion="saturation", dense_weight=0.4, threshold=0.3)
-    words = profile(saturation)
-    assert "tensor<float>(x[64])" in words
-    assert "rank-properties { bm25(text).k1: 1.2 bm25(text).b: 0.75 }" in words
-    assert "function words() { expression: bm25(text) / 2.2 }" in words
-    assert (
-        "first-phase { expression: if (cosine >= 0.3, "
-        "0.4 * cosine + 0.6 * words / (words + 8.0), -9.0) rank-score-drop-limit: -8.0 }"
-    ) in words
-    assert "global-phase" not in words
-    assert body(saturation) == {
-        "yql": "select id, text from passages where "
-        "({targetHits: 100}nearestNeighbor(vector, question)) or "
-        "({targetHits: 100, defaultIndex: 'text', grammar.syntax: 'none'}userInput(@text))",
-        "text": "{{text}}",
-        "input.query(question)": "{{vector}}",
-        "ranking": "recipe",
-        "hits": 5,
-    }
-    names = ("fusion", "dense_weight", "bm25_pivot", "candidates", "threshold")
-    assert fidelities(saturation, *names) == ["exact"] * 3 + ["approximate", "exact"]
-    rrf = exported(base, "vespa", fusion="rrf", dense_weight=0.7, rrf_k=20, threshold=None)
-    assert (
-        "match-features: cosine words global-phase { rerank-count: 200 expression: "
-        "0.7 * reciprocal_rank(cosine, 20) + 0.3 * reciprocal_rank(words, 20) }"
-    ) in profile(rrf)
-    weighted = exported(base, "vespa", fusion="weighted", threshold=0.3)
-    assert "0.6 * normalize_linear(cosine) + 0.4 * normalize_linear(words), -9.0)" in profile(
-        weighted
-    )
-    for export in (rrf, weighted):
-        assert fidelities(export, "fusion", "dense_weight") == ["approximate", "exact"]
-    dense = exported(base, "vespa", mode="dense", threshold=0.3, candidates=4)
-    assert "first-phase { expression: if (cosine >= 0.3, cosine, -9.0)" in profile(dense)
-    assert (body(dense)["hits"], "userInput" in body(dense)["yql"]) == (4, False)
-    assert fidelities(dense, "mode", "threshold", "candidates") == ["exact"] * 3
-
-
-def test_a_schema_for_vespa_names_the_language(base: KnowledgeBase) -> None:
-    recipe = QUICK.with_fields({"index.analyzer": "german"})
-    export = base.recipe_exports.export(recipe, "vespa")
-    assert 'field language type string { indexing: "de" | set_language }' in profile(export)
-    assert body(export)["model.language"] == "de"
-
-
-def test_the_query_for_weaviate(base: KnowledgeBase) -> None:
-    rrf = exported(base, "weaviate", fusion="rrf", dense_weight=0.7, rrf_k=59)
-    collection = body(rrf, 0)
-    assert collection["vectorIndexConfig"] == {"distance": "dot"}
-    assert collection["invertedIndexConfig"]["bm25"] == {"k1": 1.2, "b": 0.75}
-    assert rrf.statements[-1].request == "POST /v1/graphql"
-    query = " ".join(rrf.statements[-1].content.split())
-    assert (
-        'Passage( limit: 5 hybrid: {query: "{{text}}", vector: "{{vector}}", '
-        'properties: ["text"], alpha: 0.7, fusionType: rankedFusion} )'
-    ) in query
-    names = ("fusion", "dense_weight", "rrf_k", "candidates", "threshold")
-    assert fidelities(rrf, *names) == ["exact"] * 5
-    other = exported(base, "weaviate", fusion="rrf", rrf_k=60, candidates=50, threshold=0.4)
-    assert fidelities(other, "rrf_k", "candidates", "threshold") == [
-        "not expressible",
-        "approximate",
-        "not expressible",
-    ]
-    weighted = exported(base, "weaviate", fusion="weighted")
-    assert "fusionType: relativeScoreFusion" in weighted.statements[-1].content
-    assert fidelities(weighted, "fusion", "dense_weight") == ["approximate"] * 2
-    saturation = exported(base, "weaviate", fusion="saturation")
-    assert fidelities(saturation, "fusion", "bm25_pivot") == ["approximate", "not expressible"]
-    dense = exported(base, "weaviate", mode="dense", threshold=0.4)
-    assert 'nearVector: {vector: "{{vector}}", distance: -0.4}' in dense.statements[-1].content
-    assert fidelities(dense, "mode", "threshold", "candidates") == ["exact"] * 3
-    lexical = exported(base, "weaviate", mode="lexical", threshold=None)
-    assert 'bm25: {query: "{{text}}", properties: ["text"]}' in lexical.statements[-1].content
-
-
 @pytest.mark.parametrize("target", PYTHON)
 def test_a_python_module_has_what_the_recipe_needs_and_no_more(
     base: KnowledgeBase, target: str
@@ -324,10 +243,10 @@ def test_a_learned_fusion_of_cosine_and_bm25_is_exported_as_saturation(
     }
     assert of["elasticsearch"] == of["opensearch"] == ["exact"]
     assert of["pgvector"] == ["not expressible"]  # its scores by words have another scale
-    export = exported(base, "vespa", **fields)
+    export = exported(base, "opensearch", **fields)
     (field,) = (one for one in export.fields if one.name == "search.learned_fusion")
     assert field.reason == (
-        "it has the order of saturation with a weight of 0.750; the rank profile has it"
+        "it has the order of saturation with a weight of 0.750; the query has it"
     )
 
 
@@ -343,15 +262,15 @@ def test_other_learned_fusions_are_not_expressible(
     base: KnowledgeBase, model: FusionModel, reason: str
 ) -> None:
     fields = _with_fusion(base, model)
-    export = exported(base, "vespa", **fields)
+    export = exported(base, "opensearch", **fields)
     (field,) = (one for one in export.fields if one.name == "search.learned_fusion")
     assert (field.fidelity, field.reason) == (
         "not expressible",
         f"{reason}; the query ranks by fusion and dense_weight",
     )
-    assert export.statements == exported(base, "vespa", mode="hybrid").statements
+    assert export.statements == exported(base, "opensearch", mode="hybrid").statements
     assert fidelities(export, "dense_weight") == fidelities(
-        exported(base, "vespa", mode="hybrid"), "dense_weight"
+        exported(base, "opensearch", mode="hybrid"), "dense_weight"
     )
 
 
@@ -361,8 +280,6 @@ def test_other_learned_fusions_are_not_expressible(
         ("elasticsearch", "elasticsearch_linear"),
         ("elasticsearch", "weaviate_relative_score"),
         ("opensearch", "opensearch_min_max"),
-        ("weaviate", "weaviate_relative_score"),
-        ("weaviate", "elasticsearch_linear"),
     ],
 )
 def test_the_formula_of_an_engine_is_exact_where_it_is_the_same(
@@ -375,8 +292,7 @@ def test_the_formula_of_an_engine_is_exact_where_it_is_the_same(
     for everywhere in ("pgvector", *PYTHON):
         assert fidelities(exported(base, everywhere, fusion=own), "fusion") == ["exact"]
     assert fidelities(exported(base, target, fusion=QDRANT_RRF), "fusion") == ["approximate"]
-    for lacking in ("qdrant", "vespa"):
-        assert fidelities(exported(base, lacking, fusion=own), "fusion") == ["approximate"]
+    assert fidelities(exported(base, "qdrant", fusion=own), "fusion") == ["approximate"]
 
 
 def test_the_lists_of_elasticsearch_are_as_long_as_the_results(base: KnowledgeBase) -> None:

@@ -16,8 +16,6 @@ _NAMES = {
     "pgvector": "PostgreSQL with pgvector",
     "elasticsearch": "Elasticsearch",
     "opensearch": "OpenSearch",
-    "vespa": "Vespa",
-    "weaviate": "Weaviate",
     "langchain": "LangChain (Python)",
     "llama_index": "LlamaIndex (Python)",
 }
