@@ -14,7 +14,7 @@ class StatementData(Schema):
 
     purpose: str
     request: str = Field(description="method and path, empty for SQL and files")
-    content: str = Field(description="a JSON body, GraphQL, SQL or a file")
+    content: str = Field(description="a JSON body, SQL or a file")
 
 
 class RecipeExportData(Schema):

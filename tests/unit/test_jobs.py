@@ -147,7 +147,8 @@ def test_a_job_of_a_kind_that_is_gone_fails_with_a_hint(database: Database, base
     jobs = Jobs(database, {})
     job = jobs.run(submit(jobs, base_id))
     assert job.status == "failed"
-    assert "'work'" in job.message and "changelog" in job.message
+    assert "'work'" in job.message
+    assert "changelog" in job.message
 
 
 def test_who_does_a_job_itself_waits_for_nobody(
