@@ -18,7 +18,9 @@ COPY rag rag
 RUN useradd --uid 10001 --create-home touchstone \
     && install --directory --owner touchstone --group touchstone --mode 0700 /data
 USER touchstone
+# Other names, such as that of a proxy: docker run -e TOUCHSTONE_HOSTS=kb.example.org.
 ENV TOUCHSTONE_HOME=/data \
+    TOUCHSTONE_HOSTS=localhost \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1
 VOLUME /data

@@ -24,11 +24,13 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
+from streamlit.auth_util import get_secrets_auth_section
 
 from pages.components.shell.share_cookie import COME_IN, LEAVE, LEFT, SHARED, is_secret, kept, left
 from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError
 from rag.api.connections import bound_connections
+from rag.api.hosts import Hosts, misdirected
 from rag.api.mounting import Api
 
 if TYPE_CHECKING:
@@ -112,18 +114,24 @@ def _warm_up() -> None:
 class Guard:
     """Middleware that adds headers, and hides figures of the server unless they are asked for.
 
-    A browser that is here first gets a key to be known by again.
+    It refuses requests for other hosts. A browser that is here first gets a key to be known by
+    again.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._headers = headers(INDEX.read_text("utf-8"))
         self._shows_metrics = _shows_metrics()
+        self._hosts = _hosts()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        accepted = self._hosts.accept(scope)
         if scope["type"] == "websocket":  # its messages are many, and none has headers
-            if _is_elsewhere(scope):
+            if not accepted or _is_elsewhere(scope):
                 await send({"type": "websocket.close", "code": 1008})
             else:
                 await self._app(scope, receive, send)
@@ -139,11 +147,25 @@ class Guard:
                     answer.append("Set-Cookie", set_cookie)
             await send(message)
 
-        hidden = scope["type"] == "http" and scope["path"].endswith("/_stcore/metrics")
-        if hidden and not self._shows_metrics:
+        hidden = not self._shows_metrics and scope["path"].endswith("/_stcore/metrics")
+        if not accepted:
+            await misdirected(scope)(scope, receive, guarded)
+        elif hidden:
             await PlainTextResponse("Not found", 404)(scope, receive, guarded)
         else:
             await self._app(scope, receive, guarded)
+
+
+def _hosts() -> Hosts:
+    try:
+        settings = Settings.from_env()
+        listed, sign_in = set(settings.hosts), settings.sign_in
+    except TouchstoneError:  # the page says what is wrong with the settings
+        listed, sign_in = set(), True
+    if config.is_manually_set("browser.serverAddress"):
+        listed.add(str(config.get_option("browser.serverAddress")).lower())
+    signs_in = sign_in and bool(get_secrets_auth_section())
+    return Hosts.of(listed, config.get_option("server.address"), signs_in=signs_in)
 
 
 def _is_elsewhere(scope: Scope) -> bool:
@@ -166,7 +188,7 @@ def _is_elsewhere(scope: Scope) -> bool:
 
 def _new_visitor(scope: Scope) -> str:
     """The cookie for a browser that opens a page and has no key yet; else ""."""
-    if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
+    if "text/html" not in Headers(scope=scope).get("accept", ""):
         return ""
     request = HTTPConnection(scope)
     if is_key(request.cookies.get(COOKIE, "")):

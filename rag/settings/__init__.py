@@ -31,6 +31,7 @@ class Settings:
     max_index_mb: int = 1024
     max_store_rows: int = 1_000_000
     max_store_mb: int = 20_000
+    hosts: tuple[str, ...] = ()
     metrics: bool = False
     turn_log: bool = False
     traces: bool = False
@@ -76,6 +77,7 @@ class Settings:
             allow_private_urls=variables.truth(
                 values, "TOUCHSTONE_ALLOW_PRIVATE_URLS", default=False
             ),
+            hosts=variables.hosts(values),
             metrics=variables.truth(values, "TOUCHSTONE_METRICS", default=False),
             turn_log=variables.truth(values, "TOUCHSTONE_TURN_LOG", default=False),
             traces=variables.traces(values),
@@ -117,7 +119,7 @@ class Settings:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
         """The reverse of ``as_json``."""
-        lists = {name: tuple(data[name]) for name in ("admins", "sign_in_allowed")}
+        lists = {name: tuple(data[name]) for name in ("hosts", "admins", "sign_in_allowed")}
         prices = Path(data["prices"]) if data["prices"] else None
         return cls(**{**data, **lists, "home": Path(data["home"]), "prices": prices})
 

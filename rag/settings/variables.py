@@ -190,6 +190,18 @@ def addresses(values: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(entries)
 
 
+def hosts(values: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of hosts without ports, in lower case; ``*`` stands for any."""
+    name = "TOUCHSTONE_HOSTS"
+    entries = [entry.strip().lower() for entry in values.get(name, "").split(",") if entry.strip()]
+    if any(character in entry for entry in entries for character in "/: "):
+        raise InvalidInput(
+            f"{name} is {values[name]!r}.",
+            "Write names without schemes and ports, such as kb.example.org, localhost.",
+        )
+    return tuple(entries)
+
+
 def provider_variables(values: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of the providers. Raises InvalidInput for an invalid web address."""
     variables = {name: values[name] for name in PROVIDER_VARIABLES if name in values}

@@ -5,6 +5,8 @@ That the policy leaves the pages whole is shown by all browser tests: none may b
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -14,6 +16,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from app import Guard
+from tests.browser.conftest import ARGUMENTS, CHROMIUM
 
 METRICS = "/_stcore/metrics"
 SETTING = "TOUCHSTONE_METRICS"
@@ -75,10 +78,44 @@ def test_the_figures_of_the_server_are_told_only_when_asked_for(
     if value is not None:
         monkeypatch.setenv(SETTING, value)
     figures = Route(METRICS, lambda _request: PlainTextResponse("active_sessions 3"))
-    told = TestClient(Guard(Starlette(routes=[figures]))).get(METRICS)
+    told = TestClient(Guard(Starlette(routes=[figures])), "http://localhost").get(METRICS)
     assert told.status_code == status
     assert ("active_sessions" in told.text) == (status == 200)
     assert told.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_page_whose_name_was_resolved_to_this_machine_gets_nothing(
+    address: str, browser: Browser
+) -> None:
+    """DNS rebinding: for the browser, the page of evil.example and the dashboard are one site."""
+    mapped = [*ARGUMENTS, "--host-resolver-rules=MAP evil.example 127.0.0.1"]
+    misled = browser.browser_type.launch(executable_path=CHROMIUM, args=mapped)
+    page = misled.new_page()
+    answer = page.goto(f"http://evil.example:{urlsplit(address).port}/documents")
+    assert answer is not None
+    assert answer.status == 421
+    assert "TOUCHSTONE_HOSTS" in page.inner_text("body")
+    opened = page.evaluate(
+        """() => new Promise((done) => {
+          const url = location.origin.replace("http", "ws") + "/_stcore/stream";
+          const socket = new WebSocket(url, "streamlit");
+          socket.onopen = () => done(true);
+          socket.onerror = () => done(false);
+        })"""
+    )
+    assert not opened
+    misled.close()
+
+
+OTHER_DOORS = ("/api/v1/knowledge-bases", "/api/v1/openapi.json", "/mcp", "/readyz", "/healthz")
+
+
+@pytest.mark.parametrize("path", OTHER_DOORS)
+def test_programs_are_told_which_variable_lists_the_hosts(address: str, path: str) -> None:
+    answer = httpx.get(f"{address}{path}", headers={"Host": "evil.example"}, trust_env=False)
+    assert answer.status_code == 421
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert "TOUCHSTONE_HOSTS" in answer.json()["hint"]
 
 
 @pytest.mark.parametrize("path", ["/share", "/share/abc", "/share/abc/tour/3", "/share/abc/more"])

@@ -8,8 +8,10 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit import config
 
 import app as server
 from rag.api import connections
@@ -79,3 +81,50 @@ def test_a_page_of_another_server_opens_no_session(origin: str | None, opens: bo
             return
     with pytest.raises(WebSocketDisconnect), client.websocket_connect("/", headers=headers):
         pass
+
+
+@pytest.mark.parametrize(
+    ("address", "hosts", "host", "answers"),
+    [
+        ("127.0.0.1", "", "127.0.0.1:8501", True),
+        ("127.0.0.1", "", "[::1]:8501", True),
+        ("127.0.0.1", "", "LOCALHOST", True),
+        ("127.0.0.1", "", "evil.example:8501", False),
+        ("127.0.0.1", "", "localhost.evil.example", False),
+        ("127.0.0.1", "", "evil.example#@localhost", False),
+        ("127.0.0.1", "", "10.0.0.7:8501", False),
+        ("127.0.0.1", "", "[", False),
+        ("127.0.0.1", "", "", False),
+        ("127.0.0.1", "KB.example, other.example", "kb.example", True),
+        ("127.0.0.1", "kb.example", "evil.example", False),
+        ("127.0.0.1", "*", "evil.example", True),
+        ("0.0.0.0", "", "kb.example", True),
+        ("0.0.0.0", "localhost", "evil.example", False),
+        ("0.0.0.0", "localhost", "10.0.0.7:8501", True),
+        (None, "localhost", "localhost:8501", True),
+    ],
+)
+def test_only_the_hosts_of_the_server_are_answered(
+    monkeypatch: pytest.MonkeyPatch, address: str | None, hosts: str, host: str, answers: bool
+) -> None:
+    monkeypatch.setenv("TOUCHSTONE_HOSTS", hosts)
+    others = config.get_option
+    monkeypatch.setattr(
+        config, "get_option", lambda name: address if name == "server.address" else others(name)
+    )
+    guarded = TestClient(server.Guard(PlainTextResponse("here")))
+    answer = guarded.get("/", headers={"Host": host, "Accept": "text/html"})
+    assert answer.status_code == (200 if answers else 421)
+    assert ("TOUCHSTONE_HOSTS" in answer.text) != answers
+    assert "Content-Security-Policy" in answer.headers
+
+
+def test_a_sign_in_takes_the_place_of_the_list_of_hosts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A page of another name has no cookie of a sign-in, but the local user needs none."""
+    monkeypatch.setattr(server, "get_secrets_auth_section", lambda: {"client_id": "kb"})
+    for sign_in, status in (("1", 200), ("0", 421)):
+        monkeypatch.setenv("TOUCHSTONE_SIGN_IN", sign_in)
+        guarded = TestClient(server.Guard(PlainTextResponse("here")))
+        assert guarded.get("/", headers={"Host": "kb.example"}).status_code == status

@@ -47,4 +47,5 @@ def test_it_runs_without_rights_and_says_how_it_is() -> None:
     [check] = instructions("HEALTHCHECK")
     assert "/healthz" in check
     assert re.search(r"TOUCHSTONE_HOME=/data", " ".join(instructions("ENV")))
+    assert re.search(r"TOUCHSTONE_HOSTS=localhost", " ".join(instructions("ENV")))
     assert instructions("VOLUME") == ["/data"]

@@ -22,7 +22,7 @@ MINE = stored_key(KEY)
 @pytest.fixture
 def client() -> TestClient:
     routes = [Route("/{rest:path}", lambda _: PlainTextResponse("here"))]
-    return TestClient(Guard(Starlette(routes=routes)))
+    return TestClient(Guard(Starlette(routes=routes)), "http://localhost:8501")
 
 
 def test_a_new_browser_gets_a_key_and_keeps_it(client: TestClient) -> None:
