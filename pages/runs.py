@@ -13,7 +13,6 @@ from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.comparison import comparison
 from pages.components.runs.decisions_table import decisions_table
 from pages.components.runs.ledger import ledger
-from pages.components.runs.permissions import permissions_view
 from pages.components.runs.systems import systems_view
 from pages.components.runs.table import (
     SELECTED,
@@ -48,7 +47,6 @@ def main() -> None:
         views = {
             "Runs": partial(leaderboard, base),
             "Systems": partial(systems_view, base, TAB),
-            "Permissions": partial(permissions_view, base),
             "Arena": partial(arena, base),
         }
         tabs(views, TAB)

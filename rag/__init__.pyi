@@ -263,7 +263,6 @@ from .schemas.indexes import VectorsData as VectorsData
 from .schemas.indexes import build_data as build_data
 from .schemas.learned_fusions import LearnedFusionData as LearnedFusionData
 from .schemas.learned_fusions import LearnedOutcomeData as LearnedOutcomeData
-from .schemas.permissions import PermissionReportData as PermissionReportData
 from .schemas.question_sets import VersionData as VersionData
 from .schemas.retrieval import AnswerData as AnswerData
 from .schemas.retrieval import HitData as HitData
@@ -332,11 +331,6 @@ from .systems.endpoints import system_of as system_of
 from .systems.formats import read_returned as read_returned
 from .systems.hops import HopSummary as HopSummary
 from .systems.measuring import SystemEvaluation as SystemEvaluation
-from .systems.permissions.matrix import AccessMatrix as AccessMatrix
-from .systems.permissions.matrix import Canary as Canary
-from .systems.permissions.report import Leak as Leak
-from .systems.permissions.report import PermissionReport as PermissionReport
-from .systems.permissions.report import UserTally as UserTally
 from .systems.registry import StoredSystem as StoredSystem
 from .systems.registry import SystemTrial as SystemTrial
 from .systems.registry import TriedResult as TriedResult

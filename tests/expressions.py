@@ -68,7 +68,6 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rag.answering.checking.fractions:says_pair": {"numbers": (3.0, 4.0)},
     "rag.chunking.contexts:_rest": {"previous": "Two words"},
     "rag.api.mounting:routes": {"rest": Mount("/api", routes=[])},
-    "rag.systems.permissions.matrix:_of": {"pattern": "a*b?"},
     "rag.retrieval.filters:_any_of": {"globs": ["a*b", "c?d"]},
     "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
     "pages.components.labels.evidence_dialog:chosen": {"words": "Two words"},

@@ -25,7 +25,6 @@ from rag.api.resources.examination import examination
 from rag.api.resources.jobs import jobs
 from rag.api.resources.learned_fusions import learned_fusions
 from rag.api.resources.members import links, members
-from rag.api.resources.permission_audits import permission_audits
 from rag.api.resources.question_sets import labels, question_files, question_sets
 from rag.api.resources.recipes import recipes
 from rag.api.resources.runs import runs
@@ -42,7 +41,7 @@ _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
     *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
-    *(examination, permission_audits, store_imports, traffic, learned_fusions),
+    *(examination, store_imports, traffic, learned_fusions),
 )
 
 

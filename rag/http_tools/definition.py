@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
@@ -48,12 +47,6 @@ Path = Annotated[str, AfterValidator(_path)]
 _MESSAGES = {"string_pattern_mismatch": "use up to 40 letters, digits, hyphens and underscores"}
 
 
-def variables_of(headers: Iterable[str]) -> tuple[str, ...]:
-    """The environment variables that values of headers name."""
-    matches = (SECRET.fullmatch(value) for value in headers)
-    return tuple(dict.fromkeys(match.group(2) for match in matches if match))
-
-
 class HttpTool(BaseModel):
     """A named HTTP service. Holds names of variables, never their values.
 
@@ -65,7 +58,6 @@ class HttpTool(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     noun: ClassVar[str] = "tool"
-    header_values: ClassVar[tuple[re.Pattern[str], ...]] = (SECRET,)
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")
     url: str = Field(min_length=1, max_length=2000)
@@ -104,7 +96,8 @@ class HttpTool(BaseModel):
     @property
     def variables(self) -> tuple[str, ...]:
         """The environment variables that its headers name."""
-        return variables_of(self.headers.values())
+        matches = (SECRET.fullmatch(value) for value in self.headers.values())
+        return tuple(dict.fromkeys(match.group(2) for match in matches if match))
 
     @field_validator("url")
     @classmethod
@@ -135,9 +128,7 @@ class HttpTool(BaseModel):
         for name, value in headers.items():
             if not _HEADER.fullmatch(name) or name.lower() in _FRAMING:
                 raise ValueError(f"“{name}” is not a header that can be set")
-            if not any(
-                form.fullmatch(value) for form in cls.header_values
-            ):  # it may be a secret: it is not repeated
+            if not SECRET.fullmatch(value):  # it may be a secret: it is not repeated
                 raise ValueError(
                     f"the value of {name} must be the name of an environment variable that begins "
                     "with TOUCHSTONE_TOOL_, after Bearer where the service wants that"

@@ -82,7 +82,6 @@ from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner, Turn
 from rag.systems.evaluate_job import SystemEvaluations
 from rag.systems.measuring import SystemRuns
-from rag.systems.permissions.audit_job import PermissionAudits
 from rag.systems.registry import Systems
 from rag.systems.traffic import Traffic
 from rag.tours import Tours
@@ -136,7 +135,6 @@ class KnowledgeBase:
         self.system_runs = SystemRuns(services, base.id)
         self.traffic = Traffic(services, base.id)
         self.system_evaluations = SystemEvaluations(services, jobs, base.id)
-        self.permission_audits = PermissionAudits(services, jobs, base.id)
         self.diagnoses = Diagnoses(services, jobs, base.id)
         self.reports = Reports(services, base.id, partial(failure_note, self.diagnoses))
         self.maps = BaseMaps(maps, jobs, base.id)

@@ -25,7 +25,7 @@ from rag.storage import sqlite_file
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0047"
+HEAD = "0048"
 _VERSION = "SELECT version_num FROM alembic_version"
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _AVOIDED_SECONDS = 5.0

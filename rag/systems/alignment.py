@@ -21,7 +21,7 @@ SIMILAR = 0.4
 """The least share of a text's shingles that stand together in the document it comes from."""
 _CACHED = 1 << 23  # letters of documents, six bytes each
 _MOST_PLACES = 64  # of a shingle that tells places apart
-MOST_EQUAL = 16  # places that are compared
+_MOST_EQUAL = 16  # places that are compared
 _MOST_SIMILAR = 6
 _SHIFT = 512  # letters that a document may have more or less within a text, as a footer of a page
 _OFFSET = 1 << 30  # makes places before the start of a document positive
@@ -95,27 +95,18 @@ class Aligner:
         the text alike. A text of less than about four words is looked for in the documents of
         these names alone, where the base is too large to be read for it.
         """
-        places = self.places(text, title, names)
-        return places[0] if places else AlignedText("", 0, 0, "foreign", 0.0)
-
-    def places(self, text: str, title: str = "", names: Iterable[str] = ()) -> list[AlignedText]:
-        """Return the equally good places of a text, at most ``MOST_EQUAL``; see ``align``."""
         wanted = letters_of(text)
         named = self._documents_named(title, *names)
         if whole := self._preferred(self._whole(wanted, named), named):
-            spans = [self._span_of_whole(text, wanted, place) for place in whole]
-            return [
-                self._aligned(place, start, end, "ambiguous" if len(whole) > 1 else method)
-                for place, (start, end, method) in zip(whole, spans, strict=True)
-            ]
+            start, end, method = self._span_of_whole(text, wanted, whole[0])
+            return self._aligned(whole[0], start, end, "ambiguous" if len(whole) > 1 else method)
         similar = self._preferred(self._similar(wanted), named)
-        method: Method = "ambiguous" if len(similar) > 1 else "shingles"
-        aligned = []
-        for place in similar:
-            words, letters = self._document(place.document)
-            start, end = _with_punctuation(words, *letters.span(place.start, place.end))
-            aligned.append(self._aligned(place, start, end, method))
-        return aligned
+        if not similar:
+            return AlignedText("", 0, 0, "foreign", 0.0)
+        words, letters = self._document(similar[0].document)
+        start, end = _with_punctuation(words, *letters.span(similar[0].start, similar[0].end))
+        method = "ambiguous" if len(similar) > 1 else "shingles"
+        return self._aligned(similar[0], start, end, method)
 
     def _aligned(self, place: _Place, start: int, end: int, method: Method) -> AlignedText:
         document_id = self._sources[place.document].id
@@ -158,7 +149,7 @@ class Aligner:
         for number in numbers if letters else ():
             text = self._document(number)[1].text
             start = text.find(letters)
-            while start >= 0 and len(places) < MOST_EQUAL:
+            while start >= 0 and len(places) < _MOST_EQUAL:
                 places.append(_Place(number, start, start + len(letters)))
                 start = text.find(letters, start + 1)
         return places
@@ -216,7 +207,7 @@ def _spellings(name: str) -> Iterator[str]:
 def _most_frequent(texts: _Numbers, starts: _Numbers) -> list[Span]:
     """Return the most frequent pairs of a text and a start."""
     pairs, counts = np.unique(texts << 40 | (starts & (1 << 40) - 1), return_counts=True)
-    best = pairs[np.argsort(-counts, kind="stable")[:MOST_EQUAL]]
+    best = pairs[np.argsort(-counts, kind="stable")[:_MOST_EQUAL]]
     return [(int(pair >> 40), int(pair & (1 << 40) - 1)) for pair in best]
 
 

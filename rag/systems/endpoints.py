@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
-from urllib.parse import quote, urlsplit
 
 from pydantic import Field
 
 from rag.errors import InvalidInput, ProviderMisbehaved
 from rag.http_tools import HttpTool, Path, answer_of
-from rag.http_tools.definition import SECRET, variables_of
 from rag.http_tools.expressions import compiled
 from rag.http_tools.results import number_of
 from rag.input_rules import storable
 from rag.network.requests import checked_url
 from rag.systems.formats.shapes import LONGEST_TEXT, MOST_TEXTS
 from rag.systems.returned import Returned, ReturnedText
-from rag.systems.user_fields import PLACEHOLDER, UserValue, filled, filled_text, user_fields
 
 _LONGEST_NAME = 500
 
@@ -30,60 +26,13 @@ class HttpSystem(HttpTool):
     In contrast to a tool, its results are measured: they keep their rank where they repeat or have
     no text, and their texts aren't shortened. ``id`` is the JMESPath of a result's id. With the
     protocol "mcp", ``body`` has the arguments of the tool search, whose result the paths are of.
-
-    ``url``, ``body`` and ``headers`` may name fields of the user who asks: ``{user}`` and
-    ``{user.FIELD}``. ``user`` has those of the user that evaluations ask as.
     """
 
     noun: ClassVar[str] = "system"
-    header_values: ClassVar[tuple[re.Pattern[str], ...]] = (
-        SECRET,
-        re.compile(rf"(?:(?:Bearer|Token|Basic|ApiKey) )?{PLACEHOLDER.pattern}"),
-    )
-
     protocol: Literal["http", "mcp"] = "http"
     form: str = Field("", max_length=40, description="the product whose form it has")
     id: Path = ""
     most: int = Field(100, ge=1, le=MOST_TEXTS, description="results of a question that are read")
-    user: dict[str, UserValue] = Field(
-        default_factory=dict, description="fields of the user that evaluations ask as"
-    )
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The environment variables that its headers name, also by the fields of ``user``."""
-        own = self.user
-        return variables_of(
-            filled_text(value, own) if user_fields(value) <= own.keys() else value
-            for value in self.headers.values()
-        )
-
-    @property
-    def user_fields(self) -> set[str]:
-        """The fields of a user that its request names."""
-        return user_fields([self.url, self.body, self.headers])
-
-    def as_user(self, user: Mapping[str, UserValue]) -> HttpSystem:
-        """The system with a request of a user.
-
-        Raises InvalidInput for a field that the user doesn't have, or that can't be sent.
-        """
-        if not self.user_fields:
-            return self
-        body = json.dumps(filled(json.loads(self.body), user)) if self.body else ""
-        headers = {name: filled_text(value, user) for name, value in self.headers.items()}
-        url = filled_text(self.url, user, lambda value: quote(value, safe="", errors="replace"))
-        for name, value in headers.items():
-            if not (value.isascii() and value.isprintable()):
-                raise InvalidInput(
-                    f"The header {name} can't have the value {storable(value)[:80]!r}.",
-                    "Send this field in the address or the body.",
-                )
-        if {".", ".."} & set(urlsplit(url).path.split("/")):
-            raise InvalidInput(
-                f"The address {url!r} leads elsewhere.", "Send this field in the body."
-            )
-        return self.model_copy(update={"url": url, "body": body, "headers": headers})
 
 
 def ask(
@@ -92,11 +41,9 @@ def ask(
     """Ask a system one question.
 
     Raises BlockedAddress, and ProviderError: unavailable (refused, timed out, 429, 5xx), rejected
-    (4xx, a variable isn't set), misbehaved (no JSON, no list at its path, too large). Raises
-    InvalidInput for a field of the user that is missing.
+    (4xx, a variable isn't set), misbehaved (no JSON, no list at its path, too large).
     """
-    as_user = system.as_user(system.user)
-    data = answer_of(as_user, question, variables, allow_private=allow_private)
+    data = answer_of(system, question, variables, allow_private=allow_private)
     return Returned(question, tuple(_results(system, data)))
 
 

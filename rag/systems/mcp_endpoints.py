@@ -43,7 +43,6 @@ def ask_mcp(
 
     All of it takes ``system.seconds`` at most. Raises as ``ask`` of endpoints.
     """
-    system = system.as_user(system.user)
     secrets = secret_headers(system, variables)
     plain = {"User-Agent": "Touchstone", "Accept": f"{_JSON}, {_EVENTS}"}
     deadline = time.monotonic() + system.seconds

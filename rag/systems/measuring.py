@@ -229,7 +229,7 @@ class Locator:
         self._ids = {row.name: row.id for row in rows} | {row.id: row.id for row in rows}
         sources = [Source(row.id, row.name, row.characters) for row in rows]
         self._aligner = Aligner(sources, self._text)
-        self._aligned: dict[tuple[str, ...], list[AlignedText]] = {}
+        self._aligned: dict[tuple[str, ...], AlignedText] = {}
 
     def _text(self, document_id: str) -> str:
         with self._database.read() as connection:
@@ -237,21 +237,15 @@ class Locator:
 
     def locate(self, returned: ReturnedText) -> AlignedText:
         """Return the place of a result."""
-        places = self.places(returned)
-        return places[0] if places else AlignedText("", 0, 0, "foreign", 0.0)
-
-    def places(self, returned: ReturnedText) -> list[AlignedText]:
-        """Return the equally good places of a result; see ``Aligner.places``."""
         if (place := returned.place) is not None:
             is_there = place.end <= self._lengths.get(place.document_id, -1)
-            return [place] if is_there else []
+            return place if is_there else AlignedText("", 0, 0, "foreign", 0.0)
         if not returned.text.strip():
-            place = self._by_id(returned.id or returned.title)
-            return [place] if place.document_id else []
+            return self._by_id(returned.id or returned.title)
         names = [returned.id, *map(str, returned.metadata.values())]
         key = returned.text, returned.title, *names
         if key not in self._aligned:
-            self._aligned[key] = self._aligner.places(returned.text, returned.title, names)
+            self._aligned[key] = self._aligner.align(returned.text, returned.title, names)
         return self._aligned[key]
 
     def forget(self) -> None:

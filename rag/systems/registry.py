@@ -189,7 +189,6 @@ def ask_once(services: Services, system: HttpSystem, question: str) -> Returned:
 
 
 def definition_hash(definition: Mapping[str, object]) -> str:
-    """The SHA-256 of a definition; those from before ``protocol`` and ``user`` keep theirs."""
-    later: Mapping[str, object] = {"protocol": "http", "user": {}}
-    definition = {k: v for k, v in definition.items() if k not in later or v != later[k]}
+    """The SHA-256 of a definition; those from before ``protocol`` keep theirs."""
+    definition = {k: v for k, v in definition.items() if (k, v) != ("protocol", "http")}
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()

@@ -53,7 +53,6 @@ from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.systems import evaluate_job
-from rag.systems.permissions import audit_job
 from rag.tuning import migration_job
 from rag.tuning.diagnosis.job import diagnose
 from rag.tuning.fit_job import calibrate
@@ -108,7 +107,6 @@ class Workspace:
             "generate": partial(generate, services),
             **measuring(services, self.base_with_id),
             evaluate_job.JOB: partial(evaluate_job.evaluate_system, services),
-            audit_job.JOB: partial(audit_job.audit_permissions, services, self.base_with_id),
             "search-all": partial(search_all, services),
             "build-table": partial(build_table, services),
             "calibrate": partial(calibrate, services),

@@ -169,7 +169,6 @@ class ScopedWorkspace:
             guarded.tours.only = link.tour_id
         guarded.permit_attribution = self._require_frugal
         guarded.systems.may_name_keys = self.principal.administrator
-        guarded.permission_audits.may_name_keys = self.principal.administrator
         guarded.store_imports.may_name_keys = self.principal.administrator
         guarded.store_imports.permit_recipe = self._require_frugal
         guarded.diagnoses.permit_recipe = self._require_frugal

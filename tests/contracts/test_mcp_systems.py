@@ -121,13 +121,6 @@ def fetched(arguments: Mapping[str, str]) -> dict[str, Any]:
     return structured({"id": arguments["id"], "text": f"Text of {arguments['id']}."})
 
 
-def test_a_search_is_sent_as_the_user_of_the_system() -> None:
-    fields = {"body": '{"query": "{question}", "as": "{user}"}', "user": {"name": "ann"}}
-    with running({"search": structured({"results": []})}, as_json) as server:
-        assert asked(server, **fields) == ()
-    assert server.calls == [("search", {"query": "How long?", "as": "ann"})]
-
-
 @pytest.mark.parametrize("write", [as_json, as_events])
 @pytest.mark.parametrize("shape", [structured, in_text])
 def test_a_text_is_fetched_where_the_search_has_none(write: Any, shape: Any) -> None:

@@ -65,3 +65,14 @@ def test_what_was_stored_is_read(workspace: Workspace, base: KnowledgeBase) -> N
     assert {item.name for item in base.systems.list_all()} == {"of-ada", "rival"}
     hits = base.search("How long may unused leave be carried over?", base.recipe()).hits
     assert "leave.md" in [hit.document for hit in hits]
+
+
+def test_a_system_that_asked_as_a_user_asks_the_same(base: KnowledgeBase) -> None:
+    system = base.systems.get("of-ada")
+    assert system.definition.url == "https://search.example/h%20r?q={question}"
+    assert json.loads(system.definition.body) == {
+        "text": "{question}",
+        "as": "ada",
+        "groups": ["a", "b"],
+    }
+    assert system.definition.headers == {"Authorization": "Bearer TOUCHSTONE_TOOL_ADA"}

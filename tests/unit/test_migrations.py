@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,7 @@ from rag.errors import StorageError
 from rag.storage import Database, jobs
 from rag.storage.database import HEAD, MIGRATIONS
 from rag.storage.every_table import metadata
+from rag.storage.quality import systems
 from tests.postgres import Server
 
 FIRST_SCHEMA = Path(__file__).parents[1] / "golden" / "first_schema.sql"
@@ -127,6 +129,37 @@ def test_grades_below_zero_of_before_do_not_mislead(tmp_path: Path) -> None:
         command.upgrade(config, "0042")
         grades = upgraded.execute(text("SELECT grade FROM evidence ORDER BY id")).scalars()
         assert list(grades) == [0, 0, 0, 3]
+
+
+@pytest.mark.sqlite("files have the first schema: PostgreSQL came later")
+def test_systems_that_only_audits_could_ask_are_gone(tmp_path: Path) -> None:
+    file = tmp_path / "first.db"
+    with closing(sqlite3.connect(file)) as first:
+        first.executescript(FIRST_SCHEMA.read_text())
+    url, config = f"sqlite:///{file}", Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    plain = {"name": "one", "url": "https://one.example/?q={question}", "body": "", "headers": {}}
+    definitions = [
+        plain,
+        {**plain, "name": "two", "url": "https://two.example/{user}?q={question}"},
+        {**plain, "name": "three", "headers": {"Authorization": "Bearer {user.key}"}},
+        {**plain, "name": "four", "body": '{"groups": ["{user.groups}"]}', "user": {"name": "ada"}},
+    ]
+    with create_engine(url).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0047")
+        connection.execute(
+            text("INSERT INTO knowledge_base VALUES (7, 'base', '{}', 0, '2026-01-01 00:00:00')")
+        )
+        connection.execute(
+            text("INSERT INTO system VALUES (7, :name, 1, '', :definition, '2026-01-01 00:00:00')"),
+            [
+                {"name": item["name"], "definition": json.dumps({"user": {}, **item})}
+                for item in definitions
+            ],
+        )
+    with closing(Database(url)) as database, database.read() as reader:
+        assert [row.definition for row in systems.newest(reader, 7)] == [plain]
 
 
 def test_opening_again_changes_nothing(url: str) -> None:

@@ -9,7 +9,6 @@ from rag.cli.evaluating import (
     deciding,
     diagnosing,
     exporting,
-    leaking,
     learning,
     live_traffic,
     measuring,
@@ -102,9 +101,6 @@ def comparing_verbs(verb: Verb) -> None:
     )
     added.add_argument("--system", metavar="NAME", help="measure a stored system, not a recipe")
     added.add_argument(
-        "--matrix", type=Path, metavar="FILE", help="fail if a user gets what the matrix hides"
-    )
-    added.add_argument(
         "--tolerance", type=float, default=0.0, help="allowed loss against the baseline"
     )
     added = verb(diagnosing.diagnose, "kb", "set_name", recipe=True)
@@ -166,25 +162,6 @@ def system_verbs(verb: Verb) -> None:
     added.add_argument("action", nargs="?", choices=actions, default="list")
     added.add_argument("name", nargs="?", help="the name of a system")
     added.add_argument("--set", dest="set_name", metavar="SET", help="the set to collect into")
-
-    added = verb(leaking.leaks, "kb", recipe=True)
-    added.add_argument(
-        "--matrix", type=Path, metavar="FILE", help="JSON or CSV: who may see which documents"
-    )
-    added.add_argument(
-        "--template", type=Path, metavar="FILE", help="write a matrix of all documents, to fill in"
-    )
-    added.add_argument("--system", metavar="NAME", help="audit a stored system, not a recipe")
-    added.add_argument(
-        "--questions", dest="set_name", metavar="SET", default="", help="also ask these questions"
-    )
-    added.add_argument(
-        "--probes",
-        type=int,
-        default=50,
-        metavar="N",
-        help="restricted documents whose own words are asked (default 50)",
-    )
 
 
 def sharing_verbs(verb: Verb) -> None:

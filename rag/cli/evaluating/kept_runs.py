@@ -23,8 +23,6 @@ from rag import (
     NotFound,
     OpenHits,
     PairedGate,
-    PermissionReport,
-    PermissionReportData,
     Recipe,
     Run,
     RunAnswer,
@@ -123,7 +121,7 @@ class PairedGateData(VerbData):
 
 
 class GateData(VerbData, MeasuredData):
-    """A run against minimums, a baseline and an audit of permissions."""
+    """A run against minimums and a baseline."""
 
     passed: bool
     failures: list[FailureData]
@@ -134,7 +132,6 @@ class GateData(VerbData, MeasuredData):
     outcome: str
     paired: dict[str, PairedGateData]
     decisions: list[DecisionData]
-    permissions: PermissionReportData | None
 
 
 class PausedAnswersData(VerbData):
@@ -250,9 +247,9 @@ def _leading(run: Run) -> str:
     return "nDCG@10 –"
 
 
-def gate(result: GateResult, permissions: PermissionReport | None) -> Output:
+def gate(result: GateResult) -> Output:
     run = result.evaluation.run
-    data = _gate_data(result, permissions)
+    data = _gate_data(result)
     lines = [printing.headline(run)]
     lines += [
         f"passed {minimum.metric} {minimum.value:.4f}, at least {minimum.required:g}"
@@ -287,10 +284,6 @@ def gate(result: GateResult, permissions: PermissionReport | None) -> Output:
         lost_rows = rows[:_LOST]
         lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in lost_rows]
         lines += [f"  {len(rows) - _LOST:,} more"] if len(rows) > _LOST else []
-    lines += [permissions.headline] if permissions else []
-    if permissions and permissions.outcome != "passed" and result.outcome != "failed":
-        lines.append("not passed: see the permissions")
-        return Output(data, "\n".join(lines), passed=False)
     lines.append(_ENDINGS[result.outcome])
     return Output(data, "\n".join(lines), result.passed, _FAILING.get(result.outcome, 1))
 
@@ -306,10 +299,10 @@ _ENDINGS = {
 _FAILING = {"failed": 1, "undecided": 3, "incomparable": 4, "unjudged": 5}
 
 
-def _gate_data(result: GateResult, permissions: PermissionReport | None) -> GateData:
+def _gate_data(result: GateResult) -> GateData:
     return MeasuredData.of(result.evaluation.run).extend(
         GateData,
-        passed=result.passed and (permissions is None or permissions.outcome == "passed"),
+        passed=result.passed,
         failures=[FailureData.of(failure) for failure in result.failures],
         minimums=[MinimumData.of(minimum) for minimum in result.minimums],
         regressions={
@@ -321,7 +314,6 @@ def _gate_data(result: GateResult, permissions: PermissionReport | None) -> Gate
         outcome=result.outcome,
         paired={metric: _paired(paired_gate) for metric, paired_gate in result.paired.items()},
         decisions=[decision_data(decision) for decision in result.decisions],
-        permissions=permissions and PermissionReportData.of(permissions),
     )
 
 

@@ -6,7 +6,7 @@ import argparse
 
 from rag import MOST_ROWS, Grid, InvalidInput
 from rag.cli import inputs, printing, targets
-from rag.cli.evaluating import kept_runs, leaking, systems, tuning
+from rag.cli.evaluating import kept_runs, systems, tuning
 from rag.cli.printing import Output
 
 
@@ -100,7 +100,6 @@ def threshold(args: argparse.Namespace) -> Output:
 def gate(args: argparse.Namespace) -> Output:
     """Exit 1 when a recipe or a system falls short of demands or of a former run."""
     least = dict(inputs.least(text) for text in args.min)
-    permissions = leaking.audited(args) if args.matrix else None
     if args.system:
         check = inputs.workspace(args).base(args.kb).system_evaluations.check
         demands = least, args.baseline, args.tolerance
@@ -110,7 +109,7 @@ def gate(args: argparse.Namespace) -> Output:
         result = base.gate.check(
             args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
         )
-    return kept_runs.gate(result, permissions)
+    return kept_runs.gate(result)
 
 
 def runs(args: argparse.Namespace) -> Output:

@@ -1,1 +1,0 @@
-"""Permission audits: results of recipes and systems that a user must not see."""
