@@ -46,8 +46,18 @@ class Backup:
     documents: int
 
 
-def back_up(services: Services, target: Path) -> Backup:
-    """Write a backup, whole or not at all. Raises StorageError, InvalidInput."""
+def back_up(services: Services, target: Path, *, allow_empty: bool = False) -> Backup:
+    """Write a backup, whole or not at all. Raises StorageError, InvalidInput.
+
+    A home without a knowledge base is refused, unless ``allow_empty``.
+    """
+    with services.database.read() as connection:
+        if not (allow_empty or bases.list_bases(connection)):
+            raise InvalidInput(
+                "There is no knowledge base to back up.",
+                f"Check the home, {services.settings.home} (TOUCHSTONE_HOME). If it is the right "
+                "one, use --allow-empty.",
+            )
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as folder:
             draft, copy = Path(folder) / "draft", Path(folder) / _DATABASE
@@ -72,7 +82,7 @@ def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
             transfer.save(services.database, copy)
         else:
             services.database.copy_to(copy)
-        with closing(Database(f"sqlite:///{copy}")) as copied, copied.read() as connection:
+        with closing(Database(sqlite_file.url(copy))) as copied, copied.read() as connection:
             needed = (
                 files.list_referenced_files(connection) & before
                 | files.expected_files(connection).keys()
@@ -86,7 +96,7 @@ def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
 
 
 def _pack(services: Services, copy: Path, names: Sequence[str], draft: Path) -> Backup:
-    with closing(Database(f"sqlite:///{copy}")) as copied, copied.read() as connection:
+    with closing(Database(sqlite_file.url(copy))) as copied, copied.read() as connection:
         infos = bases.list_bases(connection)
         count = sum(documents.count(connection, base.id) for base in infos)
     places = {name: services.files.path(name) for name in names}
@@ -170,7 +180,7 @@ def _load(url: str, fresh: Path, backup: Backup) -> None:
     """Fill the database of a server, which has the originals too, from an unpacked backup."""
     originals = {name: _place(fresh, name) for name in backup.files}
     with (
-        closing(Database(f"sqlite:///{fresh / _DATABASE}")) as copy,
+        closing(Database(sqlite_file.url(fresh / _DATABASE))) as copy,
         closing(Database(url)) as database,
     ):
         transfer.load(copy, database, originals)

@@ -13,7 +13,7 @@ import shutil
 import stat
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Literal
 
 from rag.indexing import snapshots
 from rag.services import Services
-from rag.storage import builds, files, vectors
+from rag.storage import bases, builds, files, vectors
 from rag.storage.access import audit, people
 from rag.storage.conversations import retention
 from rag.storage.quality import traffic
@@ -68,10 +68,13 @@ def sweep(services: Services) -> list[Problem]:
 
 def check(services: Services, *, repair: bool) -> list[Problem]:
     """Everything that is wrong in a home; ``repair`` removes what is left over."""
-    problems = [*_files(services), *_derived(services), *_unused_vectors(services)]
-    problems += _damaged_indexes(services)
+    orphans, other = list(_files(services)), [*_derived(services), *_unused_vectors(services)]
+    other += _damaged_indexes(services)
+    strange = list(_strange_database(services, orphans))
     if repair:
-        problems = [_removed(services, problem) for problem in problems]
+        orphans = orphans if strange else [_removed(services, problem) for problem in orphans]
+        other = [_removed(services, problem) for problem in other]
+    problems = [*strange, *orphans, *other]
     if services.database.incomplete:
         problems.append(Problem("damaged", "database", JOURNAL_LOST, repaired=repair))
         if repair:
@@ -79,6 +82,17 @@ def check(services: Services, *, repair: bool) -> list[Problem]:
     problems += _stored_before(services, repair)
     faults = (Problem("damaged", "database", fault) for fault in services.database.faults())
     return [*problems, *_lost_files(services), *faults]
+
+
+def _strange_database(services: Services, orphans: Sequence[Problem]) -> Iterator[Problem]:
+    """Find a database that probably belongs to another home, for which every file is orphaned."""
+    with services.database.read() as connection:
+        if orphans and not bases.list_bases(connection):
+            sentence = (
+                f"It has no knowledge base, but files/ has {len(orphans):,} originals. If it is "
+                "the right one (TOUCHSTONE_HOME, TOUCHSTONE_DATABASE_URL), delete files/ yourself"
+            )
+            yield Problem("missing", "database", sentence)
 
 
 def _stored_before(services: Services, repair: bool) -> list[Problem]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from rag.errors import InvalidInput
 from rag.settings.names import BOUND_VARIABLES, PROVIDER_VARIABLES, TRACE_VARIABLES, URL_VARIABLES
@@ -82,7 +82,8 @@ def file(values: Mapping[str, str], name: str) -> Path | None:
 def database_url(values: Mapping[str, str], home: Path) -> str:
     """The address of the database: unless told otherwise, of a file in the home folder."""
     name = "TOUCHSTONE_DATABASE_URL"
-    url = values.get(name, f"sqlite:///{home / 'touchstone.db'}")
+    # A ? of the path would begin the options of the URL, and %41 would be another character.
+    url = values.get(name, f"sqlite:///{quote(str(home / 'touchstone.db'))}")
     if "://" not in url:
         # The value is not shown: a mistyped URL may hold a password.
         raise InvalidInput(

@@ -31,6 +31,11 @@ JOURNAL_LOST = (
 )
 
 
+def url(path: Path) -> str:
+    """The URL of a database in a file, which may have any name."""
+    return URL.create("sqlite", database=str(path)).render_as_string()
+
+
 def of(address: str) -> Path | None:
     """The file that the URL of a database names; None for one in memory or on a server."""
     try:

@@ -296,12 +296,13 @@ class Workspace:
         """Return the reasons why this process cannot serve requests now; empty if it can."""
         return list(readiness.obstacles(self._services))
 
-    def back_up(self, target: Path) -> Backup:
+    def back_up(self, target: Path, *, allow_empty: bool = False) -> Backup:
         """Write all of this home into one file, while it is in use.
 
-        Raises StorageError, and InvalidInput for the database of a server.
+        Raises StorageError, and InvalidInput for a home without a knowledge base, unless
+        ``allow_empty``.
         """
-        return back_up(self._services, target)
+        return back_up(self._services, target, allow_empty=allow_empty)
 
     def bundle(self, run_id: str, target: Path, *, with_documents: bool = False) -> None:
         """Write a run with its recipe, questions and results as a zip that can be repeated.

@@ -167,3 +167,49 @@ def test_a_lost_original_is_told(
     code, told, _ = run(capsys, "backup", tmp_path / "home.zip")
     names = sorted(original(home, text).name for text in (LEAVE, TRAVEL))
     assert (code, told["files"], told["lost"]) == (1, 0, names)
+
+
+@pytest.mark.parametrize("name", ["a?b", "a%41b", "a#b", "a b ü", "a&b=c", "a\nb"])
+def test_a_home_of_any_name_has_its_database_in_it(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    before, there = tmp_path / "before.zip", tmp_path / name
+    assert run(capsys, "backup", before)[0] == 0
+    assert run(capsys, "restore", before, "--home", there)[0] == 0
+    beside = set(tmp_path.iterdir())
+    assert run(capsys, "runs", "handbook", "--home", there)[0] == 0
+    assert run(capsys, "check", "--repair", "--home", there)[0] == 0
+    code, told, _ = run(capsys, "backup", there / "kept.zip", "--home", there)
+    assert (code, told["documents"], told["files"]) == (0, 2, 2)
+    assert set(tmp_path.iterdir()) == beside
+    assert original(there, LEAVE).exists()
+    assert (there / DATABASE).exists()
+
+
+def test_a_database_without_a_base_is_no_reason_to_delete_originals(
+    base: KnowledgeBase, workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may be another database than that of the home."""
+    home = workspace.settings.home
+    workspace.close()
+    (home / DATABASE).unlink()
+    code, told, _ = run(capsys, "check", "--repair")
+    kinds = [
+        (problem["kind"], problem["what"], problem["repaired"]) for problem in told["problems"]
+    ]
+    assert code == 1
+    assert kinds.count(("orphaned", "file", False)) == 2
+    assert ("missing", "database", False) in kinds
+    assert original(home, LEAVE).exists()
+
+
+def test_a_backup_of_nothing_is_asked_for(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "home.zip"
+    code, _, said = run(capsys, "backup", file)
+    assert code == 2
+    assert "--allow-empty" in said
+    assert list(tmp_path.glob("*.zip")) == []
+    assert run(capsys, "backup", file, "--allow-empty")[0] == 0
+    assert file.exists()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 
 def shown_database(url: str) -> str:
     """A database URL for people: the file, or server and name; never a password."""
     parts = urlsplit(url)
     if parts.scheme.startswith("sqlite"):
-        return parts.path.removeprefix("/")
+        return unquote(parts.path.removeprefix("/"))
     port = f":{parts.port}" if parts.port else ""
     server = parts.hostname or "this machine"
     return f"{parts.scheme.partition('+')[0]} on {server}{port}{parts.path}"

@@ -85,7 +85,9 @@ def people_verbs(verb: Verb) -> None:
 def home_verbs(verb: Verb) -> None:
     """Verbs that look after a home."""
     switch(verb(maintenance.check), "--repair", "delete what nothing refers to")
-    verb(maintenance.backup).add_argument("file", type=Path)
+    saved = verb(maintenance.backup)
+    saved.add_argument("file", type=Path)
+    switch(saved, "--allow-empty", "also if there is no knowledge base")
     added = verb(maintenance.restore)
     added.add_argument("file", type=Path)
     switch(added, "--force", "move the present contents of the home folder aside, and replace them")

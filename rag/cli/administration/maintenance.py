@@ -98,7 +98,7 @@ def _line(problem: Problem) -> str:
 
 def backup(args: argparse.Namespace) -> Output:
     """Write all of a home into one file, also while it is in use."""
-    backup = inputs.workspace(args).back_up(args.file)
+    backup = inputs.workspace(args).back_up(args.file, allow_empty=args.allow_empty)
     size = args.file.stat().st_size
     data = _contents(backup).extend(BackupData, file=str(args.file), bytes=size)
     return Output(data, f"{args.file}, {size / 1000:,.0f} kB\n{_report(backup)}", not backup.lost)

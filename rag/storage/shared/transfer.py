@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 
 from rag.errors import InvalidInput, StorageError
+from rag.storage import sqlite_file
 from rag.storage.database import Database
 from rag.storage.every_table import metadata
 from rag.storage.rows import in_utc
@@ -41,7 +42,7 @@ _ROWS = 200  # at once: a row may hold a megabyte of text
 def save(database: Database, file: Path) -> None:
     """Write all rows into a new SQLite file, as they are at one moment. Raises StorageError."""
     file.unlink(missing_ok=True)
-    with closing(Database(f"sqlite:///{file}")) as copy:
+    with closing(Database(sqlite_file.url(file))) as copy:
         if not database.up_to_date():
             raise StorageError("The database has the schema of another version.", "Start anew.")
         with database.read() as source, copy.write() as target:
