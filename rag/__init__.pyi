@@ -118,7 +118,6 @@ from .evaluation.thresholds import ThresholdPromise as ThresholdPromise
 from .examination.examinations import Examination as Examination
 from .examination.examinations import SettlementDecision as SettlementDecision
 from .examination.findings import KIND_TITLES as KIND_TITLES
-from .examination.findings import Difference as Difference
 from .examination.findings import DocumentFinding as DocumentFinding
 from .examination.findings import FindingKind as FindingKind
 from .examination.findings import FindingPlace as FindingPlace

@@ -1,1 +1,1 @@
-"""The examination of documents: what contradicts, repeats, cannot be read or is not reached."""
+"""The examination of documents: what repeats, cannot be read or is not reached."""

@@ -71,9 +71,8 @@ class Examinations:
     ) -> None:
         """Settle a finding.
 
-        ``keep`` needs the id or name of the document that is right: the contradicting words of the
-        other one, or the whole of another edition or copy, are excluded from passages. ``both``
-        needs a reason. Raises NotFound, InvalidInput.
+        ``keep`` needs the id or name of the document that is right: the other editions or copies
+        are excluded from passages. ``both`` needs a reason. Raises NotFound, InvalidInput.
         """
         finding = self._finding(finding_id)
         reason = " ".join(storable(reason).split())
@@ -124,7 +123,7 @@ class Examinations:
         return None if row is None else (row.decision, row.document, row.reason)
 
     def _exclude_others(self, finding: DocumentFinding, kept: FindingPlace) -> None:
-        for place in finding.contradicting:
+        for place in finding.places:
             span = self._visible(place)
             done = any(
                 stored.kind == "exclude" and stored.start <= span[0] and stored.end >= span[1]
@@ -134,7 +133,7 @@ class Examinations:
                 self._edits.add(place.document_id, "exclude", span)
 
     def _include_others(self, finding: DocumentFinding, kept: str) -> None:
-        for place in finding.contradicting:
+        for place in finding.places:
             for stored in self._edits.of(place.document_id):
                 same = stored.kind == "exclude" and (stored.start, stored.end)
                 if place.document != kept and same == self._visible(place):

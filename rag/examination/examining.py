@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
@@ -21,6 +21,7 @@ from rag.answering.assessing.editions import (
 )
 from rag.answering.assessing.resemblance import (
     ALIKE,
+    CODE,
     RUN,
     may_be_editions,
     may_supersede,
@@ -30,9 +31,8 @@ from rag.answering.assessing.resemblance import (
 )
 from rag.chunking.contexts import title_of
 from rag.documents.garbled import SURE, broken_characters
-from rag.examination.claims import Claim, Figure, claims_of, stems_of
-from rag.examination.contradictions import Contradiction, contradictions
-from rag.examination.findings import KIND_TITLES, Difference, DocumentFinding, FindingPlace
+from rag.examination.findings import KIND_TITLES, DocumentFinding, FindingPlace
+from rag.lexical import analyzer
 from rag.types import Document, page_name, percent
 
 _ORDER = list(KIND_TITLES)
@@ -44,37 +44,20 @@ def by_kind(finding: DocumentFinding) -> tuple[int, float, str]:
 
 
 def examine(documents: Sequence[Document], day: str = "") -> list[DocumentFinding]:
-    """Return findings: contradictions, editions, copies and unreadable pages, the surest first.
+    """Return findings: editions, copies and unreadable pages, the surest first.
 
     ``day`` is the ISO date on which an edition is in force or not, "" for today.
     """
-    alike = list(resemblances(documents))
-    editions = {(pair.one, pair.other) for pair in alike if pair.kind == "edition"}
-    claims = [
-        claim
-        for position, document in enumerate(documents)
-        for claim in claims_of(position, document)
-    ]
-    apart = list(contradictions(documents, claims, editions))
-    between = defaultdict[tuple[int, int], list[Contradiction]](list)
-    for pair in apart:
-        between[pair.one.document, pair.other.document].append(pair)
-    findings = [
-        _resemblance(documents, two, between[two.one, two.other], day or today()) for two in alike
-    ]
-    # What an edition said that is no longer in force contradicts nobody but the one that is.
-    superseded = {
-        place.document_id
-        for finding in findings
-        if finding.in_force
-        for place in finding.places
-        if place.document_id != finding.in_force
-    }
+    date = cache(lambda position: edition_date(documents[position].name, documents[position].text))
+    pairs: dict[str, list[Resemblance]] = {"edition": [], "copy": []}
+    for pair in resemblances(documents):
+        dated = date(pair.one).is_newer_than(date(pair.other))
+        dated = dated or date(pair.other).is_newer_than(date(pair.one))
+        is_copy = pair.copied >= COPY and not pair.by_name and not dated
+        pairs["copy" if is_copy else pair.kind].append(pair)
+    findings = [_copies(documents, date, group) for group in _groups(pairs["copy"])]
     findings += [
-        finding
-        for two, pairs in between.items()
-        if two not in editions and superseded.isdisjoint(documents[one].id for one in two)
-        for finding in _contradictions(documents, pairs)
+        _editions(documents, date, group, day or today()) for group in _groups(pairs["edition"])
     ]
     findings.extend(_unreadable(documents))
     return sorted(_numbered(findings), key=by_kind)
@@ -88,63 +71,6 @@ def _numbered(findings: Sequence[DocumentFinding]) -> Iterator[DocumentFinding]:
         counts[finding.id] += 1
 
 
-MOST_ALONE = 3
-"""Two documents that contradict in more places are one finding."""
-
-
-def _contradictions(
-    documents: Sequence[Document], pairs: Sequence[Contradiction]
-) -> Iterator[DocumentFinding]:
-    """Yield the findings on contradictions between two documents, the same words once."""
-    same = defaultdict[tuple[str, ...], list[Difference]](list)
-    likeness = dict[tuple[str, ...], float]()
-    for pair in pairs:
-        for difference in _differences(documents, pair):
-            same[difference.words].append(difference)
-            likeness[difference.words] = max(pair.likeness, likeness.get(difference.words, 0))
-    if len(same) > MOST_ALONE:
-        places = tuple(map(_whole, _both(documents, pairs[0])))
-        summary = (
-            f"{places[0].document} and {places[1].document} state different figures in "
-            f"{len(same)} places."
-        )
-        everything = tuple(one for differences in same.values() for one in differences)
-        confidence = round(max(likeness.values()), 2)
-        yield DocumentFinding("contradiction", summary, places, confidence, "", everything)
-        return
-    for words, differences in same.items():
-        one, other = differences[0].one, differences[0].other
-        yield DocumentFinding(
-            "contradiction",
-            f"{one.document} states {one.value}, {other.document} states {other.value}.",
-            (one, other),
-            round(likeness[words], 2),
-            differences=tuple(differences) if len(differences) > 1 else (),
-        )
-
-
-def _both(documents: Sequence[Document], pair: Contradiction) -> tuple[Document, Document]:
-    return documents[pair.one.document], documents[pair.other.document]
-
-
-def _whole(document: Document) -> FindingPlace:
-    return FindingPlace(document.id, document.name, 0, len(document.text), None, "")
-
-
-def _differences(documents: Sequence[Document], pair: Contradiction) -> Iterator[Difference]:
-    for one, other in pair.figures:
-        yield Difference(_place(documents, pair.one, one), _place(documents, pair.other, other))
-
-
-def _place(documents: Sequence[Document], claim: Claim, figure: Figure | None) -> FindingPlace:
-    where = place(documents[claim.document], claim.start, claim.end)
-    if figure is None:
-        return where
-    value, unit = figure
-    compared = value if unit == "date" else f"{value} {unit}".strip()
-    return replace(where, value=" ".join(claim.figures[figure].split()), compared=compared)
-
-
 def place(document: Document, start: int, end: int) -> FindingPlace:
     """Return a place in a document with its words, on one line."""
     words = " ".join(document.text[start:end].split())
@@ -152,55 +78,95 @@ def place(document: Document, start: int, end: int) -> FindingPlace:
     return FindingPlace(document.id, document.name, start, end, page, words)
 
 
-def _resemblance(
-    documents: Sequence[Document], pair: Resemblance, apart: Sequence[Contradiction], day: str
+def _groups(pairs: Sequence[Resemblance]) -> list[list[Resemblance]]:
+    """Return the pairs of each group of documents that are alike, some of them by way of others."""
+    groups: dict[int, frozenset[int]] = {}
+    for pair in pairs:
+        group = groups.get(pair.one, frozenset((pair.one,)))
+        if pair.other not in group:
+            group |= groups.get(pair.other, frozenset((pair.other,)))
+            groups |= dict.fromkeys(group, group)
+    members = defaultdict[frozenset[int], list[Resemblance]](list)
+    for pair in pairs:
+        members[groups[pair.one]].append(pair)
+    return list(members.values())
+
+
+def _newest_first(pairs: Sequence[Resemblance], date: Callable[[int], EditionDate]) -> list[int]:
+    positions = sorted({position for pair in pairs for position in (pair.one, pair.other)})
+    return sorted(positions, key=lambda position: date(position).order, reverse=True)
+
+
+def _copies(
+    documents: Sequence[Document], date: Callable[[int], EditionDate], pairs: Sequence[Resemblance]
 ) -> DocumentFinding:
-    two = sorted(
-        (documents[pair.one], documents[pair.other]),
-        key=lambda document: edition_date(document.name, document.text).order,
-        reverse=True,
-    )
-    newest, older = (edition_date(document.name, document.text) for document in two)
-    has_current = newest.prevails_over(older, day)
-    if older.prevails_over(newest, day):
-        two, has_current = two[::-1], True
-    places = tuple(map(_whole, two))
-    dated = has_current or _tell(newest, older)
-    has_no_order = not pair.by_name and not dated and not apart
-    if pair.kind == "copy" or (has_no_order and pair.copied >= COPY):
-        summary = (
-            f"{two[0].name} and {two[1].name} share {_percent(pair.copied)} of the shorter text."
-        )
-        return DocumentFinding("copies", summary, places, round(pair.copied, 2))
-    differences = {one.words: one for pair in apart for one in _differences(documents, pair)}
-    if pair.by_name:
-        summary = f"{two[0].name} and {two[1].name} are editions of one document."
+    group = [documents[position] for position in _newest_first(pairs, date)]
+    least = min(pair.copied for pair in pairs)
+    if len(group) == 2:
+        summary = f"{_names(group)} share {_percent(least)} of the shorter text."
     else:
         summary = (
-            f"{two[0].name} and {two[1].name} look like two editions of one document: "
-            f"{_percent(pair.share)} of their runs of {RUN} words, without figures, are the same."
+            f"{_names(group)} are copies: each shares {_percent(least)} or more of the shorter "
+            "text with another one."
         )
-    if not pair.by_name:
-        has_current = has_current and may_supersede(two[0].name, two[1].name)
-    if has_current:
-        is_by_date = newest.is_dated_apart_from(older) or newest.is_later_than(day)
-        signs = "dates" if is_by_date or older.is_later_than(day) else "versions"
-        summary += f" By their {signs}, {two[0].name} is in force."
-    in_force = two[0].id if has_current else ""
-    confidence = round(min(1.0, 0.6 + pair.share), 2)
-    return DocumentFinding(
-        "editions", summary, places, confidence, in_force, tuple(differences.values())
+    return DocumentFinding("copies", summary, tuple(map(_whole, group)), round(least, 2))
+
+
+def _editions(
+    documents: Sequence[Document],
+    date: Callable[[int], EditionDate],
+    pairs: Sequence[Resemblance],
+    day: str,
+) -> DocumentFinding:
+    order = _newest_first(pairs, date)
+    newest = next(
+        (
+            one
+            for one in order
+            if all(date(one).prevails_over(date(other), day) for other in order if other != one)
+        ),
+        None,
     )
+    if newest is not None:
+        order = [newest, *(one for one in order if one != newest)]
+    group = [documents[position] for position in order]
+    least = min(pair.share for pair in pairs)
+    if all(pair.by_name for pair in pairs):
+        summary = f"{_names(group)} are editions of one document."
+    else:
+        count, more = ("two ", "") if len(group) == 2 else ("", " or more")
+        summary = (
+            f"{_names(group)} look like {count}editions of one document: {_percent(least)}{more} "
+            f"of their runs of {RUN} words, without figures, are the same."
+        )
+    names = [document.name for document in group]
+    in_force = ""
+    if newest is not None and all(
+        are_editions(names[0], name) or may_supersede(names[0], name) for name in names[1:]
+    ):
+        first, *others = (date(position) for position in order)
+        is_by_date = first.is_later_than(day) or any(
+            first.is_dated_apart_from(other) or other.is_later_than(day) for other in others
+        )
+        summary += f" By their {'dates' if is_by_date else 'versions'}, {names[0]} is in force."
+        in_force = group[0].id
+    confidence = round(min(1.0, 0.6 + least), 2)
+    return DocumentFinding("editions", summary, tuple(map(_whole, group)), confidence, in_force)
+
+
+def _whole(document: Document) -> FindingPlace:
+    return FindingPlace(document.id, document.name, 0, len(document.text), None, "")
+
+
+def _names(group: Sequence[Document]) -> str:
+    """Name two documents of a group, and count the others."""
+    first, second, *others = (document.name for document in group)
+    return f"{first}, {second} and {len(others)} more" if others else f"{first} and {second}"
 
 
 def _percent(share: float) -> str:
     """Write a share; no more than 99% where something differs."""
     return percent(share if share == 1.0 else min(share, 0.99))
-
-
-def _tell(one: EditionDate, other: EditionDate) -> bool:
-    """Whether dates tell which of two editions is the newer one."""
-    return one.is_newer_than(other) or other.is_newer_than(one)
 
 
 def _unreadable(documents: Sequence[Document]) -> Iterator[DocumentFinding]:
@@ -249,7 +215,7 @@ def resemblances(documents: Sequence[Document]) -> Iterator[Resemblance]:
 
     Reports on different periods, by their names or titles, share much and replace nothing.
     """
-    words = cache(lambda position: stems_of(documents[position].text))
+    words = cache(lambda position: _stems(documents[position].text))
     codes = [subject_of(document.name) for document in documents]
     near, sizes = _sharing(_runs(document.text) for document in documents)
     near_plain, plain_sizes = _sharing(word_runs(document.text) for document in documents)
@@ -301,6 +267,12 @@ def _sharing(runs: Iterable[frozenset[int]]) -> tuple[Counter[tuple[int, int]], 
         for start, count in shared
         for pair in combinations(owners[start : start + count].tolist(), 2)
     ), sizes
+
+
+def _stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that are neither codes nor numbers."""
+    terms = analyzer("english").query_tokens(CODE.sub(" ", text))
+    return frozenset(term for term in terms if len(term) > 1 and not term[0].isdigit())
 
 
 def _runs(text: str) -> frozenset[int]:

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rag.answering.markup import unmarked
-from rag.examination.clauses import words_around
 
-FindingKind = Literal[
-    "contradiction", "editions", "copies", "hub", "unanswered", "unreached", "unreadable"
-]
+FindingKind = Literal["editions", "copies", "hub", "unanswered", "unreached", "unreadable"]
 KIND_TITLES: dict[FindingKind, str] = {
-    "contradiction": "Contradiction",
     "editions": "Editions of one document",
     "copies": "Copies",
     "unreadable": "Unreadable page",
@@ -26,11 +22,7 @@ KIND_TITLES: dict[FindingKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FindingPlace:
-    """A place in a document, with its words; ``page`` is None for text without pages.
-
-    ``value`` is the figure that another place contradicts, as it is written there, "" for none.
-    ``compared`` is the same figure as a plain number and a unit, however it is written.
-    """
+    """A place in a document, with its words; ``page`` is None for text without pages."""
 
     document_id: str
     document: str
@@ -38,39 +30,22 @@ class FindingPlace:
     end: int
     page: int | None
     text: str
-    value: str = ""
-    compared: str = ""
 
     @property
     def words(self) -> str:
-        """The words around the figure, without the marks of Markdown; all without a figure."""
-        text = unmarked(self.text)
-        return words_around(text, self.value) if self.value else text
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Two places that state different figures for the same."""
-
-    one: FindingPlace
-    other: FindingPlace
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words and figures of both places: the same where a line stands there twice."""
-        return self.one.text, self.one.compared, self.other.text, self.other.compared
+        """The words without the marks of Markdown."""
+        return unmarked(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFinding:
     """One finding; ``confidence`` is from 0 to 1.
 
-    ``places`` are two for contradictions, editions (the one in force first) and copies, none for a
-    question without an answer, and one for all other kinds. ``in_force`` is the id of the document
-    that the names say is the newest, "" if they do not tell. ``differences`` are those between two
-    editions, and those of documents that contradict in several places. ``question`` was asked in a
-    chat; ``nearest`` is the passage that its doubtful answer quotes first, which is no part of the
-    ``id``. ``number`` tells findings apart whose texts are the same, from 0.
+    ``places`` are two or more for editions (the one in force first) and copies, none for a question
+    without an answer, and one for all other kinds. ``in_force`` is the id of the document that the
+    names say is the newest, "" if they do not tell. ``question`` was asked in a chat; ``nearest``
+    is the passage that its doubtful answer quotes first, which is no part of the ``id``.
+    ``number`` tells findings apart whose texts are the same, from 0.
     """
 
     kind: FindingKind
@@ -78,7 +53,6 @@ class DocumentFinding:
     places: tuple[FindingPlace, ...]
     confidence: float
     in_force: str = ""
-    differences: tuple[Difference, ...] = ()
     number: int = 0
     question: str = ""
     nearest: FindingPlace | None = None
@@ -89,17 +63,10 @@ class DocumentFinding:
         texts = [
             part
             for place in self.places
-            for part in (place.document, place.text or place.document_id, place.compared)
+            for part in (place.document, place.text or place.document_id, "")
         ]
         if self.number:
             texts = [*texts, str(self.number)]
         if self.question:
             texts = [*texts, self.question]
         return hashlib.sha256(repr((self.kind, *texts)).encode()).hexdigest()[:16]
-
-    @property
-    def contradicting(self) -> tuple[FindingPlace, ...]:
-        """The places that a decision for one document excludes of the other one."""
-        if self.kind != "contradiction" or not self.differences:
-            return self.places
-        return tuple(place for one in self.differences for place in (one.one, one.other))

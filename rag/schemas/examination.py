@@ -8,7 +8,7 @@ from rag.schemas.schema import Schema, Timestamp
 
 
 class FindingPlaceData(Schema):
-    """A place in a document, with its words; ``value`` is the figure that is contradicted."""
+    """A place in a document, with its words."""
 
     document_id: str
     document: str
@@ -16,14 +16,6 @@ class FindingPlaceData(Schema):
     end: int
     page: int | None
     text: str
-    value: str
-
-
-class DifferenceData(Schema):
-    """Two places that state different figures for the same."""
-
-    one: FindingPlaceData
-    other: FindingPlaceData
 
 
 class SettlementData(Schema):
@@ -44,7 +36,6 @@ class DocumentFindingData(Schema):
     confidence: float
     places: list[FindingPlaceData]
     in_force: str
-    differences: list[DifferenceData]
     question: str
     settlement: SettlementData | None = None
 

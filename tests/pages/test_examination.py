@@ -13,22 +13,22 @@ from tests.sample_files import workbook
 from tests.workspaces import QUICK, add
 
 
-def test_a_contradiction_is_shown_and_settled(filled: Workspace, open_page: OpenPage) -> None:
+def test_copies_are_shown_and_settled(filled: Workspace, open_page: OpenPage) -> None:
     base = filled.base("notes")
-    meat = "Each grey cat gets fresh meat in the morning, weighed: {} g"
-    add(filled, base, {"one.txt": meat.format(200), "two.txt": meat.format(300)})
+    meat = "Each grey cat gets fresh meat in the morning, weighed and cut. Then it sleeps. {}"
+    add(filled, base, {"one.txt": meat.format("Or not."), "two.txt": meat.format("Or it does.")})
     turn = base.conversations.ask(base.conversations.open(None), "Do cats swim?", QUICK)
     trace = Trace("Do cats swim?", QUICK.hash, 3, None, (), (), 0.5)
     base.conversations.conclude(turn, Answer("", (), trace, "quotes", "refused"))
     app = open_page("upload.py")
     app.session_state[f"documents_examination_{base.id}"] = True
     app.run()
-    assert any("states 200 g" in each.value for each in app.markdown)
+    assert any(plain("one.txt and two.txt") in each.value for each in app.markdown)
     assert not any("Do cats swim" in each.value for each in app.markdown)
     kind = f"examination_kind_{base.id}"
     app.button_group(key=kind).set_value("unanswered").run()
     assert any("Do cats swim" in each.value for each in app.markdown)
-    app.button_group(key=kind).set_value("contradiction").run()
+    app.button_group(key=kind).set_value("copies").run()
     finding = base.examinations.examine().open[0]
     app.button(f"examination_ignore_{finding.id}").click().run()
     assert not app.exception
@@ -77,28 +77,6 @@ def test_editions_without_a_difference_show_no_table(
     app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
     assert any("are editions of one document" in one.value for one in app.markdown)
     assert not any("difference" in expander.label for expander in app.expander)
-
-
-def test_differences_of_editions_show_the_words_around_their_figures(
-    filled: Workspace, open_page: OpenPage
-) -> None:
-    base = filled.base("notes")
-    plan = "The plan of the *staff* is explained in the office, and the most is ${} per year."
-    add(filled, base, {"plan-2024.md": plan.format(5000), "plan-2025.md": plan.format(7500)})
-    app = open_page("upload.py")
-    app.session_state[f"documents_examination_{base.id}"] = True
-    app.run()
-    app.button_group(key=f"examination_kind_{base.id}").set_value("editions").run()
-    shown = app.table[0].value.to_dict("records")
-    words = plan.replace("*", "")
-    assert shown == [
-        {
-            "In force": plain("$7500"),
-            "Not in force": plain("$5000"),
-            plain("Words of plan-2025.md"): plain(words.format(7500)),
-            plain("Words of plan-2024.md"): plain(words.format(5000)),
-        }
-    ]
 
 
 def test_a_decision_for_an_edition_says_what_happens_next(

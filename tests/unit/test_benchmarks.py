@@ -65,7 +65,6 @@ NOT_TINY: Mapping[str, str] = {
     "doors": "starts a server of the dashboard and sends it megabytes",
     "first_metric": "starts a server of the dashboard and a browser",
     "fix_promises": "diagnoses three whole collections",
-    "examination": "reads papers, and the sample with planted changes four times",
     "full_text": "needs a PostgreSQL server",
     "learned_fusion": "learns from 60 labelled questions or more",
     "own_parity": "serves the sample, and asks it every question four times",

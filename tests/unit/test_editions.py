@@ -22,7 +22,6 @@ from rag.answering.assessing.editions import (
 )
 from rag.answering.assessing.resemblance import may_supersede
 from rag.answering.assessing.validity import applies_from, valid_from
-from rag.answering.checking.decimals import decimal_mark
 from rag.answering.vocabulary import Vocabulary
 
 
@@ -295,7 +294,7 @@ class _Text(str):
     """A text that can tell whether it is still kept."""
 
 
-@pytest.mark.parametrize("read", [decimal_mark, valid_from, applies_from])
+@pytest.mark.parametrize("read", [valid_from, applies_from])
 def test_texts_of_documents_are_not_kept(read: Callable[[str], str]) -> None:
     text = _Text("Valid from 1 March 2026. The fee is 1.50 EUR.")
     kept = weakref.ref(text)

@@ -16,7 +16,6 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import DOUBTFUL_IN_CHAT, clipped
 from rag import (
     KIND_TITLES,
-    Difference,
     DocumentFinding,
     FindingKind,
     FindingPlace,
@@ -30,9 +29,7 @@ Item = TypeVar("Item")
 
 _SHOWN = 10
 _LONGEST = 400  # characters of a passage
-_TABLE, _ROWS = 480, 6  # pixels of a table with more rows, which scrolls
 _ICONS: dict[FindingKind, str] = {
-    "contradiction": ":material/difference:",
     "editions": ":material/history:",
     "copies": ":material/file_copy:",
     "unreadable": ":material/broken_image:",
@@ -41,7 +38,6 @@ _ICONS: dict[FindingKind, str] = {
     "unreached": ":material/visibility_off:",
 }
 _LABELS: dict[FindingKind, str] = {
-    "contradiction": "Contradictions",
     "editions": "Editions",
     "copies": "Copies",
     "unreadable": "Unreadable pages",
@@ -50,10 +46,7 @@ _LABELS: dict[FindingKind, str] = {
     "unreached": "Never reached",
 }
 _KEPT = "examination_kept"  # state key of the message on what was kept
-_EXCLUDED = {
-    "part": "Excludes the contradicting words of the other document from passages.",
-    "whole": "Excludes the whole other document from passages.",
-}
+_EXCLUDED = "Excludes the other documents from passages."
 _ADVICE: dict[FindingKind, str] = {
     "hub": "If such a passage is boilerplate, exclude it, so that it does not outrank content.",
     "unanswered": "If the nearest passage answers the question, inspect it to see why the answer "
@@ -84,9 +77,8 @@ def _findings(base: KnowledgeBase) -> None:
     opened = examination.open
     if not opened:
         st.markdown(
-            f"No open finding in {counted(examination.documents, 'document')}: no contradictions, "
-            "editions, copies or unreadable pages, and nothing that the last evaluation or the "
-            "chat shows."
+            f"No open finding in {counted(examination.documents, 'document')}: no editions, "
+            "copies or unreadable pages, and nothing that the last evaluation or the chat shows."
         )
     else:
         st.caption(
@@ -153,10 +145,9 @@ def _finding(base: KnowledgeBase, finding: DocumentFinding) -> None:
                 _ignore(base, finding)
             return
         st.markdown(summary)
-        different = {difference.words: difference for difference in finding.differences}
-        if different and (len(different) > 1 or finding.kind == "editions"):
-            with st.expander(counted(len(different), "difference")):
-                _differences(base, finding, list(different.values()))
+        if len(finding.places) > 2:
+            with st.expander(counted(len(finding.places), "document")):
+                st.markdown("\n".join(f"- {plain(place.document)}" for place in finding.places))
         elif shown:
             for column, place in zip(st.columns(len(finding.places)), finding.places, strict=True):
                 with column:
@@ -189,48 +180,19 @@ def _page_of(base: KnowledgeBase, place: FindingPlace, before: str = "") -> str:
     return page_name(place.document, place.page, heading, before)
 
 
-def _differences(
-    base: KnowledgeBase, finding: DocumentFinding, differences: Sequence[Difference]
-) -> None:
-    """Draw a table of the figures that differ, the document that is named first on the left."""
-    new, old = (place.document for place in finding.places)
-    heads = ("In force", "Not in force") if finding.in_force else (new, old)
-    rows = []
-    for difference in differences:
-        pair = difference.one, difference.other
-        first, second = pair if pair[0].document == new else pair[::-1]
-        rows.append(
-            {
-                heads[0]: first.value,
-                heads[1]: second.value,
-                f"Words of {new}": _words(base, first),
-                f"Words of {old}": _words(base, second),
-            }
-        )
-    # A table, not a data frame: its rows are as high as their words, and none is cut.
-    st.table(
-        [{plain(head): plain(cell) for head, cell in row.items()} for row in rows],
-        height=_TABLE if len(rows) > _ROWS else "content",
-        hide_index=True,
-        alt="Figures that differ between two documents, with their words.",
-    )
-
-
-def _words(base: KnowledgeBase, place: FindingPlace) -> str:
-    page = _page_of(base, place)
-    return f"{place.words} ({page})" if page else place.words
-
-
 def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
     options = offered(base, "examinations.settle")
     settle = partial(base.examinations.settle, finding.id)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(finding.places) > 1:
-            for place in finding.places:
+            choices = finding.places
+            if len(choices) > 2:
+                key = f"examination_kept_{finding.id}"
+                choices = (st.selectbox("Keep", choices, format_func=_name, key=key),)
+            for place in choices:
                 key = f"examination_keep_{finding.id}_{place.document_id[:8]}"
                 keep = partial(_keep, base, finding, place)
-                effect = _EXCLUDED["part" if finding.kind == "contradiction" else "whole"]
-                with_help = offered(base, "examinations.settle", help=effect)
+                with_help = offered(base, "examinations.settle", help=_EXCLUDED)
                 action_button(f"Keep {plain(place.document)}", key, "check", keep, **with_help)
             with st.popover("Both are right", **offered(base, "examinations.settle")):
                 why = st.text_input("Why are both right?", key=f"examination_why_{finding.id}")
@@ -249,17 +211,17 @@ def _decisions(base: KnowledgeBase, finding: DocumentFinding) -> None:
 def _keep(base: KnowledgeBase, finding: DocumentFinding, kept: FindingPlace) -> None:
     """Settle a finding for one of its documents, and keep a message on what that means."""
     base.examinations.settle(finding.id, "keep", kept.document_id)
-    others = dict.fromkeys(
-        place.document for place in finding.places if place.document_id != kept.document_id
-    )
-    what = ", ".join(others)
-    if finding.kind == "contradiction":
-        what = f"The contradicting text of {what}"
+    names = [place.document for place in finding.places if place.document_id != kept.document_id]
+    what = f"{names[0]} is" if len(names) == 1 else f"{len(names)} documents are"
     st.session_state[_KEPT] = (
-        f"{what} is now left out of search. You don't need to build an index. To see the effect "
+        f"{what} now left out of search. You don't need to build an index. To see the effect "
         "on the metrics, evaluate again on the Metrics page. To undo the decision, click Reopen "
         "in the list of settled findings below."
     )
+
+
+def _name(place: FindingPlace) -> str:
+    return place.document
 
 
 def _ignore(base: KnowledgeBase, finding: DocumentFinding) -> None:

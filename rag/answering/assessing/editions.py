@@ -86,12 +86,12 @@ _EDITION_WORDS = re.compile(
 )
 _NO_FIGURE_SEPARATOR = re.compile(r"(?![-−.,]\d)[\W_]")
 """Separators that are no sign or decimal point of a figure."""
-NAME_BEHIND = (
+_NAME_BEHIND = (
     r"(?!hour|week|month|year|minute|second|stunde|woche|monat|sekunde|prozent|percent|point|pound"
     r"|dollar|euro|people|person|places?\b|pieces?\b)[A-Za-z]{5}"
 )
 """What stands behind the figures of a name, as in "37signals", and is no unit."""
-_NUMBER = re.compile(rf"(?<!\d)\d++(?:[.,]\d++)*+(?!{NAME_BEHIND})", re.IGNORECASE)
+_NUMBER = re.compile(rf"(?<!\d)\d++(?:[.,]\d++)*+(?!{_NAME_BEHIND})", re.IGNORECASE)
 _COUNT = re.compile(
     r"\b(?:no|not|never|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
     r"|twenty|thirty|forty|fifty|sixty|ninety|hundred|half|january|february|march|april|may|june"

@@ -16,23 +16,21 @@ _ONE = {
     "document_id": "0" * 64,
     "document": "leave.md",
     "start": 0,
-    "end": 48,
+    "end": 4800,
     "page": None,
-    "text": "Unused leave may be carried over for 90 days.",
-    "value": "90 days",
+    "text": "",
 }
-_OTHER = {**_ONE, "document_id": "1" * 64, "document": "faq.md", "value": "60 days"}
+_OTHER = {**_ONE, "document_id": "1" * 64, "document": "leave (1).md"}
 EXAMPLE = {
     "documents": 2,
     "findings": [
         {
             "id": "3f9a1c2b7d103f9a",
-            "kind": "contradiction",
-            "summary": "leave.md states 90 days, faq.md states 60 days.",
+            "kind": "copies",
+            "summary": "leave.md and leave (1).md share 93% of the shorter text.",
             "confidence": 0.93,
             "places": [_ONE, _OTHER],
             "in_force": "",
-            "differences": [],
             "question": "",
             "settlement": None,
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 from collections.abc import Iterator
 
 from rag import (
@@ -19,11 +18,9 @@ from rag import (
 from rag.cli import inputs
 from rag.cli.printing import Output
 
-_SHOWN = 5
-
 
 def examine(args: argparse.Namespace) -> Output:
-    """Find what contradicts, is there twice, is not readable, or is not reached by questions."""
+    """Find what is there twice, is not readable, or is not reached by questions."""
     base = inputs.workspace(args).base(args.kb, EVERYBODY)
     if args.settle:
         _settle(base, args)
@@ -65,10 +62,7 @@ def _lines(data: ExaminationData) -> Iterator[str]:
 
 
 def _evidence(finding: DocumentFindingData) -> Iterator[str]:
-    pairs = [[one.one, one.other] for one in finding.differences[:_SHOWN]]
-    for place in itertools.chain.from_iterable(pairs or [finding.places]):
-        if place.text:
+    for place in finding.places:
+        if place.text or len(finding.places) > 2:
             page = f", page {place.page}" if place.page is not None else ""
-            yield f"  {place.document}{page}: {place.text}"
-    if len(finding.differences) > _SHOWN:
-        yield f"  and {counted(len(finding.differences) - _SHOWN, 'more difference')}"
+            yield f"  {place.document}{page}" + (f": {place.text}" if place.text else "")
