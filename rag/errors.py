@@ -18,6 +18,8 @@
     │   └── ProviderMisbehaved   answered something that is not what was asked for
     ├── MissingDependency        an optional package is not installed
     ├── StorageError             the database or the disk said no
+    │   └── ConnectionLost       the database is away; what was begun can be done again
+    │       └── DatabaseBusy     it is there, but has no connection, or a lock took too long
     └── Cancelled                the user stopped the work
 
 The dashboard shows ``message`` and ``hint``; the command line prints both to stderr and exits 2.
@@ -47,7 +49,13 @@ if TYPE_CHECKING:
 
 
 class TouchstoneError(Exception):
-    """The root: ``message`` says what happened and why, ``hint`` says what to do about it."""
+    """The root: ``message`` says what happened and why, ``hint`` says what to do about it.
+
+    ``retry_after`` is the wait in seconds after which the same may succeed, None where none is
+    known.
+    """
+
+    retry_after: float | None = None
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -148,6 +156,12 @@ class StorageError(TouchstoneError):
 
 class ConnectionLost(StorageError):
     """The server of the database is away, or was for a moment; what was begun can be done again."""
+
+    retry_after = 2.0
+
+
+class DatabaseBusy(ConnectionLost):
+    """The database is there, but takes no connection now, or what was asked took too long."""
 
 
 class Cancelled(TouchstoneError):

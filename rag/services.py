@@ -148,7 +148,7 @@ class Services:
         for a home that cannot be made or a server of no known kind, StorageError.
         """
         _make(settings.home)
-        database = Database(settings.database_url, settings.read_url)
+        database = Database(settings.database_url, settings.read_url, settings.database_pool)
         models = Models(settings)
         indexes = Indexes(
             database,

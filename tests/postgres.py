@@ -83,14 +83,14 @@ def url_of_both(one: Server, other: Server, name: str) -> str:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    """A server with an empty cluster, ended and deleted afterwards."""
+def serving(**settings: str | int) -> Iterator[Server]:
+    """A server with an empty cluster and some settings, ended and deleted afterwards."""
     with _folder() as (folder, identity):
         programs = _readable(folder) / PROGRAMS if identity else PACKAGE / PROGRAMS
         init = [programs / "initdb", "-D", folder / "data", "-U", _ADMIN, "-A", "trust"]
         init += ["-E", "UTF8", "-N", "--locale=C.UTF-8"]
         subprocess.run(init, check=True, capture_output=True, cwd=folder, **identity)
-        with _running(folder, programs, identity) as server:
+        with _running(folder, programs, identity, **settings) as server:
             yield server
 
 
@@ -110,7 +110,9 @@ def _folder() -> Iterator[tuple[Path, dict[str, int]]]:
 
 
 @contextmanager
-def _running(folder: Path, programs: Path, identity: dict[str, int]) -> Iterator[Server]:
+def _running(
+    folder: Path, programs: Path, identity: dict[str, int], **settings: str | int
+) -> Iterator[Server]:
     port = _free_port()
     options = {
         "port": port,
@@ -119,6 +121,7 @@ def _running(folder: Path, programs: Path, identity: dict[str, int]) -> Iterator
         "fsync": "off",
         "max_connections": 200,
         "shared_buffers": "64MB",
+        **settings,
     }
     command: list[str | Path] = [programs / "postgres", "-D", folder / "data"]
     for name, value in options.items():

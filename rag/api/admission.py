@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from time import perf_counter
 
 from anyio import CapacityLimiter, to_thread
@@ -96,7 +95,7 @@ class Admission:
         try:
             holder, ended = await to_thread.run_sync(self._holder, secret, limiter=self._limit)
         except TouchstoneError as error:
-            await problems.answer(scope["path"], problems.of(error))(scope, receive, send)
+            await problems.refusal(scope["path"], error)(scope, receive, send)
             return
         if holder is None:
             problem_body = (_ENDED, _CHALLENGE_ANEW) if ended else (_NOBODY, _CHALLENGE)
@@ -104,7 +103,7 @@ class Admission:
             return
         seconds = self._rates.wait(holder.id)
         if seconds:
-            wait = {"Retry-After": str(math.ceil(seconds))}
+            wait = problems.retry_after(seconds)
             await problems.answer(scope["path"], _TOO_OFTEN, wait)(scope, receive, send)
             return
         scope.setdefault("state", {})["holder"] = holder

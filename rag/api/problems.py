@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import uuid
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -82,7 +83,8 @@ _DESCRIPTIONS = {
     429: "The token sends too many requests. Retry-After says when to continue.",
     500: "An unexpected error happened. The log has it under the id of the response.",
     502: "A model provider refused, or did not respond properly.",
-    503: "The database or a model provider cannot be reached.",
+    503: "The database or a model provider cannot be reached, or is busy. Retry-After, if there is "
+    "one, says when to continue.",
 }
 
 
@@ -136,6 +138,17 @@ def answer(
     return JSONResponse(content, body["status"], headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
+def refusal(path: str, error: Exception) -> JSONResponse:
+    """The answer to a request for an address that an error ended."""
+    seconds = error.retry_after if isinstance(error, TouchstoneError) else None
+    return answer(path, of(error), None if seconds is None else retry_after(seconds))
+
+
+def retry_after(seconds: float) -> dict[str, str]:
+    """The header that says how long to wait before the same request."""
+    return {"Retry-After": str(math.ceil(seconds))}
+
+
 def in_words_of(path: str, body: dict[str, Any]) -> dict[str, Any]:
     """The same with the members that callers of a compatible address look for."""
     if path.endswith("/retrieval"):
@@ -167,7 +180,7 @@ def handle_errors(app: FastAPI) -> None:
     """Let an application answer every error with problem details."""
 
     async def refused(request: Request, error: Exception) -> JSONResponse:
-        return answer(request.url.path, of(error))
+        return refusal(request.url.path, error)
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)

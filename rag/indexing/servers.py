@@ -54,11 +54,10 @@ class Servers:
                 "TOUCHSTONE_VECTORS_URL is 'pgvector', but the database is not PostgreSQL.",
                 "Set TOUCHSTONE_DATABASE_URL, or leave TOUCHSTONE_VECTORS_URL out.",
             )
-        engine = database.engine
-        if not is_postgres or url == "process" or not (url or pgvector.available(engine)):
+        if not is_postgres or url == "process" or not (url or _has_pgvector(database)):
             return IN_PROCESS
-        graphs = {"hnsw": PgVectors(engine, "hnsw", database.nearby)}
-        scanned = PgVectors(engine, "flat", database.nearby) if url == "pgvector" else None
+        graphs = {"hnsw": PgVectors(database, "hnsw")}
+        scanned = PgVectors(database, "flat") if url == "pgvector" else None
         return cls(vectors=scanned, by_kind=graphs, grace=_GRACE_SECONDS)
 
     def _of(self, kind: str) -> VectorServer | None:
@@ -111,6 +110,11 @@ class Servers:
 
 
 IN_PROCESS = Servers()
+
+
+def _has_pgvector(database: Database) -> bool:
+    with database.read() as connection:
+        return pgvector.available(connection)
 
 
 def _name(place: Place) -> str:

@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
+BUSY = 75
+"""The exit status of a process that ends because the database is busy (EX_TEMPFAIL)."""
 _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); import rag.workspace as w; w.do_job()"
 _PROJECT = str(Path(__file__).parents[2])
 

@@ -162,6 +162,10 @@ class Reporter:
         """Whether the work should stop."""
         return self._stop.is_set()
 
+    def stopped_within(self, seconds: float) -> bool:
+        """Wait until the work should stop, so many seconds at most; whether it should."""
+        return self._stop.wait(seconds)
+
     def stop(self) -> None:
         """Make ``cancelled`` true; the process shuts down."""
         self._stop.set()

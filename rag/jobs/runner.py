@@ -21,9 +21,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag import telemetry
-from rag.errors import Cancelled, ConnectionLost, InvalidInput, StorageError, TouchstoneError
+from rag.errors import (
+    Cancelled,
+    ConnectionLost,
+    DatabaseBusy,
+    InvalidInput,
+    StorageError,
+    TouchstoneError,
+)
 from rag.jobs.helping import Helping
-from rag.jobs.process import machine
+from rag.jobs.process import BUSY, machine
 from rag.jobs.reporter import (
     ATTENDED_SECONDS,
     HEARTBEAT_SECONDS,
@@ -32,7 +39,7 @@ from rag.jobs.reporter import (
     nobody,
 )
 from rag.jobs.turns import Turn, TurnOver
-from rag.storage import Connection, Database, bases, leases
+from rag.storage import Connection, Database, bases, leases, patient
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow, JobStatus
 
@@ -44,6 +51,8 @@ _STOP_SECONDS = 4.0  # for a process to end by itself after its job was cancelle
 _ATTENDS_SECONDS = 10.0  # how often a worker says that it lives
 _TIDIES_SECONDS = 3600.0
 _STAYS = "Finished work is kept."
+_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, *[30.0] * 8)
+"""Seconds that a job waits for a busy database, each time that it got no further: 4.5 minutes."""
 _WORKER = "worker"  # what workers have a lease on
 
 Handler = Callable[[JobRow, "Reporter"], str]
@@ -204,6 +213,10 @@ class Jobs:
 
         The worker continues after every error, such as an unreachable database.
         """
+        with patient():
+            self._work_on()
+
+    def _work_on(self) -> None:
         pause, attended, tidied = _POLL_SECONDS, -math.inf, -math.inf
         while not self._closing:
             self._wake.clear()
@@ -265,12 +278,13 @@ class Jobs:
     def _perform(self, job_id: int, owner: str, watch: Watch, turn: Turn | None) -> None:
         try:
             with (
+                patient(),
                 telemetry.spanning("job", {"job": job_id}) as span,
                 Reporter(self._database, job_id, owner, watch, turn) as reporter,
             ):
                 self._reporter = reporter
                 job = self.get(job_id)
-                status, message = self._outcome(job, reporter)
+                status, message = self._patient_outcome(job, reporter)
                 if telemetry.is_followed():
                     span.labels |= self._telemetry(job, status, reporter)
         except BaseException:  # the process has to end: others need not wait for the lease
@@ -295,8 +309,10 @@ class Jobs:
                 with contextlib.suppress(StorageError), self._database.write() as connection:
                     if rows.renew(connection, job_id, self._owner):
                         last_wanted = time.monotonic()
-                if time.monotonic() - last_wanted > _STOP_SECONDS and self._is_unwanted(job_id):
-                    break
+                with contextlib.suppress(StorageError):
+                    unheard = time.monotonic() - last_wanted
+                    if unheard > _STOP_SECONDS and self._is_unwanted(job_id):
+                        break
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_POLL_SECONDS)
             if process.poll() is None:
@@ -320,7 +336,7 @@ class Jobs:
                 return
             if rows.get(connection, job_id).cancel:
                 rows.finish(connection, job_id, self._owner, "cancelled", f"Stopped. {_STAYS}")
-            elif self._stands_still(connection, job_id):
+            elif code != BUSY and self._stands_still(connection, job_id):
                 message = f"The process of the job ended ({code}). {_STAYS}"
                 rows.finish(connection, job_id, self._owner, "failed", message)
             else:
@@ -328,7 +344,7 @@ class Jobs:
 
     def _stands_still(self, connection: Connection, job_id: int) -> bool:
         """Whether a job that is left unfinished was brought no further since the last time."""
-        waiting = sum(item.status == "waiting" for item in rows.items(connection, job_id))
+        waiting = _waiting(connection, job_id)
         still = job_id in self._left and waiting >= self._left[job_id]
         self._left[job_id] = waiting
         return still
@@ -341,7 +357,26 @@ class Jobs:
         about = {"kind": job.kind, "base": job.base_id, "status": status}
         return {**about, "done": done, "total": total, "items": items}
 
+    def _patient_outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
+        """Do a job, again and again where the database is busy; give up if it gets no further."""
+        least, pauses = math.inf, iter(_PAUSES)
+        while True:
+            try:
+                with self._database.read() as connection:
+                    waiting = _waiting(connection, job.id)
+                if waiting < least:
+                    least, pauses = waiting, iter(_PAUSES)
+                return self._outcome(job, reporter)
+            except DatabaseBusy as error:
+                pause = next(pauses, None)
+                if pause is None:
+                    return "failed", f"{error.message} {error.hint}".strip()
+                log.warning("Job %s waits %s s: %s", job.id, pause, error.message)
+                if reporter.stopped_within(pause):
+                    return "cancelled", f"Stopped. {_STAYS}"
+
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
+        """Do a job once. Raises ConnectionLost where it can be done again."""
         try:
             if job.kind not in self._handlers:
                 raise InvalidInput(
@@ -353,6 +388,8 @@ class Jobs:
             return "cancelled", f"Stopped. {_STAYS}"
         except TurnOver:
             return "queued", ""
+        except DatabaseBusy:
+            raise
         except TouchstoneError as error:
             if isinstance(error, ConnectionLost):
                 with self._database.read() as connection:
@@ -363,6 +400,10 @@ class Jobs:
             identity = uuid.uuid4().hex[:8]
             log.exception("Job %s failed unexpectedly, id %s.", job.id, identity)
             return "failed", f"Unexpected error, id {identity}; the log has the details."
+
+
+def _waiting(connection: Connection, job_id: int) -> int:
+    return sum(item.status == "waiting" for item in rows.items(connection, job_id))
 
 
 def _alive(pid: int) -> bool:

@@ -23,6 +23,7 @@ class Settings:
     home: Path
     database_url: str = field(repr=False)
     read_url: str | None = field(default=None, repr=False)
+    database_pool: int = 5
     vectors_url: str | None = field(default=None, repr=False)
     vectors_key: str | None = field(default=None, repr=False)
     cluster: str | None = None
@@ -71,6 +72,7 @@ class Settings:
             home=home,
             database_url=variables.database_url(values, home),
             read_url=values.get("TOUCHSTONE_READ_URL"),
+            database_pool=variables.positive(values, "TOUCHSTONE_DATABASE_POOL", default=5),
             vectors_url=values.get("TOUCHSTONE_VECTORS_URL"),
             vectors_key=values.get("TOUCHSTONE_VECTORS_KEY"),
             cluster=variables.cluster(values),

@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
+from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, inspect, make_url
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from rag.errors import ConnectionLost, InvalidInput, NotFound, StorageError
+from rag.errors import ConnectionLost, DatabaseBusy, InvalidInput, NotFound, StorageError
 from rag.input_rules import find_fault, mend
 from rag.storage import sqlite_file
+from rag.storage.shared.pool import SECONDS_OF_A_REQUEST, PatientPool, says_full
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,30 @@ _AVOIDED_SECONDS = 5.0
 _TYPE_AGAIN = "Type it again, or leave it out."
 _ESCAPED = re.compile(r"\\u(?:0000|d[89a-f])")  # as JSON writes what is no text, and much else
 
+# Of a row that belongs to one that is not there any more.
+_ORPHAN = ("23503", "SQLITE_CONSTRAINT_FOREIGNKEY")
+_WRITES = "Another process is writing. Try again in a moment."
+_LOCKED = f"{_WRITES} If it goes on, an administrator can raise lock_timeout for the role."
+_TOO_LONG = (
+    "Try again in a moment. If it goes on, an administrator can raise statement_timeout for the "
+    "role of the URL."
+)
+_BUSY = {
+    **dict.fromkeys(("SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT", "SQLITE_LOCKED"), _WRITES),
+    "40001": _WRITES,  # could not serialize access
+    "40P01": _WRITES,  # deadlock detected
+    "55P03": _LOCKED,  # lock_timeout
+    "57014": _TOO_LONG,  # statement_timeout
+    "25P03": _TOO_LONG,  # idle_in_transaction_session_timeout
+    "25P04": _TOO_LONG,  # transaction_timeout
+}
+"""What to do about an error of a server that answers, by its code: the same again may succeed."""
+_FULL = (
+    "Try again in a moment. If it goes on, lower TOUCHSTONE_DATABASE_POOL, or let an administrator "
+    "raise max_connections."
+)
+_POOL_IN_USE = "Try again in a moment. If it goes on, raise TOUCHSTONE_DATABASE_POOL."
+
 T = TypeVar("T")
 
 
@@ -43,15 +68,18 @@ class Database:
     begin (BEGIN IMMEDIATE): a read that is later upgraded could fail half-way.
     """
 
-    def __init__(self, url: str, read_url: str | None = None) -> None:
-        self._engine = _engine(url)
-        self._replica = _engine(read_url).execution_options(**_SNAPSHOT) if read_url else None
+    def __init__(self, url: str, read_url: str | None = None, pool: int = 5) -> None:
+        """``pool`` connections to a server stay open, three times as many at most."""
+        self._engine = _engine(url, pool)
+        self._replica = None
+        if read_url:
+            self._replica = _engine(read_url, pool).execution_options(**_SNAPSHOT)
         self._avoided = -math.inf  # when the replica was found away
         self.file = sqlite_file.of(url)
         self.read_only = self.file is not None and not sqlite_file.writable(self.file)
         self._mark: int | None = None
         if self.file is not None and self.read_only:
-            self._engine = _engine(sqlite_file.read_only(self._engine.url, self.file))
+            self._engine = _engine(sqlite_file.read_only(self._engine.url, self.file), pool)
         if self._engine.dialect.name == "sqlite":
             _configure_sqlite(self._engine, self.read_only)
         event.listen(self._engine, "before_cursor_execute", _check_parameters)
@@ -189,13 +217,22 @@ def _leave(engine: Engine, replica: Engine | None, file: Path | None) -> None:
         sqlite_file.leave(file)
 
 
-def _engine(url: str | URL) -> Engine:
+def _engine(url: str | URL, pool: int) -> Engine:
     """The engine of a database URL. Raises StorageError; the URL is not shown: it may hold a
     password."""
     try:
-        # Asked first whether they still live: a server may have been started anew, or another one.
-        pool = {"pool_size": 16, "max_overflow": 48, "pool_pre_ping": True}
-        return create_engine(url, json_serializer=_to_json, json_deserializer=_from_json, **pool)
+        options: dict[str, Any] = {"pool_size": 16, "max_overflow": 48}  # a file has no limit
+        if make_url(url).get_backend_name() != "sqlite":
+            # The limit of a server is for all its processes. A connection is tested before use: the
+            # server may have been started anew, or be another one.
+            options = {
+                "poolclass": PatientPool,
+                "pool_size": pool,
+                "max_overflow": 2 * pool,
+                "pool_timeout": SECONDS_OF_A_REQUEST,
+                "pool_pre_ping": True,
+            }
+        return create_engine(url, json_serializer=_to_json, json_deserializer=_from_json, **options)
     except (SQLAlchemyError, ImportError, ValueError) as error:
         missing = getattr(error, "name", None)
         hint = (
@@ -215,13 +252,19 @@ def translate_errors() -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{find_fault(chr(0xD800))}.", _TYPE_AGAIN) from error
     except DBAPIError as error:
-        detail = " ".join(str(error.orig).split()).rstrip(" .")
-        if _is_orphan(error):
+        if _code(error) in _ORPHAN:
             raise NotFound(
                 "What this belongs to no longer exists.", "Someone deleted it in the meantime."
             ) from error
+        detail = " ".join(str(error.orig).split()).rstrip(" .")
+        if _code(error) in _BUSY:
+            raise DatabaseBusy(f"The database said: {detail}.", _BUSY[_code(error)]) from error
+        if says_full(detail):
+            raise DatabaseBusy("The database takes no more connections.", _FULL) from error
         kind = ConnectionLost if _is_away(error) else StorageError
         raise kind(f"The database said: {detail}.", _hint(detail)) from error
+    except exc.TimeoutError as error:
+        raise DatabaseBusy("All connections of this process are in use.", _POOL_IN_USE) from error
     except SQLAlchemyError as error:
         raise StorageError(f"The database failed: {error}.") from error
 
@@ -254,10 +297,10 @@ def _check_parameters(
             _check_parameters(_connection, _cursor, _statement, inner, _context, _many)
 
 
-def _is_orphan(error: DBAPIError) -> bool:
-    """Whether a row was to be stored that belongs to one that is not there any more."""
-    code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
-    return code in ("23503", "SQLITE_CONSTRAINT_FOREIGNKEY")
+def _code(error: DBAPIError) -> str:
+    """The SQLSTATE of PostgreSQL's error, or the name of SQLite's; "" for none."""
+    orig = error.orig
+    return getattr(orig, "sqlstate", None) or getattr(orig, "sqlite_errorname", None) or ""
 
 
 def _is_away(error: DBAPIError) -> bool:
@@ -272,12 +315,12 @@ def _is_away(error: DBAPIError) -> bool:
 def _hint(message: str) -> str:
     if "full" in message:
         return "The disk is full. Free some space and try again; what was stored is safe."
-    if "locked" in message:
-        return "Another process is writing. Try again in a moment."
     if "readonly" in message or "unable to open" in message:
         return "Check that the folder exists and may be written to (TOUCHSTONE_HOME)."
     if message.startswith("connection ") or "getaddrinfo" in message or "resolve host" in message:
         return "Check TOUCHSTONE_DATABASE_URL, and that the server is up."
+    if "extension" in message:
+        return "An administrator of the database has to run CREATE EXTENSION vector."
     if message.startswith("permission denied"):
         return "An administrator of the database has to GRANT that to the role of the URL."
     return ""

@@ -8,15 +8,14 @@ here is the truth: that is in the table ``text_vector``, and what is lost here i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 
-from rag.errors import StorageError
 from rag.stores.nearest import check_build
 from rag.types import Keys, Scores, Vectors
 
@@ -41,14 +40,17 @@ _SPARE_NAME = "incoming"
 T = TypeVar("T")
 
 
-class Nearby(Protocol):
-    """A choice of the server: ``work`` is done in a replica that is ``ready``, or else in the
-    database itself.
-    """
+class SqlDatabase(Protocol):
+    """The transactions of a database. All raise StorageError."""
 
-    def __call__(
-        self, work: Callable[[Connection], T], ready: Callable[[Connection], bool]
-    ) -> T: ...
+    def read(self) -> AbstractContextManager[Connection]:
+        """A transaction that reads."""
+
+    def write(self) -> AbstractContextManager[Connection]:
+        """A transaction that is stored when the block ends, or not at all."""
+
+    def nearby(self, work: Callable[[Connection], T], ready: Callable[[Connection], bool]) -> T:
+        """Do ``work`` in a replica that is ``ready``, or else in the database itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +60,20 @@ class _Build:
 
 
 class PgVectors:
-    """A ``VectorServer`` on the database of ``engine``; of kind ``flat`` or ``hnsw``.
+    """A ``VectorServer`` in a database; of kind ``flat`` or ``hnsw``.
 
     ``flat`` scans a build. ``hnsw`` walks a graph in half precision once ``settle`` has made it,
     and scans before. Scores are cosines in double precision in both.
     """
 
-    def __init__(self, engine: Engine, kind: str, nearby: Nearby | None = None) -> None:
-        """``nearby`` lets a replica be asked once it has what was kept here last."""
+    def __init__(self, database: SqlDatabase, kind: str) -> None:
         self.exact = kind == "flat"
-        self._engine = engine
-        self._nearby = nearby
+        self._database = database
         self._kept = "0/0"  # where the log of the database was after the last change from here
 
     def keys(self, build: str) -> Keys:
         """All keys of a build, in order."""
-        with self._reading() as connection:
+        with self._database.read() as connection:
             record = _find(connection, build)
             if record is None:
                 return np.empty(0, np.int64)
@@ -149,10 +149,7 @@ class PgVectors:
                     return _best(keys, vectors, query, k)
             return _best(*_scanned(connection, record, query, k, allowed), query, k)
 
-        if self._nearby is not None:
-            return self._nearby(search_build, self._has_kept)
-        with self._reading() as connection:
-            return search_build(connection)
+        return self._database.nearby(search_build, self._has_kept)
 
     def _has_kept(self, connection: Connection) -> bool:
         """Whether a replica has all that was changed from here."""
@@ -161,7 +158,7 @@ class PgVectors:
 
     def vectors(self, build: str, keys: Keys) -> Vectors:
         """Vectors of ``keys``, in their order."""
-        with self._reading() as connection:
+        with self._database.read() as connection:
             record = _find(connection, build)
             if record is None:
                 raise KeyError(int(keys[0]))
@@ -175,34 +172,17 @@ class PgVectors:
         return rows[order[at]]
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with _storage_errors(), self._engine.connect() as connection:
-            yield connection
-
-    @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with _storage_errors():
-            with self._engine.begin() as connection:
-                yield connection
-            if self._nearby is not None:
-                with self._engine.connect() as connection:
-                    self._kept = connection.execute(text(_WRITTEN)).scalar_one()
+        with self._database.write() as connection:
+            yield connection
+        with self._database.read() as connection:
+            self._kept = connection.execute(text(_WRITTEN)).scalar_one()
 
 
-def available(engine: Engine) -> bool:
-    """Whether the database has pgvector, or could have it. Raises StorageError."""
-    with _storage_errors(), engine.connect() as connection:
-        statement = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
-        return connection.execute(text(statement)).first() is not None
-
-
-@contextmanager
-def _storage_errors() -> Iterator[None]:
-    try:
-        yield
-    except SQLAlchemyError as error:
-        cause = getattr(error, "orig", error)
-        raise StorageError(f"The database said of its vectors: {cause}.", _hint(cause)) from error
+def available(connection: Connection) -> bool:
+    """Whether the database has pgvector, or could have it."""
+    statement = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
+    return connection.execute(text(statement)).first() is not None
 
 
 @contextmanager
@@ -213,13 +193,8 @@ def _driver(connection: Connection) -> Iterator[Any]:
     try:
         yield connection.connection.driver_connection
     except failures as error:
-        raise DBAPIError(None, None, error) from error
-
-
-def _hint(cause: object) -> str:
-    if "extension" in str(cause):
-        return "Let an administrator of the database say CREATE EXTENSION vector."
-    return "Try again in a moment."
+        translated = DBAPIError.instance(None, None, error, failures, dialect=connection.dialect)
+        raise translated from error
 
 
 def _find(connection: Connection, build: str) -> _Build | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,7 +29,7 @@ from rag.documents.library import (
 )
 from rag.documents.stores import imports as store_imports
 from rag.documents.stores.import_job import import_store
-from rag.errors import AlreadyExists, InvalidInput, NotFound
+from rag.errors import AlreadyExists, DatabaseBusy, InvalidInput, NotFound
 from rag.indexing.servers import Servers
 from rag.indexing.vector_cache import import_vectors
 from rag.jobs import Handler, Jobs, process
@@ -48,7 +49,7 @@ from rag.search.federation import FurtherBase
 from rag.search.tools import Tools
 from rag.services import Services
 from rag.settings import PROJECT, Settings
-from rag.storage import Connection, bases, builds, documents, jobs, runs
+from rag.storage import Connection, bases, builds, documents, jobs, patient, runs
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
@@ -61,6 +62,8 @@ from rag.tuning.search_job import search_all
 from rag.tuning.table_job import build_table
 from rag.workspace import spending
 from rag.workspace.subprocess_launcher import SubprocessLauncher, share
+
+log = logging.getLogger(__name__)
 
 SAMPLE = "sample"
 SAMPLE_FOLDER = PROJECT / "data" / "sample"
@@ -436,12 +439,17 @@ class Workspace:
 def do_job() -> None:
     """Do the job that the process which started this one has claimed, or share in it."""
     request = process.read_task(sys.stdin.buffer)
-    workspace = Workspace(Settings.from_json(request["settings"]))
-    if "share" in request:
-        share(workspace._services, request["share"], request["owner"])
-    else:
-        workspace.jobs.work_for(request["owner"], request["do"])
-    workspace.close()
+    try:
+        with patient():
+            workspace = Workspace(Settings.from_json(request["settings"]))
+            if "share" in request:
+                share(workspace._services, request["share"], request["owner"])
+            else:
+                workspace.jobs.work_for(request["owner"], request["do"])
+            workspace.close()
+    except DatabaseBusy as error:
+        log.warning("The process of a job ends: %s %s", error.message, error.hint)
+        sys.exit(process.BUSY)
 
 
 def _checked(name: str) -> str:

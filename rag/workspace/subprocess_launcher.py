@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from rag.documents.ingest_job import help_ingest
 from rag.documents.job_size import can_be_shared, is_large
 from rag.jobs import JobRow, helping, process
 from rag.services import Services
+
+_POOL = 2
+"""Connections that the process of a job keeps: one thread does most of its work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,9 @@ class SubprocessLauncher:
         return self._started(job, owner, "share") if can_be_shared(self.services, job) else None
 
     def _started(self, job: JobRow, owner: str, what: str) -> subprocess.Popen[bytes]:
-        settings = self.services.settings.as_json()
-        return process.start({what: job.id, "owner": owner, "settings": settings})
+        settings = self.services.settings
+        settings = replace(settings, database_pool=min(settings.database_pool, _POOL))
+        return process.start({what: job.id, "owner": owner, "settings": settings.as_json()})
 
 
 def share(services: Services, job_id: int, owner: str) -> None:

@@ -100,7 +100,7 @@ def _speeds(database: Database, rows: Vectors) -> dict[str, float]:
     dice = np.random.default_rng(6)
     keys, held = np.arange(PASSAGES, dtype=np.int64), _perturbed(dice, rows, PASSAGES)
     queries = _perturbed(dice, rows, QUERIES)
-    scanned, graph = (PgVectors(database.engine, kind) for kind in ("flat", "hnsw"))
+    scanned, graph = (PgVectors(database, kind) for kind in ("flat", "hnsw"))
     for name, server in (("scanned/", scanned), ("graph/", graph)):
         for start in range(0, PASSAGES, 4096):
             part = slice(start, start + 4096)

@@ -24,13 +24,13 @@ def pgvector_database(postgres: Server) -> Iterator[Database]:
 @pytest.fixture
 def pgvector(pgvector_database: Database) -> PgVectors:
     """In PostgreSQL, exact."""
-    return PgVectors(pgvector_database.engine, "flat")
+    return PgVectors(pgvector_database, "flat")
 
 
 @pytest.fixture
 def pgvector_hnsw(pgvector_database: Database) -> PgVectors:
     """In PostgreSQL, by a graph."""
-    return PgVectors(pgvector_database.engine, "hnsw")
+    return PgVectors(pgvector_database, "hnsw")
 
 
 @pytest.fixture(scope="session")

@@ -48,7 +48,7 @@ def _atlas(*, exact: bool, lag: int = 0) -> MongoVectors:
 @contextmanager
 def _pgvector(kind: str) -> Iterator[VectorServer]:
     with postgresql() as held, closing(Database(held.url(held.create()))) as database:
-        yield PgVectors(database.engine, kind)
+        yield PgVectors(database, kind)
 
 
 KINDS: dict[str, Callable[[], AbstractContextManager[VectorServer]]] = {

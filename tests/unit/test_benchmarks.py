@@ -61,6 +61,7 @@ NOT_TINY: Mapping[str, str] = {
     "answer_lines": "reads the papers that its lines are of",
     "answer_states": "reads every collection three times, with and without its documents",
     "cluster": "starts a scheduler and workers that each load the model",
+    "connections": "needs a PostgreSQL server",
     "diagnosis": "plants faults in documents and questions of a whole collection",
     "doors": "starts a server of the dashboard and sends it megabytes",
     "first_metric": "starts a server of the dashboard and a browser",
