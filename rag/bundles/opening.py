@@ -89,9 +89,10 @@ class Bundle:
 
     def _recipe(self) -> Recipe:
         try:
-            return Recipe.parse(json.loads(self._text(contents.RECIPE)))
+            stored = json.loads(self._text(contents.RECIPE))
         except (ValueError, RecursionError) as error:
             raise InvalidFile(f"{contents.RECIPE} of the bundle is not JSON.", _HINT) from error
+        return Recipe.restore(stored)
 
     def _model(self, name: str, model: type[_Model]) -> _Model:
         try:

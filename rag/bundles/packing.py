@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections.abc import Iterator
 from functools import partial
@@ -106,7 +107,7 @@ class Packer:
         environment = Environment(format=contents.FORMAT, made_with=run.environment)
         folder = "" if with_documents else " --documents FOLDER"
         yield contents.README, _README.format(name=name, folder=folder).encode()
-        yield contents.RECIPE, recipe.model_dump_json(indent=2).encode()
+        yield contents.RECIPE, json.dumps(recipe.stored(), indent=2).encode()
         yield contents.QUESTIONS, question_files.to_jsonl(labelled).encode()
         yield contents.RESULTS, _json(contents.results(run, base, results))
         yield contents.ENVIRONMENT, _json(environment)

@@ -53,7 +53,7 @@ class BuildReporter(Protocol):
 
 def build(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "build"; documents that are built already are left alone."""
-    recipe = IndexRecipe.model_validate(job.payload["recipe"])
+    recipe = IndexRecipe.restore(job.payload["recipe"])
     return build_index(services, job.base_id, recipe, reporter, job.done / (job.total or 1))
 
 
@@ -74,7 +74,7 @@ def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
     with services.database.read() as connection:
         items = rows.items(connection, job.id)
     recipes = {
-        f"index {place:,} of {len(items):,}, {item.name}: ": IndexRecipe.model_validate(
+        f"index {place:,} of {len(items):,}, {item.name}: ": IndexRecipe.restore(
             item.payload["recipe"]
         )
         for place, item in enumerate(items, 1)

@@ -78,7 +78,7 @@ def _payload(recipe: IndexRecipe, method: Method) -> dict[str, object]:
 
 def draw_map(services: Services, files: MapFiles, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "map"; taken up again, it starts over, and the former map stays."""
-    recipe = IndexRecipe.model_validate(job.payload["recipe"])
+    recipe = IndexRecipe.restore(job.payload["recipe"])
     reporter.report(0, 0, "reading vectors")
     index = services.indexes.current(job.base_id, recipe).embedded
     keys = index.passages

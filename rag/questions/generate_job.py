@@ -50,7 +50,7 @@ class _Maker:
         self._database = services.database
         self._job = job
         self._set = str(job.payload["set"])
-        self._recipe = Recipe.parse(job.payload["recipe"])
+        self._recipe = Recipe.restore(job.payload["recipe"])
         answer = self._recipe.answer
         self._chat = services.models.chat(answer.provider, answer.model)
         keys = sorted({int(item.payload["key"]) for item in items})

@@ -10,19 +10,21 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from math import ceil
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
 )
 
 from rag.input_rules import LONGEST_NAME, find_fault
+from rag.recipe.formats import BEFORE, REMOVED, fields_of, upgraded
 
 log = logging.getLogger(__name__)
 
@@ -95,20 +97,40 @@ class RecipePart(BaseModel):
         frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
     )
 
-    @classmethod
-    def restore(cls, stored: Mapping[str, Any]) -> Self:
-        """Make a part of what was stored: a field beyond the bounds of today takes its default.
+    part: ClassVar[str] = ""
+    """The first half of the dotted names of its fields."""
+    _removed: dict[str, Any] = PrivateAttr(default_factory=dict)
 
-        Raises ValidationError for what never was a part.
+    @classmethod
+    def restore(cls, stored: Mapping[str, Any], stored_format: int = 0) -> Self:
+        """Make a part of its stored form.
+
+        A field beyond the bounds of today takes its default. Fields and choices that were removed
+        stay in the hash. Raises ValidationError for what never was a part.
         """
+        fields, removed = upgraded(cls.part, stored, stored_format)
         try:
-            return cls.model_validate(stored)
+            return cls._marked(fields, removed)
         except ValidationError as error:
-            beyond = {problem["loc"][0] for problem in error.errors() if problem["type"] in _BEYOND}
+            problems = {problem["loc"][0]: problem["type"] for problem in error.errors()}
+            chosen = {str(name) for name, kind in problems.items() if kind == "literal_error"}
+            beyond = {name for name, kind in problems.items() if kind in _BEYOND} | chosen
             if not beyond:
                 raise
         log.warning("Out of bounds in a stored recipe: %s.", ", ".join(map(str, beyond)))
-        return cls.restore({name: stored[name] for name in stored if name not in beyond})
+        removed |= {name: fields[name] for name in chosen}
+        return cls._marked({name: fields[name] for name in fields.keys() - beyond}, removed)
+
+    @classmethod
+    def _marked(cls, fields: Mapping[str, Any], removed: Mapping[str, Any]) -> Self:
+        part = cls.model_validate(fields)
+        part._removed = dict(removed)
+        return part
+
+    @property
+    def removed(self) -> Mapping[str, Any]:
+        """What its stored form says in fields and choices that were removed, by name."""
+        return self._removed
 
     @classmethod
     def asking(cls, *whom: str) -> tuple[str, ...]:
@@ -125,6 +147,19 @@ class RecipePart(BaseModel):
             if isinstance(mark, Asks)
         }
 
+    @classmethod
+    def plain(cls) -> dict[str, Any]:
+        """Return each field at the value that recipes without it mean, which is off; else at its
+        default."""
+        defaults = {name: field.default for name, field in cls.model_fields.items()}
+        return defaults | fields_of(cls.part, BEFORE)
+
+    @property
+    def left_out(self) -> set[str]:
+        """The fields that a hash does not cover: those that were added, where they are off."""
+        before = fields_of(self.part, BEFORE)
+        return {name for name, value in before.items() if getattr(self, name) == value}
+
     @property
     def hash(self) -> str:
         """Twelve hex digits over the canonical JSON of what decides the result."""
@@ -134,39 +169,39 @@ class RecipePart(BaseModel):
 class IndexRecipe(RecipePart):
     """The settings that make documents searchable as passages. Its hash identifies a build."""
 
+    part = "index"
+
     chunker: Chunker = Field(
-        "recursive",
+        "markdown",
         description="where documents are split; markdown is at the headings of documents of any "
-        "format; absent is recursive, a new recipe has markdown",
+        "format",
     )
     chunk_size: int = Field(200, ge=8, le=8192, description="longest passage, in chunk_unit")
     chunk_overlap: int = Field(
         0, ge=0, le=4096, description="what neighbours share, in chunk_unit; less than chunk_size"
     )
     chunk_unit: ChunkUnit = Field(
-        "tokens",
-        description="tokens of the embedder's tokenizer, characters, or auto: tokens, estimated in "
-        "documents whose language the embedder does not know; absent is tokens, a new recipe has "
         "auto",
+        description="tokens of the embedder's tokenizer, characters, or auto: tokens, estimated in "
+        "documents whose language the embedder does not know",
     )
     embedder: Annotated[Name, Asks("embedder")] = Field(
         "minilm", min_length=1, description="embedding model: NAME or PROVIDER:MODEL"
     )
     analyzer: Name = Field(
-        "english",
+        "auto",
         min_length=1,
-        description="analyzer for BM25: one language, or auto for the language of each passage; "
-        "absent is english, a new recipe has auto",
+        description="analyzer for BM25: one language, or auto for the language of each passage",
     )
     vector_index: Literal["auto", "flat", "hnsw", "ivf"] = Field(
-        "flat",
+        "auto",
         description="flat is exact; hnsw and ivf are approximate; auto is flat while comparing all "
-        "vectors is quick, and hnsw beyond; absent is flat, a new recipe has auto",
+        "vectors is quick, and hnsw beyond",
     )
     context: ContextLevel = Field(
-        "none",
+        "table",
         description="what is indexed with a passage and not shown: nothing, document, headings "
-        "too, table labels too; absent is none, a new recipe has table",
+        "too, table labels too",
     )
     breakpoint_percentile: float = Field(
         90, ge=0, le=100, description="semantic: percent of neighbouring sentences left together"
@@ -201,12 +236,14 @@ class IndexRecipe(RecipePart):
     @property
     def left_out(self) -> set[str]:
         """The fields that a hash does not cover, as they are off."""
-        off = {"context"} if self.context == "none" else set()
+        off = super().left_out
         return off if self.chunker == "semantic" else off | {"breakpoint_percentile"}
 
 
 class Retrievers(RecipePart):
     """The settings of every search: two retrievers, their fusion, and the cutoff of the results."""
+
+    part = "search"
 
     mode: Mode = Field("hybrid", description="vectors, BM25, or both")
     top_k: int = Field(5, ge=1, le=1000, description="passages returned")
@@ -221,40 +258,37 @@ class Retrievers(RecipePart):
         "or the probability that a calibration fitted on labels gives it",
     )
     exact_codes: bool = Field(
-        False,
+        True,
         description="a passage with a rare code of the question (a word with digits that at most "
-        "1 % of the passages have) passes every threshold; absent is off, a new recipe has it on",
+        "1 % of the passages have) passes every threshold",
     )
     matched_words: bool = Field(
-        False,
+        True,
         description="a passage with at least 30 % of the weight of the question's words reaches "
-        "the default threshold of the embedder, whatever its cosine; absent is off, a new recipe "
-        "has it on",
+        "the default threshold of the embedder, whatever its cosine",
     )
     refuse: Refuse = Field(
-        "off",
+        "auto",
         description="minimum probability that the question is on topic; below it, nothing is "
-        "returned. auto is the limit that was fitted for the embedder; absent is off, a "
-        "new recipe has auto",
+        "returned. auto is the limit that was fitted for the embedder",
     )
     other_languages: Literal["alike", "words"] = Field(
-        "alike",
+        "words",
         description="hybrid: a question in a language of the documents that the embedder does not "
-        "know is ranked alike, or by words: a third of dense_weight, no threshold on the cosine; "
-        "absent is alike, a new recipe has words",
+        "know is ranked alike, or by words: a third of dense_weight, no threshold on the cosine",
     )
     spelling: bool | Literal["question"] = Field(
-        False,
+        "question",
         description="words that no passage has give way to near ones that one has: true for BM25 "
         "alone, question for meaning too, but not everyday words, codes and quotations",
     )
     abbreviations: bool = Field(
-        False,
+        True,
         description="an abbreviation that the documents define is searched with its long form, and "
-        "the long form with its abbreviation; absent is off, a new recipe has it on",
+        "the long form with its abbreviation",
     )
     synonyms: bool = Field(
-        False, description="a word that no passage has is searched with its synonyms or parts"
+        True, description="a word that no passage has is searched with its synonyms or parts"
     )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
     fusion: Fusion = Field(
@@ -386,11 +420,7 @@ class SearchRecipe(Retrievers):
     @property
     def left_out(self) -> set[str]:
         """The fields that a hash does not cover, as they are off."""
-        fields = type(self).model_fields
-        return {
-            *(_STEPS - self.steps.keys()),
-            *(name for name in _LATER if getattr(self, name) == fields[name].default),
-        }
+        return super().left_out | (_STEPS - self.steps.keys())
 
     @field_validator("pages")
     @classmethod
@@ -411,6 +441,8 @@ class SearchRecipe(Retrievers):
 class AnswerRecipe(RecipePart):
     """The settings of an answer from passages. A change of them costs a model call."""
 
+    part = "answer"
+
     provider: Annotated[Name, AsksChat] = Field(
         "extractive", min_length=1, description="extractive, openai, ollama, ..."
     )
@@ -418,12 +450,11 @@ class AnswerRecipe(RecipePart):
         None, description="model name; null is the provider's default"
     )
     mode: Annotated[AnswerMode, Asks("chat", only="auto")] = Field(
-        "grounded",
+        "strict",
         description="the sources of a model's answer: strict, passages only; balanced, general "
         "knowledge too, marked; general, only that, without a search; auto, strict where "
         "a passage reaches the threshold, else a tool or general knowledge, as the model "
-        "decides; grounded, the passages, asked once and without the conversation; "
-        "absent is grounded, a new recipe has strict",
+        "decides; grounded, the passages, asked once and without the conversation",
     )
     temperature: float = Field(0.0, ge=0, le=2)
     max_tokens: Annotated[int, AsksChat] = Field(
@@ -447,17 +478,11 @@ class AnswerRecipe(RecipePart):
         2, ge=0, le=10, description="auto: most calls of tools for one answer"
     )
     tools: Annotated[tuple[Name, ...] | None, AsksTool] = Field(
-        None,
+        (),
         max_length=MOST_NAMES,
         description="auto: HTTP tools that a model may call, with those of search.tools; null is "
-        "every tool there is, which recipes before this field mean",
+        "every tool there is",
     )
-
-    @property
-    def left_out(self) -> set[str]:
-        """The fields that a hash does not cover: what came later, at its default."""
-        fields = type(self).model_fields
-        return {name for name in _LATER_TO_ANSWER if getattr(self, name) == fields[name].default}
 
 
 @lru_cache(maxsize=256)
@@ -473,12 +498,6 @@ def _hash(part: RecipePart) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
-# Of the retrievers: recipes stored before do without them.
-_LATER = frozenset(
-    {"exact_codes", "matched_words", "refuse", "other_languages", "spelling", "abbreviations"}
-    | {"synonyms", "bm25_pivot"}
-)
-_LATER_TO_ANSWER = frozenset({"memory", "tool_calls", "tools"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 
 
@@ -489,12 +508,10 @@ def _deciding(part: RecipePart) -> dict[str, Any]:
     there, now and in every later version. So a recipe keeps its hash when new steps come to be
     known, and runs before and after are of one recipe. So are fields of the other parts that came
     later. All other fields count, at defaults too: those defaults may change, and the recipe would
-    then be another one.
+    then be another one. What a stored recipe says in a field that was removed counts as before.
     """
-    content = part.model_dump(mode="json")
-    for name, value in part:
-        if isinstance(value, RecipePart):
-            content[name] = _deciding(value)
-        elif isinstance(part, IndexRecipe | SearchRecipe | AnswerRecipe) and name in part.left_out:
-            del content[name]
-    return content
+    content = part.model_dump(mode="json", exclude=part.left_out)
+    content |= {name: _deciding(value) for name, value in part if isinstance(value, RecipePart)}
+    removed = fields_of(part.part, REMOVED)
+    always = {name: field.off for name, field in removed.items() if field.hashed}
+    return content | always | part._removed

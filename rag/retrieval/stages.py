@@ -69,7 +69,7 @@ class StageRow:
 
 
 _ASKING = SearchRecipe.asking("chat", "reranker")
-_OFF = {name: field.default for name, field in SearchRecipe.model_fields.items()}
+_OFF = SearchRecipe.plain()
 
 _of_question = partial(StageRow, passes="question")
 

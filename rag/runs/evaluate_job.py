@@ -78,7 +78,7 @@ def evaluate(services: Services, job: JobRow, reporter: Reporter) -> str:
             reporter.report(done, total, f"{done:,} of {total:,} questions")
 
         reporter.report(0, 0, "reading the index")
-        recipe = Recipe.parse(job.payload["recipe"])
+        recipe = Recipe.restore(job.payload["recipe"])
         Evaluator(services, job.base_id).evaluate(
             set_name,
             recipe,

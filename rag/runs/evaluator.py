@@ -132,7 +132,7 @@ class Evaluator:
             base_id=self._base_id,
             question_set=set_name,
             set_version=question_set.version,
-            recipe=recipe,
+            recipe=recipe.current(),
             base_version=index.version,
             documents=len(index.keys),
             documents_hash=documents_hash(index.keys, environment.get(EDITS, "")),

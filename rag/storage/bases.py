@@ -175,6 +175,7 @@ def save_recipe(
         hold(connection, base_id)
         if by_id(connection, base_id).recipe != instead_of:
             return False
+    recipe = recipe.current()
     data = recipe.model_dump(mode="json")
     connection.execute(
         update(knowledge_base).where(knowledge_base.c.id == base_id).values(recipe=data)
@@ -195,4 +196,5 @@ def saved_recipes(connection: Connection, base_id: int) -> list[tuple[datetime, 
 
 
 def _base(row: Row[tuple[object, ...]]) -> Base:
-    return read(Base, row, recipe=Recipe.restore(row.recipe))
+    # What this version lacks cannot answer: the saved recipe is what a search by it does now.
+    return read(Base, row, recipe=Recipe.restore(row.recipe).current())

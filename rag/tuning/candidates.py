@@ -275,14 +275,14 @@ def _options(search: SearchRecipe, exact: bool) -> Options:
 
 
 def _before_cuts(search: SearchRecipe) -> SearchRecipe:
-    """The recipe with defaults for what its candidates do not depend on."""
+    """The recipe with everything off that its candidates do not depend on."""
     rows = stage_rows()
     looks_at_ranks = any(row.run is not None and row.is_on(search) for row in rows)
     unused = list(rows[rows.index(stage_row("refuse")) :])
     unused += [] if looks_at_ranks else [stage_row("fusion")]
     names = {name for row in unused for name in row.fields}
-    defaults = {name: SearchRecipe.model_fields[name].default for name in names}
-    return search.model_copy(update=defaults)
+    plain = SearchRecipe.plain()
+    return search.model_copy(update={name: plain[name] for name in names})
 
 
 def refuse_steps(search: SearchRecipe) -> None:

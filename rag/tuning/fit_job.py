@@ -45,6 +45,6 @@ def calibrate(services: Services, job: JobRow, reporter: Reporter) -> str:
     def on_progress(done: int, total: int) -> None:
         reporter.report(done, total, "finding candidates")
 
-    recipe = Recipe.parse(job.payload["recipe"])
+    recipe = Recipe.restore(job.payload["recipe"])
     fitted, _ = Calibrator(services, job.base_id).fit(job.payload["set"], recipe, on_progress)
     return f"Fitted on {fitted.questions:,} questions."

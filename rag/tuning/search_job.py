@@ -148,7 +148,7 @@ def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "search-all"; taken up again, it starts over."""
     payload = job.payload
     reporter.report(0, 0, "reading the index")
-    recipe, baseline = Recipe.parse(payload["recipe"]), Recipe.parse(payload["baseline"])
+    recipe, baseline = Recipe.restore(payload["recipe"]), Recipe.restore(payload["baseline"])
     grid, metric = Grid.parse(payload["grid"], recipe), str(payload["metric"])
     questions, measured_on = read_measured(services, job.base_id, payload["set"], recipe)
 

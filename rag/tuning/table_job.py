@@ -79,7 +79,7 @@ def _about(set_name: str, grid: Grid) -> dict[str, str]:
 
 def build_table(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "build-table"; taken up again, it starts over."""
-    payload, recipe = job.payload, Recipe.parse(job.payload["recipe"])
+    payload, recipe = job.payload, Recipe.restore(job.payload["recipe"])
     grid = Grid.parse(payload["grid"], recipe)
     measured_on = state(services, job.base_id, payload["set"], recipe)
 

@@ -18,6 +18,7 @@ from tests.answers import Scripted, hits, trace
 
 FAKE = providers.embedder("fake", Settings.from_env({}))
 LEAVE = "Up to eight days of unused leave may be carried over. They lapse after 30 June."
+GROUNDED = AnswerRecipe(mode="grounded")
 
 
 class TestExamples:
@@ -26,9 +27,7 @@ class TestExamples:
     def test_they_stand_before_the_passages_with_rules_of_their_own(self) -> None:
         found = trace(hits(LEAVE), "How many days?")
         chat = Scripted("Eight days [1].")
-        stream = answering.answer(
-            found, AnswerRecipe(), embedder=FAKE, chat=chat, examples=[self.PAST]
-        )
+        stream = answering.answer(found, GROUNDED, embedder=FAKE, chat=chat, examples=[self.PAST])
         assert stream.answer.examples == (self.PAST,)
         [(_, user)] = chat.asked
         shown = user.content
@@ -53,7 +52,7 @@ class TestExamples:
     def test_whole_ones_until_their_eighth_of_the_budget_is_spent(self) -> None:
         two, ten = "one two", "one two three four five six seven eight nine ten"
         past = [replace(self.PAST, question=two, answer=text) for text in (two, two, ten, two)]
-        recipe = AnswerRecipe(context_tokens=8 * 9)
+        recipe = AnswerRecipe(mode="grounded", context_tokens=8 * 9)
         stream = answering.answer(
             trace(hits(LEAVE)), recipe, embedder=FAKE, chat=Scripted("a"), examples=past
         )
@@ -62,7 +61,11 @@ class TestExamples:
     def test_quotes_and_refusals_have_none(self) -> None:
         for found, chat in ((hits(LEAVE), None), ((), Scripted("a"))):
             stream = answering.answer(
-                trace(found), AnswerRecipe(), embedder=FAKE, chat=chat, examples=[self.PAST]
+                trace(found),
+                AnswerRecipe(mode="grounded"),
+                embedder=FAKE,
+                chat=chat,
+                examples=[self.PAST],
             )
             assert stream.answer.examples == ()
 
@@ -80,7 +83,7 @@ class TestExamples:
 
 def told(*pieces: str | Exception) -> Answer:
     found, chat = trace(hits(LEAVE)), Scripted(*pieces)
-    return answering.answer(found, AnswerRecipe(), embedder=FAKE, chat=chat).answer
+    return answering.answer(found, GROUNDED, embedder=FAKE, chat=chat).answer
 
 
 class TestTimes:

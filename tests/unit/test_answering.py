@@ -17,13 +17,14 @@ from tests.answers import Scripted, hit, hits, trace
 
 FAKE = providers.embedder("fake", Settings.from_env({}))
 LEAVE = "Up to eight days of unused leave may be carried over. They lapse after 30 June."
+GROUNDED = AnswerRecipe(mode="grounded")
 FREEZER = "The freezer needs 150 mm of room behind it."
 
 
 def ask(
     found: Trace, chat: ChatModel | None = None, recipe: AnswerRecipe | None = None
 ) -> answering.AnswerStream:
-    return answering.answer(found, recipe or AnswerRecipe(), embedder=FAKE, chat=chat)
+    return answering.answer(found, recipe or GROUNDED, embedder=FAKE, chat=chat)
 
 
 class TestGrounded:
@@ -58,7 +59,7 @@ class TestGrounded:
 
     def test_the_model_gets_what_the_recipe_says(self) -> None:
         chat = Scripted("a")
-        recipe = AnswerRecipe(temperature=0.7, max_tokens=77)
+        recipe = AnswerRecipe(mode="grounded", temperature=0.7, max_tokens=77)
         found = trace(hits(LEAVE), "How many days?")
         answer = ask(found, chat, recipe).answer
         assert chat.settings == (0.7, 77)
@@ -148,7 +149,7 @@ class TestGrounded:
 
     def test_a_reply_that_was_cut_says_so(self) -> None:
         chat = Scripted("Eight", usage=Usage(50, 3))
-        answer = ask(trace(hits(LEAVE)), chat, AnswerRecipe(max_tokens=3)).answer
+        answer = ask(trace(hits(LEAVE)), chat, AnswerRecipe(mode="grounded", max_tokens=3)).answer
         assert answer.status == "complete"
         assert "3 tokens" in answer.note
 

@@ -81,14 +81,6 @@ def test_a_higher_threshold_is_not_reached_by_words(base: KnowledgeBase) -> None
     assert texts(base, ON, threshold=DEFAULT + 0.01) == []
 
 
-def test_a_recipe_that_was_stored_before_is_without() -> None:
-    stored = Recipe().model_dump(mode="json")
-    assert stored["search"].pop("matched_words") is True
-    assert not Recipe.parse(stored).search.matched_words
-    off = Recipe().with_fields({"search.matched_words": False})
-    assert off.hash == Recipe.parse(stored).hash
-
-
 def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
     sweeper = base.tuning.sweeper("words")
     grid = {

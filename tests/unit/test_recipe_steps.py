@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag import AnswerRecipe, IndexRecipe, InvalidRecipe, Recipe
+from rag import InvalidRecipe, Recipe
 from rag.providers.table import reranking_names
 
 BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was known
@@ -39,50 +39,12 @@ def test_a_step_that_is_off_leaves_the_hash_as_it_was() -> None:
     assert OLD.with_fields({"search.feedback_weight": 0.5}).hash != BEFORE_STEPS
 
 
-def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_before() -> None:
-    assert Recipe().search.exact_codes
-    assert Recipe.parse({}).search.exact_codes
-    assert Recipe().hash != BEFORE_STEPS
-    stored = Recipe().model_dump(mode="json")
-    later_in_search = ("exact_codes", "matched_words", "refuse", "other_languages", "spelling")
-    for later in (*later_in_search, "abbreviations", "synonyms"):
-        del stored["search"][later]
-    stored["answer"] = {"provider": "extractive", "temperature": 0.0}
-    for later in ("chunker", "analyzer", "chunk_unit", "vector_index", "context"):
-        del stored["index"][later]
-    assert not Recipe.parse(stored).search.exact_codes
-    assert Recipe.parse(stored).hash == BEFORE_STEPS
-
-
-def test_a_recipe_without_memory_is_the_one_from_before_there_was_any() -> None:
-    assert Recipe().answer.memory == 0
-    assert AnswerRecipe().hash == "a49998c32ff9"
-    assert Recipe().with_fields({"answer.memory": 3}).answer.hash != "a49998c32ff9"
-
-
-def test_a_new_recipe_indexes_context_and_one_that_was_stored_before_does_not() -> None:
-    assert Recipe().index.context == Recipe.parse({}).index.context == "table"
-    stored = Recipe().model_dump(mode="json")
-    later_fields = ("analyzer", "chunk_unit", "vector_index", "context", "breakpoint_percentile")
-    for later in ("chunker", *later_fields):
-        del stored["index"][later]
-    old = Recipe.parse(stored).index
-    assert (old.context, old.hash) == ("none", "e8463ac85774")
-    assert Recipe().index.hash != old.hash
-
-
 def test_a_percentile_counts_where_it_decides() -> None:
-    plain, cut = IndexRecipe(), IndexRecipe(chunker="semantic")
+    plain, cut = OLD.index, OLD.index.model_copy(update={"chunker": "semantic"})
     assert plain.model_copy(update={"breakpoint_percentile": 80}).hash == plain.hash
     assert cut.model_copy(update={"breakpoint_percentile": 80}).hash != cut.hash
-    assert IndexRecipe(breakpoint_percentile=80).cut == plain.cut
+    assert plain.model_copy(update={"breakpoint_percentile": 80}).cut == plain.cut
     assert cut.cut == "semantic 200/0 tokens of minilm at 90 by minilm"
-
-
-def test_a_recipe_that_was_stored_without_steps_is_read_as_one_without_them() -> None:
-    stored = Recipe().model_dump(mode="json")
-    old = {name: stored["search"][name] for name in ("mode", "top_k", "threshold", "candidates")}
-    assert Recipe.parse({"index": {}, "search": old, "answer": {}}) == OLD
 
 
 def test_steps_are_named_by_what_is_not_at_its_default() -> None:
@@ -152,16 +114,3 @@ def test_every_provider_that_reranks_is_named_by_a_recipe() -> None:
     for name in reranking_names():
         for wanted in (name, f"{name}:model"):
             assert Recipe().with_fields({"search.rerank": wanted}).search.rerank == wanted
-
-
-def test_a_new_recipe_is_strict_and_one_that_was_stored_before_grounded() -> None:
-    assert (Recipe().answer.mode, Recipe.parse({}).answer.mode) == ("strict", "strict")
-    stored = Recipe.parse({"answer": {"provider": "extractive"}}).answer
-    assert (stored.mode, stored.hash) == ("grounded", "a49998c32ff9")
-    assert stored.model_copy(update={"tool_calls": 3}).hash != stored.hash
-
-
-def test_a_new_recipe_allows_no_tools_and_one_that_was_stored_before_all() -> None:
-    assert (Recipe().answer.tools, Recipe.parse({"answer": {}}).answer.tools) == ((), None)
-    stored = Recipe.parse({"answer": {"mode": "auto"}}).answer
-    assert stored.hash != stored.model_copy(update={"tools": ()}).hash

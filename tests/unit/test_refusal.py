@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rag import Grid, KnowledgeBase, Recipe, SearchRecipe, Workspace, stores
+from rag import Grid, KnowledgeBase, Recipe, Workspace, stores
 from rag.cli import printing
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.explanation.breakpoints import Breakpoint, Case, by_refuse
@@ -15,6 +15,7 @@ from rag.explanation.counterfactuals import counterfactuals
 from rag.lexical import LexicalIndex
 from rag.retrieval import Candidates, select
 from rag.topic import FEATURES, Topic, TopicEvidence, TopicModel, shipped, taught, topic_evidence
+from tests.recipes import plain_search
 from tests.workspaces import QUICK, add, workspace_at
 
 ON_TOPIC, OFF_TOPIC = "When may everybody leave on Fridays?", "Who wrote the Iliad?"
@@ -104,18 +105,15 @@ def test_cosines_of_e5_which_lie_close_together_are_told_apart() -> None:
     assert model.judged(far).refused("auto")
 
 
-def test_a_recipe_without_the_field_never_refuses_and_keeps_its_hash() -> None:
-    assert SearchRecipe().refuse == "off"
-    assert Recipe().search.refuse == "auto"
-    assert SearchRecipe(refuse="off").hash == SearchRecipe().hash
-    assert SearchRecipe(refuse=0.05).hash != SearchRecipe(refuse="auto").hash
+def test_every_limit_is_another_recipe() -> None:
+    assert len({plain_search(refuse=limit).hash for limit in ("off", "auto", 0.05)}) == 3
     with pytest.raises(InvalidRecipe):
         Recipe().with_fields({"search.refuse": 1.5})
 
 
 @pytest.mark.parametrize(("refuse", "kept"), [("off", 2), ("auto", 0), (0.2, 2), (0.21, 0)])
 def test_all_passages_pass_or_none(refuse: object, kept: int) -> None:
-    search = SearchRecipe().model_copy(update={"refuse": refuse})
+    search = plain_search(refuse=refuse)
     chosen = select(found(0.2), search, None)
     assert len(chosen.kept) == kept
     assert len(chosen.refused) == 2 - kept
@@ -211,7 +209,7 @@ def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
 def test_what_would_let_a_question_pass(
     refuse: object, crossing: Breakpoint, words: str, bound: str
 ) -> None:
-    search = SearchRecipe().model_copy(update={"refuse": refuse})
+    search = plain_search(refuse=refuse)
     case = Case(10, search, None, found(0.2), found(0.2))
     assert by_refuse(case) == crossing
 
@@ -231,6 +229,6 @@ def test_what_would_let_a_question_pass(
 
 
 def test_a_recipe_that_never_refuses_is_explained_as_before() -> None:
-    case = Case(10, SearchRecipe(), None, found(0.2), found(0.2))
+    case = Case(10, plain_search(), None, found(0.2), found(0.2))
     fields = [each.field for each in counterfactuals(case, True, lambda *_: True)]
     assert fields == ["dense_weight", "threshold", "top_k", "candidates"]

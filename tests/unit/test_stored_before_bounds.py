@@ -90,7 +90,7 @@ def test_tags_that_are_no_text_are_read_and_repaired(workspace: Workspace) -> No
 def test_what_never_was_a_recipe_is_none() -> None:
     data = QUICK.model_dump(mode="json")
     data["search"]["unheard_of"] = 1
-    with pytest.raises(InvalidRecipe, match="Extra inputs"):
+    with pytest.raises(InvalidRecipe, match="unheard_of"):
         Recipe.restore(data)
     with pytest.raises(InvalidRecipe, match="chunk_overlap"):
         Recipe.restore({"index": {"chunk_size": 8, "chunk_overlap": 9, "embedder": "x" * 999}})

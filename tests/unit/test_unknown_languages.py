@@ -104,15 +104,6 @@ def test_passages_of_an_unknown_language_are_as_long_as_others() -> None:
     assert english == _cut(ENGLISH * 4, {"en"}, chunk_unit="tokens")
 
 
-def test_stored_recipes_keep_hash_and_meaning() -> None:
-    stored = Recipe.parse({"index": {}, "search": {}, "answer": {}})
-    assert (stored.index.chunk_unit, stored.search.other_languages) == ("tokens", "alike")
-    assert (stored.index.hash, stored.search.hash) == ("e8463ac85774", "dd5f79354b80")
-    new = Recipe()
-    assert (new.index.chunk_unit, new.search.other_languages) == ("auto", "words")
-    assert new.search.hash != new.with_fields({"search.other_languages": "alike"}).search.hash
-
-
 def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base: KnowledgeBase) -> None:
     recipe = base.recipe().with_fields({"search.threshold": 0.9})
     trace = base.search(QUESTION, recipe)

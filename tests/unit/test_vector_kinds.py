@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rag import IndexRecipe, KnowledgeBase, Recipe, Workspace
+from rag import KnowledgeBase, Workspace
 from rag.indexing import indexes, kinds
 from rag.indexing.index import Index
 from rag.stores import faiss
@@ -49,12 +49,6 @@ def kind(workspace: Workspace, base: KnowledgeBase) -> tuple[str, str, bool]:
     index = current(workspace, base)
     assert isinstance(index.dense, FaissIndex)
     return index.kind, index.dense.kind, index.dense.exact
-
-
-def test_new_recipes_choose_by_size_and_old_ones_do_not() -> None:
-    assert Recipe().index.vector_index == "auto"
-    assert IndexRecipe().vector_index == "flat"
-    assert IndexRecipe.model_validate({"chunker": "whole"}).vector_index == "flat"
 
 
 @pytest.mark.sqlite("a graph in the process; on PostgreSQL it is pgvector's")

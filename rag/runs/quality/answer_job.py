@@ -132,7 +132,7 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     """Do a job of kind "evaluate-answers"."""
     started = perf_counter()
     payload = job.payload
-    run_id, recipe = str(payload["run"]), Recipe.parse(payload["recipe"])
+    run_id, recipe = str(payload["run"]), Recipe.restore(payload["recipe"])
     evaluator = Evaluator(services, job.base_id)
     without_users = bool(payload.get("without_users"))
     _, questions = evaluator.questions(

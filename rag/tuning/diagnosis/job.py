@@ -174,7 +174,7 @@ def _goes_on(services: Services, job: JobRow, error: Exception) -> bool:
 def diagnose(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Do a job of kind "diagnose"; taken up again, it goes on with its builds."""
     reporter.report(job.done, job.total, "reading the index")
-    recipe, set_name = Recipe.parse(job.payload["recipe"]), str(job.payload["set"])
+    recipe, set_name = Recipe.restore(job.payload["recipe"]), str(job.payload["set"])
 
     def diagnose_now(progress: PartOfProgress, seconds_left: float | None = None) -> Diagnosis:
         def on_progress(done: int, total: int) -> None:

@@ -57,7 +57,7 @@ class TrialBuilds:
 
     def complete(self) -> None:
         """Complete the builds. Raises as ``build_indexes``."""
-        indexes = [IndexRecipe.model_validate(index) for index in self._plan["indexes"]]
+        indexes = [IndexRecipe.restore(index) for index in self._plan["indexes"]]
         place = self._services, self._job.base_id
         build_indexes(*place, self, indexes, self._floor, self._note)
 

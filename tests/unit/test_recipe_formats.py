@@ -1,0 +1,145 @@
+"""Recipes that older versions stored keep what they mean, and their hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from rag import IndexRecipe, InvalidRecipe, Recipe, SearchRecipe
+from rag.recipe.formats import ADDED, FORMAT, REMOVED, Removed
+
+FIRST: Mapping[str, Any] = {
+    "index": {
+        "chunker": "recursive",
+        "chunk_size": 200,
+        "chunk_overlap": 0,
+        "chunk_unit": "tokens",
+        "embedder": "minilm",
+        "analyzer": "english",
+        "vector_index": "flat",
+    },
+    "search": {
+        "mode": "hybrid",
+        "top_k": 5,
+        "threshold": "auto",
+        "relevance": "cosine",
+        "candidates": 100,
+        "fusion": "weighted",
+        "dense_weight": 0.6,
+        "rrf_k": 60,
+        "k1": 1.2,
+        "b": 0.75,
+        "fuzzy": False,
+        "prefix": False,
+    },
+    "answer": {
+        "provider": "extractive",
+        "model": None,
+        "mode": "grounded",
+        "temperature": 0.0,
+        "max_tokens": 800,
+        "context_tokens": 4000,
+    },
+}
+"""The default recipe as the first version stored it."""
+FIRST_HASHES = ("7c8633e87896", "e8463ac85774")
+LATEST_HASHES = ("1a0a70a581ea", "010360b4ce5f")
+FUSION = "search.learned"
+
+
+def test_a_recipe_of_the_first_version_keeps_its_meaning_and_its_hash() -> None:
+    recipe = Recipe.restore(FIRST)
+    assert (recipe.hash, recipe.index.hash) == FIRST_HASHES
+    fields = recipe.fields()
+    assert {name: fields[name] for name in ADDED[1]} == ADDED[1]
+    assert Recipe.restore(recipe.stored()) == recipe
+    assert IndexRecipe.restore(FIRST["index"]) == recipe.index
+
+
+def test_a_new_recipe_keeps_the_hash_that_it_had_before_there_were_formats() -> None:
+    stored = Recipe().model_dump(mode="json")
+    assert stored.pop("format") == FORMAT
+    for recipe in (Recipe(), Recipe.restore(stored), Recipe.parse({"search": {}})):
+        assert (recipe.hash, recipe.index.hash) == LATEST_HASHES
+
+
+@pytest.mark.parametrize("data", [{"search": {"top_k": 9}}, {"search": {"top_k": 9}, "index": {}}])
+def test_what_data_does_not_name_stays_as_the_recipe_has_it(data: dict[str, Any]) -> None:
+    saved = Recipe().with_fields({"search.refuse": 0.2, "index.context": "none"})
+    assert saved.merged(data) == saved.with_fields({"search.top_k": 9})
+    assert Recipe.parse(data) == Recipe().with_fields({"search.top_k": 9})
+
+
+def test_data_with_a_format_is_a_whole_recipe() -> None:
+    saved = Recipe().with_fields({"search.refuse": 0.2})
+    assert saved.merged(Recipe().stored()) == Recipe()
+    assert saved.merged({"format": 0, **FIRST}) == Recipe.restore(FIRST)
+
+
+def test_a_recipe_of_a_newer_version_is_refused() -> None:
+    for read in (Recipe.parse, Recipe.restore):
+        with pytest.raises(InvalidRecipe, match="format"):
+            read(Recipe().stored() | {"format": FORMAT + 1})
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        ({"search": {"topk": 3}}, "search.topk"),
+        ({"serach": {"top_k": 3}}, "serach"),
+        ({"search.top_k": 3}, "search.top_k"),
+        ({"search": 3}, "search"),
+        ([], "JSON object"),
+    ],
+)
+def test_a_key_that_is_wrong_is_named(data: Any, named: str) -> None:
+    with pytest.raises(InvalidRecipe) as caught:
+        Recipe.parse(data)
+    assert named in caught.value.message
+
+
+def test_a_field_that_was_removed_is_ignored_with_a_warning_and_stays_in_the_hash(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(REMOVED, FUSION, Removed(off=None))
+    now = Recipe.restore(FIRST)
+    before = {part: {**values} for part, values in FIRST.items()}
+    before["search"]["learned"] = "0a1b2c3d4e5f"
+    old = Recipe.restore(before)
+    assert old.removed == {FUSION: "0a1b2c3d4e5f"}
+    assert old.fields() == now.fields()
+    assert old.hash != now.hash
+    assert old.current() == now
+    assert Recipe.restore(old.stored()).hash == old.hash
+    with caplog.at_level(logging.WARNING):
+        assert Recipe.parse(before).hash == Recipe.parse(FIRST).hash
+    assert FUSION in caplog.text
+    before["search"]["learned"] = None
+    assert Recipe.restore(before) == now
+    with pytest.raises(InvalidRecipe, match="was removed"):
+        now.with_fields({FUSION: None})
+
+
+def test_hashes_go_on_covering_a_removed_field_that_they_covered_at_every_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(REMOVED, "search.stemming", Removed(off=False, hashed=True))
+    search = {**FIRST["search"], "top_k": 7}
+    covered = json.dumps({**search, "stemming": False}, sort_keys=True, separators=(",", ":"))
+    expected = hashlib.sha256(covered.encode()).hexdigest()[:12]
+    assert SearchRecipe.restore({**search, "stemming": False}).hash == expected
+    assert SearchRecipe.restore(search).hash == expected
+
+
+def test_a_choice_that_was_removed_reads_as_the_default_and_stays_in_the_hash() -> None:
+    search = {**FIRST["search"], "fusion": "borda"}
+    covered = json.dumps(search, sort_keys=True, separators=(",", ":"))
+    restored = Recipe.restore({**FIRST, "search": search})
+    assert restored.search.hash == hashlib.sha256(covered.encode()).hexdigest()[:12]
+    assert restored.removed == {"search.fusion": "borda"}
+    assert restored.current() == Recipe.restore(FIRST)
