@@ -24,11 +24,11 @@ from rag.recipe.parts import (
     ContextLevel,
     IndexRecipe,
     Mode,
-    RecipePart,
     Refuse,
     Relevance,
     SearchRecipe,
 )
+from rag.recipe.recipe_part import RecipePart
 
 __all__ = [
     "AnswerMode",

@@ -1,0 +1,133 @@
+"""A part of a recipe: its stored form, its marks, and its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
+
+from rag.recipe.formats import BEFORE, REMOVED, fields_of, upgraded
+
+log = logging.getLogger(__name__)
+
+# What a value beyond its bounds is called in a ValidationError.
+_BEYOND = frozenset({"string_too_long", "too_long", "string_pattern_mismatch", "finite_number"})
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """Marks a field by which a provider is called, which may cost money.
+
+    The only declaration of it: the stages that ask a model, the steps that call a chat model, and
+    the limits of principals who may not spend are derived from it. ``amounts`` are attributes of
+    the part that the cost grows with, besides a number in the field. With ``only``, the field costs
+    more at this value than at others.
+    """
+
+    whom: Literal["embedder", "chat", "reranker", "tool"]
+    amounts: tuple[str, ...] = ()
+    only: str | None = None
+
+
+class RecipePart(BaseModel):
+    """Fields that cannot change, and a hash of them."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
+    )
+
+    part: ClassVar[str] = ""
+    """The first half of the dotted names of its fields."""
+    _removed: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def restore(cls, stored: Mapping[str, Any], stored_format: int = 0) -> Self:
+        """Make a part of its stored form.
+
+        A field beyond the bounds of today takes its default. Fields and choices that were removed
+        stay in the hash. Raises ValidationError for what never was a part.
+        """
+        fields, removed = upgraded(cls.part, stored, stored_format)
+        try:
+            return cls._marked(fields, removed)
+        except ValidationError as error:
+            problems = {problem["loc"][0]: problem["type"] for problem in error.errors()}
+            chosen = {str(name) for name, kind in problems.items() if kind == "literal_error"}
+            beyond = {name for name, kind in problems.items() if kind in _BEYOND} | chosen
+            if not beyond:
+                raise
+        log.warning("Out of bounds in a stored recipe: %s.", ", ".join(map(str, beyond)))
+        removed |= {name: fields[name] for name in chosen}
+        return cls._marked({name: fields[name] for name in fields.keys() - beyond}, removed)
+
+    @classmethod
+    def _marked(cls, fields: Mapping[str, Any], removed: Mapping[str, Any]) -> Self:
+        part = cls.model_validate(fields)
+        part._removed = dict(removed)
+        return part
+
+    @property
+    def removed(self) -> Mapping[str, Any]:
+        """What its stored form says in fields and choices that were removed, by name."""
+        return self._removed
+
+    @classmethod
+    def asking(cls, *whom: str) -> tuple[str, ...]:
+        """Name the fields by which somebody of ``whom`` is asked, in their order."""
+        return tuple(name for name, mark in cls.asks().items() if mark.whom in whom)
+
+    @classmethod
+    def asks(cls) -> dict[str, Asks]:
+        """Return the marks of the fields by which a provider is called, by name."""
+        return {
+            name: mark
+            for name, field in cls.model_fields.items()
+            for mark in field.metadata
+            if isinstance(mark, Asks)
+        }
+
+    @classmethod
+    def plain(cls) -> dict[str, Any]:
+        """Return each field at the value that recipes without it mean, which is off; else at its
+        default."""
+        defaults = {name: field.default for name, field in cls.model_fields.items()}
+        return defaults | fields_of(cls.part, BEFORE)
+
+    @property
+    def left_out(self) -> set[str]:
+        """The fields that a hash does not cover: those that were added, where they are off."""
+        before = fields_of(self.part, BEFORE)
+        return {name for name, value in before.items() if getattr(self, name) == value}
+
+    @property
+    def hash(self) -> str:
+        """Twelve hex digits over the canonical JSON of what decides the result."""
+        return _hash(self)
+
+
+@lru_cache(maxsize=4096)
+def _hash(part: RecipePart) -> str:
+    canonical = json.dumps(_deciding(part), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def _deciding(part: RecipePart) -> dict[str, Any]:
+    """The fields that a hash covers.
+
+    Steps at their defaults are left out: the default of such a field means that the step is not
+    there, now and in every later version. So a recipe keeps its hash when new steps come to be
+    known, and runs before and after are of one recipe. So are fields of the other parts that came
+    later. All other fields count, at defaults too: those defaults may change, and the recipe would
+    then be another one. What a stored recipe says in a field that was removed counts as before.
+    """
+    content = part.model_dump(mode="json", exclude=part.left_out)
+    content |= {name: _deciding(value) for name, value in part if isinstance(value, RecipePart)}
+    removed = fields_of(part.part, REMOVED)
+    always = {name: field.off for name, field in removed.items() if field.hashed}
+    return content | always | part._removed
