@@ -147,7 +147,7 @@ class Recipe(RecipePart):
 
     @property
     def removed(self) -> Mapping[str, Any]:
-        """What its stored form says in fields and choices that were removed, by dotted name."""
+        """The values of its stored form in removed fields, and removed choices, by dotted name."""
         parts = (self.index, self.search, self.answer)
         return {
             f"{part.part}.{name}": value for part in parts for name, value in part.removed.items()

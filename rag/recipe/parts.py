@@ -1,4 +1,4 @@
-"""The parts of a recipe: their fields, the bounds of each."""
+"""The parts of a recipe: their fields, and the bounds of each."""
 
 from __future__ import annotations
 

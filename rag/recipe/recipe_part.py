@@ -74,7 +74,7 @@ class RecipePart(BaseModel):
 
     @property
     def removed(self) -> Mapping[str, Any]:
-        """What its stored form says in fields and choices that were removed, by name."""
+        """The values of its stored form in removed fields, and removed choices, by name."""
         return self._removed
 
     @classmethod
