@@ -281,8 +281,6 @@ from .schemas.schema import attribute as attribute
 from .schemas.stores import StorePreviewData as StorePreviewData
 from .schemas.systems import SystemData as SystemData
 from .schemas.systems import SystemTrialData as SystemTrialData
-from .schemas.traffic import TrafficQuestionData as TrafficQuestionData
-from .schemas.traffic import TrafficSystemData as TrafficSystemData
 from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
 from .settings import Settings as Settings
@@ -333,11 +331,6 @@ from .systems.measuring import SystemEvaluation as SystemEvaluation
 from .systems.registry import StoredSystem as StoredSystem
 from .systems.registry import SystemTrial as SystemTrial
 from .systems.registry import TriedResult as TriedResult
-from .systems.traces import received_spans as received_spans
-from .systems.traces import trace_filter as trace_filter
-from .systems.traffic import Reception as Reception
-from .systems.traffic import TrafficQuestion as TrafficQuestion
-from .systems.traffic import TrafficSystem as TrafficSystem
 from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning
@@ -350,9 +343,6 @@ from .tours import TourStop as TourStop
 from .tours import TourValue as TourValue
 from .tours import tour_html as tour_html
 from .tours.front_matter import front_matter as front_matter
-from .tracing.received import export_request as export_request
-from .tracing.received import export_response as export_response
-from .tracing.received import unpacked_body as unpacked_body
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
 from .tuning.diagnosis.causes import CAUSES as CAUSES

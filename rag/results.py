@@ -20,6 +20,7 @@ PROMPTS = "prompts"
 FOREIGN = "foreign:"
 """The beginning of the id of a result that no document of the knowledge base contains."""
 
+# Version 0.1.0 received "traces"; their runs are kept.
 SystemKind = Literal["file", "callable", "http", "traces"]
 
 

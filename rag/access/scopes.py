@@ -5,7 +5,6 @@ SCOPES = {
     "ask": "get answers from a language model, which can cost money",
     "label": "edit question sets and labels",
     "write": "add and delete documents, save recipes, evaluate, which can cost money too",
-    "traces": "send traces of other systems, to measure their retrieval",
     "admin": "delete and duplicate knowledge bases, choose members and links",
 }
 """What a token may allow, with what that is. None includes another."""

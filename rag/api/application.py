@@ -32,7 +32,6 @@ from rag.api.resources.search import search
 from rag.api.resources.store_imports import store_imports
 from rag.api.resources.systems import systems
 from rag.api.resources.tours import tours
-from rag.api.resources.traffic import LARGEST_REQUEST, otlp, traffic
 
 VERSION = "1"
 LARGEST_BODY = 1 << 20  # bytes of JSON: reading it holds up everybody else
@@ -41,7 +40,7 @@ _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
     *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
-    *(examination, store_imports, traffic, learned_fusions),
+    *(examination, store_imports, learned_fusions),
 )
 
 
@@ -63,7 +62,6 @@ def application(workspace: Workspace) -> ASGIApp:
     largest = (workspace.settings.max_upload_mb << 20) + _FORM
     for router in (uploads, question_files):
         app.include_router(router, prefix="/v1", max_body_size=largest)
-    app.include_router(otlp, prefix="/v1", max_body_size=LARGEST_REQUEST)
     app.router.routes.extend(reference(lambda: described(app)))
     return Admission(app, workspace)
 
@@ -97,7 +95,7 @@ def _restore_examples(document: dict[str, Any]) -> None:
         for path in document["paths"].values()
         for operation in path.values()
     }
-    resources = (*_RESOURCES, uploads, question_files, otlp)
+    resources = (*_RESOURCES, uploads, question_files)
     for route in chain.from_iterable(resource.routes for resource in resources):
         assert isinstance(route, APIRoute)
         for status, response in route.responses.items():

@@ -16,7 +16,6 @@ _DEAR_WORK: set[Callable[..., object]] = set()
 
 _LIMITER = CapacityLimiter(_THREADS)
 _DEAR = CapacityLimiter(2)  # seconds of the processor each: more at a time would slow all others
-SPANS = CapacityLimiter(2)  # seconds of the processor each, for as many as a machine sends
 ANSWERS = CapacityLimiter(8)  # models are slow: who waits for one is in nobody's way
 
 

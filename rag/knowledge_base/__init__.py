@@ -83,7 +83,6 @@ from rag.storage.conversations import LOCAL, SessionOwner, Turn
 from rag.systems.evaluate_job import SystemEvaluations
 from rag.systems.measuring import SystemRuns
 from rag.systems.registry import Systems
-from rag.systems.traffic import Traffic
 from rag.tours import Tours
 from rag.tuning.diagnosis.job import Diagnoses, failure_note
 from rag.tuning.tuning import Tuning
@@ -133,7 +132,6 @@ class KnowledgeBase:
         self.tuning = Tuning(services, jobs, base.id)
         self.systems = Systems(services, base.id)
         self.system_runs = SystemRuns(services, base.id)
-        self.traffic = Traffic(services, base.id)
         self.system_evaluations = SystemEvaluations(services, jobs, base.id)
         self.diagnoses = Diagnoses(services, jobs, base.id)
         self.reports = Reports(services, base.id, partial(failure_note, self.diagnoses))

@@ -24,7 +24,6 @@ from rag.services import Services
 from rag.storage import bases, builds, files, vectors
 from rag.storage.access import audit, people
 from rag.storage.conversations import retention
-from rag.storage.quality import traffic
 from rag.storage.shared import repairs
 from rag.storage.sqlite_file import JOURNAL_LOST
 
@@ -215,7 +214,6 @@ def forget_old(services: Services) -> None:
         (settings.keep_conversations_days, retention.forget_conversations),
         (settings.keep_interactions_days, retention.forget_interactions),
         (settings.keep_traces_days, retention.forget_traces),
-        (settings.keep_traces_days, traffic.forget),
         (settings.keep_audit_days, audit.forget),
         (_SIGNED_IN_DAYS, people.forget_deleted),
     ):

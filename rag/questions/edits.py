@@ -7,7 +7,7 @@ and an edit of something that the other deleted says so.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rag.errors import InvalidInput
@@ -210,25 +210,6 @@ def collect_question(
         if folded(item.text) == folded(text):
             return item.id, False
     return _insert(connection, set_id, QuestionRow("", text, tags=tuple(tags)), origin), True
-
-
-def collect_questions(
-    connection: Connection, set_id: int, texts: Iterable[str], origin: str
-) -> int:
-    """Add the questions that a set doesn't have; return their number.
-
-    Texts that are empty or too long for a question are left out.
-    """
-    present, added = (
-        {folded(item.text) for item in rows.list_labelled_questions(connection, set_id)},
-        0,
-    )
-    for text in texts:
-        if folded(text) not in present and 0 < len(text.strip()) <= LONGEST_QUESTION:
-            present.add(folded(text))
-            _insert(connection, set_id, QuestionRow("", text), origin)
-            added += 1
-    return added
 
 
 def _insert(connection: Connection, set_id: int, row: QuestionRow, origin: str = "") -> str:

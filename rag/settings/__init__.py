@@ -38,9 +38,6 @@ class Settings:
     traces: bool = False
     trace_inputs: bool = False
     trace_outputs: bool = False
-    traffic_share: float = 1.0
-    traffic_budget: int = 1000
-    traffic_text: bool = True
     api_rate: int = 600
     guest_rate: int = 60
     prices: Path | None = None
@@ -85,9 +82,6 @@ class Settings:
             traces=variables.traces(values),
             trace_inputs=variables.tells(values, "OPENINFERENCE_HIDE_INPUTS"),
             trace_outputs=variables.tells(values, "OPENINFERENCE_HIDE_OUTPUTS"),
-            traffic_share=variables.share(values, "TOUCHSTONE_TRAFFIC_SHARE", default=1.0),
-            traffic_budget=variables.positive(values, "TOUCHSTONE_TRAFFIC_BUDGET", default=1000),
-            traffic_text=variables.truth(values, "TOUCHSTONE_TRAFFIC_TEXT", default=True),
             api_token=values.get("TOUCHSTONE_API_TOKEN"),
             api_rate=variables.positive(values, "TOUCHSTONE_API_RATE", default=600),
             guest_rate=variables.positive(values, "TOUCHSTONE_GUEST_RATE", default=60),

@@ -155,18 +155,6 @@ def positive(values: Mapping[str, str], name: str, *, default: int) -> int:
     return int(text)
 
 
-def share(values: Mapping[str, str], name: str, *, default: float) -> float:
-    """A number above 0 and up to 1."""
-    text = values.get(name, str(default))
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number <= 1:
-        raise InvalidInput(f"{name} is {text!r}.", "Set it to a number above 0, at most 1.")
-    return number
-
-
 def days(values: Mapping[str, str], name: str) -> int | None:
     """A number of days, or None."""
     return positive(values, name, default=0) if name in values else None

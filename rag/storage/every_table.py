@@ -14,13 +14,12 @@ from rag.storage.quality.learned_fusions import learned_fusion
 from rag.storage.quality.settlements import settlement
 from rag.storage.quality.systems import system
 from rag.storage.quality.tables import judgement
-from rag.storage.quality.traffic import received_span
 from rag.storage.recipe_names import recipe_name
 from rag.storage.tables import metadata
 from rag.storage.tools import tool
 
 _ACCESS = (api_reply, api_token, audit_entry, share_link)
-_QUALITY = (decision, judgement, learned_fusion, received_span, settlement)
+_QUALITY = (decision, judgement, learned_fusion, settlement)
 _OTHERS = (prompt_text, recipe_name, system, tool, tour, turn)
 for table in (*_ACCESS, *_QUALITY, lease, passage_edit, *_OTHERS):
     assert table.metadata is metadata

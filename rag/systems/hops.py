@@ -53,15 +53,6 @@ class HopSummary:
         )
 
 
-def redundant_hops(hops: Sequence[Sequence[Hashable]]) -> int:
-    """Count the hops of a trace after the first that returned nothing new."""
-    seen, redundant = set[Hashable](), 0
-    for number, items in enumerate(hops):
-        redundant += number > 0 and seen.issuperset(items)
-        seen.update(items)
-    return redundant
-
-
 def hop_figures(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashable]) -> HopFigures:
     """Measure the hops of a trace, each the items that it returned.
 
@@ -72,9 +63,11 @@ def hop_figures(hops: Sequence[Sequence[Hashable]], relevant: Collection[Hashabl
     wanted = set(relevant)
     evidence, seen = list[float](), set[Hashable]()
     first_useful: int | None = None
+    redundant = 0
     for number, items in enumerate(hops, start=1):
+        redundant += number > 1 and seen.issuperset(items)
         seen.update(items)
         if first_useful is None and not wanted.isdisjoint(items):
             first_useful = number
         evidence.append(len(wanted & seen) / len(wanted))
-    return HopFigures(tuple(evidence), first_useful, redundant_hops(hops))
+    return HopFigures(tuple(evidence), first_useful, redundant)

@@ -237,9 +237,6 @@ class Locator:
 
     def locate(self, returned: ReturnedText) -> AlignedText:
         """Return the place of a result."""
-        if (place := returned.place) is not None:
-            is_there = place.end <= self._lengths.get(place.document_id, -1)
-            return place if is_there else AlignedText("", 0, 0, "foreign", 0.0)
         if not returned.text.strip():
             return self._by_id(returned.id or returned.title)
         names = [returned.id, *map(str, returned.metadata.values())]
@@ -247,10 +244,6 @@ class Locator:
         if key not in self._aligned:
             self._aligned[key] = self._aligner.align(returned.text, returned.title, names)
         return self._aligned[key]
-
-    def forget(self) -> None:
-        """Keep no text of a result that was located."""
-        self._aligned.clear()
 
     def _by_id(self, name: str) -> AlignedText:
         if document_id := self._ids.get(name):

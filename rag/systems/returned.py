@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rag.systems.alignment import AlignedText
-
 
 @dataclass(frozen=True, slots=True)
 class ReturnedText:
     """One result of a system; ``text`` is "" where the system sent none.
 
     ``score`` is the system's own, on its own scale. ``id`` is its id, which is not one of ours.
-    ``place`` is where the text was located when it was received, if it isn't stored.
     """
 
     text: str
@@ -22,21 +19,19 @@ class ReturnedText:
     id: str = ""
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    place: AlignedText | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Returned:
     """The results for one question, best first.
 
-    ``question_id`` and ``user`` are "" where they aren't given. Retrievals with the same ``trace``
-    served one request; ``hop`` counts them from 0. ``references`` are texts that the file itself
-    names as the right ones.
+    ``question_id`` is "" where it isn't given. Retrievals with the same ``trace`` served one
+    request; ``hop`` counts them from 0. ``references`` are texts that the file itself names as the
+    right ones.
     """
 
     question: str
     texts: tuple[ReturnedText, ...]
-    user: str = ""
     hop: int = 0
     question_id: str = ""
     trace: str = ""

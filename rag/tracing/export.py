@@ -1,28 +1,21 @@
-"""Spans of OpenTelemetry, sent and received by OTLP over HTTP. The only module that knows it."""
+"""Spans of OpenTelemetry, sent by OTLP over HTTP. The only module that knows it."""
 
 from __future__ import annotations
 
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
-from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from rag.errors import InvalidInput
-from rag.systems.traces import REQUEST, RETRIEVALS, TraceFilter
 from rag.telemetry import Span
 from rag.tracing import names
 from rag.tracing.attributes import STEPS, Content, of_event, of_span, of_step
-from rag.tracing.sizes import check_protobuf
 from rag.types import Answer, Stage
 
 LONGEST_END = 3.0
@@ -128,60 +121,3 @@ def _problem(span: Span) -> str:
         return "failed"
     status = str(span.labels.get("status", "")) if span.kind == "request" else ""
     return status if status.startswith("5") else ""
-
-
-def request_of_protobuf(body: bytes, passes: TraceFilter) -> dict[str, Any]:
-    """Read the protobuf of an export request in the form of its JSON.
-
-    It has the spans that can be retrievals or requests, of traces that pass, and an empty object
-    for each other one: plain data of all spans would take longer than all else. Raises
-    InvalidInput.
-    """
-    kind = trace_service_pb2.ExportTraceServiceRequest
-    try:
-        check_protobuf(body, kind.DESCRIPTOR)
-        message = kind.FromString(body)
-    except (DecodeError, ValueError) as error:
-        raise InvalidInput(
-            "The body is not protobuf.", "Send an OTLP trace export request."
-        ) from error
-    resources = []
-    for resource in message.resource_spans:
-        spans = [
-            _plain(span) if _is_wanted(span) and passes(span.trace_id.hex()) else {}
-            for scope in resource.scope_spans
-            for span in scope.spans
-        ]
-        described = MessageToDict(resource.resource)
-        resources.append({"resource": described, "scopeSpans": [{"spans": spans}]})
-    return {"resourceSpans": resources}
-
-
-def _is_wanted(span: Any) -> bool:
-    return any(
-        RETRIEVALS.get(attribute.key) == attribute.value.string_value
-        if attribute.key in RETRIEVALS
-        else attribute.key == REQUEST and not span.parent_span_id
-        for attribute in span.attributes
-    )
-
-
-def _plain(span: Any) -> dict[str, Any]:
-    """A span as JSON of OTLP, which writes ids in hexadecimal, other than that of protobuf."""
-    return {
-        "traceId": span.trace_id.hex(),
-        "spanId": span.span_id.hex(),
-        "parentSpanId": span.parent_span_id.hex(),
-        "startTimeUnixNano": str(span.start_time_unix_nano),
-        "attributes": [MessageToDict(attribute) for attribute in span.attributes],
-    }
-
-
-def response_in_protobuf(rejected: int, message: str) -> bytes:
-    """The protobuf of an export response."""
-    partial = trace_service_pb2.ExportTracePartialSuccess(
-        rejected_spans=rejected, error_message=message
-    )
-    response = trace_service_pb2.ExportTraceServiceResponse(partial_success=partial)
-    content: bytes = response.SerializeToString()
-    return content if rejected or message else b""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,33 +13,20 @@ from typing import Any
 import ir_measures
 import pandas
 import pytest
-from google.protobuf.json_format import MessageToDict
 from ir_measures import RR, P, R, nDCG
 from langchain_core.tracers.base import BaseTracer
 from mcp.server.mcpserver import MCPServer
-from openinference.semconv.trace import (
-    DocumentAttributes,
-    OpenInferenceSpanKindValues,
-    SpanAttributes,
-)
-from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.semconv._incubating.attributes import gen_ai_attributes as gen_ai
 
 from rag.__main__ import main
 from rag.api.resources.compatible import RecordData, RecordsData
 from rag.schemas.retrieval import HitData
-from tests.api import client, serving
+from tests.api import serving
 from tests.ranked_texts import (
     BASE,
     FOLDER,
     QUESTIONS,
     RANKINGS,
     SET,
-    RankedText,
     is_elsewhere,
     prepare,
     qrels,
@@ -55,8 +41,6 @@ DOCS = Path(__file__).parents[2] / "docs" / "systems.md"
 MADE_BY: Mapping[str, str] = json.loads((FOLDER / "made_by.json").read_text())
 """The package, with its version, that wrote a file."""
 MEASURES = {"ndcg@10": nDCG @ 10, "mrr@10": RR @ 10, "precision@5": P @ 5, "recall@10": R @ 10}
-PATH = f"/api/v1/knowledge-bases/{BASE}/otlp/v1/traces"
-JSON, PROTOBUF = "application/json", "application/x-protobuf"
 
 
 @dataclass(frozen=True)
@@ -73,14 +57,6 @@ class Product:
 
     def evaluate(self, option: str, value: str) -> dict[str, Any]:
         return self.run("evaluate", BASE, SET, option, value)
-
-    def receive(self, body: bytes, media_type: str) -> None:
-        workspace = workspace_at(self.home)
-        answer = client(workspace, "traces").post(
-            PATH, content=body, headers={"Content-Type": media_type}
-        )
-        workspace.close()
-        assert (answer.status_code, answer.content) in ((200, b""), (200, b"{}"))
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +87,6 @@ def file(name: str) -> Import:
 
 def retriever(name: str) -> Import:
     return lambda product, _folder: product.evaluate("--callable", f"tests.retrievers:{name}")
-
-
-def traces(name: str) -> Import:
-    """Spans of a file, as an exporter sends them."""
-
-    def measured(product: Product, _folder: Path) -> dict[str, Any]:
-        product.receive((FOLDER / name).read_bytes(), PROTOBUF)
-        return product.evaluate("--traffic", Path(name).stem)
-
-    return measured
 
 
 def endpoint(form: str, answer: Callable[[str], str]) -> Import:
@@ -198,66 +164,6 @@ def langsmith(product: Product, folder: Path) -> dict[str, Any]:
         retrievers.langchain.invoke(question, config={"callbacks": [Lines()]})
     (folder / "runs.jsonl").write_text("\n".join(lines))
     return product.evaluate("--returned", str(folder / "runs.jsonl"))
-
-
-Attributes = Callable[[str, Sequence[RankedText]], Mapping[str, Any]]
-"""From a question and its results to the attributes of a span."""
-
-
-def _spans(service: str, attributes: Attributes) -> Any:
-    """An export request of the OpenTelemetry SDK with a span for each question."""
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider(resource=Resource({"service.name": service}))
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    for question, items in RANKINGS.items():
-        text = QUESTIONS[question]
-        with provider.get_tracer("test").start_as_current_span("search") as span:
-            span.set_attributes(attributes(text, items))
-    return encode_spans(exporter.get_finished_spans())
-
-
-def _openinference(question: str, items: Sequence[RankedText]) -> dict[str, Any]:
-    attributes: dict[str, Any] = {
-        SpanAttributes.OPENINFERENCE_SPAN_KIND: OpenInferenceSpanKindValues.RETRIEVER.value,
-        SpanAttributes.INPUT_VALUE: question,
-    }
-    for number, item in enumerate(items):
-        prefix = f"{SpanAttributes.RETRIEVAL_DOCUMENTS}.{number}"
-        attributes |= {
-            f"{prefix}.{DocumentAttributes.DOCUMENT_ID}": item.id,
-            f"{prefix}.{DocumentAttributes.DOCUMENT_SCORE}": item.score,
-            f"{prefix}.{DocumentAttributes.DOCUMENT_CONTENT}": item.text,
-            f"{prefix}.{DocumentAttributes.DOCUMENT_NAME}": item.document,
-        }
-    return attributes
-
-
-def _gen_ai(question: str, items: Sequence[RankedText]) -> dict[str, Any]:
-    documents = [{"id": item.id, "score": item.score} for item in items]
-    return {
-        gen_ai.GEN_AI_OPERATION_NAME: gen_ai.GenAiOperationNameValues.RETRIEVAL.value,
-        gen_ai.GEN_AI_RETRIEVAL_QUERY_TEXT: question,
-        gen_ai.GEN_AI_RETRIEVAL_DOCUMENTS: json.dumps(documents),
-    }
-
-
-def sdk_spans(service: str, attributes: Attributes) -> Import:
-    def measured(product: Product, _folder: Path) -> dict[str, Any]:
-        product.receive(_spans(service, attributes).SerializeToString(), PROTOBUF)
-        return product.evaluate("--traffic", service)
-
-    return measured
-
-
-def json_spans(product: Product, _folder: Path) -> dict[str, Any]:
-    """The same spans in JSON, where ids are hexadecimal and 64 bits are text."""
-    request = MessageToDict(_spans("in JSON", _openinference))
-    for resource in request["resourceSpans"]:
-        for scope in resource["scopeSpans"]:
-            for span in scope["spans"]:
-                span |= {name: b64decode(span[name]).hex() for name in ("traceId", "spanId")}
-    product.receive(json.dumps(request).encode(), JSON)
-    return product.evaluate("--traffic", "in JSON")
 
 
 def dify_external(question: str) -> str:
@@ -347,7 +253,6 @@ class Format:
 
 FILE = "`evaluate --returned FILE`"
 CALLABLE = "`evaluate --callable MODULE:NAME`"
-TRAFFIC = "`evaluate --traffic NAME`"
 SYSTEM = "`evaluate --system NAME`"
 TEXTS, SCORES = "texts", "texts, scores"
 DOCUMENTED, PYTHON = "as documented", "Python"
@@ -388,24 +293,6 @@ FORMATS: Mapping[str, Format] = {
     ),
     "function, texts": Format(retriever("texts"), PYTHON, TEXTS, CALLABLE),
     "function, tuples": Format(retriever("scored_texts"), PYTHON, SCORES, CALLABLE),
-    "OpenInference spans of LangChain": Format(
-        traces("langchain.otlp"), MADE_BY["langchain.otlp"], TEXTS, TRAFFIC
-    ),
-    "OpenInference spans of LlamaIndex": Format(
-        traces("llama_index.otlp"), MADE_BY["llama_index.otlp"], SCORES, TRAFFIC
-    ),
-    "OpenInference spans of Haystack": Format(
-        traces("haystack.otlp"), MADE_BY["haystack.otlp"], SCORES, TRAFFIC
-    ),
-    "OpenInference spans, protobuf": Format(
-        sdk_spans("in protobuf", _openinference), installed("opentelemetry-sdk"), SCORES, TRAFFIC
-    ),
-    "OpenInference spans, JSON": Format(
-        json_spans, installed("opentelemetry-sdk"), SCORES, TRAFFIC
-    ),
-    "GenAI spans": Format(
-        sdk_spans("by GenAI", _gen_ai), installed("opentelemetry-sdk"), "ids, scores", TRAFFIC
-    ),
     "`dify-external`": Format(
         endpoint("dify-external", dify_external), "Touchstone", SCORES, SYSTEM
     ),

@@ -76,3 +76,8 @@ def test_a_system_that_asked_as_a_user_asks_the_same(base: KnowledgeBase) -> Non
         "groups": ["a", "b"],
     }
     assert system.definition.headers == {"Authorization": "Bearer TOUCHSTONE_TOOL_ADA"}
+
+
+def test_a_token_that_sent_traces_keeps_its_other_scopes(workspace: Workspace) -> None:
+    scopes = {token.name: token.scopes for token in workspace.access.tokens.list_all()}
+    assert scopes == {"scripts": ("read",)}

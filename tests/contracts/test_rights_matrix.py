@@ -21,17 +21,15 @@ from mcp.client.streamable_http import streamable_http_client
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from rag import ROLES, SCOPES, HttpSystem, KnowledgeBase, Workspace, received_spans
+from rag import ROLES, SCOPES, HttpSystem, KnowledgeBase, Workspace
 from rag.storage.quality import learned_fusions
 from rag.storage.quality.learned_fusions import LearnedFusionRow
 from tests.api import client, served
 from tests.people import signed_in, view
 from tests.servers import Reply, scripted
-from tests.spans import request, span
 from tests.workspaces import QUICK, add, stored_bytes, workspace_at
 
 GREY_CAT = "Each grey cat gets fresh meat in the morning, weighed:"
-SENDER = "shop"
 LEAVE = "Unused leave may be carried over until the end of March."
 LEAST = {
     "read": "viewer",
@@ -39,7 +37,6 @@ LEAST = {
     "label": "labeller",
     "write": "editor",
     "admin": "owner",
-    "traces": "editor",
 }
 """The role that an operation takes, by its scope."""
 NOBODY = ("none", "expired", "revoked", "link", "not a token")
@@ -115,7 +112,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "finding": base.examinations.examine().open[0].id,
     }
     base.members.add(ids["member"])
-    base.traffic.receive(received_spans(request(span(1, 1, "When is leave lost?", [LEAVE]))))
     with scripted(Reply(body="[]")) as server:
         base.systems.add(HttpSystem.parse({"name": "rival", "url": f"{server.url}?q={{question}}"}))
         yield Filled(workspace, base.id, ids, _secrets(workspace))
@@ -185,8 +181,6 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
     asked: dict[str, Any] = {"method": method, "url": address}
     if path.endswith("/systems"):
         about["name"] = role
-    if "/traffic/" in path:
-        about["system"] = SENDER
     if example is not None:
         asked["json"] = {name: about.get(name, value) for name, value in example.items()}
     elif path.endswith("/documents"):
@@ -196,10 +190,6 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
         asked["files"] = {"file": (f"{role}.jsonl", '{"id": "q1", "text": "why?"}')}
     elif path.endswith("/parity"):
         asked["params"] = {"other": filled.ids["run"]}
-    elif path.endswith("/v1/traces"):
-        asked["json"] = {"resourceSpans": []}
-    elif path.rpartition("/knowledge-bases/{kb}")[2] in ("/traffic/questions", "/traffic"):
-        asked["params"] = {"system": SENDER}
     elif path.endswith("/decision"):
         asked["params"] = {"against": filled.ids["against"]}
     elif path.endswith("/embedder-migration"):

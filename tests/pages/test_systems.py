@@ -11,9 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.runs.table import reference, rows
 from rag import HttpSystem, KnowledgeBase, NotFound, Workspace
 from rag.systems.returned import Returned, ReturnedText
-from rag.systems.traces import received_spans
 from tests.servers import Reply, scripted
-from tests.spans import request, span
 
 OpenPage = Callable[..., AppTest]
 
@@ -88,31 +86,3 @@ def test_the_run_of_a_system_stands_beside_that_of_the_recipe(
     app.run()
     app.button(key="systems_compare_rival").click().run()
     assert app.query_params["runs"] == f"{run.id},{own.id}"
-
-
-def test_live_traffic_is_collected_evaluated_and_deleted(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
-    question = base.system_runs.questions("checks")[0].text
-    texts = [hit.chunk.text for hit in base.search(question, base.recipe()).hits]
-    base.traffic.receive(
-        received_spans(
-            request(span(1, 1, question, ["Nobody wrote this."]), span(1, 2, question, texts, 2))
-        )
-    )
-    app = open_page("runs.py", compare="Systems")
-    said = _said(app)
-    assert "1 request with 1 question" in said
-    assert "1 request with several retrievals, 2.0 on average; none of these" in said
-    assert "Not evaluated on" in said
-    app.text_input(key="traffic_set_shop").set_value("live").run()
-    app.button(key="traffic_collect_shop").click().run()
-    assert [item.text for item in base.questions.labelled("live")] == [question]
-    app.selectbox(key="set").set_value("checks").run()
-    app.button(key="traffic_evaluate_shop").click().run()
-    assert not app.exception
-    assert "on 1 question: nDCG@10 **" in _said(app)
-    assert "0% came back after the first hop" in _said(app)
-    app.button(key="traffic_delete_shop").click().run()
-    app.button(key="traffic_confirm_delete").click().run()
-    assert base.traffic.list_all() == []

@@ -69,7 +69,6 @@ NOT_TINY: Mapping[str, str] = {
     "full_text": "needs a PostgreSQL server",
     "learned_fusion": "learns from 60 labelled questions or more",
     "own_parity": "serves the sample, and asks it every question four times",
-    "otlp": "starts a server of the dashboard and sends it spans for minutes",
     "pgvector": "needs a PostgreSQL server",
     "users": "starts servers of the dashboard, with tabs and programs for minutes",
     "workers": "needs a PostgreSQL server",

@@ -8,7 +8,6 @@ import streamlit as st
 
 from pages.components.labels import question_sets
 from pages.components.runs.table import SELECTED
-from pages.components.runs.traffic import traffic_view
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import failure, follow
@@ -53,7 +52,7 @@ _PARITY_K = 10
 
 def systems_view(base: KnowledgeBase, tab: str) -> None:
     """All systems with their latest runs, and a form for a new one; ``tab`` is its tabs' key."""
-    stored, traffic = base.systems.list_all(), base.traffic.list_all()
+    stored = base.systems.list_all()
     sets = [item.name for item in base.questions.list_all()]
     question_sets.settle_set(sets)
     st.caption(
@@ -62,11 +61,10 @@ def systems_view(base: KnowledgeBase, tab: str) -> None:
     )
     if not stored:
         st.markdown("No systems yet. Add one, test it with a question, then evaluate it.")
-    has_any = bool(stored or traffic)
-    if has_any and sets:
+    if stored and sets:
         st.selectbox("Question set", sets, key=question_sets.SET, bind="query-params", width=320)
     chosen = st.session_state.get(question_sets.SET) or (sets[0] if sets else "")
-    if has_any and not sets:
+    if stored and not sets:
         st.page_link("metrics.py", label="Get questions to evaluate", icon=":material/quiz:")
     for item in stored:
         with guard():
@@ -76,7 +74,6 @@ def systems_view(base: KnowledgeBase, tab: str) -> None:
     else:
         options = offered(base, "systems.add")
         action_button("Add a system", "systems_add", "add", _set, _ADDING, True, **options)
-    traffic_view(base, traffic, chosen)
 
 
 def _card(base: KnowledgeBase, item: StoredSystem, set_name: str, tab: str) -> None:

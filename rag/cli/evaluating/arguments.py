@@ -10,7 +10,6 @@ from rag.cli.evaluating import (
     diagnosing,
     exporting,
     learning,
-    live_traffic,
     measuring,
     migrating,
     sharing,
@@ -43,9 +42,6 @@ def measuring_verbs(verb: Verb) -> None:
         "--callable", metavar="MODULE:NAME", help="measure a retriever in Python instead"
     )
     added.add_argument("--system", metavar="NAME", help="measure a stored system instead")
-    added.add_argument(
-        "--traffic", metavar="NAME", help="measure what a system sent as traces instead"
-    )
     added = verb(measuring.judge, "kb", "set_name")
     added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a chat model")
     added.add_argument("--run", help="a run; the newest of the set if left out")
@@ -157,11 +153,6 @@ def system_verbs(verb: Verb) -> None:
     added.add_argument("--most", type=int, default=10, help="results to ask for (default 10)")
     added.add_argument("--definition", metavar="FILE", help="JSON: the request of any other form")
     added.add_argument("--question", metavar="TEXT", help="asks it, and shows the located results")
-    added = verb(live_traffic.traffic, "kb")
-    actions = ("list", "questions", "collect", "remove")
-    added.add_argument("action", nargs="?", choices=actions, default="list")
-    added.add_argument("name", nargs="?", help="the name of a system")
-    added.add_argument("--set", dest="set_name", metavar="SET", help="the set to collect into")
 
 
 def sharing_verbs(verb: Verb) -> None:

@@ -13,7 +13,7 @@ from rag.cli.printing import Output
 def evaluate(args: argparse.Namespace) -> Output:
     """Measure a recipe on a question set and keep the run."""
     cutoffs = inputs.cutoffs(args.k)
-    if args.returned or args.callable or args.system or args.traffic:
+    if args.returned or args.callable or args.system:
         return systems.evaluated(inputs.workspace(args), cutoffs, args)
     base, recipe = targets.ready(args)
     if args.memory:

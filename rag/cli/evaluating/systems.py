@@ -50,16 +50,11 @@ class SystemEvaluationData(EvaluationData):
 
 def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Namespace) -> Output:
     """Measure what another system returned, in the place of a recipe, and keep the run."""
-    if sum(map(bool, (args.returned, args.callable, args.system, args.traffic))) > 1:
-        raise InvalidInput(
-            "--returned, --callable, --system and --traffic exclude each other.", "Give one."
-        )
+    if sum(map(bool, (args.returned, args.callable, args.system))) > 1:
+        raise InvalidInput("--returned, --callable and --system exclude each other.", "Give one.")
     base = workspace.base(args.kb)
     if args.system:
         return _stored(workspace.jobs, base, cutoffs, args)
-    if args.traffic:
-        measured = base.traffic.evaluate(args.set_name, args.traffic, cutoffs, printing.progress)
-        return measured_output(base, measured, cutoffs)
     notes: tuple[str, ...] = ()
     started = time.perf_counter()
     if args.returned:

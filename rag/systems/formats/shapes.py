@@ -82,10 +82,7 @@ def _langfuse(row: Row) -> tuple[str, Returned] | None:
         return None
     trace = values.get("traceId", values.get("trace_id"))
     started = _words(values.get("startTime", values.get("start_time")))
-    user = _words(values.get("userId", values.get("user_id")))
-    return started, retrieval(
-        row, values.get("input"), values.get("output"), trace=_words(trace), user=user
-    )
+    return started, retrieval(row, values.get("input"), values.get("output"), trace=_words(trace))
 
 
 def _langsmith(row: Row) -> tuple[str, Returned] | None:
@@ -103,9 +100,8 @@ def _phoenix(row: Row) -> tuple[str, Returned] | None:
     if texts is None:
         return None
     trace = _words(values.get("context.trace_id"))
-    user = _words(values.get("attributes.user.id"))
     return _words(values.get("start_time")), retrieval(
-        row, values.get("attributes.input.value"), texts, trace=trace, user=user
+        row, values.get("attributes.input.value"), texts, trace=trace
     )
 
 
@@ -161,7 +157,6 @@ def retrieval(
     ids: list[Any] | None = None,
     references: tuple[str, ...] = (),
     trace: str = "",
-    user: str = "",
     question_id: str = "",
 ) -> Returned:
     """Return what a row says of a retrieval. Raises InvalidFile without a question or texts."""
@@ -182,7 +177,6 @@ def retrieval(
     return Returned(
         words,
         tuple(results),
-        user=user,
         question_id=question_id,
         trace=trace,
         references=tuple(filter(None, references)),

@@ -8,11 +8,7 @@ what to install for them:
 - ``langfuse``: ``langfuse==5.0.4``
 - ``openai``: ``openai==3.51.0``
 - ``ranx``: ``ranx==0.3.21``
-- ``langchain``: ``langchain-core==1.8.3 openinference-instrumentation-langchain==0.1.80``
-- ``llama_index``: ``llama-index-core==0.14.25 openinference-instrumentation-llama-index==4.6.1``
-- ``haystack``: ``haystack-ai==3.4.1 openinference-instrumentation-haystack==0.1.46``
 
-Spans also need ``opentelemetry-exporter-otlp-proto-common`` and ``opentelemetry-sdk``.
 ``made_by.json`` names what wrote each file.
 """
 
@@ -22,7 +18,6 @@ import json
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 FOLDER = Path(__file__).parent
 DATA = json.loads((FOLDER / "rankings.json").read_text())
@@ -142,109 +137,14 @@ def ranx() -> list[str]:
     return ["ranx.trec"]
 
 
-def langchain() -> list[str]:
-    from langchain_core.documents import Document
-    from langchain_core.retrievers import BaseRetriever
-    from openinference.instrumentation.langchain import LangChainInstrumentor
-
-    class Ranked(BaseRetriever):
-        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-            return [
-                Document(
-                    id=item["id"],
-                    page_content=item["text"],
-                    metadata={"source": item["document"], "score": item["score"]},
-                )
-                for item in RANKINGS[query]
-            ]
-
-    return _traced("langchain", LangChainInstrumentor(), Ranked().invoke)
-
-
-def llama_index() -> list[str]:
-    from llama_index.core.retrievers import BaseRetriever
-    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-    from openinference.instrumentation.llama_index import LlamaIndexInstrumentor
-
-    class Ranked(BaseRetriever):
-        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            return [
-                NodeWithScore(
-                    node=TextNode(
-                        id_=item["id"], text=item["text"], metadata={"file_name": item["document"]}
-                    ),
-                    score=item["score"],
-                )
-                for item in RANKINGS[query_bundle.query_str]
-            ]
-
-    return _traced("llama_index", LlamaIndexInstrumentor(), lambda q: Ranked().retrieve(q))
-
-
-def haystack() -> list[str]:
-    from haystack import Document, Pipeline, component
-    from openinference.instrumentation.haystack import HaystackInstrumentor
-
-    globals()["Document"] = Document  # annotations are looked up in the module
-
-    @component
-    class RankedRetriever:
-        @component.output_types(documents=list[Document])
-        def run(self, query: str) -> dict[str, list[Document]]:
-            return {
-                "documents": [
-                    Document(
-                        id=item["id"],
-                        content=item["text"],
-                        meta={"file_path": item["document"]},
-                        score=item["score"],
-                    )
-                    for item in RANKINGS[query]
-                ]
-            }
-
-    globals()["RankedRetriever"] = RankedRetriever  # spans begin where the module has it
-    pipeline = Pipeline()
-    pipeline.add_component("retriever", RankedRetriever())
-
-    def ask(question: str) -> None:
-        pipeline.run({"retriever": {"query": question}})
-
-    return _traced("haystack", HaystackInstrumentor(), ask)
-
-
-def _traced(name: str, instrumentor: Any, ask: Any) -> list[str]:
-    """The spans of all questions, as an exporter sends them."""
-    from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-    from opentelemetry.sdk.resources import Resource
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider(resource=Resource({"service.name": name}))
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    instrumentor.instrument(tracer_provider=provider)
-    for question in RANKINGS:
-        ask(question)
-    request = encode_spans(exporter.get_finished_spans())
-    (FOLDER / f"{name}.otlp").write_bytes(request.SerializeToString())
-    return [f"{name}.otlp"]
-
-
-PACKAGES = {
-    "langchain": "openinference-instrumentation-langchain",
-    "llama_index": "openinference-instrumentation-llama-index",
-    "haystack": "openinference-instrumentation-haystack",
-}
-WRITERS = (ragas, deepeval, langfuse, openai, ranx, langchain, llama_index, haystack)
+WRITERS = (ragas, deepeval, langfuse, openai, ranx)
 
 
 if __name__ == "__main__":
     made_by: dict[str, str] = json.loads((FOLDER / "made_by.json").read_text())
     for write in WRITERS:
         if write.__name__ in sys.argv[1:]:
-            package = PACKAGES.get(write.__name__, write.__name__)
-            made_by |= {file: f"{package} {version(package)}" for file in write()}
+            named = f"{write.__name__} {version(write.__name__)}"
+            made_by |= dict.fromkeys(write(), named)
     text = json.dumps(made_by, indent=1, sort_keys=True)
     (FOLDER / "made_by.json").write_text(text + "\n")

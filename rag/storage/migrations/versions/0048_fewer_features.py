@@ -1,7 +1,8 @@
 """Drops what only removed features stored.
 
-Looks of the drift watch go with their table. A system that asked as a user of permission audits
-gets the fields of that user into its request; one that lacks some of them was for audits alone.
+Looks of the drift watch and spans of other systems go with their tables, and so does the scope of
+the tokens that sent spans. A system that asked as a user of permission audits gets the fields of
+that user into its request; one that lacks some of them was for audits alone.
 """
 
 import json
@@ -24,7 +25,9 @@ _HEADER = re.compile(r"((Bearer|Token|Basic|ApiKey) )?TOUCHSTONE_TOOL_[A-Z0-9_]+
 
 def upgrade() -> None:
     op.drop_table("watch_look")
+    op.drop_table("received_span")
     _fill_systems(op.get_bind())
+    _narrow_tokens(op.get_bind())
 
 
 def _fill_systems(connection: sa.Connection) -> None:
@@ -37,6 +40,17 @@ def _fill_systems(connection: sa.Connection) -> None:
             connection.execute(sa.delete(system).where(mine))
         else:
             connection.execute(sa.update(system).where(mine).values(definition=definition))
+
+
+def _narrow_tokens(connection: sa.Connection) -> None:
+    token = sa.table("api_token", sa.column("id"), sa.column("scopes", sa.JSON))
+    for row in connection.execute(sa.select(token)).all():
+        scopes = [scope for scope in row.scopes if scope != "traces"]
+        mine = token.c.id == row.id
+        if not scopes:
+            connection.execute(sa.delete(token).where(mine))
+        elif scopes != row.scopes:
+            connection.execute(sa.update(token).where(mine).values(scopes=scopes))
 
 
 def _without_user(definition: Mapping[str, Any]) -> dict[str, Any] | None:
