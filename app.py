@@ -137,7 +137,7 @@ class Guard:
                 await self._app(scope, receive, send)
             return
 
-        set_cookie = _new_visitor(scope)
+        set_cookie, by_tls = _new_visitor(scope), _by_tls(HTTPConnection(scope))
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -145,6 +145,8 @@ class Guard:
                 answer.update(self._headers)
                 if set_cookie:
                     answer.append("Set-Cookie", set_cookie)
+                if by_tls:
+                    message["headers"] = [_secured(*header) for header in message["headers"]]
             await send(message)
 
         hidden = not self._shows_metrics and scope["path"].endswith("/_stcore/metrics")
@@ -196,8 +198,21 @@ def _new_visitor(scope: Scope) -> str:
     return cookie(new_key(), secure=_by_tls(request))
 
 
+def _secured(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A header of an answer by TLS: browsers send its cookie by TLS alone.
+
+    Streamlit has no setting for that: its cookies of a sign-in lack the attribute.
+    """
+    attributes = {part.strip().lower() for part in value.split(b";")[1:]}
+    if name.lower() == b"set-cookie" and b"secure" not in attributes:
+        value += b"; Secure"
+    return name, value
+
+
 def _by_tls(request: HTTPConnection) -> bool:
-    return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
+    """Whether the browser uses TLS; of several proxies, the first tells what it saw."""
+    forwarded = request.headers.get("x-forwarded-proto", "").split(",")[0].strip()
+    return "https" in (request.url.scheme, forwarded)
 
 
 async def open_link(request: Request) -> Response:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import uvicorn
 from joserfc import jwt
 from joserfc.jwk import RSAKey
+from playwright.sync_api import Page, expect
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -101,12 +102,21 @@ def providing(*people: str) -> Iterator[str]:
     thread.join(timeout=10)
 
 
-def secrets_file(address: str) -> str:
-    """The content of ``.streamlit/secrets.toml`` for a provider."""
+def secrets_file(address: str, server: str = "http://127.0.0.1:{port}") -> str:
+    """The content of ``.streamlit/secrets.toml`` for a provider and the address of a server."""
     return f"""[auth]
-redirect_uri = "http://127.0.0.1:{{port}}/oauth2callback"
+redirect_uri = "{server}/oauth2callback"
 cookie_secret = "{secrets.token_urlsafe(32)}"
 client_id = "{CLIENT}"
 client_secret = "{secrets.token_urlsafe(8)}"
 server_metadata_url = "{address}/.well-known/openid-configuration"
 """
+
+
+def sign_in(page: Page, address: str, name: str) -> None:
+    """Sign in as a person whom the provider knows."""
+    page.goto(f"{address}/settings")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name=name).click()
+    expect(page.get_by_test_id("stSidebar").get_by_text(name)).to_be_visible()

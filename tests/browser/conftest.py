@@ -165,7 +165,9 @@ def open_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Call
     said: list[str] = []
 
     def opened() -> Page:
-        context = browser.new_context(viewport={"width": 1440, "height": 900}, **AT_REST)
+        context = browser.new_context(
+            viewport={"width": 1440, "height": 900}, ignore_https_errors=True, **AT_REST
+        )
         context.set_default_timeout(LONG)
         context.add_init_script(VIOLATIONS)
         context.on("console", lambda message: said.append(message.text))

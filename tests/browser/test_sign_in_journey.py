@@ -10,16 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Serve, Shoot
-from tests.identity_provider import providing, secrets_file
+from tests.identity_provider import providing, secrets_file, sign_in
 from tests.workspaces import workspace_at
-
-
-def _sign_in(page: Page, address: str, name: str) -> None:
-    page.goto(f"{address}/settings")
-    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("link", name=name).click()
-    expect(page.get_by_test_id("stSidebar").get_by_text(name)).to_be_visible()
 
 
 def test_two_people_and_a_link(
@@ -37,10 +29,10 @@ def test_two_people_and_a_link(
         file.write_text(secrets_file(provider))
         with serve(warm_home) as address:
             ann, ben, guest = open_page(), open_page(), open_page()
-            _sign_in(ann, address, "Ann")  # the first one gets what was there
+            sign_in(ann, address, "Ann")  # the first one gets what was there
             ann.goto(f"{address}/settings?kb=handbook")
             expect(ann.get_by_role("heading", name="Members")).to_be_visible()
-            _sign_in(ben, address, "Ben")
+            sign_in(ben, address, "Ben")
             ben.goto(f"{address}/chat?kb=handbook")
             expect(ben.get_by_text("There is no knowledge base handbook here")).to_be_visible()
 
@@ -81,6 +73,6 @@ def test_two_people_and_a_link(
             expect(ben.get_by_role("heading", name="Sign in")).to_be_visible()
             shoot(ben, "sign-in")
             ben.wait_for_timeout(1000)  # providers say in whole seconds when somebody signed in
-            _sign_in(ben, address, "Ben")
+            sign_in(ben, address, "Ben")
             ben.goto(f"{address}/chat?kb=handbook")
             expect(ben.get_by_text("There is no knowledge base handbook here")).to_be_visible()
