@@ -44,6 +44,7 @@ _HTML_REPAIRED = 6  # the version that reads what is out of its place in the mar
 _TITLES = 5  # the version that knows the title in the front matter
 _PDF_HEADERS = 7  # the same of PDFs, after those of scans and of titles of groups of rows
 _RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
+_PAGES = 1  # the version that reads the page that docutils makes
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (
@@ -54,14 +55,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _TITLES
     ),
-    Format(("rst",), "text/x-rst", f"{_HERE}.markup.rst:read_rst", _TEXT, True),
-    Format(
-        ("adoc", "asciidoc"),
-        "text/asciidoc",
-        f"{_HERE}.markup.asciidoc:read_asciidoc",
-        _TEXT,
-        False,
-    ),
+    Format(("rst",), "text/x-rst", f"{_HERE}.markup.rst:read_rst", _TEXT, True, _PAGES),
     Format(
         ("html", "htm", "xhtml"),
         "text/html",
@@ -113,6 +107,7 @@ FORMATS: tuple[Format, ...] = (
 SUPPORTED: tuple[str, ...] = tuple(ext for row in FORMATS for ext in row.extensions)
 """Extensions without the dot, as an upload widget wants them."""
 
+_ASCIIDOC = "Convert it to .html with Asciidoctor and add that."
 _CONVERT = {
     "doc": "Save it as .docx in Word or LibreOffice and add that.",
     "ppt": "Save it as .pptx in PowerPoint or LibreOffice and add that.",
@@ -121,6 +116,8 @@ _CONVERT = {
     "odt": "Save it as .docx or .pdf and add that.",
     "odp": "Save it as .pptx or .pdf and add that.",
     "ods": "Save it as .xlsx or .csv and add that.",
+    "adoc": _ASCIIDOC,
+    "asciidoc": _ASCIIDOC,
     "epub": "Convert it to .pdf or .html and add that.",
     "zip": "Unpack it and add the files in it.",
 }
@@ -164,7 +161,6 @@ _ALIASES = {
     "application/xhtml+xml": "text/html",
     "text/x-markdown": "text/markdown",
     "text/prs.fallenstein.rst": "text/x-rst",
-    "text/x-asciidoc": "text/asciidoc",
     "application/csv": "text/csv",
     "image/jpg": "image/jpeg",
     "text/json": "application/json",

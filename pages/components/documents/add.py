@@ -94,7 +94,7 @@ def _name(sent: str) -> str:
 _BETWEEN_ADDRESSES = re.compile(r"\n|\s(?=https?://)")
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."
 _TYPES = (
-    "PDF, Word, PowerPoint, Excel, Markdown, reStructuredText, AsciiDoc, HTML, plain text, CSV, "
+    "PDF, Word, PowerPoint, Excel, Markdown, reStructuredText, HTML, plain text, CSV, "
     "TSV, JSON and pictures"
 )
 

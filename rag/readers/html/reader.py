@@ -46,6 +46,10 @@ _RAISED = re.compile(r"</?su[bp]>")
 _FIRST = {"p", "div", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
 """Elements that the number of an item is put into, if the item begins with them."""
 _LEAST_COLUMNS = 2
+_TICKS = re.compile("`+")
+_ITEM = re.compile(r"- |-?[0-9]+\. ")
+_PLAIN = {"literal-block", "doctest-block"}
+"""Classes of code without a language."""
 _LONGEST_CELL = 400
 _MOST_SPANNED = 64
 
@@ -263,17 +267,51 @@ def _without_declaration(markup: str) -> str:
     return re.sub(r"^\s*<\?xml[^>]*\?>", "", normalise(markup))
 
 
-def _whole_body(tree: Any, metadata: dict[str, str]) -> Content:
-    composer = Composer()
+def body_content(markup: str, metadata: dict[str, str]) -> Content:
+    """All visible text of a page whose markup is sound, with the marks of Markdown.
+
+    The title is the first heading, if ``metadata`` has none. Raises UnreadableDocument (``empty``).
+    """
+    from lxml import html
+
+    parser = html.HTMLParser(huge_tree=True, remove_comments=True)
+    tree = html.document_fromstring(markup, parser=parser)
+    for code in tree.iter("pre"):
+        text = code.text_content().strip("\n")
+        fence = "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(text))])
+        language = next((name for name in (code.get("class") or "").split() if name != "code"), "")
+        for child in list(code):
+            code.remove(child)
+        code.text = f"{fence}{language if language not in _PLAIN else ''}\n{text}\n{fence}"
+    _join_definitions(tree)
+    _mark_numbers(tree)
+    for item in tree.iterfind(".//ul/li"):
+        first = _first_of(item)
+        first.text = f"- {(first.text or '').lstrip()}"
+    return _whole_body(tree, metadata, marked=True)
+
+
+def _whole_body(tree: Any, metadata: dict[str, str], *, marked: bool = False) -> Content:
+    composer, title, last = Composer(), "", ""
     body = tree.find("body")
     for level, block in _blocks(tree if body is None else body):
         if not isinstance(block, str):
-            composer.table(grid(block.rows, block.heads))
+            heads = block.heads
+            if marked and heads is None:
+                heads = int(len(block.rows[0]) == 1)  # the caption alone: tags tell every header
+            composer.table(grid(block.rows, heads))
+        elif level and marked:
+            title = title or block
+            start = composer.block(f"{'#' * level} {block}")
+            if start is not None:
+                composer.mark(start, level, block)
         elif level:
             composer.heading(level, block)
         else:
-            composer.block(block)
-    content = composer.content(**metadata)
+            is_item = marked and _ITEM.match(block) and _ITEM.match(last)
+            composer.block(block, "\n" if is_item else "\n\n")
+        last = block if isinstance(block, str) else ""
+    content = composer.content(**metadata | ({"title": title} if marked else {}))
     if not content.text:
         raise _empty_page()
     return content

@@ -1,1 +1,1 @@
-"""Files of reStructuredText, which docutils parses, and of AsciiDoc."""
+"""Files of reStructuredText, which docutils makes a web page of."""

@@ -14,6 +14,10 @@ _NAME = states.Inliner.simplename
 DIRECTIVE = re.compile(rf"\.\.[ ]+(?:\|[^|\n]+\|[ ]+)?(?P<name>{_NAME})[ ]?::")
 _TITLED = re.compile(r"(?P<words>.*\S)\s*<[^<>]*>", re.DOTALL)
 """Words before the target that they lead to."""
+_OPTION = re.compile(r"\s*:[\w-]+:(?:\s|$)")
+_NEVER = {"include", "raw"}
+"""Directives that are refused, whatever their content."""
+_ERROR = 3
 _REFUSED = re.compile(
     rf"(?::{_NAME}:)?(?P<mark>`{{1,2}}|\|)(?P<words>.+)(?P=mark)_{{0,2}}"
     rf"|(?P<name>{_NAME})_{{1,2}}",
@@ -73,13 +77,13 @@ class _Code(Directive):  # type: ignore[misc]
         first, _, more = (self.arguments or [""])[0].partition("\n")
         code = "\n".join([*([more] if more else []), *self.content])
         named = self.name.lower() in _LANGUAGES
-        block = nodes.literal_block(code, code, language=first if named else "")
+        block = nodes.literal_block(code, code, classes=["code", first] if named else [])
         caption = self.options.get("caption")
         return [*([nodes.paragraph("", caption)] if caption else []), block]
 
 
 class _Unknown(Directive):  # type: ignore[misc]
-    """The argument and the content of a directive, as text."""
+    """The argument and the content of a directive, as text behind its label."""
 
     optional_arguments = 1
     final_argument_whitespace = True
@@ -91,19 +95,28 @@ class _Unknown(Directive):  # type: ignore[misc]
         if name in _SETTINGS:
             return []
         argument = "" if name in _CONDITIONS else (self.arguments or [""])[0]
-        node = nodes.container(label=_LABELS.get(name, ""))
+        node, label = nodes.container(), _LABELS.get(name, "")
         if name in _VERSIONS:
             version, _, argument = argument.partition(" ")
             first, _, more = version.partition("\n")
             argument = f"{more} {argument}".strip()
-            node["label"] = f"{_VERSIONS[name]} {first}".strip()
+            label = f"{_VERSIONS[name]} {first}".strip()
         if name in _SIGNATURES:
             node += [nodes.paragraph("", line.strip()) for line in argument.splitlines()]
         elif argument:
             words, messages = self.state.inline_text(argument, self.lineno)
             node += [nodes.paragraph(argument, "", *words), *messages]
         self.state.nested_parse(self.content, self.content_offset, node)
-        return [node]
+        return [labelled(node, label)]
+
+
+def labelled(node: Any, label: str) -> Any:
+    """Put a label before the first words of a block; return the block."""
+    if label and node.children and isinstance(node[0], nodes.paragraph):
+        node[0].insert(0, nodes.Text(f"{label}: "))
+    elif label:
+        node.insert(0, nodes.paragraph("", label))
+    return node
 
 
 def tolerant_inliner(tick: Callable[[int], None]) -> Any:
@@ -150,3 +163,18 @@ def refused_words(markup: str) -> str:
     """The words of a link, role or substitution without a definition."""
     match = _REFUSED.fullmatch(markup)
     return without_target(match["words"] or match["name"]) if match else markup
+
+
+def salvaged(message: Any) -> list[str]:
+    """The lines of a block that docutils refused, without its marks and options."""
+    if message["level"] < _ERROR:  # a warning, beside the block itself
+        return []
+    blocks = [child for child in message.children if isinstance(child, nodes.literal_block)]
+    lines = "\n".join(block.astext() for block in blocks).split("\n")
+    directive = DIRECTIVE.match(lines[0].strip())
+    if directive:
+        if directive["name"].lower() in _NEVER:
+            return []
+        lines[0] = lines[0].strip()[directive.end() :]
+        lines = [line for line in lines if not _OPTION.match(line)]
+    return [line.strip() for line in lines if any(map(str.isalnum, line))]
