@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +16,14 @@ _LEAST_PAGES = 3
 _LONGEST = 120  # characters that are compared
 _LEAST_COLUMNS = 3  # of a row that may be the header of a table that goes on over pages
 _CLOSE = 1.2  # line heights to the next row within a table
+
+_PAGE_NUMBER = re.compile(
+    r"\W*(?:[a-z]{1,2}-)?(\d{1,5})\W*(?:(?:of|von|de|di|van|af|av|sur|z|/)\W*\d{1,5}\W*)?"
+)
+_PAGE_WORD = re.compile(
+    r"\b(?:pages?|pg|p|seite|s|pagina|página|pag|pág|sida|side|sivu|strana|strona|str|oldal|sayfa"
+    r"|стр|страница|頁|页|ページ|페이지)\b\.?"
+)
 
 _Key = tuple[str, int, bool]
 
@@ -32,18 +40,23 @@ _NONE = Running(frozenset(), "")
 
 
 def running_lines(pages: Sequence[PageWords]) -> list[Running]:
-    """For each page the lines in the outer bands that come back, digits aside, at the same height
-    on more than half of the pages, or of those of odd or of even number, and on at least three.
+    """For each page the lines in the outer bands that come back at the same height on more than
+    half of the pages, or of those of odd or of even number, and on at least three.
 
-    A page of which nothing would be left keeps its lines.
+    They may differ in a page number, which grows with the pages. Lines with other figures, such as
+    the number of an invoice, are text. A page of which nothing would be left keeps its lines.
     """
     if len(pages) < _LEAST_PAGES:
         return [_NONE] * len(pages)
     lines = [list(_edge_lines(page)) for page in pages]
     seen: dict[_Key, set[int]] = defaultdict(set)
+    offsets: Counter[tuple[str, int]] = Counter()
     for number, page in enumerate(lines):
-        for key, _ in page:
-            seen[key].add(number)
+        offsets.update((key[0], _page_number(row) - number) for key, row in page)
+    for number, page in enumerate(lines):
+        for key, row in page:
+            if "#" not in key[0] or offsets[key[0], _page_number(row) - number] > 1:
+                seen[key].add(number)
     runs = {key for key in seen if _runs(_near(key, seen), len(pages))}
     return [
         _running(page, [row for key, row in mine if key in runs])
@@ -71,8 +84,19 @@ def _edge_lines(page: PageWords) -> Iterator[tuple[_Key, Row]]:
         below = rows[index + 1] if index + 1 < len(rows) else None
         if at_top and below is not None and _is_header(row, below):
             continue
-        folded = re.sub(r"\d+", "#", row.text).casefold()[:_LONGEST]
+        segments = [segment.text.casefold() for segment in row.segments]
+        folded = " ".join("#" if _page_mark(text) else text for text in segments)[:_LONGEST]
         yield (folded, round((row.top if at_top else high - row.top) / _GRAIN), at_top), row
+
+
+def _page_mark(text: str) -> re.Match[str] | None:
+    """The number of a page, perhaps with that of all pages, and nothing else."""
+    return _PAGE_NUMBER.fullmatch(_PAGE_WORD.sub("", text))
+
+
+def _page_number(row: Row) -> int:
+    marks = (_page_mark(segment.text.casefold()) for segment in row.segments)
+    return next((int(mark[1]) for mark in marks if mark), -1)
 
 
 def _is_header(row: Row, below: Row) -> bool:

@@ -13,19 +13,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rag.readers.scripts import lowered, raised
 from rag.types import Floats, Integers, Mask
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
 _FINE = 1_000_000  # the size of the device that places are asked for: pdfium rounds to whole units
+_BREAKS = (10, 13)
 _BLANKS = (0, 9, 10, 11, 12, 13, 32, 0xA0, 0x2028, 0x2029, 0x3000, *range(0x2000, 0x200C))
 _HYPHENS = (0x2, 0xFFFE)  # how pdfium marks a hyphen at the end of a line
 _MOST_CHARACTERS = 200_000  # of a page
 _WIDEST_GAP = 0.6  # line heights between two letters of one word
 _SAME_LINE = 0.6  # line heights between the middles of two letters of one word
 _SAME_PLACE = 0.25  # line heights between a letter and its shadow
+_SAME_LETTER = 0.5  # of a letter's width to its shadow; two letters side by side are further apart
 _WIDE_LETTER = 0.6  # width of a letter by its height, from which on letters may stand in a column
+_SMALLER = 0.87  # height of a raised or lowered letter by that of the letters beside it
+_RAISED, _LOWERED = 0.12, -0.07  # heights from their baseline to its own
+_CLOSE = 0.1  # line heights between the letters of a word at most, where a script is one of them
+_LONGEST_SCRIPT = 8  # letters of an exponent or of the mark of a note
 _LEAST_GAPS = 2  # a page with fewer has no table
 _BOX_OF = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
@@ -162,18 +169,20 @@ def _turn_of(page: PdfPage) -> Turn:
 @dataclass(frozen=True, slots=True)
 class _Letters:
     """The visible characters of a page: codes (n,), boxes (n, 4), indices in pdfium's order (n,),
-    and whether white space stands before each, (n,)."""
+    whether white space stands before each, (n,), and whether that is more than a line break."""
 
     codes: Integers
     boxes: Floats
     places: Integers
     apart: Mask
+    spaced: Mask
 
     def only(self, mask: Mask) -> _Letters:
         """Select letters; white space before one that goes stands before the next."""
-        spaces = np.cumsum(self.apart)[mask]
-        apart = np.diff(spaces, prepend=0) > 0
-        return _Letters(self.codes[mask], self.boxes[mask], self.places[mask], apart)
+        apart, spaced = (
+            np.diff(np.cumsum(before)[mask], prepend=0) > 0 for before in (self.apart, self.spaced)
+        )
+        return _Letters(self.codes[mask], self.boxes[mask], self.places[mask], apart, spaced)
 
 
 def _page_words(page: PdfPage, turn: Turn) -> list[tuple[Word, int]]:
@@ -189,6 +198,14 @@ def _page_words(page: PdfPage, turn: Turn) -> list[tuple[Word, int]]:
         def angle(index: int) -> float:
             return float(raw.FPDFText_GetCharAngle(textpage.raw, int(letters.places[index])))
 
+        def baseline(index: int) -> float | None:
+            """Points from the top of the page; None for a letter that does not stand upright."""
+            x, y = ctypes.c_double(), ctypes.c_double()
+            raw.FPDFText_GetCharOrigin(textpage.raw, int(letters.places[index]), x, y)
+            upright = turn.quarters(angle(index)) == 0
+            return turn.box(x.value, y.value, x.value, y.value)[1] if upright else None
+
+        _mark_scripts(letters, baseline)
         first = _word_starts(letters, angle)
         boxes = np.hstack(
             [
@@ -225,11 +242,12 @@ def _letters(textpage: PdfTextPage, turn: Turn) -> _Letters:
     blank = np.isin(codes, _BLANKS) | ~boxes.any(axis=1)
     codes[np.isin(codes, _HYPHENS)] = ord("-")
     visible = ~blank & ~halves
-    before = np.cumsum(blank)[visible]
-    apart = np.diff(before, prepend=0) > 0
-    return _Letters(
-        codes[visible], turn.boxes(boxes[visible].astype(float)), np.flatnonzero(visible), apart
+    apart, spaced = (
+        np.diff(np.cumsum(blanks)[visible], prepend=0) > 0
+        for blanks in (blank, blank & ~np.isin(codes, _BREAKS))
     )
+    places = np.flatnonzero(visible)
+    return _Letters(codes[visible], turn.boxes(boxes[visible].astype(float)), places, apart, spaced)
 
 
 def _joined_halves(codes: Integers) -> tuple[Integers, Mask]:
@@ -252,13 +270,69 @@ def _without_doubles(letters: _Letters) -> _Letters:
     boxes, codes = letters.boxes, letters.codes
     if len(codes) < 2:
         return letters
-    height = boxes[:-1, 3] - boxes[:-1, 1]
     moved = np.abs(boxes[1:, :2] - boxes[:-1, :2]).sum(axis=1)
-    wide = boxes[1:, 2] - boxes[1:, 0] > _SAME_PLACE * height
-    double = (moved < _SAME_PLACE * height) & (codes[1:] == codes[:-1]) & wide
+    width = boxes[1:, 2] - boxes[1:, 0]
+    double = (moved < _SAME_LETTER * width) & (codes[1:] == codes[:-1])
     around = np.convolve(double, (1, 1, 0, 1, 1), "full")[2:-2] > 0
     ligature = double & ~around & (moved == 0) & (codes[1:] == ord("f"))
     return letters.only(np.concatenate([[True], ~double | ligature]))
+
+
+def _mark_scripts(letters: _Letters, baseline: Callable[[int], float | None]) -> None:
+    """Write raised and lowered figures as such, in place, into the line of the letters beside them.
+
+    They are smaller than the letter before them, or than the one after them at the start of a line,
+    and stand on another baseline.
+    """
+    boxes, height = letters.boxes, letters.boxes[:, 3] - letters.boxes[:, 1]
+    behind = np.flatnonzero(height[1:] < _SMALLER * height[:-1]) + 1
+    before = np.flatnonzero(height[:-1] < _SMALLER * height[1:])
+    for start in behind.tolist():
+        end = start + 1
+        while end < len(height) and _is_beside(boxes, end - 1, end):
+            end += 1
+        if _is_beside(boxes, start - 1, start, alike=False):
+            _mark_script(letters, range(start, end), start - 1, baseline)
+    for last in before.tolist():
+        start = last
+        while start and _is_beside(boxes, start - 1, start):
+            start -= 1
+        if _is_beside(boxes, last, last + 1, alike=False):
+            _mark_script(letters, range(start, last + 1), last + 1, baseline)
+
+
+def _is_beside(boxes: Floats, one: int, other: int, *, alike: bool = True) -> bool:
+    """Whether two letters of about a line follow each other closely; ``alike`` ones at one height.
+
+    Letters of different size overlap by part of their height.
+    """
+    (_, top, right, bottom), (next_left, next_top, _, next_bottom) = boxes[one], boxes[other]
+    height = min(bottom - top, next_bottom - next_top)
+    if alike and abs(bottom - next_bottom) + abs(top - next_top) > 0.05 * height:
+        return False
+    overlap = min(bottom, next_bottom) - max(top, next_top)
+    return bool(overlap > 0.2 * height and -height < next_left - right < 0.5 * height)
+
+
+def _mark_script(
+    letters: _Letters, run: range, beside: int, baseline: Callable[[int], float | None]
+) -> None:
+    """Rewrite a run of letters if it is raised or lowered against the letter ``beside`` it."""
+    line, own = baseline(beside), baseline(run.start)
+    if len(run) > _LONGEST_SCRIPT or line is None or own is None:
+        return
+    shift = (line - own) / (letters.boxes[beside, 3] - letters.boxes[beside, 1])
+    text = "".join(map(chr, letters.codes[run]))
+    marked = raised(text) if shift > _RAISED else lowered(text) if shift < _LOWERED else text
+    if marked == text:
+        return
+    letters.codes[run] = list(map(ord, marked))
+    letters.boxes[run, 1::2] = letters.boxes[beside, 1::2]
+    for place in (run.start, run.stop):  # line breaks that pdfium sees at another baseline
+        if 0 < place < len(letters.apart):
+            left, right = letters.boxes[place - 1], letters.boxes[place]
+            is_close = abs(right[0] - left[2]) < _CLOSE * (left[3] - left[1])
+            letters.apart[place] &= letters.spaced[place] or not is_close
 
 
 def _word_starts(letters: _Letters, angle: Callable[[int], float]) -> Integers:
