@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rag.readers.pdf.columns import Columns, GridRow, Place, columns_of, grid_rows
 from rag.readers.pdf.drawn import Drawn
+from rag.readers.pdf.lattice import lattice_rows
 from rag.readers.pdf.rows import Row, is_figure, is_year
 from rag.readers.pdf.text import joined_lines
 from rag.readers.tables import holds_values
@@ -65,7 +66,10 @@ def found_table(rows: Sequence[Row], drawn: Drawn) -> FoundTable | None:
     if not columns.cuts:
         return None
     left, right = min(row.left for row in rows), max(row.right for row in rows)
-    grid = _without_empty_columns(_merged(grid_rows(rows, columns, drawn), drawn, left, right))
+    grid = lattice_rows(rows, drawn)
+    if grid is None:
+        grid = _merged(grid_rows(rows, columns, drawn), drawn, left, right)
+    grid = _without_empty_columns(grid)
     if len(grid) < 2 or len(grid[0].cells) < 2:
         return None
     count, labels = _header(grid, drawn)
@@ -204,7 +208,8 @@ def _labels(rows: Sequence[GridRow], middles: Sequence[float], drawn: Drawn) -> 
         for index in row.filled:
             over = number < len(rows) - 1
             for column in _covered(row, index, middles, drawn if over else None):
-                labels[column] = f"{labels[column]} {row.cells[index]}".strip()
+                if row.cells[index] != labels[column]:  # a cell over both rows
+                    labels[column] = f"{labels[column]} {row.cells[index]}".strip()
     return labels
 
 
