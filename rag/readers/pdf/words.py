@@ -27,7 +27,7 @@ _MOST_CHARACTERS = 200_000  # of a page
 _WIDEST_GAP = 0.6  # line heights between two letters of one word
 _SAME_LINE = 0.6  # line heights between the middles of two letters of one word
 _SAME_PLACE = 0.25  # line heights between a letter and its shadow
-_SAME_LETTER = 0.5  # of a letter's width to its shadow; two letters side by side are further apart
+_SAME_LETTER = 0.5  # of a letter's size to its shadow; two letters side by side are further apart
 _WIDE_LETTER = 0.6  # width of a letter by its height, from which on letters may stand in a column
 _SMALLER = 0.87  # height of a raised or lowered letter by that of the letters beside it
 _RAISED, _LOWERED = 0.12, -0.07  # heights from their baseline to its own
@@ -270,11 +270,11 @@ def _without_doubles(letters: _Letters) -> _Letters:
     boxes, codes = letters.boxes, letters.codes
     if len(codes) < 2:
         return letters
-    moved = np.abs(boxes[1:, :2] - boxes[:-1, :2]).sum(axis=1)
-    width = boxes[1:, 2] - boxes[1:, 0]
-    double = (moved < _SAME_LETTER * width) & (codes[1:] == codes[:-1])
+    moved = np.abs(boxes[1:, :2] - boxes[:-1, :2])
+    size = boxes[1:, 2:] - boxes[1:, :2]
+    double = (moved < _SAME_LETTER * size).all(axis=1) & (codes[1:] == codes[:-1])
     around = np.convolve(double, (1, 1, 0, 1, 1), "full")[2:-2] > 0
-    ligature = double & ~around & (moved == 0) & (codes[1:] == ord("f"))
+    ligature = double & ~around & ~moved.any(axis=1) & (codes[1:] == ord("f"))
     return letters.only(np.concatenate([[True], ~double | ligature]))
 
 
