@@ -42,15 +42,12 @@ _HEADERS = 4  # the version that takes no row of values for the header of a tabl
 _WORD_LISTS = 5  # the version that knows the items of lists in Word by their styles, too
 _HTML_REPAIRED = 6  # the version that reads what is out of its place in the markup, too
 _TITLES = 5  # the version that knows the title in the front matter
-_PDF_HEADERS = 7  # the same of PDFs, after those of scans and of titles of groups of rows
 _RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
 _PAGES = 1  # the version that reads the page that docutils makes
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (
-    Format(
-        ("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _PDF_HEADERS
-    ),
+    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _RECEIPTS),
     Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False),
     Format(
         ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _TITLES

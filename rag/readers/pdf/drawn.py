@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rag.readers.pdf.words import Turn
+from rag.readers.pdf.words import Turn, Word
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
-_PATH, _FORM = 2, 5  # FPDF_PAGEOBJ_PATH, FPDF_PAGEOBJ_FORM of fpdf_edit.h
+_TEXT, _PATH, _FORM = 1, 2, 5  # FPDF_PAGEOBJ_TEXT, _PATH and _FORM of fpdf_edit.h
+_OPAQUE = 255
+_COVERED = 0.6  # of a word's width and height: of the ink, its box is higher
 _MOVE, _LINE = 2, 0  # FPDF_SEGMENT_MOVETO, FPDF_SEGMENT_LINETO of fpdfview.h
 _MOST_OBJECTS = 4000  # of a page: a map or a plot is no table
 _MOST_SEGMENTS = 400  # of a path
@@ -21,6 +23,9 @@ _THIN = 2.5  # points; what is thicker is a fill
 _SHORTEST = 6.0
 _MOST_OF_ROW = 0.45  # of a row's width that lines between two rows run along
 _BACKGROUND = 0.6  # share of the page from which on a fill is its background
+_THROUGH = (0.42, 0.7)  # shares of a word's height: the middle of small letters
+_OVERSHOT = 2.5  # points from the end of a line to that of the words that it strikes
+Box = tuple[float, float, float, float]
 _Matrix = tuple[float, float, float, float, float, float]
 _PLAIN: _Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
@@ -36,11 +41,17 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Lines across, lines down, and filled boxes (left, top, right, bottom)."""
+    """Lines across, lines down, and filled boxes (left, top, right, bottom).
+
+    ``covers`` are opaque boxes that are drawn after the first text, ``texts`` the boxes of texts,
+    each with its place in the order of drawing; texts are known only where something may cover one.
+    """
 
     across: list[Rule] = field(default_factory=list)
     down: list[Rule] = field(default_factory=list)
-    fills: list[tuple[float, float, float, float]] = field(default_factory=list)
+    fills: list[Box] = field(default_factory=list)
+    covers: list[tuple[int, Box]] = field(default_factory=list)
+    texts: list[tuple[int, Box]] = field(default_factory=list)
 
     def rules_off(self, top: float, bottom: float, left: float, right: float) -> bool:
         """Whether lines, or edges of fills, run along most of ``left`` to ``right`` between two
@@ -56,6 +67,32 @@ class Drawn:
             done = max(done, end)
         return covered > _MOST_OF_ROW * (right - left)
 
+    def hides(self, word: Word) -> bool:
+        """Whether an opaque box was drawn over a word, which nobody sees then."""
+        x, y = (word.left + word.right) / 2, word.middle
+        over = [order for order, box in self.covers if _is_inside(x, y, box) and _holds(box, word)]
+        drawn = [order for order, box in self.texts if _is_inside(x, y, box)]
+        return bool(over and drawn) and max(over) > max(drawn)
+
+    def struck(self, words: Sequence[Word]) -> set[int]:
+        """Return the places of words that a line strikes: it runs through their middle, from where
+        one of them begins to where one ends."""
+        struck = set[int]()
+        for rule in self.across:
+            crossed = [
+                word
+                for word in words
+                if word.left < rule.end and word.right > rule.start
+                if word.top + _THROUGH[0] * word.height < rule.at
+                if rule.at < word.top + _THROUGH[1] * word.height
+            ]
+            edges = [word.left for word in crossed], [word.right for word in crossed]
+            if crossed and any(map(str.isalnum, "".join(word.text for word in crossed))):
+                ends = min(edges[0]) - rule.start, max(edges[1]) - rule.end
+                if max(map(abs, ends)) <= _OVERSHOT:
+                    struck.update(word.place for word in crossed)
+        return struck
+
 
 def drawn_on(page: PdfPage, turn: Turn) -> Drawn:
     """Return the lines and fills of a page, in the coordinates of its words."""
@@ -63,10 +100,54 @@ def drawn_on(page: PdfPage, turn: Turn) -> Drawn:
 
     drawn = Drawn()
     count = raw.FPDFPage_CountObjects(page.raw)
-    if count <= _MOST_OBJECTS:
-        for index in range(count):
-            _add(raw.FPDFPage_GetObject(page.raw, index), _PLAIN, drawn, turn)
+    if count > _MOST_OBJECTS:
+        return drawn
+    texts = list[tuple[int, Any]]()
+    for index in range(count):
+        thing = raw.FPDFPage_GetObject(page.raw, index)
+        kind = raw.FPDFPageObj_GetType(thing)
+        if kind == _TEXT:
+            texts.append((index, thing))
+        elif texts and kind == _PATH and _is_opaque_box(thing):
+            drawn.covers.append((index, _bounds(thing, turn)))
+        _add(thing, _PLAIN, drawn, turn)
+    if drawn.covers:
+        drawn.texts.extend((index, _bounds(thing, turn)) for index, thing in texts)
     return drawn
+
+
+def _is_opaque_box(thing: Any) -> bool:
+    from pypdfium2 import raw
+
+    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+    filled, _ = _draw_mode(thing)
+    runs = list(_runs(thing, _PLAIN)) if filled else []
+    return bool(
+        len(runs) == 1
+        and len(runs[0]) in (4, 5)
+        and all(x == u or y == v for (x, y), (u, v) in itertools.pairwise(runs[0]))
+        and raw.FPDFPageObj_GetFillColor(thing, red, green, blue, alpha)
+        and alpha.value == _OPAQUE
+        and not raw.FPDFPageObj_HasTransparency(thing)
+    )
+
+
+def _bounds(thing: Any, turn: Turn) -> Box:
+    from pypdfium2 import raw
+
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    raw.FPDFPageObj_GetBounds(thing, left, bottom, right, top)
+    return turn.box(left.value, top.value, right.value, bottom.value)
+
+
+def _is_inside(x: float, y: float, box: Box) -> bool:
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+def _holds(box: Box, word: Word) -> bool:
+    wide = min(box[2], word.right) - max(box[0], word.left)
+    high = min(box[3], word.bottom) - max(box[1], word.top)
+    return wide >= _COVERED * (word.right - word.left) and high >= _COVERED * word.height
 
 
 def _add(thing: Any, outer: _Matrix, drawn: Drawn, turn: Turn, depth: int = 0) -> None:

@@ -48,10 +48,11 @@ def lattice_rows(rows: Sequence[Row], drawn: Drawn) -> list[GridRow] | None:
     tall = {box for (row, _), box in boxes.items() if row > box[0] and texts.get(box)}
     if not tall or not _is_one_line_a_row(texts, tall):
         return None
-    return [
+    grid = [
         _grid_row(row, boxes, texts, len(xs) - 1, (ys[row], ys[row + 1]))
         for row in range(len(ys) - 1)
     ]
+    return [row for row in grid if row.filled]
 
 
 def _places(rules: Sequence[Rule]) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from rag.errors import UnreadableDocument
@@ -28,10 +28,12 @@ _MOST_PIXELS = 40_000_000  # of a page drawn for recognition: more than A2 at 20
 
 @dataclass(frozen=True, slots=True)
 class PageInk:
-    """The words of a page and the lines drawn on it."""
+    """The words of a page and the lines drawn on it; how many more were covered or struck."""
 
     words: PageWords
     drawn: Drawn
+    covered: int = 0
+    struck: int = 0
 
 
 NO_INK = PageInk(PageWords([], Turn((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), 1.0, 1.0)), Drawn())
@@ -74,9 +76,15 @@ class PdfiumPages:
         except (PdfiumError, IndexError, ctypes.ArgumentError):
             return NO_INK
         try:
-            words = page_words(page)
-            drawn = drawn_on(page, words.turn) if has_gaps(words.words) else Drawn()
-            return PageInk(words, drawn)
+            words, drawn = page_words(page), Drawn()
+            if words.words:
+                drawn = drawn_on(page, words.turn)
+            seen = [word for word in words.words if not drawn.hides(word)]
+            struck_places = drawn.struck(seen)
+            valid = [word for word in seen if word.place not in struck_places]
+            covered, struck = len(words.words) - len(seen), len(seen) - len(valid)
+            lines = drawn if has_gaps(valid) else Drawn()
+            return PageInk(replace(words, words=valid), lines, covered, struck)
         except PdfiumError:
             return NO_INK
         finally:

@@ -13,6 +13,12 @@ from rag.errors import UnreadableDocument
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
 from rag.readers.ocr.recognition import DPI, Recognised, Recogniser, available
+from rag.readers.pdf.annotations import (
+    Annotation,
+    annotations_of,
+    attachments_of,
+    with_values,
+)
 from rag.readers.pdf.layout import PageTable, page_blocks
 from rag.readers.pdf.pdfium import PageInk, PdfiumPages, unknown_encryption, wrong_password
 from rag.readers.pdf.running import running_lines
@@ -74,6 +80,8 @@ def read_pdf(source: Source) -> Content:
             reading.read(first, last, source, count)
         for number in reading.unreadable:
             reading.composer.leave_out("unreadable_page", f"page {number}")
+        for name in attachments_of(reader):
+            reading.composer.leave_out("attachment", name)
         content = reading.composer.content(
             title=_information(reader, "/Title"),
             author=_information(reader, "/Author"),
@@ -126,9 +134,15 @@ class _Reading:
                 self._add_picture(index, pictures[index])
                 continue
             self.composer.page(index + 1, lines.text if other is None else "")
-            blocks = page_blocks(words, ink.drawn) if other is None else [other]
+            self.composer.leave_out("covered_word", number=ink.covered)
+            self.composer.leave_out("struck_word", number=ink.struck)
+            notes = annotations_of(self._reader, index, ink.words.turn)
+            blocks: list[str | PageTable] = [other] if other is not None else []
+            if other is None:
+                blocks = page_blocks(with_values(words, notes), ink.drawn)
             if not self._add(blocks):
                 self._leave_out(index)
+            self._add_notes(notes)
 
     def _recognise(
         self, index: int, pictures: dict[int, Recognised], plausible: float = 0.0
@@ -148,6 +162,13 @@ class _Reading:
         if index + 1 in self.unreadable[-1:] and plausibility(recognised.text) >= _READABLE:
             self.unreadable.pop()
         self._above = self._labelled = None
+
+    def _add_notes(self, notes: Sequence[Annotation]) -> None:
+        """Count the values of a page, and add the notes that open on a click."""
+        for note in notes:
+            self.composer.count(note.kind)
+            if note.box is None:
+                self.composer.block(f"Note: {note.text}")
 
     def _leave_out(self, index: int) -> None:
         """Count a page that shows something, but has no text."""

@@ -14,6 +14,7 @@ _BAND = 0.13  # share of the page's height at its top and at its bottom
 _GRAIN = 5.0  # points within which lines of two pages are equally high
 _LEAST_PAGES = 3
 _LONGEST = 120  # characters that are compared
+_SEVERAL_WORDS = 6  # of a line in which a page number may stand among them
 _LEAST_COLUMNS = 3  # of a row that may be the header of a table that goes on over pages
 _CLOSE = 1.2  # line heights to the next row within a table
 
@@ -43,12 +44,13 @@ def running_lines(pages: Sequence[PageWords]) -> list[Running]:
     """For each page the lines in the outer bands that come back at the same height on more than
     half of the pages, or of those of odd or of even number, and on at least three.
 
-    They may differ in a page number, which grows with the pages. Lines with other figures, such as
-    the number of an invoice, are text. A page of which nothing would be left keeps its lines.
+    They may differ in a page number, which grows with the pages: it stands alone, or in a line of
+    several other words. Lines with other figures, such as the number of an invoice, are text. A
+    page of which nothing would be left keeps its lines.
     """
     if len(pages) < _LEAST_PAGES:
         return [_NONE] * len(pages)
-    lines = [list(_edge_lines(page)) for page in pages]
+    lines = [list(_edge_lines(page, number)) for number, page in enumerate(pages)]
     seen: dict[_Key, set[int]] = defaultdict(set)
     offsets: Counter[tuple[str, int]] = Counter()
     for number, page in enumerate(lines):
@@ -59,7 +61,7 @@ def running_lines(pages: Sequence[PageWords]) -> list[Running]:
                 seen[key].add(number)
     runs = {key for key in seen if _runs(_near(key, seen), len(pages))}
     return [
-        _running(page, [row for key, row in mine if key in runs])
+        _running(page, list({id(row): row for key, row in mine if key in runs}.values()))
         for page, mine in zip(pages, lines, strict=True)
     ]
 
@@ -71,8 +73,11 @@ def _running(page: PageWords, rows: Sequence[Row]) -> Running:
     return Running(places, "\n".join(row.text for row in rows))
 
 
-def _edge_lines(page: PageWords) -> Iterator[tuple[_Key, Row]]:
-    """Rows in the bands of a page, from the top, each with what makes it the same as others."""
+def _edge_lines(page: PageWords, number: int) -> Iterator[tuple[_Key, Row]]:
+    """Rows in the bands of a page, from the top, each with what makes it the same as others.
+
+    A long row has several of these: one for each of its numbers, as seen from page ``number``.
+    """
     high = page.turn.height
     rows = rows_of(
         word
@@ -86,7 +91,12 @@ def _edge_lines(page: PageWords) -> Iterator[tuple[_Key, Row]]:
             continue
         segments = [segment.text.casefold() for segment in row.segments]
         folded = " ".join("#" if _page_mark(text) else text for text in segments)[:_LONGEST]
-        yield (folded, round((row.top if at_top else high - row.top) / _GRAIN), at_top), row
+        place = round((row.top if at_top else high - row.top) / _GRAIN), at_top
+        yield (folded, *place), row
+        if len(row.words) >= _SEVERAL_WORDS:
+            for digits in re.finditer(r"(?<![\d.,])\d{1,6}(?![\d.,])", folded):
+                offset = f"{int(digits[0]) - number}"
+                yield (f"{folded[: digits.start()]}{offset}{folded[digits.end() :]}", *place), row
 
 
 def _page_mark(text: str) -> re.Match[str] | None:

@@ -1,0 +1,171 @@
+"""PDF: raised figures, lines with values, merged cells, forms, notes, struck and covered words."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from reportlab.lib import colors
+from reportlab.lib.pagesizes import A4
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import Table
+
+from rag import Document, readers
+
+_SIZE = 10
+
+
+def _read(folder: Path, *pages: Callable[[Canvas], None]) -> Document:
+    path = folder / "content"
+    canvas = Canvas(str(path), pagesize=A4)
+    for draw in pages:
+        canvas.setFont("Helvetica", _SIZE)
+        draw(canvas)
+        canvas.showPage()
+    canvas.save()
+    return readers.read(path, "x.pdf")
+
+
+def _left_out(document: Document) -> dict[str, int]:
+    assert document.receipt is not None
+    return {part.kind: part.count for part in document.receipt.left_out}
+
+
+def _line(canvas: Canvas, y: float, *runs: tuple[str, float, float]) -> None:
+    """Draw runs of text one behind the other: words, size, rise."""
+    text = canvas.beginText(60, y)
+    for words, size, rise in runs:
+        text.setFont("Helvetica", size)
+        text.setRise(rise)
+        text.textOut(words)
+    canvas.drawText(text)
+
+
+@pytest.mark.parametrize(("size", "rise"), [(8, 5), (6, 4), (7, 3.6)])
+def test_raised_and_lowered_figures(tmp_path: Path, size: float, rise: float) -> None:
+    def draw(canvas: Canvas) -> None:
+        up, down = ("1", size, rise), ("2", size, -rise / 2)
+        _line(canvas, 700, ("A berth costs 90", 10, 0), up, (" euros a month.", 10, 0))
+        _line(canvas, 680, ("The tank of 10", 10, 0), ("3", size, rise), (" litres holds H", 10, 0))
+        _line(canvas, 660, ("The air has CO", 10, 0), down, (" in it.", 10, 0))
+        _line(canvas, 640, up, (" Members pay 60 euros.", 10, 0))
+        _line(canvas, 620, ("Small print of 75 euros.", size, 0), (" Large print.", 10, 0))
+
+    text = _read(tmp_path, draw).text
+    assert "costs 90¹ euros" in text
+    assert "of 10³ litres" in text
+    assert "CO₂ in it" in text
+    assert "¹ Members pay 60" in text
+    assert "print of 75 euros" in text
+
+
+def test_lines_with_values_are_no_running_heads(tmp_path: Path) -> None:
+    def page(number: int) -> Callable[[Canvas], None]:
+        def draw(canvas: Canvas) -> None:
+            canvas.drawString(60, 810, "Harbour of Brackwater")
+            canvas.drawString(60, 790, f"Invoice no. 2026-{100 + 7 * number}")
+            canvas.drawString(60, 770, f"Week {number + 3}")
+            canvas.drawString(60, 400, "Repair of the winch.")
+            canvas.drawString(60, 40, f"Net pay: {2000 + 113 * number}.50 euros")
+            canvas.drawString(500, 20, f"Page {number} of 5")
+
+        return draw
+
+    document = _read(tmp_path, *(page(number) for number in range(1, 6)))
+    for number in range(1, 6):
+        assert f"Invoice no. 2026-{100 + 7 * number}\n" in document.text
+        assert f"Week {number + 3}\n" in document.text
+        assert f"Net pay: {2000 + 113 * number}.50 euros" in document.text
+    assert "Brackwater" not in document.text
+    assert "Page" not in document.text
+    assert "Brackwater" in document.pages[0].head
+
+
+def test_letters_drawn_twice_are_one_and_double_letters_two(tmp_path: Path) -> None:
+    def draw(canvas: Canvas) -> None:
+        text = canvas.beginText(60, 700)
+        text.setCharSpace(-0.8)
+        text.textOut("The carriage arriere is permettant effet illicite.")
+        canvas.drawText(text)
+        for shift in (0, 0.3):
+            canvas.drawString(60 + shift, 680, "Twice for weight: all of it.")
+
+    text = _read(tmp_path, draw).text
+    assert "arriere is permettant effet illicite" in text
+    assert text.count("Twice for weight: all of it.") == 1
+
+
+@pytest.mark.parametrize("valign", ["TOP", "MIDDLE", "BOTTOM"])
+def test_the_words_of_a_merged_cell_stand_in_each_of_its_rows(tmp_path: Path, valign: str) -> None:
+    rows = [
+        ["Place", "Season", "Open"],
+        ["Workshop", "Summer", "7-17"],
+        ["", "Winter", "8-16"],
+        ["Chandlery", "Summer", "8-19"],
+        ["", "Winter", "closed"],
+    ]
+
+    def draw(canvas: Canvas) -> None:
+        style = [
+            ("GRID", (0, 0), (-1, -1), 0.5, colors.black),
+            ("SPAN", (0, 1), (0, 2)),
+            ("SPAN", (0, 3), (0, 4)),
+            ("VALIGN", (0, 0), (-1, -1), valign),
+        ]
+        table = Table(rows, style=style)
+        table.wrapOn(canvas, 400, 400)
+        table.drawOn(canvas, 60, 500)
+
+    document = _read(tmp_path, draw)
+    assert document.text.split("\n") == [
+        "Place\tSeason\tOpen",
+        "Workshop\tSummer\t7-17",
+        "Workshop\tWinter\t8-16",
+        "Chandlery\tSummer\t8-19",
+        "Chandlery\tWinter\tclosed",
+    ]
+    assert document.tables[0].labels == ("Place", "Season", "Open")
+
+
+def test_values_of_forms_stand_beside_their_labels(tmp_path: Path) -> None:
+    def draw(canvas: Canvas) -> None:
+        form = canvas.acroForm
+        canvas.drawString(60, 700, "Name of the boat:")
+        form.textfield(name="boat", value="Kittiwake III", x=170, y=694, width=180, height=18)
+        canvas.drawString(60, 660, "Winter storage")
+        form.checkbox(name="winter", checked=True, x=170, y=656, size=16)
+        canvas.drawString(90, 620, "Crane wanted")
+        form.checkbox(name="crane", checked=False, x=60, y=616, size=16)
+        canvas.textAnnotation("Ask about the length", (400, 600, 420, 620))
+
+    document = _read(tmp_path, draw)
+    assert "Name of the boat: Kittiwake III" in document.text
+    assert "Winter storage ☒" in document.text
+    assert "☐ Crane wanted" in document.text
+    assert "Note: Ask about the length" in document.text
+    assert document.receipt is not None
+    assert document.receipt.read["form_fields"] == 3
+    assert document.receipt.read["notes"] == 1
+
+
+def test_struck_and_covered_words_are_left_out_and_counted(tmp_path: Path) -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.drawString(60, 700, "The day rate is")
+        canvas.drawString(140, 700, "18 euros")
+        canvas.line(140, 703.5, 140 + canvas.stringWidth("18 euros", "Helvetica", _SIZE), 703.5)
+        canvas.drawString(190, 700, "24 euros.")
+        canvas.drawString(60, 660, "Underlined words stay.")
+        canvas.line(60, 658, 60 + canvas.stringWidth("Underlined", "Helvetica", _SIZE), 658)
+        canvas.drawString(60, 620, "The witness is")
+        canvas.drawString(130, 620, "Anna Weber")
+        canvas.rect(128, 615, 60, 16, stroke=0, fill=1)
+        canvas.setFillColor(colors.lightgrey)
+        canvas.rect(58, 575, 200, 16, stroke=0, fill=1)
+        canvas.setFillColor(colors.black)
+        canvas.drawString(60, 580, "Shaded words stay.")
+
+    document = _read(tmp_path, draw)
+    assert "The day rate is 24 euros." in document.text
+    assert "Underlined words stay." in document.text
+    assert "Shaded words stay." in document.text
+    assert "Weber" not in document.text
+    assert _left_out(document) == {"covered_word": 2, "struck_word": 2}
