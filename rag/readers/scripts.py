@@ -19,4 +19,4 @@ def raised(text: str) -> str:
 
 def lowered(text: str) -> str:
     """Return a lowered run, such as the figure of a chemical formula."""
-    return text.translate(_LOWERED)
+    return text.translate(_LOWERED) if any(map(str.isdigit, text)) else text

@@ -122,8 +122,9 @@ def _laid_out(text: str, box: tuple[float, float, float, float], place: int) -> 
 
 
 def _label(words: Sequence[Word], annotation: Annotation) -> int:
-    """Where in the words a value belongs: behind the nearest one to its left, on its line; a box to
-    tick before the nearest one to its right; else behind the nearest one above."""
+    """Return the index in the words at which a value belongs: behind the nearest one to its left,
+    on its line; a box to tick before the nearest one to its right; else behind the nearest above.
+    """
     left, top, right, bottom = annotation.box or (0.0, 0.0, 0.0, 0.0)
 
     def is_level(word: Word) -> bool:

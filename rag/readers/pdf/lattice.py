@@ -23,8 +23,8 @@ Cell = tuple[int, int]
 def lattice_rows(rows: Sequence[Row], drawn: Drawn) -> list[GridRow] | None:
     """Return the rows of a table that is drawn as boxes; the words of a box stand in all its rows.
 
-    None where no box reaches over several rows, or where lines part columns alone: there the rows
-    of the text tell more.
+    None where no box reaches over several rows, where such a row has no other text, as in a
+    drawing, or where lines part columns alone: there the rows of the text tell more.
     """
     words = [word for row in rows for word in row.words]
     edges = (
@@ -46,7 +46,9 @@ def lattice_rows(rows: Sequence[Row], drawn: Drawn) -> list[GridRow] | None:
             return None
         texts[boxes[at]].append(word)
     tall = {box for (row, _), box in boxes.items() if row > box[0] and texts.get(box)}
-    if not tall or not _is_one_line_a_row(texts, tall):
+    own = {row for row, _ in texts.keys() - tall}
+    reached = {row for (row, _), box in boxes.items() if box in tall}
+    if not tall or not reached <= own or not _is_one_line_a_row(texts, tall):
         return None
     grid = [
         _grid_row(row, boxes, texts, len(xs) - 1, (ys[row], ys[row + 1]))

@@ -28,6 +28,7 @@ _WIDEST_GAP = 0.6  # line heights between two letters of one word
 _SAME_LINE = 0.6  # line heights between the middles of two letters of one word
 _SAME_PLACE = 0.25  # line heights between a letter and its shadow
 _SAME_LETTER = 0.3  # of a letter's size to its shadow; two letters side by side are further apart
+_SLANTING = 0.1  # sine of twice the angle; upright and standing text has 0
 _WIDE_LETTER = 0.6  # width of a letter by its height, from which on letters may stand in a column
 _SMALLER = 0.87  # height of a raised or lowered letter by that of the letters beside it
 _RAISED, _LOWERED = 0.12, -0.07  # heights from their baseline to its own
@@ -191,12 +192,14 @@ def _page_words(page: PdfPage, turn: Turn) -> list[tuple[Word, int]]:
 
     textpage = page.get_textpage()
     try:
-        letters = _without_doubles(_letters(textpage, turn))
-        if not len(letters.codes):
-            return []
+        letters = _letters(textpage, turn)
 
         def angle(index: int) -> float:
             return float(raw.FPDFText_GetCharAngle(textpage.raw, int(letters.places[index])))
+
+        letters = _without_doubles(letters, angle)
+        if not len(letters.codes):
+            return []
 
         def baseline(index: int) -> float | None:
             """Points from the top of the page; None for a letter that does not stand upright."""
@@ -261,11 +264,11 @@ def _joined_halves(codes: Integers) -> tuple[Integers, Mask]:
     return codes, second
 
 
-def _without_doubles(letters: _Letters) -> _Letters:
+def _without_doubles(letters: _Letters, angle: Callable[[int], float]) -> _Letters:
     """Without letters that are drawn at once again, a little beside.
 
     Both letters of an "ff" that the font has as one shape stand in its box, and its neighbours are
-    drawn once.
+    drawn once. The boxes of slanting text overlap: there all letters stay.
     """
     boxes, codes = letters.boxes, letters.codes
     if len(codes) < 2:
@@ -273,6 +276,8 @@ def _without_doubles(letters: _Letters) -> _Letters:
     moved = np.abs(boxes[1:, :2] - boxes[:-1, :2])
     size = boxes[1:, 2:] - boxes[1:, :2]
     double = (moved < _SAME_LETTER * size).all(axis=1) & (codes[1:] == codes[:-1])
+    for index in np.flatnonzero(double).tolist():
+        double[index] = abs(math.sin(2 * angle(index))) < _SLANTING
     around = np.convolve(double, (1, 1, 0, 1, 1), "full")[2:-2] > 0
     ligature = double & ~around & ~moved.any(axis=1) & (codes[1:] == ord("f"))
     return letters.only(np.concatenate([[True], ~double | ligature]))
