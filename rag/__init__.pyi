@@ -171,6 +171,7 @@ from .memory import Remembered as Remembered
 from .providers import ProviderStatus as ProviderStatus
 from .providers import tokens_read as tokens_read
 from .providers import vector_space as vector_space
+from .providers.embedder_defaults import changed_recipe as changed_recipe
 from .providers.embedder_defaults import with_embedder_weight as with_embedder_weight
 from .questions.edits import QuestionRow as QuestionRow
 from .questions.exchange import Imported as Imported

@@ -24,7 +24,7 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 FILE = re.compile(r"(?<![\w./~-])[\w./-]+\.(?:txt|py|toml|jsonl|json|csv)(?!\w)")
 VARIABLE = re.compile(r"`([A-Z]+(?:_[A-Z]+)+)`")
 OPTION = re.compile(r"(?<![\w-])(--?[a-z][a-z-]*)")
-SHARED_OPTIONS = {"-h", "--help", "--home", "--json", "--set", "--recipe"}
+SHARED_OPTIONS = {"-h", "--help", "--home", "--json", "--set", "--recipe", "--new"}
 PROGRAMS = ("python", "pip", "streamlit", "pytest", "ruff", "mypy")
 
 

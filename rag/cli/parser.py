@@ -32,7 +32,9 @@ def parser(*mounted: Call) -> Parser:
         added.add_argument("--home", type=Path, help="where data lives (TOUCHSTONE_HOME)")
         switch(added, "--json", "print one JSON object")
         if recipe:
-            added.add_argument("--recipe", type=Path, metavar="FILE", help="a recipe as JSON")
+            text = "JSON with the recipe fields to override"
+            added.add_argument("--recipe", type=Path, metavar="FILE", help=text)
+            switch(added, "--new", "start from a new recipe, not from the saved one")
             repeatable(
                 added,
                 "--set",

@@ -11,7 +11,7 @@ from rag import (
     KnowledgeBase,
     Recipe,
     Workspace,
-    with_embedder_weight,
+    changed_recipe,
 )
 from rag.cli import inputs, printing
 
@@ -60,18 +60,13 @@ def build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
 
 
 def recipe(args: argparse.Namespace, saved: Recipe) -> Recipe:
-    """The recipe of a file, or the saved one, with the fields that were set.
-
-    Another embedder brings the weight that its vectors deserve, unless one was set.
-    """
-    base_recipe = Recipe.parse(inputs.json_in(args.recipe)) if args.recipe else saved
+    """The saved recipe, or a new one, with the fields of a file and those that were set."""
+    start = Recipe() if args.new else saved
+    data = inputs.json_in(args.recipe) if args.recipe else {}
     fields = dict(inputs.assignment(text) for text in args.set)
     if getattr(args, "mode", None):
         fields["answer.mode"] = args.mode
-    changed = base_recipe.with_fields(fields)
-    return (
-        changed if "search.dense_weight" in fields else with_embedder_weight(base_recipe, changed)
-    )
+    return changed_recipe(start, data, fields)
 
 
 def base_of_run(workspace: Workspace, args: argparse.Namespace) -> KnowledgeBase:

@@ -36,5 +36,5 @@ def test_an_unknown_embedder_is_named() -> None:
 
 @pytest.mark.parametrize(("more", "weight"), [([], 0.35), (["search.dense_weight=0.6"], 0.6)])
 def test_the_command_line_sets_it_too(more: list[str], weight: float) -> None:
-    args = Namespace(recipe=None, set=["index.embedder=wordllama", *more])
+    args = Namespace(recipe=None, new=False, set=["index.embedder=wordllama", *more])
     assert targets.recipe(args, Recipe()).search.dense_weight == weight

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import InvalidRecipe, Recipe
+from rag import InvalidRecipe, Recipe, changed_recipe
 from rag.__main__ import main
+from tests.api import client
 from tests.runs import handbook
 from tests.workspaces import QUICK
 
@@ -67,3 +68,44 @@ def test_the_command_line_answers_with_an_exported_recipe(
     path.write_text('{"search": {"top_k": 0}}')
     assert main(command) == 2
     assert "search.top_k" in capsys.readouterr().err
+
+
+def test_what_a_file_does_not_name_is_as_the_recipe_is_saved(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = handbook(home)[1]
+    saved = base.recipe().with_fields({"search.refuse": 0.1, "search.synonyms": False})
+    base.save_recipe(saved)
+    path = tmp_path / "recipe.json"
+    path.write_text('{"search": {"top_k": 2}}')
+    short = saved.with_fields({"search.top_k": 2})
+    embedder = {"index.embedder": "fake"}
+    for options, expected in [
+        ([], short),
+        (["--set", "search.b=0.5"], short.with_fields({"search.b": 0.5})),
+        (
+            ["--new", "--set", "index.embedder=fake"],
+            changed_recipe(Recipe(), {"search": {"top_k": 2}}, embedder),
+        ),
+    ]:
+        command = ["search", "handbook", "grinding noise", "--recipe", str(path), *options]
+        assert main([*command, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["recipe"] == expected.hash
+
+
+def test_requests_change_what_they_name_and_nothing_else(home: Path) -> None:
+    workspace, base = handbook(home)
+    api, path = client(workspace), "/api/v1/knowledge-bases/handbook"
+    saved = base.recipe().with_fields({"search.refuse": 0.1, "search.synonyms": False})
+    base.save_recipe(saved)
+    part, short = {"search": {"top_k": 2}}, saved.with_fields({"search.top_k": 2})
+    for body, expected in [
+        ({"recipe": part, "fields": {"search.b": 0.5}}, short.with_fields({"search.b": 0.5})),
+        ({"recipe": saved.stored(), "new": True}, saved),
+    ]:
+        trace = api.post(f"{path}/search", json={"question": "grinding noise", **body}).json()
+        assert trace["recipe"] == expected.hash
+    assert api.put(f"{path}/recipe", json={"recipe": part}).json()["hash"] == short.hash
+    made = {"name": "other", "like": "handbook", "recipe": {"search": {"b": 0.5}}}
+    assert api.post("/api/v1/knowledge-bases", json=made).status_code == 201
+    assert workspace.base("other").recipe() == short.with_fields({"search.b": 0.5})

@@ -63,14 +63,14 @@ _QUEUED = needs(
 
 
 class NewBase(Body):
-    """A knowledge base to make: with the recipe given, or that of another one, or the default."""
+    """A knowledge base to make, with a new recipe or that of another one, and changes of it."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"name": "manuals", "like": "sample"}]}
     )
 
     name: str = Field(max_length=200)
-    recipe: dict[str, Any] | None = Field(None, description="fields that differ from the default")
+    recipe: dict[str, Any] | None = Field(None, description="fields that differ, by part")
     like: str | None = Field(None, description="a knowledge base whose saved recipe is taken")
 
 
@@ -105,10 +105,8 @@ def create_knowledge_base(
     """Make a knowledge base. Documents are added to it afterwards."""
 
     def make() -> Made:
-        recipe = Recipe.parse(body.recipe) if body.recipe is not None else None
-        if body.like is not None and recipe is None:
-            recipe = base_called(workspace, body.like).recipe()
-        made = workspace.create(body.name, recipe)
+        like = Recipe() if body.like is None else base_called(workspace, body.like).recipe()
+        made = workspace.create(body.name, like.merged({} if body.recipe is None else body.recipe))
         return Made(
             201, _one(workspace, made.id).dump(), where(request, "knowledge-bases", made.id)
         )

@@ -8,7 +8,17 @@ from typing import Annotated, Any
 from fastapi import Path, Query, Request
 from pydantic import ConfigDict, Field
 
-from rag import ExportTarget, NotFound, Recipe, RecipeExportData, SavedRecipe, Schema, Timestamp
+from rag import (
+    ExportTarget,
+    KnowledgeBase,
+    NotFound,
+    Recipe,
+    RecipeExportData,
+    SavedRecipe,
+    Schema,
+    Timestamp,
+    changed_recipe,
+)
 from rag.api.resource import Base, Body, Page, Part, Resource, needs
 
 _RECIPE = Recipe().model_dump(mode="json")
@@ -41,14 +51,30 @@ class SavedRecipeData(RecipeData):
     job: int | None
 
 
+class RecipeRequest(Body):
+    """The recipe of a request: the saved one, or a new one, with changes."""
+
+    recipe: dict[str, Any] | None = Field(
+        None, description="fields that differ, by part: {search: {top_k: 8}}"
+    )
+    fields: dict[str, Any] = Field({}, description="fields that differ, by dotted name")
+    new: bool = Field(False, description="start from a new recipe, not from the saved one")
+
+    def recipe_of(self, base: KnowledgeBase) -> Recipe:
+        """The recipe that is meant. Raises InvalidRecipe."""
+        start = Recipe() if self.new else base.recipe()
+        return changed_recipe(start, self.recipe, self.fields)
+
+
 class NewRecipe(Body):
-    """A recipe as a whole; fields that are absent take their defaults."""
+    """A recipe by part; fields that are absent stay as they are saved, or as in a new recipe."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"recipe": {"search": {"top_k": 8}}}]}
     )
 
     recipe: dict[str, Any]
+    new: bool = Field(False, description="start from a new recipe, not from the saved one")
 
 
 class RecipeFields(Body):
@@ -84,8 +110,12 @@ def export_recipe(
 @recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))
 def replace_recipe(base: Base, body: NewRecipe) -> SavedRecipeData:
     """Save a recipe; the one before stays among the versions. ``job`` builds its index."""
-    recipe = Recipe.parse(body.recipe)
-    return _saved(base, recipe, base.save_and_build(recipe))
+    while True:  # who changes another field at the same time loses nothing
+        before = base.recipe()
+        recipe = (Recipe() if body.new else before).merged(body.recipe)
+        outcome = base.save_and_build(recipe, instead_of=before)
+        if outcome.saved:
+            return _saved(base, recipe, outcome)
 
 
 @recipes.patch("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))

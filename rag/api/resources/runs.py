@@ -26,11 +26,12 @@ from rag import (
     attribute,
 )
 from rag.api.admission import require
-from rag.api.resource import Base, Body, Maker, Page, Part, Resource, Shared, needs
+from rag.api.resource import Base, Maker, Page, Part, Resource, Shared, needs
 from rag.api.resources.documents import queued
 from rag.api.resources.jobs import EXAMPLE as JOB
 from rag.api.resources.jobs import JobData
 from rag.api.resources.question_sets import SetName, set_called
+from rag.api.resources.recipes import RecipeRequest
 from rag.api.threads import dear
 
 EXAMPLE: dict[str, Any] = {
@@ -132,17 +133,10 @@ class LastSweepData(Schema):
     result: SweepData | None
 
 
-class MeasureRequest(Body):
+class MeasureRequest(RecipeRequest):
     """An evaluation to run: a recipe as in a search, on a question set."""
 
     set: str = Field(description="the id of a question set, or its name")
-    recipe: dict[str, Any] | None = Field(None, description="a whole recipe")
-    fields: dict[str, Any] = Field({}, description="fields that differ, by dotted name")
-
-    def recipe_of(self, base: KnowledgeBase) -> Recipe:
-        """The recipe that is meant. Raises InvalidRecipe."""
-        start = base.recipe() if self.recipe is None else Recipe.parse(self.recipe)
-        return start.with_fields(self.fields)
 
 
 class EvaluateRequest(MeasureRequest):

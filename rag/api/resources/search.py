@@ -18,13 +18,14 @@ from rag import (
     Recipe,
     ScopedWorkspace,
     TraceData,
+    changed_recipe,
     compared_data,
     findings_data,
     passage_data,
     passage_key,
-    with_embedder_weight,
 )
-from rag.api.resource import Base, Body, Resource, Shared, base_called, needs
+from rag.api.resource import Base, Resource, Shared, base_called, needs
+from rag.api.resources.recipes import RecipeRequest
 from rag.api.threads import dear
 
 Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
@@ -73,8 +74,8 @@ _TRACE = {
 search = Resource("search")
 
 
-class SearchRequest(Body):
-    """A question, and by which recipe: the saved one, a whole one, or with fields changed."""
+class SearchRequest(RecipeRequest):
+    """A question, and by which recipe: the saved one, or with fields changed."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -88,23 +89,11 @@ class SearchRequest(Body):
     )
 
     question: Text
-    recipe: dict[str, Any] | None = Field(None, description="a whole recipe")
-    fields: dict[str, Any] = Field({}, description="fields that differ, by dotted name")
     also: list[str] = Field([], max_length=20, description="further knowledge bases to search")
 
     def recipe_of(self, base: KnowledgeBase) -> Recipe:
         """The recipe that is meant. Raises InvalidRecipe; InvalidInput without an index for it."""
-        start = base.recipe() if self.recipe is None else Recipe.parse(self.recipe)
-        changed = start.with_fields(self.fields)
-        if "search.dense_weight" not in self.fields:
-            changed = with_embedder_weight(start, changed)
-        built = {build.hash for build in base.documents.builds()}
-        if changed.index.hash not in built:
-            raise InvalidInput(
-                "There is no index for these fields of the recipe.",
-                "Save the recipe, which builds it, or leave index fields as they are.",
-            )
-        return changed
+        return _built(base, super().recipe_of(base))
 
     def beside(self, workspace: ScopedWorkspace, base: KnowledgeBase) -> list[FederatedBase]:
         """The other knowledge bases. Raises NotFound, InvalidInput."""
@@ -160,7 +149,14 @@ def explain_passage(base: Base, body: ExplainRequest) -> PassageData | FindingsD
 
 
 def _compared(base: KnowledgeBase, body: ExplainRequest, recipe: Recipe) -> ComparedData:
-    other = SearchRequest(
-        question=body.question, fields=body.against or {}, recipe=recipe.model_dump()
-    )
-    return compared_data(base.compare(body.question, recipe, other.recipe_of(base)))
+    other = _built(base, changed_recipe(recipe, fields=body.against))
+    return compared_data(base.compare(body.question, recipe, other))
+
+
+def _built(base: KnowledgeBase, recipe: Recipe) -> Recipe:
+    if recipe.index.hash not in {build.hash for build in base.documents.builds()}:
+        raise InvalidInput(
+            "There is no index for these fields of the recipe.",
+            "Save the recipe, which builds it, or leave index fields as they are.",
+        )
+    return recipe
