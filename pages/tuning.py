@@ -18,7 +18,6 @@ from pages.components.tuning.cards import cards
 from pages.components.tuning.curves import curves
 from pages.components.tuning.fetching import Missing, follow
 from pages.components.tuning.indexes import indexes
-from pages.components.tuning.learned_fusion import learned_fusion
 from pages.components.tuning.search import search_all
 from pages.components.tuning.threshold import threshold_panel
 from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError, Tuner, counted
@@ -58,7 +57,6 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
             (cards, moving),
             (curves, moving),
             (search_all, opened),
-            (learned_fusion, opened),
             (threshold_panel, moving),
             (indexes, opened),
         ):

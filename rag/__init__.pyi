@@ -125,7 +125,6 @@ from .explanation.attribution import Attribution as Attribution
 from .explanation.attribution import TextPart as TextPart
 from .explanation.counterfactuals import Counterfactual as Counterfactual
 from .explanation.explainer import Explainer as Explainer
-from .explanation.explainer import FeaturePart as FeaturePart
 from .explanation.explainer import Finding as Finding
 from .explanation.explainer import passage_key as passage_key
 from .explanation.locating import Located as Located
@@ -261,8 +260,6 @@ from .schemas.indexes import MigrationEffectData as MigrationEffectData
 from .schemas.indexes import SwitchParityData as SwitchParityData
 from .schemas.indexes import VectorsData as VectorsData
 from .schemas.indexes import build_data as build_data
-from .schemas.learned_fusions import LearnedFusionData as LearnedFusionData
-from .schemas.learned_fusions import LearnedOutcomeData as LearnedOutcomeData
 from .schemas.question_sets import VersionData as VersionData
 from .schemas.retrieval import AnswerData as AnswerData
 from .schemas.retrieval import HitData as HitData
@@ -358,10 +355,6 @@ from .tuning.embedder_migration import MigrationCost as MigrationCost
 from .tuning.embedder_migration import MigrationPlan as MigrationPlan
 from .tuning.embedder_migration import steps_after as steps_after
 from .tuning.grid_search import Best as Best
-from .tuning.learning.learned import FEWEST_QUESTIONS as FEWEST_QUESTIONS
-from .tuning.learning.learned import LearnedFusion as LearnedFusion
-from .tuning.learning.learned import LearnedOutcome as LearnedOutcome
-from .tuning.learning.passports import Passport as Passport
 from .tuning.migration_job import Migration as Migration
 from .tuning.pareto import CostPoint as CostPoint
 from .tuning.pareto import against_present as against_present

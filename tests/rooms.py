@@ -41,7 +41,6 @@ TIERS: tuple[tuple[str, ...], ...] = (
         "rag.storage",
         "rag.http_tools",
         "rag.topic",
-        "rag.learned_fusion",
     ),
     # logic, which is handed its adapters
     ("rag.settings", "rag.retrieval", "rag.answering", "rag.cluster"),

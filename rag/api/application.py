@@ -23,7 +23,6 @@ from rag.api.resources.diagnoses import diagnoses
 from rag.api.resources.documents import documents, uploads
 from rag.api.resources.examination import examination
 from rag.api.resources.jobs import jobs
-from rag.api.resources.learned_fusions import learned_fusions
 from rag.api.resources.members import links, members
 from rag.api.resources.question_sets import labels, question_files, question_sets
 from rag.api.resources.recipes import recipes
@@ -40,7 +39,7 @@ _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
     *(builds, question_sets, labels, runs, systems, decisions, diagnoses, tours, compatible),
-    *(examination, store_imports, learned_fusions),
+    *(examination, store_imports),
 )
 
 

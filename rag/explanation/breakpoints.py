@@ -20,7 +20,7 @@ from rag.retrieval.fusion import (
     LIST_SCALES,
     QDRANT_RRF,
     divided_reciprocal,
-    first_scores,
+    fused_scores,
     leaning,
     line_ends,
     on_list_scale,
@@ -102,7 +102,7 @@ class Case:
     def would_be_in(self) -> bool:
         """Whether it is among them where the question is not refused."""
         own = position(self.candidates, self.key)
-        scores = first_scores(self.candidates, self.search)
+        scores = fused_scores(self.candidates, self.search)
         return own is not None and _is_in(
             self.candidates, scores, self.relevant(self.candidates), own, self.search.top_k
         )
@@ -137,7 +137,7 @@ def by_top_k(case: Case) -> Breakpoint | None:
     relevant = case.relevant(case.candidates)
     if own is None or not relevant[own]:
         return None
-    scores = first_scores(case.candidates, case.search)
+    scores = fused_scores(case.candidates, case.search)
     rank = int(np.count_nonzero(before(case.candidates, scores, own) & relevant)) + 1
     if case.search.top_k >= rank:
         return Breakpoint(rank - 1, 1) if rank > 1 else None
@@ -163,7 +163,7 @@ def by_threshold(case: Case) -> Breakpoint | None:
     if own is None:
         return None
     relevance = case.relevance(candidates)
-    scores = first_scores(candidates, case.search)
+    scores = fused_scores(candidates, case.search)
     rivals = np.sort(relevance[before(candidates, scores, own)])[::-1]
     top_k, mine = case.search.top_k, float(relevance[own])
     lower = float(rivals[top_k - 1]) if len(rivals) >= top_k else -np.inf

@@ -12,7 +12,7 @@ import numpy as np
 from rag.documents.library import Library
 from rag.errors import InvalidInput, NotFound
 from rag.explanation.attribution import Attribution, attribution
-from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, Field, position
+from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, Field
 from rag.explanation.counterfactuals import (
     Counterfactual,
     asks_a_model,
@@ -21,7 +21,6 @@ from rag.explanation.counterfactuals import (
 )
 from rag.explanation.locating import Located, Match, locate_passages
 from rag.explanation.standing import Gap, Standing, figures, gap, standing
-from rag.learned_fusion import FEATURES
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import (
     Candidates,
@@ -34,7 +33,6 @@ from rag.retrieval import (
 )
 from rag.retrieval.candidate_generation import FullRankings
 from rag.retrieval.candidates import IncompleteVectors, Ranking, bm25_options, join
-from rag.retrieval.reranking import features_of
 from rag.retrieval.selection import resolved_threshold
 from rag.types import Chunk, Trace
 
@@ -57,16 +55,6 @@ class Finding:
     standing: Standing
     match: Match
     gap: Gap | None
-
-
-@dataclass(frozen=True, slots=True)
-class FeaturePart:
-    """The part of one feature in the score of a learned fusion; ``value`` is on its scale."""
-
-    name: str
-    definition: str
-    value: float
-    part: float
 
 
 class Explainer:
@@ -116,21 +104,6 @@ class Explainer:
             self._passage(key)
             self._changes[key] = self._changed(key)
         return self._changes[key]
-
-    def learned_parts(self, key: int) -> tuple[FeaturePart, ...]:
-        """The parts of a passage's score by the learned fusion, the greatest first.
-
-        Empty where none ranks the passages, and for what is no candidate. Parts of a linear fusion
-        add up to the score, those of trees to the score less the mean score.
-        """
-        model, own = self._corpus.fusion_model, position(self._candidates, key)
-        if model is None or own is None or self._candidates.learned is None:
-            return ()
-        table = features_of(self._search_query, self._candidates, self._corpus)
-        values, parts = table[own], model.contributions(table[own : own + 1])[0]
-        rows = zip(FEATURES.items(), values.tolist(), parts.tolist(), strict=True)
-        features = [FeaturePart(*feature, value, part) for feature, value, part in rows if part]
-        return tuple(sorted(features, key=lambda feature: -abs(feature.part)))
 
     def _changed(self, key: int) -> tuple[Counterfactual, ...]:
         search = self.recipe.search

@@ -8,7 +8,6 @@ from typing import Literal
 
 from rag.errors import InvalidInput
 from rag.exports.fidelity import ExportedField, Fidelity, exported_fields
-from rag.exports.learned import ExportedFusion
 from rag.exports.pgvector import pgvector_export
 from rag.exports.python_retrievers import langchain_export, llama_index_export
 from rag.exports.qdrant import qdrant_export
@@ -16,7 +15,6 @@ from rag.exports.search_engines import elasticsearch_export, opensearch_export
 from rag.exports.statements import EngineExport, Statement
 from rag.operation import operation
 from rag.recipe import Recipe
-from rag.search.learned_fusion import fusion_model
 from rag.services import Services
 
 ExportTarget = Literal[
@@ -85,9 +83,7 @@ class RecipeExports:
     def export(self, recipe: Recipe, target: str) -> RecipeExport:
         """Write a recipe for an engine of ``EXPORT_TARGETS``.
 
-        A learned fusion is exported where the engine can rank by it. Raises InvalidInput for
-        another target or an unknown learned fusion, and as the embedder where its dimension is
-        unknown.
+        Raises InvalidInput for another target, and as the embedder where its dimension is unknown.
         """
         if target not in EXPORT_TARGETS:
             raise InvalidInput(
@@ -96,10 +92,6 @@ class RecipeExports:
         models = self._services.models
         threshold = models.threshold(recipe.index.embedder, recipe.search)
         dimension = models.embedder(recipe.index.embedder).dimension
-        model = fusion_model(self._services, self._base_id, recipe)
-        fusion = ExportedFusion.of(recipe, model)
-        made = EXPORT_TARGETS[target](fusion.recipe, dimension, threshold)
+        made = EXPORT_TARGETS[target](recipe, dimension, threshold)
         fields = exported_fields(recipe, threshold, made.rules)
-        if model is not None:
-            fields = tuple(fusion.field(field, made.rules) for field in fields)
         return RecipeExport(target, recipe.hash, made.statements, fields)

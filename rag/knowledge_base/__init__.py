@@ -71,7 +71,6 @@ from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
 from rag.runs.searched_documents import documents_hash
 from rag.search.corpus import StoredSources, StoredSurroundings, vectors_of
-from rag.search.learned_fusion import stored_fusion
 from rag.search.questions import check_question
 from rag.search.snapshot import SearchSnapshot, SearchState, read_state, take_snapshot
 from rag.search.threshold import threshold_rule
@@ -161,7 +160,7 @@ class KnowledgeBase:
         """Make a recipe the saved one, earlier ones stay; not if that is no more ``instead_of``.
 
         Raises InvalidRecipe for an embedder or analyzer that nobody knows, ProviderRejected for a
-        key that is not set, InvalidInput for a learned fusion that does not suit the recipe.
+        key that is not set.
         """
         self._services.models.require(recipe.index)
         with self._database.write() as connection:
@@ -184,8 +183,7 @@ class KnowledgeBase:
         self, connection: Connection, recipe: Recipe, instead_of: Recipe | None
     ) -> bool:
         """Save a recipe with the row of its build, so that new documents get into its index."""
-        bases.hold(connection, self.id)  # no other removes the fusion meanwhile
-        stored_fusion(connection, self.id, recipe)
+        bases.hold(connection, self.id)
         if not bases.save_recipe(connection, self.id, recipe, instead_of):
             return False
         builds.ensure(connection, self.id, recipe.index)

@@ -40,7 +40,6 @@ CAPTIONS: Mapping[str, str] = {
     "search.feedback": "Feedback from the first passages",
     "search.feedback_weight": "Share of the feedback in the vector",
     "search.feedback_terms": "Words added to BM25",
-    "search.learned_fusion": "Learned fusion",
     "search.rerank": "Rerank with",
     "search.rerank_depth": "Rerank the first",
     "search.rerank_batch": "Rerank at once",

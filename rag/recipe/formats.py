@@ -59,7 +59,9 @@ class Removed:
     hashed: bool = False
 
 
-REMOVED: dict[str, Removed] = {}
+REMOVED: dict[str, Removed] = {
+    "search.learned_fusion": Removed(off=None, instead="Use search.fusion saturation."),
+}
 """The fields that were removed, by dotted name."""
 
 

@@ -231,13 +231,6 @@ class SearchRecipe(Retrievers):
         0, ge=0, le=50, description="feedback: words of theirs that join the BM25 query"
     )
     # The order of what was found.
-    learned_fusion: Text | None = Field(
-        None,
-        pattern=r"^[0-9a-f]{12}$",
-        max_length=12,
-        description="hybrid: the hash of a learned fusion of this knowledge base, which ranks in "
-        "place of fusion and dense_weight; null is off",
-    )
     rerank: Annotated[
         Annotated[Text, Field(max_length=1000)] | None,
         Asks("reranker", amounts=("rerank_depth", "rerank_requests")),

@@ -83,8 +83,7 @@ class Candidates:
     whether the question is on topic, None if that was not decided. ``lacking`` is the
     language of the question (ISO 639-1) where the embedder does not know it, else "". ``by_words``
     says which only lexical search finds, as their vectors are not stored yet: their cosine is 0 and
-    says nothing. None where all vectors are in. ``learned`` has the scores of a learned fusion,
-    None where the recipe has none.
+    says nothing. None where all vectors are in.
     """
 
     keys: Keys
@@ -100,7 +99,6 @@ class Candidates:
     topic: Topic | None = None
     lacking: str = ""
     by_words: Mask | None = None
-    learned: Scores | None = None
 
     @property
     def dense_scores(self) -> Scores:

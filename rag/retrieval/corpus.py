@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rag.learned_fusion import FusionModel
 from rag.lexical import LexicalIndex
 from rag.protocols import ChatModel, Embedder, Reranker, VectorView
 from rag.retrieval.candidates import Calibrated
@@ -34,8 +33,7 @@ class Corpus:
     ``languages`` are those of the embedder. ``allowed`` restricts every search to these
     passages. ``queries`` caches the vectors of earlier texts. ``topic`` decides whether the
     documents cover a question; None if the recipe does not ask, or no model was trained for the
-    embedder. ``fusion_model`` is the learned fusion that the recipe names. ``default_threshold``
-    is that of the embedder.
+    embedder. ``default_threshold`` is that of the embedder.
     """
 
     embedder: Embedder
@@ -50,7 +48,6 @@ class Corpus:
     queries: QueryVectors | None = None
     topic: TopicModel | None = None
     languages: KnownLanguages = ANY_LANGUAGE
-    fusion_model: FusionModel | None = None
     default_threshold: float | None = None
 
     @property

@@ -44,12 +44,6 @@ def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
     return recipe.dense_weight * dense + (1.0 - recipe.dense_weight) * words
 
 
-def first_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
-    """The scores that rank candidates before a reranker: those of a learned fusion, if any."""
-    learned = candidates.learned
-    return fused_scores(candidates, recipe) if learned is None else learned
-
-
 def divided_reciprocal(
     dense_rank: Ranks, lexical_rank: Ranks, candidates: Candidates, recipe: SearchRecipe
 ) -> Scores:
@@ -197,10 +191,8 @@ class ScoreContribution:
 
 
 def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, ScoreContribution]:
-    """The parts of every candidate's score, by passage key; none where a learned fusion ranks."""
+    """The parts of every candidate's score, by passage key."""
     hits = {hit.chunk.key: hit for hit in trace.candidates}
-    if any("learned" in hit.parts for hit in hits.values()):
-        return {}  # it has more parts than these two
     if recipe.mode == "dense":
         return {key: ScoreContribution(_score_in(hit, "dense"), 0.0) for key, hit in hits.items()}
     if recipe.mode == "lexical":

@@ -69,8 +69,6 @@ class Hits:
             yield f"{enriched}_bm25", float(candidates.words[place])
         if mode == "hybrid" and self._selection.fused is not None:
             yield "fused", float(self._selection.fused[place])
-        if candidates.learned is not None:
-            yield "learned", float(candidates.learned[place])
         if candidates.rerank is not None and not np.isnan(candidates.rerank[place]):
             yield "rerank", float(candidates.rerank[place])
         if candidates.exact is not None and candidates.exact[place] and self._recipe.exact_codes:

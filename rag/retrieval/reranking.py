@@ -1,4 +1,4 @@
-"""Other orders of the candidates: by a learned fusion, and by a reranker for the first of them."""
+"""Another order of the first candidates: by a reranker."""
 
 from __future__ import annotations
 
@@ -6,42 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from rag.learned_fusion import feature_table
 from rag.protocols import Reranker
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Candidates, SearchQuery
 from rag.retrieval.corpus import Corpus
-from rag.retrieval.fusion import first_scores, ranking
+from rag.retrieval.fusion import fused_scores, ranking
 from rag.retrieval.query_transforms import try_transform
 from rag.retrieval.timeline import Timeline
-from rag.types import Floats, Scores
-
-
-def score_by_learned_fusion(
-    search_query: SearchQuery,
-    candidates: Candidates,
-    recipe: SearchRecipe,
-    corpus: Corpus,
-    timeline: Timeline,
-) -> tuple[SearchQuery, Candidates]:
-    """The candidates with the scores of the learned fusion.
-
-    Where a cosine is missing, or there is only one retriever, the ordinary fusion stays.
-    """
-    count, model = len(candidates), corpus.fusion_model
-    if model is None or recipe.mode != "hybrid" or candidates.by_words is not None:
-        why = "hybrid mode only" if recipe.mode != "hybrid" else "not all vectors are stored yet"
-        timeline.passed("learned", count, count, f"not applied: {why}")
-        return search_query, candidates
-    scores = model.scores(features_of(search_query, candidates, corpus))
-    timeline.passed("learned", count, count, f"{model.kind} {recipe.learned_fusion}")
-    return search_query, replace(candidates, learned=scores)
-
-
-def features_of(search_query: SearchQuery, candidates: Candidates, corpus: Corpus) -> Floats:
-    """The features of candidates, shape (n, features)."""
-    passages = corpus.lookup(candidates.keys.tolist())
-    return feature_table(search_query.words, candidates, passages, corpus.lexical)
+from rag.types import Scores
 
 
 def rerank_candidates(
@@ -57,7 +29,7 @@ def rerank_candidates(
     A reranker that fails changes nothing, and its stage says why.
     """
     count = len(candidates)
-    first = ranking(candidates.keys, first_scores(candidates, recipe))[: recipe.rerank_depth]
+    first = ranking(candidates.keys, fused_scores(candidates, recipe))[: recipe.rerank_depth]
     passages = corpus.lookup([int(key) for key in candidates.keys[first]])
     positions = [int(position) for position in first if int(candidates.keys[position]) in passages]
     texts = [passages[int(candidates.keys[position])][0].indexed_text for position in positions]

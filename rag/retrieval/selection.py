@@ -10,7 +10,7 @@ import numpy as np
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Calibrated, Candidates, Evidence, threshold_scores
 from rag.retrieval.diversity import Double, Nearness, diversify, doubles
-from rag.retrieval.fusion import first_scores, fused_scores, ranking, reread
+from rag.retrieval.fusion import fused_scores, ranking, reread
 from rag.retrieval.languages import leans_on_words
 from rag.types import Keys, Mask, Order, Scores
 
@@ -59,7 +59,7 @@ def select(
     """
     threshold = resolved_threshold(candidates, recipe, threshold)
     fused = fused_scores(candidates, recipe)
-    scores = reread(first_scores(candidates, recipe), candidates.rerank)
+    scores = reread(fused, candidates.rerank)
     relevance = candidates.cosine if calibration is None else calibration.probabilities(candidates)
     if candidates.topic is not None and candidates.topic.refused(recipe.refuse):
         order = ranking(candidates.keys, scores)

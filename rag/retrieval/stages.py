@@ -15,7 +15,7 @@ from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Candidates, SearchQuery
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.feedback import search_with_feedback
-from rag.retrieval.reranking import rerank_candidates, score_by_learned_fusion
+from rag.retrieval.reranking import rerank_candidates
 from rag.retrieval.timeline import Timeline
 from rag.types import StageName
 
@@ -122,15 +122,6 @@ STAGES: tuple[StageRow, ...] = (
         passes="joins",
         tried=("dense_weight", "candidates"),
         run=search_with_feedback,
-    ),
-    StageRow(
-        "learned",
-        ("learned_fusion",),
-        label="by learned fusion",
-        help="The same passages, ranked by a fusion that was learned from labels.",
-        figure="learned",
-        tried=("dense_weight", "candidates"),
-        run=score_by_learned_fusion,
     ),
     StageRow(
         "rerank",

@@ -65,7 +65,7 @@ class NextStepData(Schema):
     ``changes`` has the change of a fix or of a larger top-k, or those that a rebuild tries.
     """
 
-    kind: Literal["fix", "top_k", "rebuild", "advice", "learn", "label", "nothing"]
+    kind: Literal["fix", "top_k", "rebuild", "advice", "label", "nothing"]
     title: str
     reason: str
     gain: float | None

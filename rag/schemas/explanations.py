@@ -8,7 +8,7 @@ from pydantic import field_validator
 
 from rag.explanation.attribution import Attribution, TextPart
 from rag.explanation.counterfactuals import Counterfactual
-from rag.explanation.explainer import Explainer, FeaturePart, Finding
+from rag.explanation.explainer import Explainer, Finding
 from rag.explanation.locating import Match
 from rag.explanation.recipe_comparison import RetrievalComparison
 from rag.explanation.standing import Standing, StepOutcome
@@ -99,7 +99,6 @@ class PassageData(StandingData):
     recipe: str
     changes: list[ChangeData]
     attribution: AttributionData | None
-    learned: list[FeaturePart]
 
 
 class FindingData(StandingData):
@@ -168,7 +167,6 @@ def passage_data(
         **dict(StandingData.of(standing)),
         changes=list(map(ChangeData.of, changes)),
         attribution=AttributionData.of(attribution) if attribution else None,
-        learned=explainer.learned_parts(standing.chunk.key),
     )
 
 

@@ -16,7 +16,6 @@ from rag.protocols import ChatModel, Reranker, VectorView
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, IncompleteVectors, Listwise, filters
 from rag.retrieval.languages import KnownLanguages
-from rag.search.learned_fusion import fusion_model
 from rag.services import Services
 from rag.storage import Connection, Database, bases, documents, passages
 from rag.topic import shipped
@@ -33,7 +32,7 @@ def corpus(
     """Return the corpus that ``recipe`` searches in ``index``, with the components of its steps.
 
     ``calibration`` is the calibration of the recipe's threshold rule. Raises InvalidRecipe,
-    ProviderError, or InvalidInput for a learned fusion that is not of this recipe.
+    ProviderError.
     """
     chat = services.models.step_chat(recipe.answer) if recipe.search.asks_chat else None
     model, _ = providers.vector_space(recipe.index.embedder)
@@ -52,7 +51,6 @@ def corpus(
         languages=KnownLanguages(
             providers.languages(recipe.index.embedder), providers.multilingual_embedders()[0]
         ),
-        fusion_model=fusion_model(services, base_id, recipe),
         default_threshold=providers.default_threshold(recipe.index.embedder),
     )
 

@@ -10,7 +10,6 @@ from rag.storage.conversations.tables import turn
 from rag.storage.leases import lease
 from rag.storage.passage_edits import passage_edit
 from rag.storage.quality.decisions import decision
-from rag.storage.quality.learned_fusions import learned_fusion
 from rag.storage.quality.settlements import settlement
 from rag.storage.quality.systems import system
 from rag.storage.quality.tables import judgement
@@ -19,7 +18,7 @@ from rag.storage.tables import metadata
 from rag.storage.tools import tool
 
 _ACCESS = (api_reply, api_token, audit_entry, share_link)
-_QUALITY = (decision, judgement, learned_fusion, settlement)
+_QUALITY = (decision, judgement, settlement)
 _OTHERS = (prompt_text, recipe_name, system, tool, tour, turn)
 for table in (*_ACCESS, *_QUALITY, lease, passage_edit, *_OTHERS):
     assert table.metadata is metadata

@@ -138,7 +138,7 @@ class EmbedderMigration:
             raise InvalidInput(
                 f"This knowledge base uses {embedder} already.", "Name another embedder."
             )
-        changes = {"index.embedder": embedder, "search.learned_fusion": None}
+        changes = {"index.embedder": embedder}
         recipe = with_embedder_weight(saved, saved.with_fields(changes))
         self._services.models.require(recipe.index)
         return recipe

@@ -18,7 +18,6 @@ from rag.tuning.embedder_migration import EmbedderMigration
 from rag.tuning.embedder_switch import EmbedderSwitch
 from rag.tuning.fit_job import Fits
 from rag.tuning.grid_search import Best, GridSearch
-from rag.tuning.learning.learned import LearnedFusions
 from rag.tuning.migration_job import Migrations
 from rag.tuning.search_job import Searches
 from rag.tuning.state import state
@@ -30,7 +29,7 @@ from rag.tuning.tuner import Tuner
 class Tuning:
     """Measurements without stored runs.
 
-    ``searches``, ``build_tables``, ``fits``, ``learned_fusions`` and ``migrations`` are jobs.
+    ``searches``, ``build_tables``, ``fits`` and ``migrations`` are jobs.
     """
 
     def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
@@ -39,7 +38,6 @@ class Tuning:
         self.searches = Searches(jobs, base_id)
         self.build_tables = BuildTables(jobs, base_id)
         self.fits = Fits(services, jobs, base_id)
-        self.learned_fusions = LearnedFusions(services, jobs, base_id)
         self.calibrator = Calibrator(services, base_id)
         self.build_table = BuildTable(services, base_id)
         self.migration = EmbedderMigration(services, base_id)

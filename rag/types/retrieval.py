@@ -11,9 +11,7 @@ from rag.types.documents import Chunk
 
 StageName = (
     Literal["rewrite", "spelling", "abbreviations", "synonyms", "expansions", "hyde", "question"]
-    | Literal[
-        "language", "filter", "dense", "lexical", "fusion", "feedback", "learned", "rerank", "tool"
-    ]
+    | Literal["language", "filter", "dense", "lexical", "fusion", "feedback", "rerank", "tool"]
     | Literal["refuse", "threshold", "duplicates", "mmr", "top_k", "merge", "context"]
 )
 """What a stage of retrieval is called wherever it is stored; ``retrieval.stages`` tells of each."""

@@ -57,7 +57,6 @@ from rag.systems import evaluate_job
 from rag.tuning import migration_job
 from rag.tuning.diagnosis.job import diagnose
 from rag.tuning.fit_job import calibrate
-from rag.tuning.learning.learned import learn_fusion
 from rag.tuning.search_job import search_all
 from rag.tuning.table_job import build_table
 from rag.workspace import spending
@@ -114,7 +113,6 @@ class Workspace:
             "build-table": partial(build_table, services),
             "calibrate": partial(calibrate, services),
             "diagnose": partial(diagnose, services),
-            "learn_fusion": partial(learn_fusion, services),
             migration_job.JOB: partial(migration_job.migrate, services),
             migration_job.PARITY: partial(migration_job.compare_switch, services),
             "map": partial(draw_map, services, self._maps.files),

@@ -81,3 +81,20 @@ def test_a_system_that_asked_as_a_user_asks_the_same(base: KnowledgeBase) -> Non
 def test_a_token_that_sent_traces_keeps_its_other_scopes(workspace: Workspace) -> None:
     scopes = {token.name: token.scopes for token in workspace.access.tokens.list_all()}
     assert scopes == {"scripts": ("read",)}
+
+
+def test_a_learned_fusion_is_left_out_where_a_recipe_names_one(base: KnowledgeBase) -> None:
+    (run,) = [run for run in base.runs.list_all() if run.id == "f1b1c1acbb92"]
+    assert run.recipe is not None
+    assert run.recipe.removed == {"search.learned_fusion": "d53959a1b539"}
+    assert base.recipe().hash == "699645fe2a8a"
+    again = base.evaluator.evaluate("policies", base.recipe()).run
+    assert again.recipe_hash == "699645fe2a8a"
+
+
+def test_a_bundle_that_names_a_learned_fusion_is_imported(tmp_path: Path) -> None:
+    home = str(tmp_path / "new")
+    bundle = str(HOMES / "0.1.0-bundle.zip")
+    assert main(["import-bundle", bundle, "--kb", "again", "--home", home]) == 1  # other figures
+    (run,) = workspace_at(Path(home)).base("again").runs.list_all()
+    assert run.recipe_hash == "699645fe2a8a"

@@ -21,9 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
-from rag import ROLES, SCOPES, HttpSystem, KnowledgeBase, Workspace
-from rag.storage.quality import learned_fusions
-from rag.storage.quality.learned_fusions import LearnedFusionRow
+from rag import ROLES, SCOPES, HttpSystem, Workspace
 from tests.api import client, served
 from tests.people import signed_in, view
 from tests.servers import Reply, scripted
@@ -108,7 +106,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "tour": str(base.tours.create("For the board")),
         "system": "rival",
         "kind": "linear",
-        "fusion": _learned(workspace, base),
         "finding": base.examinations.examine().open[0].id,
     }
     base.members.add(ids["member"])
@@ -116,14 +113,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         base.systems.add(HttpSystem.parse({"name": "rival", "url": f"{server.url}?q={{question}}"}))
         yield Filled(workspace, base.id, ids, _secrets(workspace))
     workspace.close()
-
-
-def _learned(workspace: Workspace, base: KnowledgeBase) -> str:
-    """The hash of a stored learned fusion."""
-    now, model = datetime.now(UTC), {"kind": "linear", "weights": {"cosine": 1.0}}
-    row = LearnedFusionRow("0123456789ab", 0, "linear", "policies", 1, 60, model, {}, [], now)
-    with workspace._services.database.write() as connection:
-        return learned_fusions.add(connection, base.id, row).hash
 
 
 def _secrets(workspace: Workspace) -> dict[str, str]:

@@ -96,11 +96,8 @@ VALUES: dict[str, list[Any]] = {
     "merge": [False, True],
     "order": ["rank", "document"],
 }
-UNSWEPT = {"tools", "expansions", "hyde", "rerank", "learned_fusion"}
-"""Refused, steps that ask a model, or learned from labels, which these questions are too few for.
-
-A sweep over a learned fusion is compared with an evaluation in tests/unit/test_learning.py.
-"""
+UNSWEPT = {"tools", "expansions", "hyde", "rerank"}
+"""Refused, or steps that ask a model."""
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,6 @@ CONFINED = {
     "ollama": {"rag.providers"},
     "onnxruntime": {"rag.providers"},
     "openvino": {"rag.providers"},
-    "xgboost": {"rag.learned_fusion"},
     "sqlalchemy": {"rag.storage", "rag.stores"},  # pgvector is in the database
     "alembic": {"rag.storage"},
     "jmespath": {"rag.http_tools"},

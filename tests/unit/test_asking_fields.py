@@ -26,7 +26,7 @@ ASKS_NOBODY = {
     *(f"search.{name}" for name in ("mode", "top_k", "threshold", "relevance", "exact_codes")),
     *(f"search.{name}" for name in ("refuse", "other_languages", "candidates", "fusion")),
     *(f"search.{name}" for name in ("dense_weight", "rrf_k", "bm25_pivot", "k1", "b")),
-    *("search.learned_fusion", "search.matched_words", "search.feedback_terms"),
+    *("search.matched_words", "search.feedback_terms"),
     *(f"search.{name}" for name in ("fuzzy", "prefix")),
     *(
         f"search.{name}"

@@ -67,7 +67,6 @@ NOT_TINY: Mapping[str, str] = {
     "first_metric": "starts a server of the dashboard and a browser",
     "fix_promises": "diagnoses three whole collections",
     "full_text": "needs a PostgreSQL server",
-    "learned_fusion": "learns from 60 labelled questions or more",
     "own_parity": "serves the sample, and asks it every question four times",
     "pgvector": "needs a PostgreSQL server",
     "users": "starts servers of the dashboard, with tabs and programs for minutes",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,8 @@ import pytest
 
 from rag import EXPORT_TARGETS, InvalidInput, KnowledgeBase, Recipe, RecipeExport
 from rag.__main__ import main
-from rag.learned_fusion import FusionModel, LinearModel, TreeModel
 from rag.recipe.parts import IndexRecipe, SearchRecipe
 from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
-from rag.search.learned_fusion import fusion_hash, learned_with
-from rag.storage.quality import learned_fusions
-from rag.storage.quality.learned_fusions import LearnedFusionRow
 from tests.workspaces import QUICK, stocked
 
 TARGETS = ("qdrant", "pgvector", "elasticsearch", "opensearch")
@@ -206,72 +201,6 @@ def test_the_verb_writes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert main(line) == 0
     exact = sum(one["fidelity"] == "exact" for one in data["fields"])
     assert f"fields: {exact} exact, " in capsys.readouterr().out
-
-
-def _with_fusion(base: KnowledgeBase, model: FusionModel) -> dict[str, Any]:
-    """Store a learned fusion; return the field that names it."""
-    recipe = QUICK.with_fields({"search.mode": "hybrid"})
-    fields = learned_with(recipe)
-    row = LearnedFusionRow(
-        hash=fusion_hash(model, fields),
-        version=0,
-        kind=model.kind,
-        question_set="checks",
-        set_version=1,
-        questions=60,
-        model=model.to_dict(),
-        learned_with=fields,
-        passports=[],
-        created=datetime.now(UTC),
-    )
-    with base._database.write() as connection:
-        learned_fusions.add(connection, base.id, row)
-    return {"mode": "hybrid", "learned_fusion": row.hash}
-
-
-def test_a_learned_fusion_of_cosine_and_bm25_is_exported_as_saturation(
-    base: KnowledgeBase,
-) -> None:
-    fields = _with_fusion(base, LinearModel({"cosine": 6.0, "bm25": 2.0}))
-    same = {"mode": "hybrid", "fusion": "saturation", "dense_weight": 0.75, "bm25_pivot": 8.0}
-    for target in EXPORT_TARGETS:
-        export = exported(base, target, **fields)
-        assert export.statements == exported(base, target, **same).statements
-        assert fidelities(export, "fusion", "dense_weight", "bm25_pivot") == ["exact"] * 3
-    of = {
-        target: fidelities(exported(base, target, **fields), "learned_fusion") for target in TARGETS
-    }
-    assert of["elasticsearch"] == of["opensearch"] == ["exact"]
-    assert of["pgvector"] == ["not expressible"]  # its scores by words have another scale
-    export = exported(base, "opensearch", **fields)
-    (field,) = (one for one in export.fields if one.name == "search.learned_fusion")
-    assert field.reason == (
-        "it has the order of saturation with a weight of 0.750; the query has it"
-    )
-
-
-@pytest.mark.parametrize(
-    ("model", "reason"),
-    [
-        (LinearModel({"cosine": 6.0, "title_share": 1.0}), "no engine has title_share"),
-        (LinearModel({"cosine": 6.0, "bm25": -1.0}), "a weight is below 0"),
-        (TreeModel([{"nodeid": 0, "leaf": 0.5}]), "no engine has what its trees split by"),
-    ],
-)
-def test_other_learned_fusions_are_not_expressible(
-    base: KnowledgeBase, model: FusionModel, reason: str
-) -> None:
-    fields = _with_fusion(base, model)
-    export = exported(base, "opensearch", **fields)
-    (field,) = (one for one in export.fields if one.name == "search.learned_fusion")
-    assert (field.fidelity, field.reason) == (
-        "not expressible",
-        f"{reason}; the query ranks by fusion and dense_weight",
-    )
-    assert export.statements == exported(base, "opensearch", mode="hybrid").statements
-    assert fidelities(export, "dense_weight") == fidelities(
-        exported(base, "opensearch", mode="hybrid"), "dense_weight"
-    )
 
 
 @pytest.mark.parametrize(

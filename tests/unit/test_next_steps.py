@@ -70,14 +70,6 @@ def test_steps_are_ranked_by_gain_per_minute() -> None:
     )
 
 
-def test_a_fusion_that_nobody_learned_stands_after_known_gains() -> None:
-    trials = Trials("ndcg@10", (_fix(OFF, *([0.4] * 20)),))
-    steps = next_steps(Basis(RECIPE, 80, 80, trials, None, LabellingPace(), learnable=75))
-    assert [step.kind for step in steps] == ["fix", "learn"]
-    assert (steps[1].gain, steps[1].seconds) == (None, None)
-    assert steps[1].reason.startswith("75 labelled questions are enough")
-
-
 def test_a_rebuild_names_what_it_costs() -> None:
     rebuild = Rebuild(({"index.chunk_size": 200},), ("cut",), 4, 3, 0.2, 90.0, 12_000)
     (step,) = _steps(rebuild=rebuild)

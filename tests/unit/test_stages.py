@@ -99,7 +99,7 @@ def test_every_stage_has_one_row_and_its_fields_are_those_of_recipes() -> None:
     }
 
 
-BY_NEED = ("tool", "merge", "language", "learned")
+BY_NEED = ("tool", "merge", "language")
 """Stages of recipes that name tools or models, of several sources, and of other languages."""
 
 

@@ -232,8 +232,6 @@ def _act(
         action_button("Build and try", "metrics_rebuild", "construction", start, **options)
     elif step.kind == "advice":
         _place(diagnosis, step)
-    elif step.kind == "learn":
-        st.page_link("tuning.py", label="Learn on Tuning", icon=":material/school:")
     elif step.kind == "label" and chosen.questions <= diagnosis.asked:
         action_button("Add questions", "metrics_add_more", "add", _open_sets)
     elif step.kind == "label":

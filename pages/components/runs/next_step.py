@@ -132,7 +132,7 @@ def _described(step: NextStep, set_name: str) -> tuple[str, str, str]:
             f"Changing {plain(fields)} {verb} {gain} {step.fix.basis} of *{plain(set_name)}*{sure}."
         )
         return text, "Show the fix", f"*{apply_button(comparison)[0]}* is below."
-    buttons = {"top_k": "Apply", "rebuild": "Build and try", "learn": "Learn on Tuning"}
+    buttons = {"top_k": "Apply", "rebuild": "Build and try"}
     hint = f"*{buttons[step.kind]}* is below." if step.kind in buttons else ""
     # One line on every page: the rest stands on *Failures*, where the button leads.
     reason = step.reason.partition(". ")[0].removesuffix(".")

@@ -10,7 +10,6 @@ from typing import Any
 from rag import (
     Attribution,
     Explainer,
-    FeaturePart,
     Finding,
     FindingsData,
     InvalidInput,
@@ -120,14 +119,8 @@ def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
     ]
     lines += [f"  {change.words}" for change in changes]
     lines += ["", *_attribution_lines(attribution)] if attribution else []
-    lines += _learned_lines(explainer.learned_parts(key))
     data = passage_data(explainer, standing, changes, attribution)
     return Output(data, "\n".join(lines))
-
-
-def _learned_lines(parts: Sequence[FeaturePart]) -> list[str]:
-    lines = [f"  {signed(part.part)}  {part.name} = {part.value:.3f}" for part in parts]
-    return ["", "Parts of the score by the learned fusion:", *lines] if lines else []
 
 
 def _finding(explainer: Explainer, findings: Sequence[Finding]) -> Output:

@@ -9,7 +9,6 @@ from rag.cli.evaluating import (
     deciding,
     diagnosing,
     exporting,
-    learning,
     measuring,
     migrating,
     sharing,
@@ -105,12 +104,6 @@ def comparing_verbs(verb: Verb) -> None:
         action="store_true",
         help="build and try the changes of the index that are proposed",
     )
-    added = verb(learning.learn_fusion, "kb", "set_name", recipe=True)
-    added.add_argument(
-        "--kind", choices=("linear", "trees"), default="linear", help="the kind of model"
-    )
-    added = verb(learning.learned_fusions, "kb")
-    added.add_argument("--remove", metavar="HASH", help="delete a learned fusion")
     added = verb(deciding.decide, "kb", "run")
     added.add_argument("--against", metavar="RUN", required=True, help="the other run")
     added.add_argument("--metric", default="precision@10", help="precision@K or dcg@K")

@@ -14,7 +14,6 @@ from sqlalchemy import ColumnElement, Connection, Table, insert, literal, or_, s
 from rag.storage import bases
 from rag.storage.conversations.prompt_texts import prompt_text
 from rag.storage.passage_edits import passage_edit
-from rag.storage.quality.learned_fusions import learned_fusion
 from rag.storage.recipe_names import recipe_name
 from rag.storage.tables import (
     build,
@@ -60,8 +59,8 @@ def documents(connection: Connection, source: int, target: int, ids: Sequence[st
 
 
 def all_else(connection: Connection, source: int, target: int) -> None:
-    """Copies recipes, prompts, calibrations, learned fusions, question sets, labels, and edits
-    that wait for their document, as far as the copy has none of that name. Call it after the
+    """Copies recipes, prompts, calibrations, question sets, labels, and edits that wait
+    for their document, as far as the copy has none of that name. Call it after the
     documents.
 
     Raises NotFound where the source was deleted.
@@ -73,7 +72,6 @@ def all_else(connection: Connection, source: int, target: int) -> None:
         (recipe_name, "hash"),
         (prompt_text, "name"),
         (calibration, "build_hash"),
-        (learned_fusion, "hash"),
         (question_set, "name"),
         (passage_edit, "document_id"),  # those of present documents are there already
     ):

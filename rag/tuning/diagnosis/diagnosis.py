@@ -15,7 +15,6 @@ from rag.tuning.diagnosis.labelling import TYPICAL, LabellingPace, labelling_pac
 from rag.tuning.diagnosis.larger_top_k import LargerTopK, larger_top_k
 from rag.tuning.diagnosis.next_steps import Basis, NextStep, next_steps
 from rag.tuning.diagnosis.rebuilds import Rebuild, find_rebuild
-from rag.tuning.learning.learned import is_untried
 from rag.tuning.state import read_measured
 from rag.tuning.sweeper import Sweeper
 from rag.tuning.weighted_progress import WeightedProgress
@@ -31,8 +30,7 @@ class Diagnosis:
 
     ``rebuild`` has the changes of the index that were not. ``labels`` counts those of all asked
     questions, and ``pace`` is the time that one takes. ``untried`` counts indexes that were built
-    to be tried and could not be. ``learnable`` are the labelled questions from which a fusion could
-    be learned, 0 where that was tried, or cannot be.
+    to be tried and could not be.
 
     A question failed if nDCG at top-k of the passages in its prompt is below one half, or if its
     answer was refused or doubtful all the same, or lacks the expected one, in the newest run that
@@ -52,7 +50,6 @@ class Diagnosis:
     labels: int = 0
     pace: LabellingPace = TYPICAL
     untried: int = 0
-    learnable: int = 0
     scored_run: str = ""
     can_rerank: bool = True
 
@@ -102,7 +99,7 @@ class Diagnosis:
         parts = self.asked, self.labels, self.trials, self.rebuild, self.pace
         note = calibration_note(self.causes, self.recipe)
         advisable = self.can_rerank, self.larger, self.can_limit
-        basis = Basis(self.recipe, *parts, note, self.learnable, self.causes, *advisable)
+        basis = Basis(self.recipe, *parts, note, self.causes, *advisable)
         return next_steps(basis)
 
     @property
@@ -165,17 +162,13 @@ def diagnosed(
         pace = labelling_pace(connection, base_id)
     labels = sum(len(question.evidence) for question in examination.questions)
     count = len(examination.questions)
-    labelled = sum(bool(ideal) for ideal in examination.source.ideals)
-    untried = is_untried(services, base_id, set_name, recipe, labelled)
     outcome = tuple(failed), trials, rebuild, labels, pace
-    learnable = labelled if untried else 0
     return Diagnosis(
         set_name,
         recipe,
         rests_on,
         count,
         *outcome,
-        learnable=learnable,
         scored_run=examination.scored_run,
         can_rerank=services.models.can_rerank(recipe.answer),
     )

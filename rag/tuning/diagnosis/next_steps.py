@@ -28,7 +28,7 @@ from rag.tuning.diagnosis.labelling import LabellingPace
 from rag.tuning.diagnosis.larger_top_k import LargerTopK
 from rag.tuning.diagnosis.rebuilds import Rebuild
 
-StepKind = Literal["fix", "top_k", "rebuild", "advice", "learn", "label", "nothing"]
+StepKind = Literal["fix", "top_k", "rebuild", "advice", "label", "nothing"]
 
 APPLY_SECONDS = 15.0
 """Seconds to read about a change of the recipe and to click."""
@@ -77,9 +77,8 @@ class Basis:
     """The input of the steps. ``asked`` counts questions, ``labels`` those of all questions.
 
     ``larger`` is a top-k that returns more of the passages that failed questions lack. ``note``
-    says why changes were not proposed. From ``learnable`` questions a fusion could be
-    learned, which was not tried. ``causes`` counts the failed questions of each. A reranker is
-    advised if the application ``can_rerank``, and a limit of off-topic questions if labels
+    says why changes were not proposed. ``causes`` counts the failed questions of each. A reranker
+    is advised if the application ``can_rerank``, and a limit of off-topic questions if labels
     ``can_limit`` it.
     """
 
@@ -90,7 +89,6 @@ class Basis:
     rebuild: Rebuild | None
     pace: LabellingPace
     note: str = ""
-    learnable: int = 0
     causes: Mapping[Cause, int] = field(default_factory=dict)
     can_rerank: bool = True
     larger: LargerTopK | None = None
@@ -118,8 +116,6 @@ def next_steps(basis: Basis) -> list[NextStep]:
         steps.append(_larger(basis.recipe, basis.larger))
     if basis.rebuild is not None and (basis.rebuild.gain is None or basis.rebuild.gain > 0):
         steps.append(_rebuild(basis, basis.rebuild))
-    if basis.learnable:
-        steps.append(_learn(basis.learnable))
     values = [
         (value_of_labels(fix.comparison, _held_out(basis, fix.comparison)), fix)
         for fix in trials.fixes
@@ -240,14 +236,6 @@ def _rebuild(basis: Basis, rebuild: Rebuild) -> NextStep:
         rebuild.changes,
         causes=rebuild.causes,
     )
-
-
-def _learn(questions: int) -> NextStep:
-    reason = (
-        f"{questions:,} labelled questions are enough to learn how words and meaning are best "
-        "combined. It is kept only with a gain on unseen questions or documents."
-    )
-    return NextStep("learn", "Learn a fusion from your labels", reason, None, None)
 
 
 def _label(basis: Basis, fix: Fix, value: float) -> NextStep:

@@ -1,8 +1,8 @@
 """Drops what only removed features stored.
 
-Looks of the drift watch and spans of other systems go with their tables, and so does the scope of
-the tokens that sent spans. A system that asked as a user of permission audits gets the fields of
-that user into its request; one that lacks some of them was for audits alone.
+Looks of the drift watch, spans of other systems and learned fusions go with their tables, and so
+does the scope of the tokens that sent spans. A system that asked as a user of permission audits
+gets the fields of that user into its request; one that lacks some of them was for audits alone.
 """
 
 import json
@@ -26,6 +26,7 @@ _HEADER = re.compile(r"((Bearer|Token|Basic|ApiKey) )?TOUCHSTONE_TOOL_[A-Z0-9_]+
 def upgrade() -> None:
     op.drop_table("watch_look")
     op.drop_table("received_span")
+    op.drop_table("learned_fusion")
     _fill_systems(op.get_bind())
     _narrow_tokens(op.get_bind())
 
