@@ -77,10 +77,27 @@ def pytest_runtest_makereport(
     return report
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+JOURNEYS = {
+    "test_a_file_is_uploaded_previewed_and_cited",
+    "test_a_cited_answer_is_asked_opened_inspected_and_shared",
+    "test_find_the_missing_and_bring_it_in",
+    "test_label_a_passage_then_its_exact_words",
+    "test_evaluate_then_open_a_question_in_the_inspector",
+    "test_tune_by_hand_then_by_search",
+    "test_compare_and_take_the_report_away",
+    "test_whoever_has_the_link_asks_and_reads_runs",
+    "test_a_tour_is_read_by_link_on_a_small_screen",
+    "test_two_people_and_a_link",
+}
+"""Those that every change must pass, beside what the server sends; the others are thorough."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            if item.originalname not in JOURNEYS and item.path.stem != "test_server_headers":
+                item.add_marker(pytest.mark.thorough)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from rag import SCOPES, Workspace
 from tests.api import client, served
 from tests.workspaces import QUICK, workspace_at
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 
 PACKAGE = "generated_touchstone"
 # The generator names no media type that it has no parser for.

@@ -14,6 +14,7 @@ KNOWN_NDCG = 0.944
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.datasets
 @pytest.mark.timeout(1200)
 def test_xquad(datasets: Path) -> None:

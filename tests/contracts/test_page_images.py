@@ -146,6 +146,7 @@ def test_boxes_cover_the_words_of_every_passage_of_the_sample() -> None:
 
 @pytest.mark.datasets
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_boxes_cover_the_words_of_every_passage_of_twenty_real_pages(datasets: Path) -> None:
     pages = sample_pages(datasets / "aragog" / "pdfs")
     found = list(coverages(pages))

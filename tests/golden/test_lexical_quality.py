@@ -11,6 +11,7 @@ from rag.lexical import LexicalIndex
 
 @pytest.mark.datasets
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("collection", "analyzer", "least"),
     [

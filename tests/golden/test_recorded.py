@@ -11,15 +11,12 @@ import pytest
 from tests.golden.recorded import COLLECTIONS, FOLDER, PARTS
 
 RECORD = "RECORD"
+OUTSIDE = (pytest.mark.datasets, pytest.mark.thorough)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "part",
-    [
-        pytest.param(part, marks=[pytest.mark.datasets] if part in COLLECTIONS else [])
-        for part in PARTS
-    ],
+    "part", [pytest.param(part, marks=OUTSIDE if part in COLLECTIONS else ()) for part in PARTS]
 )
 def test_recorded(part: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if part in COLLECTIONS:

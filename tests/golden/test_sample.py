@@ -81,6 +81,7 @@ def test_the_current_leave_policy_answers_how_long_leave_is_carried_over() -> No
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_rebuild_gives_the_same_bytes(tmp_path: Path) -> None:
     command = [sys.executable, "data/build_sample.py", "--output", str(tmp_path)]
     subprocess.run(command, cwd=DATA.parent, check=True, capture_output=True)

@@ -20,8 +20,6 @@ from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
 from tests.runs import SET, WORDS, handbook
 from tests.workspaces import add, workspace_at
 
-pytestmark = pytest.mark.usefixtures("database")
-
 
 @pytest.fixture
 def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:

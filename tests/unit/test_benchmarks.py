@@ -156,6 +156,7 @@ def test_every_benchmark_runs_here_or_says_why_not() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TINY)
 def test_a_benchmark_measures_something_tiny(
     name: str,

@@ -17,8 +17,6 @@ from rag.runs.deciding import decisions
 from rag.runs.deciding.state import RunDecision
 from tests.workspaces import QUICK, add, workspace_at
 
-databases = pytest.mark.usefixtures("database")
-
 SET = "checks"
 LEFT, RIGHT = (
     QUICK.with_fields({"search.mode": "lexical", "search.documents": [f"{side}*"]})
@@ -78,7 +76,6 @@ def _difference(base: KnowledgeBase, run: str, other: str) -> float:
     return means[0] - means[1]
 
 
-@databases
 @pytest.mark.parametrize(
     ("relevant", "verdict"),
     [(["left"], "better"), (["left north", "right"], "worse"), (["left", "right"], "equal")],
@@ -104,7 +101,6 @@ def test_the_verdict_is_that_of_all_labels(
     assert low - 1e-9 <= _difference(base, run, other) <= high + 1e-9
 
 
-@databases
 def test_the_same_decision_goes_on_for_either_order_and_every_person(
     opened: tuple[Workspace, KnowledgeBase, str, str],
 ) -> None:
@@ -123,7 +119,6 @@ def test_the_same_decision_goes_on_for_either_order_and_every_person(
     assert turned.state.interval.low == pytest.approx(-mine.state.interval.high)
 
 
-@databases
 def test_a_label_made_elsewhere_counts_when_its_turn_comes(
     opened: tuple[Workspace, KnowledgeBase, str, str],
 ) -> None:
@@ -141,7 +136,6 @@ def test_a_label_made_elsewhere_counts_when_its_turn_comes(
     assert base.decisions.state(run, other, P).before == waiting.before
 
 
-@databases
 def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(
     opened: tuple[Workspace, KnowledgeBase, str, str],
 ) -> None:
@@ -164,7 +158,6 @@ def test_a_hit_that_somebody_judged_meanwhile_keeps_its_label(
     assert base.decisions.state(run, other, P).next_hits[0] == first
 
 
-@databases
 def test_decisions_are_listed_with_their_verdicts(
     opened: tuple[Workspace, KnowledgeBase, str, str],
 ) -> None:
@@ -205,7 +198,6 @@ def test_a_page_lists_the_decisions_of_its_question_set_as_they_are(
     assert [entry.finished for entry in entries(base, SET, other, run)] == [True]
 
 
-@databases
 def test_gate_and_report_show_a_finished_decision(
     opened: tuple[Workspace, KnowledgeBase, str, str],
 ) -> None:
@@ -233,7 +225,6 @@ def test_words_of_the_question_are_marked(
     assert [hit.text[slice(*span)] for span in hit.matches] == [name, "pumps", "take", "oil"]
 
 
-@databases
 def test_a_deleted_label_is_named(
     opened: tuple[Workspace, KnowledgeBase, str, str],
 ) -> None:
@@ -259,7 +250,6 @@ def test_other_metrics_are_refused(
         base.decisions.state(run, other, metric)
 
 
-@databases
 def test_a_decision_goes_with_its_runs(
     opened: tuple[Workspace, KnowledgeBase, str, str],
 ) -> None:

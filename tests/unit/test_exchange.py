@@ -18,8 +18,6 @@ from rag.evaluation.formats import trec
 from rag.evaluation.formats.question_files import FileLabel
 from tests.workspaces import DATABASES, QUICK, URL, stocked, workspace_at
 
-pytestmark = pytest.mark.usefixtures("database")
-
 SET = "checks"
 WORDS = QUICK.with_fields({"search.mode": "lexical"})
 DOCUMENTS = {

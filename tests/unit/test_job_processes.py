@@ -19,7 +19,7 @@ from tests.workspaces import database_at
 
 
 @pytest.fixture
-def database(home: Path) -> Iterator[Database]:
+def database(home: Path, database: str) -> Iterator[Database]:
     opened = database_at(home)
     yield opened
     opened.close()

@@ -12,8 +12,6 @@ from rag.errors import InvalidInput, NotFound
 from rag.evaluation.judge_next import judge_next, sample_next
 from tests.workspaces import QUICK, add
 
-pytestmark = pytest.mark.usefixtures("database")
-
 SET = "checks"
 WORDS = QUICK.with_fields({"search.mode": "lexical"})
 VECTORS = QUICK.with_fields({"search.mode": "dense"})

@@ -17,8 +17,6 @@ from rag.readers.content import Source
 from tests.sample_files import encrypted_pdf, pdf
 from tests.workspaces import QUICK, add, found, workspace_at
 
-pytestmark = pytest.mark.usefixtures("database")
-
 PASSWORD = "gr\u00fcn-Zw3tschge-41"
 WORDS = "Unused leave may be carried over."
 FAKE = ("--set", "index.embedder=fake")

@@ -16,8 +16,6 @@ from rag.workspace import spending
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, workspace_at
 
-pytestmark = pytest.mark.usefixtures("database")
-
 QUESTION = "leave"
 
 

@@ -9,8 +9,6 @@ import pytest
 from rag import Chunk, KnowledgeBase
 from tests.workspaces import QUICK, stocked
 
-pytestmark = pytest.mark.usefixtures("database")
-
 SET = "checks"
 LEAVE = (
     "Unused leave may be carried over until the end of June. It lapses after that day.\n\n"

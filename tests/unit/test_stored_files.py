@@ -28,9 +28,6 @@ LEAVE = b"# Leave\n\nUnused leave may be carried over for three months.\n"
 TRAVEL = b"# Travel\n\nTrains are booked in second class.\n"
 
 
-pytestmark = pytest.mark.usefixtures("database")
-
-
 @pytest.fixture
 def workspace(home: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setattr(inputs, "workspace", lambda _arguments: workspace_at(home))

@@ -15,7 +15,6 @@ from rag.tuning.table_job import build_table
 from tests.runs import SET, WORDS, handbook
 from tests.workspaces import workspace_at
 
-pytestmark = pytest.mark.usefixtures("database")
 GRID = {"search.mode": ["dense", "lexical"], "search.k1": [0.9, 1.2]}
 EMPTY = WORDS.with_fields({"search.threshold": 1.0})
 CUTS = {"index.chunk_size": [24, 48]}
