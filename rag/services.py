@@ -19,6 +19,7 @@ from rag.retrieval.caches import KnownResults, KnownVectors, RememberingEmbedder
 from rag.settings import Settings
 from rag.storage import Database
 from rag.storage.files import Files
+from rag.storage.shared.deletion import Deletion
 from rag.types import Cost, Usage
 
 Forget = Callable[[int, str | None], None]
@@ -136,6 +137,7 @@ class Services:
     files: Files
     models: Models
     indexes: Indexes
+    deletion: Deletion
     queries: KnownVectors = field(default_factory=KnownVectors)
     results: KnownResults = field(default_factory=KnownResults)
     on_forgotten: list[Forget] = field(default_factory=list)
@@ -157,12 +159,14 @@ class Services:
             Servers.of(settings, database) if servers is None else servers,
             settings.max_index_mb << 20,
         )
+        files = Files(settings.home / "files", database)
         return cls(
             settings=settings,
             database=database,
-            files=Files(settings.home / "files", database),
+            files=files,
             models=models,
             indexes=indexes,
+            deletion=Deletion(database, files),
         )
 
     def remembering(self, embedder: str) -> RememberingEmbedder:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from rag.access.scopes import SCOPES
@@ -19,6 +21,7 @@ _LONGEST_NAME = 80
 _LONGEST_LIFE = 3650  # days
 _SECRET_BYTES = 32
 _USE_SECONDS = 60.0  # how exactly it is known when a token was used last
+_BATCH_SECONDS = 5.0  # how long uses wait to be stored together: no request waits for the database
 
 
 class Tokens:
@@ -31,6 +34,9 @@ class Tokens:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._noted: dict[str, float] = {}
+        self._used: dict[str, datetime] = {}  # not stored yet
+        self._lock = threading.Lock()
+        self._batch: threading.Timer | None = None
 
     def create(
         self, name: str, scopes: Collection[str], days: int | None = 90, owner: str = ""
@@ -66,7 +72,8 @@ class Tokens:
     def list_all(self) -> list[TokenRow]:
         """All tokens without their secrets, newest first."""
         with self._database.read() as connection:
-            return tokens.list_tokens(connection)
+            rows = tokens.list_tokens(connection)
+        return [replace(row, used=self._used.get(row.id, row.used)) for row in rows]
 
     def revoke(self, token_id: str) -> None:
         """Let nobody in by a token any more, from now on. Raises NotFound."""
@@ -101,12 +108,31 @@ class Tokens:
         now = time.monotonic()
         if now - self._noted.get(token_id, -_USE_SECONDS) < _USE_SECONDS:
             return
-        self._noted[token_id] = now
+        with self._lock:
+            self._noted[token_id] = now
+            self._used[token_id] = datetime.now(UTC)
+            if self._batch is None:
+                self._batch = threading.Timer(_BATCH_SECONDS, self.store_uses)
+                self._batch.daemon = True
+                self._batch.start()
+
+    def store_uses(self) -> None:
+        """Store when tokens were used last, all of them in one transaction."""
+        with self._lock:
+            if self._batch is not None:
+                self._batch.cancel()
+            used, self._batch = dict(self._used), None
         try:
-            with self._database.write() as connection:
-                tokens.note_use(connection, token_id, datetime.now(UTC))
+            if used:
+                with self._database.write() as connection:
+                    for token_id, moment in used.items():
+                        tokens.note_use(connection, token_id, moment)
         except StorageError:  # a home that may only be read still answers
             return
+        with self._lock:
+            for token_id, moment in used.items():
+                if self._used.get(token_id) == moment:
+                    del self._used[token_id]
 
 
 def _digest(secret: str) -> str:

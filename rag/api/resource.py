@@ -27,7 +27,7 @@ from rag import (
 )
 from rag.api import problems
 from rag.api.admission import busy, holder, principal_of, require
-from rag.api.threads import in_thread, is_dear
+from rag.api.threads import READS, WRITES, in_thread, is_dear
 
 MOST = 200  # of a list at once
 MOST_ID = 2**31 - 1
@@ -98,9 +98,11 @@ class Resource(APIRouter):
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Add an address."""
-        blocks = not iscoroutinefunction(endpoint)
+        if not iscoroutinefunction(endpoint):
+            scope = options["openapi_extra"]["security"][0]["bearer"][0]
+            endpoint = in_thread(endpoint, READS if scope in ("read", "ask") else WRITES)
         options |= {"operation_id": endpoint.__name__}  # the name of a method of generated clients
-        super().add_api_route(path, in_thread(endpoint) if blocks else endpoint, **options)
+        super().add_api_route(path, endpoint, **options)
 
 
 def needs(

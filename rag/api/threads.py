@@ -14,13 +14,14 @@ Value = TypeVar("Value")
 
 _DEAR_WORK: set[Callable[..., object]] = set()
 
-_LIMITER = CapacityLimiter(_THREADS)
+READS = CapacityLimiter(_THREADS)
+WRITES = CapacityLimiter(6)  # they wait for each other's transactions, and no search for them
 _DEAR = CapacityLimiter(2)  # seconds of the processor each: more at a time would slow all others
 ANSWERS = CapacityLimiter(8)  # models are slow: who waits for one is in nobody's way
 
 
 def in_thread(
-    work: Callable[..., Value], limiter: CapacityLimiter = _LIMITER
+    work: Callable[..., Value], limiter: CapacityLimiter = READS
 ) -> Callable[..., Awaitable[Value]]:
     """A function that blocks as one that does not: so many run at a time, the others wait."""
 

@@ -405,6 +405,7 @@ class Library:
                 )
             builds.remove(connection, self._base_id, build_hash)
         self._services.forget_build(self._base_id, build_hash)
+        self._services.deletion.start()
 
     def _cut_id(self, recipe: IndexRecipe) -> int | None:
         with self._database.read() as connection:

@@ -7,15 +7,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rag.errors import AlreadyExists, NotFound
 from rag.recipe import Recipe
-from rag.storage import files, leases, vectors
 from rag.storage.rows import insert_or_replace, read
 from rag.storage.tables import (
-    chunk,
+    job,
     knowledge_base,
     question,
     question_set,
@@ -27,9 +26,10 @@ _MOST_BASES = 2**31 - 1  # what an integer of SQL holds
 
 
 # Asked several times for every page that is drawn: putting one together costs more than its answer.
-_NAMED = select(knowledge_base).where(knowledge_base.c.name == bindparam("name"))
-_BY_ID = select(knowledge_base).where(knowledge_base.c.id == bindparam("base_id"))
-_VERSION = select(knowledge_base.c.version).where(knowledge_base.c.id == bindparam("base_id"))
+_THERE = ~knowledge_base.c.deleted
+_NAMED = select(knowledge_base).where(knowledge_base.c.name == bindparam("name"), _THERE)
+_BY_ID = select(knowledge_base).where(knowledge_base.c.id == bindparam("base_id"), _THERE)
+_VERSION = _BY_ID.with_only_columns(knowledge_base.c.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def create(connection: Connection, name: str, recipe: Recipe) -> Base:
 
 def list_bases(connection: Connection, ids: Collection[int] | None = None) -> list[Base]:
     """Knowledge bases by name: all, or those with some ids."""
-    statement = select(knowledge_base).order_by(knowledge_base.c.name)
+    statement = select(knowledge_base).where(_THERE).order_by(knowledge_base.c.name)
     if ids is not None:
         statement = statement.where(knowledge_base.c.id.in_(ids))
     return [_base(row) for row in connection.execute(statement)]
@@ -110,7 +110,7 @@ def _gone() -> NotFound:
 
 def hold(connection: Connection, base_id: int) -> None:
     """Let nobody else hold or delete a base before the transaction ends. Raises NotFound."""
-    mine = select(knowledge_base.c.id).where(knowledge_base.c.id == base_id)
+    mine = select(knowledge_base.c.id).where(knowledge_base.c.id == base_id, _THERE)
     if connection.execute(mine.with_for_update()).first() is None:
         raise NotFound("The knowledge base is gone.", "It was deleted in the meantime.")
 
@@ -130,12 +130,21 @@ def _name_taken(name: str) -> AlreadyExists:
 
 
 def remove(connection: Connection, base_id: int) -> None:
-    """Delete a knowledge base with all that it holds; what came in for it is dropped."""
-    leases.drop(connection, files.of_base(connection, base_id))
-    texts = select(chunk.c.text_hash).distinct().where(chunk.c.base_id == base_id)
-    hashes = list(connection.execute(texts).scalars())
-    connection.execute(delete(knowledge_base).where(knowledge_base.c.id == base_id))
-    vectors.forget(connection, hashes)
+    """Hide a knowledge base for good, stop its jobs, and free its name.
+
+    ``shared.deletion.purge`` deletes its rows.
+    """
+    mine = knowledge_base.c.id == base_id
+    name = f"deleted {base_id} {secrets.token_hex(8)}"
+    connection.execute(update(knowledge_base).where(mine).values(deleted=True, name=name))
+    active = job.c.status.in_(("queued", "running"))
+    connection.execute(update(job).where(job.c.base_id == base_id, active).values(cancel=True))
+
+
+def list_deleted(connection: Connection) -> list[int]:
+    """The ids of hidden knowledge bases whose rows are not all deleted."""
+    hidden = select(knowledge_base.c.id).where(knowledge_base.c.deleted)
+    return list(connection.execute(hidden).scalars())
 
 
 def version(connection: Connection, base_id: int) -> int:

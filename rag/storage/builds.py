@@ -13,6 +13,8 @@ from rag.storage import vectors
 from rag.storage.rows import insert_missing, insert_or_replace, listable, read
 from rag.storage.tables import build, chunk, cut, document, indexed
 
+_DELETED = "deleted "  # what the names of cuts begin with whose passages go; no hash does
+
 _counts = select(chunk.c.cut_id, func.count().label("passages")).group_by(chunk.c.cut_id).subquery()
 # Every page that is drawn reads it: putting it together costs more than its answer.
 _PASSAGES_BY_CUT = select(cut.c.base_id, cut.c.name, _counts.c.passages).join(
@@ -132,17 +134,21 @@ def places(connection: Connection) -> set[tuple[int, str]]:
 
 
 def remove(connection: Connection, base_id: int, build_hash: str) -> None:
-    """Delete a build; its passages and vectors too where no other build shares them."""
+    """Delete a build, and mark its passages for ``shared.deletion.purge`` if no other has them."""
     mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)
     cut_id = connection.execute(select(build.c.cut_id).where(mine)).scalar()
     connection.execute(delete(build).where(mine))
     shared = select(build.c.hash).where(build.c.cut_id == cut_id)
     if cut_id is None or connection.execute(shared).first() is not None:
         return
-    hashes = select(chunk.c.text_hash).distinct().where(chunk.c.cut_id == cut_id)
-    orphans = list(connection.execute(hashes).scalars())
-    connection.execute(delete(cut).where(cut.c.id == cut_id))
-    vectors.forget(connection, orphans)
+    mark = f"{_DELETED}{cut_id}"
+    connection.execute(update(cut).where(cut.c.id == cut_id).values(name=mark))
+
+
+def list_deleted_cuts(connection: Connection) -> list[int]:
+    """The ids of the cuts of deleted builds whose passages are not all deleted."""
+    marked = select(cut.c.id).where(cut.c.name.startswith(_DELETED))
+    return list(connection.execute(marked).scalars())
 
 
 @dataclass(frozen=True, slots=True)

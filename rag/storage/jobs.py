@@ -64,7 +64,7 @@ class JobRow:
 _JOBS: Select[tuple[Any, ...]] = select(
     *(column for column in job.c if column.name in JobRow.__slots__),  # no results
     knowledge_base.c.name.label("base"),
-).join(knowledge_base, knowledge_base.c.id == job.c.base_id)
+).join(knowledge_base, (knowledge_base.c.id == job.c.base_id) & ~knowledge_base.c.deleted)
 # Read for every page that is drawn, and by idle workers: putting them together costs more.
 _ACTIVE_JOBS = _JOBS.where(job.c.status.in_(ACTIVE)).order_by(job.c.id)
 _ANY_ACTIVE = select(job.c.id).where(job.c.status.in_(ACTIVE)).limit(1)

@@ -54,6 +54,8 @@ knowledge_base = Table(
     # Counts changes of the documents: one cheap query tells a reader whether its index is current.
     Column("version", Integer, nullable=False, default=0),
     Column("created", DateTime(timezone=True), nullable=False),
+    # Hidden from everyone: its rows go in portions, and this one last.
+    Column("deleted", Boolean, nullable=False, default=False, server_default=false()),
 )
 
 recipe_version = Table(

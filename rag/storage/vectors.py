@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, func, select
 
@@ -89,11 +89,29 @@ def store(
 
 def forget(connection: Connection, text_hashes: Sequence[bytes]) -> None:
     """Delete those cached vectors among ``text_hashes`` that no passage refers to."""
+    embedders = list(_embedders(connection))
     for part in listable(text_hashes):
-        used = select(chunk.c.text_hash).where(chunk.c.text_hash.in_(part))
-        connection.execute(
-            delete(vector).where(vector.c.text_hash.in_(part), vector.c.text_hash.not_in(used))
+        used = connection.execute(
+            select(chunk.c.text_hash).where(chunk.c.text_hash.in_(part)).distinct()
         )
+        unused = sorted(set(part).difference(used.scalars()))
+        for embedder in embedders:
+            mine = (vector.c.embedder == embedder) & vector.c.text_hash.in_(unused)
+            connection.execute(delete(vector).where(mine))
+
+
+def _embedders(connection: Connection) -> Iterator[str]:
+    """Yield the embedders that have vectors, one look at the index for each.
+
+    Rows are found by embedder and hash: by the hash alone, all rows would be read.
+    """
+    embedder: str | None = ""
+    while True:
+        later = select(func.min(vector.c.embedder)).where(vector.c.embedder > embedder)
+        embedder = connection.execute(later).scalar()
+        if embedder is None:
+            return
+        yield embedder
 
 
 def count_unused(connection: Connection) -> int:

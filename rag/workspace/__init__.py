@@ -277,14 +277,14 @@ class Workspace:
     def delete(self, base: str | int) -> None:
         """Delete a knowledge base, by name or id, with documents, labels, runs and conversations.
 
-        All of it, or nothing: the files that a process killed meanwhile leaves behind are removed
-        at the next start.
+        It is gone at once. The rows and files of a large one are deleted in portions after this
+        returns; if the process is killed meanwhile, the next start continues.
         """
         info = self._look_up(base)
         with self._services.database.write() as connection:
             bases.remove(connection, info.id)
-        self._services.files.discard()
         self._services.forget_build(info.id)
+        self._services.deletion.start()
 
     def check(self, *, repair: bool = False) -> list[Problem]:
         """Compare the database with the files, indexes and maps of this home.
@@ -430,6 +430,8 @@ class Workspace:
     def close(self) -> None:
         """Stop the worker; its job resumes at the next start."""
         self.jobs.close()
+        self._services.deletion.stop()
+        self.access.tokens.store_uses()
         self._services.models.close()
         self._services.database.close()
 

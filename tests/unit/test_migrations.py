@@ -91,7 +91,10 @@ def test_jobs_of_a_version_without_results_are_read_on(url: str) -> None:
         config.attributes["connection"] = connection
         command.upgrade(config, "0004")
         connection.execute(
-            text("INSERT INTO knowledge_base VALUES (7, 'base', '{}', 0, '2026-01-01 00:00:00')")
+            text(
+                "INSERT INTO knowledge_base (id, name, recipe, version, created) "
+                "VALUES (7, 'base', '{}', 0, '2026-01-01 00:00:00')"
+            )
         )
         connection.execute(
             text(

@@ -12,16 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import func, select, text
 
 from rag import Document, KnowledgeBase, Upload, Workspace, readers
 from rag.__main__ import main
 from rag.cli import inputs
-from rag.errors import StorageError
+from rag.errors import NotFound, StorageError
 from rag.readers import web
 from rag.storage import bases
+from rag.storage.every_table import metadata
 from rag.storage.files import Files
+from rag.storage.shared import deletion as module
 from rag.storage.shared import file_parts
+from rag.storage.tables import knowledge_base
 from tests.workspaces import QUICK, add, workspace_at
 
 LEAVE = b"# Leave\n\nUnused leave may be carried over for three months.\n"
@@ -196,9 +199,14 @@ def test_a_deletion_that_is_killed_goes_on_at_the_next_start(
     assert [path.name for path in (home / "indexes" / str(base.id)).iterdir()] == [QUICK.index.hash]
     ids = [info.id for info in base.documents.documents(QUICK.index)]
     with monkeypatch.context() as moment:
-        moment.setattr(Path, "unlink", killed)
-        with pytest.raises(Killed):
-            workspace.delete("here") if whole_base else base.documents.delete_documents(ids)
+        if whole_base:  # its rows and files go in another thread
+            moment.setattr(workspace._services.deletion, "_delete_base", killed)
+            moment.setattr("threading.excepthook", lambda _: None)
+            workspace.delete("here")
+        else:
+            moment.setattr(Path, "unlink", killed)
+            with pytest.raises(Killed):
+                base.documents.delete_documents(ids)
     assert len(stored(home)) == 2
     again = workspace_at(home)
     assert [info.documents for info in again.bases()] == ([] if whole_base else [0])
@@ -206,6 +214,50 @@ def test_a_deletion_that_is_killed_goes_on_at_the_next_start(
     assert stored(home) == set()
     assert (home / "indexes" / str(base.id) / QUICK.index.hash).exists() != whole_base
     assert again.check() == []
+
+
+def test_a_deleted_base_is_gone_at_once_and_its_rows_in_portions(
+    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = workspace.create("here", QUICK)
+    other = workspace.create("there", QUICK)
+    for filled in (base, other):
+        add(workspace, filled, {f"{n}.md": f"# Leave {n}\n\nIt is {n} days." for n in range(9)})
+    deletion = workspace._services.deletion
+    portions, delete_some = [], module._delete_some
+
+    def two_portions(*given: Any) -> int:
+        portions.append(delete_some(*given))
+        if len(portions) == 2:
+            deletion._stopped.set()
+        return portions[-1]
+
+    monkeypatch.setattr(module, "_FIRST_ROWS", 2)
+    monkeypatch.setattr(module, "_delete_some", two_portions)
+    workspace.delete("here")
+    assert max(portions) <= 4
+    with pytest.raises(NotFound):
+        base.search("How long?", QUICK)
+    assert [info.name for info in workspace.bases()] == ["there"]
+    assert workspace.create("here", QUICK).id != base.id
+    assert _rows(workspace, base.id) > 9
+    started(workspace_at(home), home)
+    assert _rows(workspace, base.id) == 0
+    assert [info.documents for info in workspace.bases()] == [0, 9]
+    assert other.search("How long?", QUICK).hits
+
+
+def _rows(workspace: Workspace, base_id: int) -> int:
+    """The number of rows that belong to a base, in all tables that name it."""
+    tables = [table for table in metadata.sorted_tables if "base_id" in table.c]
+    with workspace._services.database.read() as connection:
+        hidden = connection.execute(select(knowledge_base.c.id).where(knowledge_base.c.deleted))
+        return len(hidden.all()) + sum(
+            connection.execute(
+                select(func.count()).select_from(table).where(table.c.base_id == base_id)
+            ).scalar_one()
+            for table in tables
+        )
 
 
 def test_deleting_a_base_is_one_step(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from rag import AlreadyExists, InvalidInput, Made, NotFound, Workspace
 from rag.access import tokens as module
 from rag.access.rates import InFlight, Rates
+from rag.storage import Database
 from rag.storage.access.tokens import api_token
 from rag.storage.every_table import metadata
 from tests.workspaces import database_at, workspace_at
@@ -38,6 +39,20 @@ def test_a_token_opens_until_it_is_revoked(workspace: Workspace) -> None:
     workspace.access.tokens.revoke(row.id)
     assert workspace.access.tokens.holder(secret) is None
     assert [each.valid for each in workspace.access.tokens.list_all()] == [False]
+
+
+def test_a_request_waits_for_no_writer(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a token was used is stored after the answer, for all tokens together."""
+    tokens = workspace.access.tokens
+    secrets = [tokens.create(f"t{number}", ["read"])[0] for number in range(3)]
+    with monkeypatch.context() as moment:
+        moment.setattr(Database, "write", lambda _: pytest.fail("a request wrote"))
+        assert all(tokens.holder(secret) for secret in secrets)
+    tokens.store_uses()
+    stored = workspace_at(tmp_path).access.tokens.list_all()
+    assert all(row.used is not None for row in stored)
 
 
 def test_a_token_expires(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,7 +217,7 @@ def bases_with_sole_owner(connection: Connection, person_id: str) -> list[str]:
         select(knowledge_base.c.name)
         .join(member, member.c.base_id == knowledge_base.c.id)
         .where(member.c.person_id == person_id, member.c.role == "owner")
-        .where(knowledge_base.c.id.not_in(others))
+        .where(knowledge_base.c.id.not_in(others), ~knowledge_base.c.deleted)
         .order_by(knowledge_base.c.name)
     )
     return list(connection.execute(statement).scalars())

@@ -1,0 +1,129 @@
+"""Rows of deleted knowledge bases and cuts, deleted in portions.
+
+A base or a cut is marked, which hides it from everyone at once. Its rows go later, in transactions
+that are so short that no other writer waits long. A killed process leaves the mark, and the next
+one continues.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from sqlalchemy import ColumnElement, Connection, Table, delete, select, tuple_
+
+from rag.errors import StorageError
+from rag.storage import bases, builds, files, leases, vectors
+from rag.storage.database import Database
+from rag.storage.every_table import metadata
+from rag.storage.files import Files
+from rag.storage.tables import chunk, cut, document, job, job_item, knowledge_base
+
+log = logging.getLogger(__name__)
+
+_SHORT_SECONDS = 2.0
+_SECONDS = 0.1  # of a portion; others write for as long
+_FIRST_ROWS = 500
+_WITH_BASE = frozenset({knowledge_base, job, job_item})  # deleted in the last transaction
+
+
+class Deletion:
+    """Deletes what is marked, in a thread of its own."""
+
+    def __init__(self, database: Database, stored: Files) -> None:
+        self._database = database
+        self._files = stored
+        self._turn = threading.Lock()
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Delete in another thread; return when all is deleted, or after two seconds."""
+        thread = threading.Thread(target=self._logged, name="deletion", daemon=True)
+        thread.start()
+        thread.join(_SHORT_SECONDS)
+
+    def stop(self) -> None:
+        """End after the current portion; the next process continues."""
+        self._stopped.set()
+        with self._turn:
+            return
+
+    def run(self) -> None:
+        """Delete the rows and files of all marked bases and cuts. Raises StorageError."""
+        with self._turn:
+            with self._database.read() as connection:
+                base_ids = bases.list_deleted(connection)
+                cut_ids = builds.list_deleted_cuts(connection)
+            for cut_id in cut_ids:
+                self._delete_cut(cut_id)
+            for base_id in base_ids:
+                self._delete_base(base_id)
+            if base_ids:
+                self._files.discard()
+
+    def _logged(self) -> None:
+        try:
+            self.run()
+        except StorageError:
+            log.warning("Deleted data is still stored; the next start continues.", exc_info=True)
+
+    def _delete_cut(self, cut_id: int) -> None:
+        if self._delete_portions(chunk, chunk.c.cut_id == cut_id):
+            with self._database.write() as connection:
+                connection.execute(delete(cut).where(cut.c.id == cut_id))
+
+    def _delete_base(self, base_id: int) -> None:
+        for table in reversed(metadata.sorted_tables):
+            mine = _belongs(table, base_id)
+            if mine is not None and table not in _WITH_BASE:
+                self._delete_portions(table, mine)
+        if not self._stopped.is_set():
+            with self._database.write() as connection:
+                leases.drop(connection, files.of_base(connection, base_id))
+                connection.execute(delete(knowledge_base).where(knowledge_base.c.id == base_id))
+
+    def _delete_portions(self, table: Table, which: ColumnElement[bool]) -> bool:
+        """Delete rows until none is left; return False if that was stopped."""
+        rows = _FIRST_ROWS
+        while not self._stopped.is_set():
+            with self._database.write() as connection:
+                started = time.perf_counter()  # waiting for others is no work
+                deleted = _delete_some(connection, table, which, rows)
+            seconds = time.perf_counter() - started
+            if deleted < rows:
+                return True
+            rows = max(1, min(2 * rows, int(rows * _SECONDS / seconds)))
+            self._stopped.wait(seconds)
+        return False
+
+
+def _belongs(table: Table, base_id: int) -> ColumnElement[bool] | None:
+    """Whether a row goes with a base; None for tables whose rows do not."""
+    if table is knowledge_base:
+        return knowledge_base.c.id == base_id
+    for key in table.foreign_key_constraints:
+        owner = None if key.ondelete != "CASCADE" else _belongs(key.referred_table, base_id)
+        if owner is not None:
+            if "base_id" in table.c:
+                return table.c["base_id"] == base_id
+            there = [element.column for element in key.elements]
+            return tuple_(*key.columns).in_(select(*there).where(owner))
+    return None
+
+
+def _delete_some(
+    connection: Connection, table: Table, which: ColumnElement[bool], most: int
+) -> int:
+    """Delete up to ``most`` rows, and what they alone refer to; return their number."""
+    key = tuple_(*table.primary_key)
+    some = delete(table).where(key.in_(select(*table.primary_key).where(which).limit(most)))
+    if table is chunk:
+        hashes = connection.execute(some.returning(chunk.c.text_hash)).scalars().all()
+        vectors.forget(connection, sorted(set(hashes)))
+        return len(hashes)
+    if table is document:
+        ids = connection.execute(some.returning(document.c.id)).scalars().all()
+        leases.drop(connection, ids)
+        return len(ids)
+    return connection.execute(some).rowcount
