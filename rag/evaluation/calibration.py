@@ -99,7 +99,7 @@ class Calibration:
     intercept: float
 
     def probabilities(self, candidates: CandidateArrays) -> Floats:
-        """The probability of each candidate to be relevant, shape (n,)."""
+        """The probability of each candidate to be relevant, in the shape of the candidates."""
         weights = np.array(list(self.weights.values()))
         return _logistic(_matrix(candidates, tuple(self.weights)), weights, self.intercept)
 
@@ -214,8 +214,8 @@ def _refuse_fewer(relevant: int, having: int, features: int) -> None:
 
 
 def _matrix(candidates: CandidateArrays, names: Sequence[str]) -> Floats:
-    """Features of the candidates, shape (n, features)."""
-    return np.stack([FEATURES[name](candidates) for name in names], axis=1).astype(np.float64)
+    """Features of the candidates, shape (..., features)."""
+    return np.stack([FEATURES[name](candidates) for name in names], axis=-1).astype(np.float64)
 
 
 def _folds(relevant: Mask, owner: Rows, questions: int, seed: int) -> Iterator[Mask]:
@@ -256,7 +256,7 @@ def _fit_logistic(rows: Floats, relevant: Mask) -> tuple[Floats, float]:
 
 def _logistic(rows: Floats, weights: Floats, intercept: float) -> Floats:
     # Summed in a fixed order, so that a candidate's figure is the same in any company.
-    return _sigmoid(np.asarray((rows * weights).sum(axis=1)) + intercept)
+    return _sigmoid(np.asarray((rows * weights).sum(axis=-1)) + intercept)
 
 
 def _sigmoid(logits: Floats) -> Floats:

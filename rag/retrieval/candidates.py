@@ -254,8 +254,8 @@ def join(
         bm25=lexical.scores(search_query.words, keys, **options)
         if needs_words
         else np.zeros(len(keys)),
-        dense_rank=_ranks(keys, near.keys),
-        lexical_rank=_ranks(keys, words.keys),
+        dense_rank=ranks_among(keys, near.keys),
+        lexical_rank=ranks_among(keys, words.keys),
         near=None if is_plain else _nearest_cosines(search_query.vectors, rows),
         words=_words(search_query, keys, lexical, recipe),
         exact=holds_code(rare_codes(search_query.words, lexical, len(dense)), keys, lexical),
@@ -409,7 +409,8 @@ def _union(lists: Sequence[Ranking]) -> Keys:
     return np.unique(np.concatenate([ranking.keys for ranking in lists]))
 
 
-def _ranks(keys: Keys, ranked: Keys) -> Ranks:
+def ranks_among(keys: Keys, ranked: Keys) -> Ranks:
+    """The places of ``keys`` in a ranking, from 0, shape (n,); both are of one question."""
     ranks = np.full(len(keys), NOT_FOUND, dtype=np.int32)
     ranks[np.searchsorted(keys, ranked)] = np.arange(len(ranked), dtype=np.int32)
     return ranks

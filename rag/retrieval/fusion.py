@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
-from rag.retrieval.languages import dense_weight, full_share
+from rag.retrieval.languages import full_share
 from rag.types import Hit, Keys, Mask, Order, Ranks, Scores, Trace
 
 BY_WORDS = "by_words"
@@ -27,11 +27,14 @@ retriever ``linear`` with ``minmax`` of Elasticsearch, the normalization ``min_m
 ``relativeScoreFusion`` of Weaviate."""
 
 
-def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
-    """The score by which each candidate is ranked, shape (n,).
+def fused_scores(
+    candidates: Candidates, recipe: SearchRecipe, share: Scores | float | None = None
+) -> Scores:
+    """The score by which each candidate is ranked, shape (n,), or (questions, n) for several.
 
     ``dense``: cosine. ``lexical``: BM25. ``hybrid``: the fusion of the recipe. Where a vector is
-    not in yet, the words stand for both.
+    not in yet, the words stand for both. ``share`` is what the vectors keep of their weight, None
+    for ``full_share`` of the candidates' language.
     """
     if recipe.mode == "dense":
         return candidates.dense_scores
@@ -39,19 +42,24 @@ def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
         return candidates.lexical_scores
     if recipe.fusion == QDRANT_RRF:
         lists = candidates.dense_rank, candidates.lexical_rank
-        return divided_reciprocal(*lists, candidates, recipe)
-    dense, words = line_ends(candidates, recipe)
+        return divided_reciprocal(*lists, candidates, recipe, share)
+    dense, words = line_ends(candidates, recipe, share)
     return recipe.dense_weight * dense + (1.0 - recipe.dense_weight) * words
 
 
 def divided_reciprocal(
-    dense_rank: Ranks, lexical_rank: Ranks, candidates: Candidates, recipe: SearchRecipe
+    dense_rank: Ranks,
+    lexical_rank: Ranks,
+    candidates: Candidates,
+    recipe: SearchRecipe,
+    share: Scores | float | None = None,
 ) -> Scores:
     """1 / (constant + rank / weight) of both lists, as Qdrant fuses with weights.
 
     Not linear in the weight, unlike the other fusions.
     """
-    weight = dense_weight(candidates.lacking, recipe)
+    share = full_share(candidates.lacking, recipe) if share is None else share
+    weight = recipe.dense_weight * share
     dense = reciprocal(dense_rank, recipe.rrf_k, weight)
     if candidates.by_words is not None:
         stand_in = reciprocal(lexical_rank, recipe.rrf_k, weight)
@@ -59,7 +67,9 @@ def divided_reciprocal(
     return dense + reciprocal(lexical_rank, recipe.rrf_k, 1.0 - weight)
 
 
-def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Scores]:
+def line_ends(
+    candidates: Candidates, recipe: SearchRecipe, share: Scores | float | None = None
+) -> tuple[Scores, Scores]:
     """Scores at the weights 1 and 0; in between they are on the line that joins the two.
 
     ``weighted``: min-max normalised scores (Bruch, Gai, Ingber: An Analysis of Fusion Functions
@@ -86,7 +96,8 @@ def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Sco
     else:
         scores = candidates.dense_scores, candidates.lexical_scores
         dense, words = scaled_scores(*scores, by_words, recipe)
-    return leaning(dense, words, full_share(candidates.lacking, recipe)), words
+    share = full_share(candidates.lacking, recipe) if share is None else share
+    return leaning(dense, words, share), words
 
 
 def scaled_scores(
@@ -104,9 +115,8 @@ def scaled_scores(
 
 def stretched_list(scores: Scores, listed: Mask, least: float) -> Scores:
     """Scores of all candidates on the scale of an engine, which sees those of one list."""
-    if not listed.any():
-        return np.zeros_like(scores)
-    low, high = scores[listed].min(), scores[listed].max()
+    low = scores.min(axis=-1, keepdims=True, initial=np.inf, where=listed)
+    high = scores.max(axis=-1, keepdims=True, initial=-np.inf, where=listed)
     return on_list_scale(scores, listed, low, high, least)
 
 
@@ -148,11 +158,12 @@ def leaning(dense: Scores, words: Scores, share: Scores | float) -> Scores:
 
 
 def min_max(scores: Scores) -> Scores:
-    """Scores stretched to [0, 1]; all zero when they do not differ."""
-    if not len(scores):
-        return scores
-    low, high = scores.min(), scores.max()
-    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+    """The scores of each question stretched to [0, 1]; all zero when they do not differ."""
+    low = scores.min(axis=-1, keepdims=True, initial=np.inf)
+    high = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    stretched: Scores = np.zeros_like(scores)
+    np.divide(scores - low, high - low, out=stretched, where=high > low)
+    return stretched
 
 
 def reciprocal(ranks: Ranks, constant: int, divisor: Scores | float = 1.0) -> Scores:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
 from rag.errors import InvalidInput
 from rag.evaluation.judging import Judge
-from rag.evaluation.sweeping import Bm25Grid, Deep, Field, Pair, Prepared, flattened
+from rag.evaluation.sweeping import CandidateTable
 from rag.indexing.index import Index
-from rag.lexical import LexicalIndex, Postings
+from rag.lexical import Postings
+from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
+from rag.retrieval.caches import Cache
 from rag.retrieval.candidate_generation import topic_of
 from rag.retrieval.candidates import (
+    NOT_FOUND,
+    Ranking,
+    SearchQuery,
     blocks,
     cosines,
     holds_code,
     nearest,
+    ranks_among,
     rare_codes,
     relevance_of_words,
 )
@@ -32,23 +38,16 @@ from rag.search.threshold import FittedCalibration
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import passages
-from rag.topic import Topic
-from rag.types import Keys, Mask, ProgressCallback, Question, Scores, Vectors
+from rag.types import Keys, Mask, ProgressCallback, Question, Ranks, Scores, Vectors
 
 Options = tuple[object, ...]
+Everything = tuple[CandidateTable, Postings, Vectors]
+"""All that questions can find, whatever k1 and b: with what scores it, and their vectors."""
 
-MOST_POSTINGS = 8_000_000  # what is held of a build, at two dozen bytes each
+MOST_POSTINGS = 8_000_000  # what is held of a build, at four dozen bytes each
 
 _KEPT = 8  # tables of candidates of a build, for different k1, b ...
-_REACHES = 2  # by spelling, filters ...
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """Candidates by question, and how near they are to each other."""
-
-    candidates: Sequence[Candidates]
-    nearness: Sequence[Nearness]
+_EVERYTHING = 2  # by spelling, filters ...
 
 
 class CandidateSource:
@@ -57,7 +56,7 @@ class CandidateSource:
     def __init__(
         self,
         services: Services,
-        base_id: int,
+        question_set: QuestionSnapshot,
         questions: Sequence[Question],
         recipe: IndexRecipe,
         index: Index,
@@ -66,184 +65,170 @@ class CandidateSource:
         fitted: FittedCalibration | None,
     ) -> None:
         self.index = index
+        self.questions = questions
         self.queries = queries
         self.exact = index.dense.exact
         self.ideals = [judge.ideal(question) for question in questions]
-        self._services = services
-        self._base_id = base_id
-        self._recipe = recipe
-        self._questions = questions
         self.judge = judge
         self.fitted = fitted
         self.calibration = fitted.model if fitted else None
+        self._services = services
+        self._set = question_set
+        self._recipe = recipe
         self._dense = Remembered(index.dense)
-        self._deep: dict[Options, tuple[int, Prepared]] = {}
-        self._reaches: dict[Options, tuple[int, Bm25Grid | None]] = {}
-        self._found: dict[SearchRecipe, Gathered] = {}
+        self._tables = Cache[Options, tuple[int, CandidateTable]](_KEPT)
+        self._everything = Cache[Options, tuple[int, Everything | None]](_EVERYTHING)
+        self._gathered = Cache[SearchRecipe, list[tuple[Candidates, Nearness]]](_KEPT)
         self._tokens: dict[int, int] = {}
 
     def has_candidates(self, search: SearchRecipe) -> bool:
-        """Whether ``deep`` has nothing to fetch."""
-        return self._deep.get(_options(search, self.exact), (0, None))[0] >= search.candidates
+        """Whether ``table`` has nothing to fetch."""
+        depth, _ = self._tables.get(_options(search, self.exact)) or (0, None)
+        return depth >= search.candidates
 
-    def deep(self, search: SearchRecipe, on_progress: ProgressCallback) -> Deep:
+    def table(
+        self, search: SearchRecipe, on_progress: ProgressCallback = lambda _done, _total: None
+    ) -> CandidateTable:
         """Candidates for the k1, b ... of a recipe, as deep as it asks, or deeper.
 
         Raises InvalidInput for steps that they do not serve.
         """
+        options, hybrid = _options(search, self.exact), search.model_copy(update={"mode": "hybrid"})
+        depth, table = self._tables.get(options) or (0, None)
+        if table is None or depth < search.candidates:
+            everything = self.fetch(search, on_progress)
+            if everything is None:
+                table = self.tabled(self._candidates(hybrid, on_progress))
+            else:
+                table = self._scored(*everything, hybrid)
+            self._tables.put(options, (search.candidates, table), inf)
+        return table
+
+    def fetch(self, search: SearchRecipe, on_progress: ProgressCallback) -> Everything | None:
+        """Find what every k1 and b have in common, as deep as ``search`` asks.
+
+        None where that is too much, or there is nothing to find. Raises InvalidInput for steps
+        that candidates do not serve.
+        """
         refuse_steps(search)
-        return self.prepared(search, on_progress).deep
+        options = _options(search, self.exact)[2:]
+        depth, everything = self._everything.get(options) or (0, None)
+        if depth < search.candidates:
+            hybrid = search.model_copy(update={"mode": "hybrid"})
+            everything = self._found(hybrid, on_progress)
+            self._everything.put(options, (search.candidates, everything), inf)
+        return everything
 
-    def prepared(self, search: SearchRecipe, on_progress: ProgressCallback) -> Prepared:
-        """The same, ready to be swept over."""
-        options = _options(search, self.exact)
-        depth, prepared = self._deep.get(options, (0, None))
-        if prepared is None or depth < search.candidates:
-            prepared = Prepared(
-                self._fetched(search.model_copy(update={"mode": "hybrid"}), on_progress)
-            )
-            while len(self._deep) >= _KEPT:
-                self._deep.pop(next(iter(self._deep)))
-            self._deep[options] = search.candidates, prepared
-        return prepared
+    def by_question(
+        self, search: SearchRecipe, on_progress: ProgressCallback
+    ) -> list[tuple[Candidates, Nearness]]:
+        """The candidates of each question, and how near they are to each other.
 
-    def gathered(self, search: SearchRecipe, on_progress: ProgressCallback) -> Gathered:
-        """The candidates of just this recipe, whatever its steps; tools are not among them."""
+        Raises InvalidInput for tools.
+        """
+        refuse_tools(search)
+        if not measured_by_pipeline(search):
+            table = self.table(search, on_progress).within(search.mode, search.candidates)
+            return [(row, self.nearness(row.keys)) for row in table.by_question()]
         gathering = _before_cuts(search)
-        if gathering not in self._found:
-            candidates = self._candidates(gathering, on_progress)
-            while len(self._found) >= _KEPT:
-                self._found.pop(next(iter(self._found)))
-            near = [self.nearness(question_candidates.keys) for question_candidates in candidates]
-            self._found[gathering] = Gathered(candidates, near)
-        return self._found[gathering]
+        gathered = self._gathered.get(gathering)
+        if gathered is None:
+            rows = self._candidates(gathering, on_progress)
+            gathered = [(row, self.nearness(row.keys)) for row in rows]
+            self._gathered.put(gathering, gathered, inf)
+        return gathered
 
     def nearness(self, keys: Keys) -> Nearness:
         """Return the cosines of some passages with each other, computed when asked for."""
         return Nearness(keys, self._dense.vectors)
 
-    def by_question(
-        self, search: SearchRecipe, on_progress: ProgressCallback
-    ) -> list[tuple[Candidates, Nearness | None]]:
-        """Return the candidates of a recipe for each question. Raises InvalidInput for tools."""
-        refuse_tools(search)
-        if not measured_by_pipeline(search):
-            candidates = self.deep(search, on_progress).candidates(search.mode, search.candidates)
-            return [(question_candidates, None) for question_candidates in candidates]
-        gathered = self.gathered(search, on_progress)
-        return list(zip(gathered.candidates, gathered.nearness, strict=True))
+    def tabled(self, rows: Sequence[Candidates], *, with_context: bool = False) -> CandidateTable:
+        """The candidates of each question as a table, with their lengths if they are counted."""
+        table = CandidateTable.of(self.questions, rows, self.judge, self._set.groups)
+        return self.with_tokens(table) if with_context else table
 
-    def field(
-        self, search: SearchRecipe, pairs: Collection[Pair], on_progress: ProgressCallback
-    ) -> Field | None:
-        """Candidates for many k1 and b in one table, as deep as ``search`` asks.
+    def with_tokens(self, table: CandidateTable) -> CandidateTable:
+        """The same with the lengths of the candidates."""
+        tokens = np.zeros(table.inside.shape, np.int64)
+        tokens[table.inside] = self.tokens(table.candidates.keys[table.inside])
+        return replace(table, tokens=tokens)
 
-        None where there are too many postings to hold, or none to be had. Raises InvalidInput as
-        ``deep`` does.
-        """
-        refuse_steps(search)
-        bm25_grid = self._bm25_grid(search.model_copy(update={"mode": "hybrid"}), on_progress)
-        return None if bm25_grid is None else bm25_grid.field(pairs, search.candidates)
-
-    def _fetched(self, search: SearchRecipe, on_progress: ProgressCallback) -> Deep:
-        pair = search.k1, search.b
-        field = self.field(search, [pair], on_progress)
-        if field is not None:
-            return field.deep(pair)[0]
-        candidates = self._candidates(search, on_progress)
-        return flattened(self._questions, candidates, self.judge, self.calibration)
-
-    def _bm25_grid(self, search: SearchRecipe, on_progress: ProgressCallback) -> Bm25Grid | None:
-        options = _options(search, self.exact)[2:]
-        depth, grid = self._reaches.get(options, (0, None))
-        if depth < search.candidates:
-            grid = self._computed_grid(search, on_progress)
-            while len(self._reaches) >= _REACHES:
-                self._reaches.pop(next(iter(self._reaches)))
-            self._reaches[options] = search.candidates, grid
-        return grid
-
-    def _computed_grid(
-        self, search: SearchRecipe, on_progress: ProgressCallback
-    ) -> Bm25Grid | None:
-        """All that the questions can find, unless it is too much."""
+    def _found(self, search: SearchRecipe, on_progress: ProgressCallback) -> Everything | None:
+        """All that the questions can find, without BM25 and cosines, unless it is too much."""
         searched, lexical = self._searched(search), self.index.lexical
-        queries, near, topics = list[str](), list[Keys](), list[Topic | None]()
-        lacking, vectors = list[str](), list[Vectors]()
-        for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
-            on_progress(place, len(self._questions))
-            query_parts = transform_query(question.text, search, searched, Timeline(), query)
-            queries.append(query_parts.words)
-            vectors.append(query_parts.vector)
-            near.append(nearest(query_parts, self._dense, search, searched.allowed).keys)
-            topics.append(topic_of(query_parts, searched))
-            lacking.append(searched.languages.lacks(query_parts.question, lexical))
-        fuzzy, prefix = search.fuzzy, search.prefix
-        frequencies = (
-            lexical.frequencies(words, fuzzy=fuzzy, prefix=prefix).values() for words in queries
-        )
-        if sum(map(sum, frequencies)) > MOST_POSTINGS:
+        queries, near = list[SearchQuery](), list[Ranking]()
+        for place, (question, vector) in enumerate(zip(self.questions, self.queries, strict=True)):
+            on_progress(place, len(self.questions))
+            query = transform_query(question.text, search, searched, Timeline(), vector)
+            queries.append(query)
+            near.append(nearest(query, self._dense, search, searched.allowed))
+        words, fuzzy, prefix = [query.words for query in queries], search.fuzzy, search.prefix
+        frequencies = (lexical.frequencies(one, fuzzy=fuzzy, prefix=prefix) for one in words)
+        if len(words) * max(sum(counts.values()) for counts in frequencies) > MOST_POSTINGS:
             return None
+        nearest_keys = [ranking.keys for ranking in near]
         postings = lexical.postings(
-            queries, near, fuzzy=fuzzy, prefix=prefix, allowed=searched.allowed
+            words, nearest_keys, fuzzy=fuzzy, prefix=prefix, allowed=searched.allowed
         )
-        return Bm25Grid(
-            self._questions,
-            postings,
-            near,
-            self.judge,
-            partial(self._cosines, np.stack(vectors)),
-            self.calibration,
-            self._exact(queries, postings, lexical),
-            self._word_relevance(queries, postings, searched),
-            topics,
-            lacking,
+        keys = np.split(postings.keys, np.searchsorted(postings.rows, np.arange(1, len(words))))
+        rows = [
+            self._row(query, row_keys, near_keys, searched)
+            for query, row_keys, near_keys in zip(queries, keys, nearest_keys, strict=True)
+        ]
+        return self.tabled(rows), postings, np.stack([query.vector for query in queries])
+
+    def _row(self, query: SearchQuery, keys: Keys, near: Keys, searched: Corpus) -> Candidates:
+        lexical, passages_of_build = self.index.lexical, len(self.index.dense)
+        codes = rare_codes(query.words, lexical, passages_of_build)
+        return Candidates(
+            keys=keys,
+            cosine=np.full(len(keys), np.nan),
+            bm25=np.zeros(len(keys)),
+            dense_rank=ranks_among(keys, near),
+            lexical_rank=np.full(len(keys), NOT_FOUND, np.int32),
+            exact=holds_code(codes, keys, lexical),
+            word_relevance=relevance_of_words(
+                query.words, keys, lexical, passages_of_build, searched.default_threshold
+            ),
+            topic=topic_of(query, searched),
+            lacking=searched.languages.lacks(query.question, lexical),
         )
 
-    def _exact(
-        self, queries: Sequence[str], postings: Postings, lexical: LexicalIndex
-    ) -> Mask | None:
-        """Return a mask of the passages of ``postings`` that contain a rare code of their question.
+    def _scored(
+        self, table: CandidateTable, postings: Postings, queries: Vectors, search: SearchRecipe
+    ) -> CandidateTable:
+        """The first of both lists with one k1 and b; BM25 is computed from postings."""
+        found, depth = table.candidates, search.candidates
+        bm25: Scores = np.zeros(table.inside.shape)
+        bm25[table.inside] = postings.scores(search.k1, search.b)
+        first = bm25 > 0
+        if (others := bm25.shape[1] - depth) > 0:
+            first &= bm25 >= np.partition(bm25, others, axis=1)[:, [others]]
+        first = table.inside & (first | (found.dense_rank < depth))
+        # Kept in the table for the next k1 and b.
+        rows, columns = np.nonzero(first & np.isnan(found.cosine))
+        found.cosine[rows, columns] = self._cosines(queries[rows], found.keys[rows, columns])
+        table = replace(table, candidates=replace(found, bm25=bm25)).taken(first)
+        ranks = _lexical_ranks(table.candidates.bm25, table.inside)
+        table = replace(table, candidates=replace(table.candidates, lexical_rank=ranks))
+        return table.within("hybrid", depth)
 
-        The result is None if no passage contains one.
-        """
-        exact = np.zeros(len(postings.keys), np.bool_)
-        for words, at in _by_question(queries, postings):
-            codes = rare_codes(words, lexical, len(self.index.dense))
-            has_code = holds_code(codes, postings.keys[at], lexical)
-            if has_code is not None:
-                exact[at] = has_code
-        return exact if exact.any() else None
-
-    def _word_relevance(
-        self, queries: Sequence[str], postings: Postings, searched: Corpus
-    ) -> Scores | None:
-        """Return the relevance that the passages of ``postings`` have by their words."""
-        relevance = np.full(len(postings.keys), -1.0)
-        count, threshold = len(self.index.dense), searched.default_threshold
-        for words, at in _by_question(queries, postings):
-            by_words = relevance_of_words(
-                words, postings.keys[at], searched.lexical, count, threshold
-            )
-            if by_words is not None:
-                relevance[at] = by_words
-        return relevance if (relevance >= 0).any() else None
-
-    def _cosines(self, queries: Vectors, rows: Keys, keys: Keys) -> Scores:
-        parts = blocks(len(keys))
-        similarities = (cosines(queries[rows[at]], self._dense.vectors(keys[at])) for at in parts)
+    def _cosines(self, queries: Vectors, keys: Keys) -> Scores:
+        similarities = (
+            cosines(queries[at], self._dense.vectors(keys[at])) for at in blocks(len(keys))
+        )
         return np.concatenate([np.empty(0), *similarities])
 
     def _searched(self, search: SearchRecipe) -> Corpus:
         # Recipes with every limit follow from these candidates: they know the topic in any case.
         recipe = Recipe(index=self._recipe, search=search.model_copy(update={"refuse": "auto"}))
-        searched = corpus(self._services, self._base_id, recipe, self.index)
+        searched = corpus(self._services, self._set.base_id, recipe, self.index)
         return replace(searched, dense=self._dense)
 
     def _candidates(self, search: SearchRecipe, on_progress: ProgressCallback) -> list[Candidates]:
         candidates, searched = list[Candidates](), self._searched(search)
-        for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
-            on_progress(place, len(self._questions))
+        for place, (question, query) in enumerate(zip(self.questions, self.queries, strict=True)):
+            on_progress(place, len(self.questions))
             candidates.append(gather(question.text, search, searched, Timeline(), query)[1])
         return candidates
 
@@ -257,10 +242,12 @@ class CandidateSource:
         return np.array([self._tokens.get(key, 0) for key in keys.tolist()], np.int64)
 
 
-def _by_question(queries: Sequence[str], postings: Postings) -> Iterator[tuple[str, slice]]:
-    """Yield each question with the slice of its passages in ``postings``."""
-    starts = np.searchsorted(postings.rows, np.arange(len(queries) + 1))
-    yield from zip(queries, map(slice, starts[:-1], starts[1:]), strict=True)
+def _lexical_ranks(bm25: Scores, inside: Mask) -> Ranks:
+    """Places by falling score, equal ones by key, of those above 0."""
+    order = np.argsort(np.where(inside, -bm25, np.inf), axis=1, kind="stable")
+    ranks = np.empty(bm25.shape, np.int32)
+    np.put_along_axis(ranks, order, np.arange(bm25.shape[1], dtype=np.int32)[None], axis=1)
+    return np.where(inside & (bm25 > 0), ranks, NOT_FOUND).astype(np.int32)
 
 
 def _options(search: SearchRecipe, exact: bool) -> Options:
@@ -298,16 +285,10 @@ def refuse_steps(search: SearchRecipe) -> None:
         )
 
 
-def alike(
-    searches: Sequence[SearchRecipe], by_pipeline: Collection[int], exact: bool
-) -> list[dict[Pair, list[int]]]:
-    """Numbers of the recipes that share their postings, by k1 and b, which candidates depend on.
-
-    Those ``by_pipeline`` are left out: arithmetic cannot follow their steps.
-    """
-    groups: dict[Options, dict[Pair, list[int]]] = {}
-    for number, search in enumerate(searches):
-        if number not in by_pipeline:
-            pairs = groups.setdefault(_options(search, exact)[2:], {})
-            pairs.setdefault((search.k1, search.b), []).append(number)
+def alike(searches: Mapping[int, SearchRecipe], exact: bool) -> list[dict[Options, list[int]]]:
+    """Numbers of the recipes that share what is fetched, and of these, their candidates."""
+    groups: dict[Options, dict[Options, list[int]]] = {}
+    for number, search in searches.items():
+        options = _options(search, exact)
+        groups.setdefault(options[2:], {}).setdefault(options, []).append(number)
     return list(groups.values())

@@ -8,18 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rag.evaluation.metrics import parse_metric
 from rag.evaluation.selection import Selection, select
 from rag.evaluation.splits import Split, SplitSelection, choose
-from rag.evaluation.sweeping import Grid
-from rag.evaluation.sweeping.sweep_metrics import ByQuestion
 from rag.questions.trial_log import Attempt, TrialLog, name_of
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage.runs import Trial
 from rag.tuning.open_hits import OpenHitsReader
 from rag.tuning.sweeper import Sweep, Sweeper
-from rag.tuning.weighted_progress import WeightedProgress
 from rag.types import Floats, ProgressCallback
 
 Divided = tuple[int, float]
@@ -45,97 +41,66 @@ class Best:
     attempt: Attempt
 
 
-class GridSearch:
-    """Searches grids on all questions of a set; not to be shared between threads."""
+def judged(services: Services, sweeper: Sweeper, sweep: Sweep, baseline: Recipe) -> Best:
+    """Whether the best of a sweep that has scores by question beats the baseline beside it.
 
-    def __init__(self, services: Services, sweeper: Sweeper) -> None:
-        """``sweeper`` is one of the whole set."""
-        self._sweeper = sweeper
-        self._set = sweeper.question_set
-        self._database = services.database
-        self._open_hits = OpenHitsReader(services, sweeper)
+    ``sweeper`` is one of the whole set, whose ledger counts the look. Raises InvalidInput for too
+    few questions.
+    """
+    if sweep.metric is None:
+        raise ValueError("a sweep is judged by scores of every question")
+    sides = plainest(sweep, sweep.metric, baseline), baseline
+    return settle(services, sweeper, sweep, sides, sweep.metric, sweep.labelled, sweep.scores)
 
-    def best(
-        self, grid: Grid, baseline: Recipe, metric: str, on_progress: ProgressCallback
-    ) -> Best:
-        """The best recipe of a grid, compared with a baseline. Raises InvalidInput."""
-        alone, cutoffs = Grid.parse({}, baseline), (parse_metric(metric).k,)
-        first, second = (self._sweeper.searches(varied) for varied in (alone, grid))
-        effort = WeightedProgress(on_progress, 3 * first + second)
-        with effort.part(2 * first) as progress:
-            before = self._sweeper.sweep(alone, cutoffs, apart=metric, on_progress=progress)
-        with effort.part(first + second) as progress:
-            sweep = self._sweeper.sweep(grid, cutoffs, apart=metric, on_progress=progress)
-        return self.judged(sweep, baseline, before.by_question)
 
-    def judged(
-        self,
-        sweep: Sweep,
-        baseline: Recipe,
-        before: ByQuestion | None = None,
-        on_progress: ProgressCallback = lambda _done, _total: None,
-    ) -> Best:
-        """Whether the best of a sweep that was told question by question beats a baseline.
+def settle(
+    services: Services,
+    sweeper: Sweeper,
+    sweep: Sweep,
+    sides: tuple[Recipe, Recipe],
+    metric: str,
+    questions: Sequence[str],
+    scores: Floats,
+    parts: Split | None = None,
+    on_progress: ProgressCallback = lambda _done, _total: None,
+) -> Best:
+    """Decide between the best recipe of a sweep and the baseline, and log the trial.
 
-        ``before`` has the figures of the baseline; without it, it is the recipe that the grid was
-        laid around. The ledger counts the look. Raises InvalidInput for too few questions.
-        """
-        figures = sweep.by_question
-        if figures is None:
-            raise ValueError("a sweep is judged by figures told apart")
-        questions, scores = figures.beside(before or figures)
-        recipe = plainest(sweep, figures.metric, baseline)
-        return self.settle(
-            sweep, (recipe, baseline), figures.metric, questions, scores, on_progress=on_progress
+    ``scores`` are figures by question, shape (recipes, questions), those of the baseline first.
+    With ``parts``, the recipe was chosen on the tuning questions and the held-out ones decide.
+    """
+    recipe, baseline = sides
+    searched = sweeper.question_set
+    divided = searched.question_set.split_seed, searched.question_set.split_share
+    trial = look_at(metric, questions, scores, sweep, sides, divided if parts else None)
+    attempt = TrialLog(services.database, searched.base_id).note(searched.name, trial)
+    groups, level = searched.groups, attempt.level
+    selection: Selection | SplitSelection
+    if parts is None:
+        selection = select(
+            metric,
+            scores,
+            questions,
+            0,
+            groups=groups,
+            strata=searched.strata,
+            alpha=level,
+            tried=sweep.distinct,
         )
-
-    def settle(
-        self,
-        sweep: Sweep,
-        sides: tuple[Recipe, Recipe],
-        metric: str,
-        questions: Sequence[str],
-        scores: Floats,
-        parts: Split | None = None,
-        on_progress: ProgressCallback = lambda _done, _total: None,
-    ) -> Best:
-        """Decide between the best recipe of a sweep and the baseline, and log the trial.
-
-        ``scores`` are figures by question, shape (recipes, questions), those of the baseline first.
-        With ``parts``, the recipe was chosen on the tuning questions and the held-out ones decide.
-        """
-        recipe, baseline = sides
-        trial = look_at(metric, questions, scores, sweep, sides, self._divided if parts else None)
-        attempt = TrialLog(self._database, self._set.base_id).note(self._set.name, trial)
-        groups, level = self._set.groups, attempt.level
-        selection: Selection | SplitSelection
-        if parts is None:
-            selection = select(
-                metric,
-                scores,
-                questions,
-                0,
-                groups=groups,
-                strata=self._set.strata,
-                alpha=level,
-                tried=sweep.distinct,
-            )
-        else:
-            selection = choose(metric, scores, questions, 0, parts, groups, level)
-        (comparison,) = self._open_hits.with_open_hits(
-            {metric: selection.comparison}, recipe, baseline, on_progress
-        ).values()
-        return Best(
-            recipe=recipe if selection.row else baseline,
-            baseline=baseline,
-            sweep=sweep,
-            selection=replace(selection, tried=sweep.distinct, comparison=comparison),
-            attempt=attempt,
-        )
-
-    @property
-    def _divided(self) -> Divided:
-        return self._set.question_set.split_seed, self._set.question_set.split_share
+    else:
+        selection = choose(metric, scores, questions, 0, parts, groups, level)
+    (comparison,) = (
+        OpenHitsReader(services, sweeper)
+        .with_open_hits({metric: selection.comparison}, recipe, baseline, on_progress)
+        .values()
+    )
+    return Best(
+        recipe=recipe if selection.row else baseline,
+        baseline=baseline,
+        sweep=sweep,
+        selection=replace(selection, tried=sweep.distinct, comparison=comparison),
+        attempt=attempt,
+    )
 
 
 def look_at(

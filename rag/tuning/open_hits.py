@@ -78,7 +78,7 @@ class OpenHitsReader:
         source = self.sweeper.source(recipe.index, on_progress)
         limit = rule_with(source.fitted, self.services.models, recipe.index, search).threshold
         cut = Cut(limit, search.top_k, search.refuse)
-        rankings = ranked(source, search, cut, self.sweeper.questions, depth, on_progress)
+        rankings = ranked(source, search, cut, depth, on_progress)
         return [judged.ids for judged in rankings]
 
     def _grades(self, recipe: Recipe) -> Sequence[Mapping[str, int]]:

@@ -72,7 +72,7 @@ def present(of: WhatIf) -> CostPoint:
 
 def _measured(of: WhatIf, changes: Sequence[Mapping[str, Any]]) -> list[CostPoint]:
     figures = of.tuner.figures(
-        of.varied(changes)[:-1], [_QUALITY], of.part, as_shown=True, totals=["tokens"]
+        of.varied(changes)[:-1], [_QUALITY], of.part, as_shown=True, with_context=True
     )
     tokens, quality = figures.means("context_tokens"), figures.means(_QUALITY)
     both = np.stack([np.zeros(len(figures)) if row is None else row for row in (tokens, quality)])

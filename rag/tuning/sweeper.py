@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.errors import InvalidInput
-from rag.evaluation.metrics import MEASURES
-from rag.evaluation.sweeping import CONTEXT, Arithmetic, By, Cut, Field, Grid, Pair, Prepared
-from rag.evaluation.sweeping.arithmetic import Cuts
-from rag.evaluation.sweeping.sweep_metrics import ByQuestion, SweepMetrics
+from rag.evaluation.metrics import MEASURES, parse_metric
+from rag.evaluation.sweeping import CONTEXT, Cut, Grid, QuestionFigures, measure
 from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.stages import measured_by_pipeline
@@ -25,11 +22,11 @@ from rag.runs.evaluator import Evaluator, deepened, measurable_questions
 from rag.search.snapshot import take_snapshot
 from rag.search.threshold import FittedCalibration, fitted, rule_with
 from rag.search.tools import refuse_tools
-from rag.services import Models, Services
+from rag.services import Services
 from rag.tuning.candidates import CandidateSource, alike
 from rag.tuning.pipeline_figures import pipeline_figures
 from rag.tuning.weighted_progress import PER_RECIPE, WeightedProgress
-from rag.types import Floats, Keys, ProgressCallback, Question
+from rag.types import Floats, ProgressCallback, Question
 
 Changes = Mapping[str, Any]
 
@@ -39,20 +36,20 @@ SWEEP_CUTOFFS = (1, 3, 5, 10, 20)
 MOST_FIGURES = 40_000_000
 """Recipes times questions whose figures are in memory at once."""
 
-_AT_ONCE = 1024  # rankings measured between two looks at whether to stop
-_BLOCK = 24  # pairs of k1 and b whose candidates stand in one table
+_AT_ONCE = 50_000  # recipes times questions that are measured together
 
 
 @dataclass(frozen=True)
 class Sweep:
     """The figures of every recipe of a grid. ``figures``: shape (recipes, names).
 
-    ``base`` has those of the recipe that the grid was laid around. ``by_question`` has one metric
-    question by question, where that was asked for. ``fetch_seconds`` went into
-    embedding questions, searching vectors, reading postings and sorting by cosine, once for all
-    k1 and b of a grid; ``seconds`` into what comes after: BM25 with each k1 and b, all recipes,
-    and the searches of recipes with steps that arithmetic cannot follow. Of the processor that
-    took ``processor_seconds``, which other programs lengthen less.
+    ``base`` has those of the recipe that the grid was laid around, or of another one that was
+    named. ``scores`` has one ``metric`` question by question, where that was asked for: shape
+    (1 + recipes, questions), that recipe first, for the questions (ids) that are ``labelled`` in
+    all builds. ``fetch_seconds`` went into embedding questions, searching vectors and reading
+    postings, once for all k1 and b of a grid; ``seconds`` into what comes after: BM25 with each k1
+    and b, all recipes, and the searches of recipes with steps that arithmetic cannot follow. Of the
+    processor that took ``processor_seconds``, which other programs lengthen less.
     """
 
     set_name: str
@@ -63,7 +60,9 @@ class Sweep:
     names: tuple[str, ...]
     figures: Floats
     base: Mapping[str, float]
-    by_question: ByQuestion | None
+    metric: str | None
+    labelled: tuple[str, ...]
+    scores: Floats
     seconds: float
     fetch_seconds: float
     processor_seconds: float
@@ -107,24 +106,6 @@ class Mismatch:
     evaluated: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A grid with the search recipes of its rankings.
-
-    ``by_pipeline`` numbers those with steps that arithmetic cannot follow.
-    """
-
-    grid: Grid
-    searches: Sequence[SearchRecipe]
-    by_pipeline: frozenset[int]
-
-    def cost(self) -> float:
-        """Return the cost in searches of a question; arithmetic costs a part of one."""
-        groups, builds = alike(self.searches, self.by_pipeline, exact=True), self.grid.builds
-        fetches = len(builds) * (1 + len(groups) + len(self.by_pipeline))
-        return len(self.grid) * PER_RECIPE + fetches
-
-
 class Sweeper:
     """Sweeps a snapshot of a question set; candidates that were fetched serve later sweeps too.
 
@@ -158,6 +139,7 @@ class Sweeper:
         as_shown: bool = False,
         with_context: bool = False,
         apart: str | None = None,
+        base: Recipe | None = None,
         on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> Sweep:
         """Measure every recipe of a grid, whose builds must be there.
@@ -168,32 +150,48 @@ class Sweeper:
         ``as_shown`` cuts each ranking at the recipe's top-k before it is measured;
         ``with_context`` adds the mean tokens of the passages that a recipe shows. ``apart`` is the
         metric that is wanted question by question, too: refused (InvalidInput) for so many recipes
-        that they would not fit. ``on_progress`` gets (done, total) in searches of one question.
+        that they would not fit. ``base`` is measured beside the grid, None for the recipe that it
+        was laid around. ``on_progress`` gets (done, total) in searches of one question.
         """
-        names = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
         if apart is not None:
             _refuse_many(len(grid), len(self._questions))
-        extra = [CONTEXT] if with_context else []
-        alone, plan = self._plan(Grid.parse({}, grid.base)), self._plan(grid)
-        work = (alone.cost() + plan.cost()) * len(self._questions)
-        effort = WeightedProgress(on_progress, work)
-        request = SweepMetrics(tuple(names), as_shown, with_context, apart)
-        base, before = self._figures(alone, request, effort)
-        figures, seconds = self._figures(plan, request, effort)
-        figure_names = (*Arithmetic(self._questions, (), names).names, *extra)
+        alone = Grid.parse({}, base or grid.base)
+        effort = WeightedProgress(on_progress, self.searches(alone) + self.searches(grid))
+        metrics = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
+        names = (*metrics, *self._refusals, *([CONTEXT] if with_context else []))
+        rows, scores, fetching = list[Floats](), list[Floats](), np.zeros(2)
+        for swept in (alone, grid):
+            started, before = _clock(), fetching.copy()
+            figures = np.empty((len(swept), len(names)))
+            apart_scores = np.full((len(swept) if apart else 0, len(self._questions)), np.nan)
+            for numbers, measured in self._measured(
+                swept, metrics, fetching, effort, as_shown=as_shown, with_context=with_context
+            ):
+                means = [row for name in names if (row := measured.means(name)) is not None]
+                figures[numbers] = np.stack(means, axis=1)
+                if apart is not None:
+                    labelled = np.isin(measured.questions, measured.labelled)
+                    apart_scores[np.ix_(np.array(numbers), labelled)] = measured.metrics[apart]
+            rows.append(figures)
+            scores.append(apart_scores)
+        seconds, processor = (_clock() - started - (fetching - before)).tolist()
+        by_question = np.concatenate(scores)
+        everywhere = ~np.isnan(by_question).any(axis=0) & (apart is not None)
         return Sweep(
             set_name=self.question_set.name,
             grid=grid,
             cutoffs=tuple(sorted(set(cutoffs))),
             as_shown=as_shown,
             questions=len(self._questions),
-            names=figure_names,
-            figures=figures[:, : len(figure_names)].copy(),
-            base=dict(zip(figure_names, base[0, : len(figure_names)].tolist(), strict=True)),
-            by_question=request.by_question(self._questions, base, figures),
-            seconds=seconds.arithmetic,
-            fetch_seconds=before.fetching + seconds.fetching,
-            processor_seconds=seconds.processor,
+            names=names,
+            figures=rows[1],
+            base=dict(zip(names, rows[0][0].tolist(), strict=True)),
+            metric=apart,
+            labelled=tuple(self._questions[at].id for at in np.flatnonzero(everywhere).tolist()),
+            scores=by_question[:, everywhere],
+            seconds=seconds,
+            fetch_seconds=float(fetching[0]),
+            processor_seconds=processor,
         )
 
     def verify(
@@ -237,62 +235,111 @@ class Sweeper:
         return metric if fits and metric in metrics else None
 
     def searches(self, grid: Grid) -> float:
-        """Return the cost of a grid for all questions. Raises InvalidInput for tools."""
-        return self._plan(grid).cost() * len(self._questions)
-
-    def _plan(self, grid: Grid) -> _Plan:
-        """Resolve the recipes of a grid before anything is fetched.
+        """Return the cost of a grid in searches of a question; arithmetic costs a part of one.
 
         Raises InvalidInput for tools.
         """
-        searches = [grid.base.search.model_copy(update=_plain(row)) for row in grid.rankings]
+        searches = _searches(grid)
         for search in searches:
             refuse_tools(search)
         for recipe in grid.indexes():
             self._calibration(recipe.index)
-        by_pipeline = (bool(measured_by_pipeline(search)) for search in searches)
-        numbers = (number for number, measured in enumerate(by_pipeline) if measured)
-        return _Plan(grid, searches, frozenset(numbers))
+        swept, by_pipeline = _divided(searches)
+        fetches = len(grid.builds) * (1 + len(alike(swept, exact=True)) + len(by_pipeline))
+        return (len(grid) * PER_RECIPE + fetches) * len(self._questions)
+
+    @property
+    def _refusals(self) -> list[str]:
+        """Names of the refusals, which count where something is unanswerable."""
+        has = {question.answerable for question in self._questions}
+        both = ["correct_refusal", *(["false_refusal"] if True in has else [])]
+        return both if False in has else []
 
     def _calibration(self, index: IndexRecipe) -> FittedCalibration | None:
         if index.hash not in self._calibrations:
             self._calibrations[index.hash] = fitted(self._services, self._base_id, index)
         return self._calibrations[index.hash]
 
-    def _figures(
-        self, plan: _Plan, request: SweepMetrics, effort: WeightedProgress
-    ) -> tuple[Floats, Seconds]:
-        """Shape (recipes, names), and after these the questions whose figures are told apart."""
-        grid, plain = plan.grid, plan.searches
-        as_shown, with_context = request.as_shown, request.with_context
-        seconds, results = Seconds(), []
-        for recipe in grid.indexes():
-            with seconds.fetch(), effort.part(len(self._questions)) as on_progress:
+    def _measured(
+        self,
+        grid: Grid,
+        metrics: Sequence[str],
+        fetching: Floats,
+        effort: WeightedProgress,
+        *,
+        as_shown: bool,
+        with_context: bool,
+    ) -> Iterator[tuple[list[int], QuestionFigures]]:
+        """Yield numbers of recipes with their figures; ``fetching`` adds up what fetches take."""
+        questions, deepest = len(self._questions), max(parse_metric(name).k for name in metrics)
+        searches, selections = _searches(grid), len(grid.selections)
+        swept, by_pipeline = _divided(searches)
+        if not as_shown:
+            swept = {number: deepened(search, deepest) for number, search in swept.items()}
+        for build, recipe in enumerate(grid.indexes()):
+            first, cuts = build * len(searches), self._cuts(recipe.index, searches, grid)
+            started = _clock()
+            with effort.part(questions) as on_progress:
                 source = self.source(recipe.index, on_progress)
-            arithmetic = Arithmetic(
-                self._questions, source.ideals, request.names, as_shown, request.apart
-            )
-            # What is shown goes no deeper than a search does.
-            depth = arithmetic.depth
-            searches = plain if as_shown else [deepened(search, depth) for search in plain]
-            cuts = _Cuts(self._services.models, source.fitted, recipe, grid.selections)
-            for search in searches:
-                cuts(search)  # a probability without a calibration is refused here
-            parts: dict[int, Floats] = {}
-            swept = Swept(source, searches, plain, arithmetic, cuts, with_context, seconds, effort)
-            for pairs in alike(searches, plan.by_pipeline, source.exact):
-                parts |= swept.figures(pairs)
-            for number in sorted(plan.by_pipeline):
-                with seconds.work(), effort.part(len(self._questions)) as on_progress:
-                    displayed, search = plain[number] if with_context else None, searches[number]
-                    parts[number] = pipeline_figures(
-                        source, search, cuts(search), arithmetic, on_progress, displayed
-                    )
-            results += [
-                request.spread(parts[number], arithmetic.columns, len(self._questions))
-                for number in range(len(searches))
-            ]
-        return np.concatenate(results), seconds
+            fetching += _clock() - started
+            for tables in alike(swept, source.exact):
+                started = _clock()
+                with effort.part(questions) as on_progress:
+                    source.fetch(_deepest(swept[n] for n in chain(*tables.values())), on_progress)
+                fetching += _clock() - started
+                for numbers in tables.values():
+                    table = source.table(_deepest(swept[number] for number in numbers))
+                    table = source.with_tokens(table) if with_context else table
+                    pairs = product(numbers, range(selections))
+                    while some := list(islice(pairs, max(_AT_ONCE // questions, 1))):
+                        recipes = [
+                            (searches[number], cuts[number][place]) for number, place in some
+                        ]
+                        with effort.part(questions * len(some) * PER_RECIPE):
+                            measured = measure(
+                                table,
+                                recipes,
+                                metrics,
+                                deepest=deepest,
+                                as_shown=as_shown,
+                                calibration=source.calibration,
+                            )
+                        yield [(first + n) * selections + place for n, place in some], measured
+            for number, search in by_pipeline.items():
+                with effort.part(questions) as on_progress:
+                    for place, cut in enumerate(cuts[number]):
+                        measured = pipeline_figures(
+                            source,
+                            search,
+                            cut,
+                            metrics,
+                            deepest=deepest,
+                            as_shown=as_shown,
+                            with_context=with_context,
+                            on_progress=on_progress,
+                        )
+                        yield [(first + number) * selections + place], measured
+
+    def _cuts(
+        self, index: IndexRecipe, searches: Sequence[SearchRecipe], grid: Grid
+    ) -> list[list[Cut]]:
+        """The cuts of every ranking, one for each selection of a grid.
+
+        What ``auto`` means depends on mode and relevance. Raises InvalidInput for a probability
+        without a calibration.
+        """
+        models, calibration = self._services.models, self._calibration(index)
+        selected = [grid.base.search.model_copy(update=_plain(row)) for row in grid.selections]
+        known = dict[tuple[str, str], list[Cut]]()
+        for search in searches:
+            usual = search.model_copy(update={"threshold": "auto"})
+            if (search.mode, search.relevance) not in known:
+                auto = rule_with(calibration, models, index, usual).threshold
+                known[search.mode, search.relevance] = [
+                    Cut(auto if one.threshold == "auto" else one.threshold, one.top_k, one.refuse)
+                    for one in selected
+                ]
+        return [known[search.mode, search.relevance] for search in searches]
 
     @property
     def questions(self) -> Sequence[Question]:
@@ -314,7 +361,7 @@ class Sweeper:
             judge = self._evaluator.judge(self._questions, index)
             self._sources[recipe.hash] = CandidateSource(
                 self._services,
-                self._base_id,
+                self.question_set,
                 self._questions,
                 recipe,
                 index,
@@ -323,33 +370,6 @@ class Sweeper:
                 self._calibration(recipe),
             )
         return self._sources[recipe.hash]
-
-
-class _Cuts:
-    """Cuts of a ranking for the selections of a grid; ``auto`` depends on mode and relevance."""
-
-    def __init__(
-        self,
-        models: Models,
-        calibration: FittedCalibration | None,
-        recipe: Recipe,
-        selections: Sequence[Changes],
-    ) -> None:
-        self._models, self._calibration, self._index = models, calibration, recipe.index
-        changed = (recipe.search.model_copy(update=_plain(changes)) for changes in selections)
-        self._selected = [(search.threshold, search.top_k, search.refuse) for search in changed]
-        self._known: dict[tuple[str, str], list[Cut]] = {}
-
-    def __call__(self, search: SearchRecipe) -> Sequence[Cut]:
-        kind = search.mode, search.relevance
-        if kind not in self._known:
-            usual = search.model_copy(update={"threshold": "auto"})
-            auto = rule_with(self._calibration, self._models, self._index, usual).threshold
-            self._known[kind] = [
-                Cut(auto if threshold == "auto" else threshold, top_k, refuse)
-                for threshold, top_k, refuse in self._selected
-            ]
-        return self._known[kind]
 
 
 def _refuse_many(recipes: int, questions: int) -> None:
@@ -370,113 +390,25 @@ def _plain(changes: Changes) -> dict[str, Any]:
     }
 
 
-@dataclass
-class Seconds:
-    fetching: float = 0.0
-    arithmetic: float = 0.0
-    processor: float = 0.0
-
-    @contextmanager
-    def fetch(self) -> Iterator[None]:
-        """Add what passes inside to ``fetching``."""
-        started = time.perf_counter()
-        yield
-        self.fetching += time.perf_counter() - started
-
-    @contextmanager
-    def work(self) -> Iterator[None]:
-        """Add what passes inside to ``arithmetic`` and ``processor``."""
-        started, worked = time.perf_counter(), time.process_time()
-        yield
-        self.arithmetic += time.perf_counter() - started
-        self.processor += time.process_time() - worked
+def _clock() -> Floats:
+    """Seconds of the wall and of the processor."""
+    return np.array([time.perf_counter(), time.process_time()])
 
 
-@dataclass(frozen=True)
-class Swept:
-    """Recipes of a build whose figures are arithmetic; ``seconds`` notes what it took.
-
-    ``plain`` are the ``searches``, no deeper than they are where something is shown.
-    """
-
-    source: CandidateSource
-    searches: Sequence[SearchRecipe]
-    plain: Sequence[SearchRecipe]
-    arithmetic: Arithmetic
-    cuts: Cuts
-    with_context: bool
-    seconds: Seconds
-    effort: WeightedProgress
-
-    def figures(self, pairs: Mapping[Pair, Sequence[int]]) -> dict[int, Floats]:
-        """Figures by number. Postings are fetched; what k1 and b make of them is arithmetic."""
-        rows = dict[int, Floats]()
-        for block in _blocks(list(pairs)):
-            weight = len(self.arithmetic.questions) * len(block) / len(pairs)
-            rows |= self._block({pair: pairs[pair] for pair in block}, weight)
-        return rows
-
-    def _block(self, pairs: Mapping[Pair, Sequence[int]], weight: float) -> dict[int, Floats]:
-        """``weight`` is that of fetching: together for several pairs, by itself for one."""
-        rows = dict[int, Floats]()
-        together, alone = (0.0, weight) if len(pairs) == 1 else (weight, 0.0)
-        with self.seconds.fetch(), self.effort.part(together) as on_progress:
-            field = self._field(pairs, on_progress)
-        for pair, numbers in pairs.items():
-            with self.seconds.fetch(), self.effort.part(alone) as on_progress:
-                if field is None:
-                    prepared = self._prepared(
-                        [self.searches[number] for number in numbers], on_progress
-                    )
-            with self.seconds.work():
-                if field is not None:
-                    prepared = field.prepared(pair)
-                for start in range(0, len(numbers), _AT_ONCE):
-                    some = numbers[start : start + _AT_ONCE]
-                    rows.update(zip(some, self._arithmetic(prepared, some), strict=True))
-        return rows
-
-    def _arithmetic(self, prepared: Prepared, numbers: Sequence[int]) -> Floats:
-        chosen = [self.searches[number] for number in numbers]
-        displayed = [self.plain[number] for number in numbers]
-        tokens = self._tokens(prepared.deep.keys)
-        recipes = len(numbers) * len(self.cuts(chosen[0]))
-        with self.effort.part(len(self.arithmetic.questions) * recipes * PER_RECIPE):
-            return self.arithmetic.figures(prepared, chosen, self.cuts, tokens, displayed)
-
-    def _field(
-        self, pairs: Mapping[Pair, Sequence[int]], on_progress: ProgressCallback
-    ) -> Field | None:
-        """The candidates of all pairs in one table; None for one pair, or where it is too large."""
-        if len(pairs) == 1:
-            return None
-        searches = [self.searches[number] for numbers in pairs.values() for number in numbers]
-        field = self.source.field(max(searches, key=_depth), pairs, on_progress)
-        if field is not None:
-            self._tokens(field.all_candidates.keys)
-            for by in {By.of(search) for search in searches}:
-                if by.relevance == "cosine":
-                    field.layout(by)
-        return field
-
-    def _prepared(
-        self, searches: Sequence[SearchRecipe], on_progress: ProgressCallback
-    ) -> Prepared:
-        prepared = self.source.prepared(max(searches, key=_depth), on_progress)
-        for by in {By.of(search) for search in searches}:
-            prepared.layout(by)
-        self._tokens(prepared.deep.keys)
-        return prepared
-
-    def _tokens(self, keys: Keys) -> npt.NDArray[np.int64] | None:
-        return self.source.tokens(keys) if self.with_context else None
+def _searches(grid: Grid) -> list[SearchRecipe]:
+    """The search recipes of the rankings of a grid."""
+    return [grid.base.search.model_copy(update=_plain(row)) for row in grid.rankings]
 
 
-def _depth(search: SearchRecipe) -> int:
-    return search.candidates
+def _divided(
+    searches: Sequence[SearchRecipe],
+) -> tuple[dict[int, SearchRecipe], dict[int, SearchRecipe]]:
+    """The searches that arithmetic follows, and those that the pipeline measures, by number."""
+    swept, by_pipeline = dict[int, SearchRecipe](), dict[int, SearchRecipe]()
+    for number, search in enumerate(searches):
+        (by_pipeline if measured_by_pipeline(search) else swept)[number] = search
+    return swept, by_pipeline
 
 
-def _blocks(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """Pairs that lie near each other: the nearer they are, the less can be among the first."""
-    ordered = sorted(pairs)
-    return [ordered[start : start + _BLOCK] for start in range(0, len(ordered), _BLOCK)]
+def _deepest(searches: Iterable[SearchRecipe]) -> SearchRecipe:
+    return max(searches, key=lambda search: search.candidates)

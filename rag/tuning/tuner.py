@@ -14,7 +14,7 @@ from rag.evaluation.comparison import Comparison, clusters_of
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.refusal_limits import TopicProbabilities
 from rag.evaluation.splits import Split
-from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
+from rag.evaluation.sweeping import CandidateTable, Cut, Grid, QuestionFigures, measure
 from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
 from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
@@ -26,15 +26,15 @@ from rag.search.threshold import ThresholdRule, fitted, threshold_rule
 from rag.services import Services
 from rag.tuning.calibrator import FEATURES
 from rag.tuning.candidates import refuse_steps
-from rag.tuning.grid_search import Best, GridSearch, plainest
+from rag.tuning.grid_search import Best, judged, plainest, settle
 from rag.tuning.open_hits import OpenHitsReader
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweeper
 from rag.tuning.weighted_progress import WeightedProgress
-from rag.types import Floats, ProgressCallback
+from rag.types import Floats, Mask, ProgressCallback
 
 QuestionPart = Literal["all", "tuning", "held-out"]
 
-_KEPT = 6  # layouts of candidates: for both parts, two BM25s or so, with tokens and without
+_DEEPEST = max(SWEEP_CUTOFFS)
 
 
 def _silent(_done: int, _total: int) -> None:
@@ -56,7 +56,6 @@ class Tuner:
         self._lock = threading.Lock()
         self._sweeper = Sweeper(services, question_set)
         self._tuning_sweeper: Sweeper | None = None
-        self._closeups: dict[tuple[int, QuestionPart, bool], tuple[Deep, Closeup]] = {}
         self._open_hits = OpenHitsReader(services, self._sweeper)
 
     @property
@@ -104,7 +103,7 @@ class Tuner:
         ``on_progress`` gets (done, total) questions.
         """
         with self._lock:
-            self._deep(recipe, on_progress)
+            self._table(recipe, on_progress)
 
     def figures(
         self,
@@ -113,25 +112,29 @@ class Tuner:
         part: QuestionPart = "all",
         *,
         as_shown: bool = False,
-        totals: Sequence[Total] = (),
+        with_context: bool = False,
     ) -> QuestionFigures:
         """Figures, question by question, of recipes that share their index and their BM25.
 
         Metrics look down the ranking above the threshold, as in an evaluation that is no deeper
-        than a sweep; ``as_shown`` cuts it at top-k before. ``totals`` of what is shown are counted
-        where asked for. Raises InvalidInput where ``part`` has no questions, and for steps that
+        than a sweep; ``as_shown`` cuts it at top-k before. ``with_context`` counts the tokens of
+        what is shown. Raises InvalidInput where ``part`` has no questions, and for steps that
         arithmetic cannot follow.
         """
         for recipe in recipes:
             refuse_steps(recipe.search)
-        deepest = max(recipes, key=lambda recipe: recipe.search.candidates)
+        cuts = self._cuts(recipes)
         with self._lock:
-            closeup = self._closeup(deepest, part, "tokens" in totals)
-            cuts = self._cuts(recipes)
-            displayed = [recipe.search for recipe in recipes]
-            searches = zip(displayed if as_shown else map(_deeper, displayed), cuts, strict=True)
-            return closeup.figures(
-                list(searches), metrics, as_shown=as_shown, totals=totals, displayed=displayed
+            source = self._sweeper.source(recipes[0].index)
+            table = self._table(max(recipes, key=lambda recipe: recipe.search.candidates))
+            table = table if part == "all" else table.only(self._counts(part))
+            return measure(
+                source.with_tokens(table) if with_context else table,
+                list(zip([recipe.search for recipe in recipes], cuts, strict=True)),
+                metrics,
+                deepest=_DEEPEST,
+                as_shown=as_shown,
+                calibration=source.calibration,
             )
 
     def with_open_hits(
@@ -149,9 +152,9 @@ class Tuner:
         """
         rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._lock:
-            deep = self._deep(recipe)
+            table = self._table(recipe)
         part: QuestionPart = "all" if rule.calibration is None else "held-out"
-        return self._curve(deep, recipe, _relevance(deep, rule, recipe.search), part)
+        return self._curve(table, recipe, _relevance(table, rule, recipe.search), part)
 
     def promise_curves(self, recipe: Recipe) -> PromiseCurves:
         """The tuning questions to choose a threshold on, and the held-out ones to check it on.
@@ -163,31 +166,30 @@ class Tuner:
         rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         self._parts()
         with self._lock:
-            deep = self._deep(recipe)
-        relevance = _relevance(deep, rule, recipe.search)
+            table = self._table(recipe)
+        relevance = _relevance(table, rule, recipe.search)
         taught = rule.calibration is not None and self._taught(recipe.index)
-        unseen = self._cross_validated(deep, recipe) if taught else relevance
+        unseen = self._cross_validated(table, recipe) if taught else relevance
         return PromiseCurves(
-            self._curve(deep, recipe, unseen, "tuning"),
-            self._curve(deep, recipe, relevance, "held-out"),
+            self._curve(table, recipe, unseen, "tuning"),
+            self._curve(table, recipe, relevance, "held-out"),
         )
 
     def _curve(
-        self, deep: Deep, recipe: Recipe, relevance: Floats, part: QuestionPart
+        self, table: CandidateTable, recipe: Recipe, relevance: Floats, part: QuestionPart
     ) -> ThresholdCurve:
-        questions, ids = self._sweeper.questions, self._ids(part)
-        counts = np.array([ids is None or item.id in ids for item in questions])
-        inside = deep.within(recipe.search.mode, recipe.search.candidates) & counts[deep.row]
-        question_ids = [
-            item.id for item, has in zip(questions, counts.tolist(), strict=True) if has
+        counts = self._counts(part)
+        inside = table.mask(recipe.search.mode, recipe.search.candidates) & counts[:, None]
+        questions = [
+            item for item, has in zip(table.questions, counts.tolist(), strict=True) if has
         ]
         return ThresholdCurve.of(
             relevance[inside],
-            deep.grade[inside] > 0,
-            (np.cumsum(counts) - 1)[deep.row[inside]],
-            np.array([item.answerable for item in questions], np.bool_)[counts],
-            np.array([OFF_TOPIC in item.tags for item in questions], np.bool_)[counts],
-            clusters_of(question_ids, self._set.groups),
+            table.grade[inside] > 0,
+            (np.cumsum(counts) - 1)[np.nonzero(inside)[0]],
+            np.array([item.answerable for item in questions], np.bool_),
+            np.array([OFF_TOPIC in item.tags for item in questions], np.bool_),
+            clusters_of([item.id for item in questions], self._set.groups),
         )
 
     def topic_probabilities(self, recipe: Recipe) -> TopicProbabilities | None:
@@ -196,7 +198,7 @@ class Tuner:
         Returns None if no topic model is trained for the recipe's embedder.
         """
         with self._lock:
-            topics = self._deep(recipe).topics
+            topics = self._table(recipe).topics
         usual = next((topic.usual for topic in topics if topic is not None), None)
         if usual is None:
             return None
@@ -209,17 +211,19 @@ class Tuner:
         calibration = fitted(self._services, self._base_id, index)
         return calibration is not None and calibration.question_set == self._set.name
 
-    def _cross_validated(self, deep: Deep, recipe: Recipe) -> Floats:
+    def _cross_validated(self, table: CandidateTable, recipe: Recipe) -> Floats:
         """Probabilities of tuning questions by fits that did not see them; 0 for the others."""
-        ids = self._ids("tuning") or set()
-        counts = np.array([item.id in ids for item in self._sweeper.questions])
-        inside = np.flatnonzero(deep.within("hybrid", recipe.search.candidates) & counts[deep.row])
-        part, relevance = deep.at(inside), np.zeros(len(deep.row))
-        owner = (np.cumsum(counts) - 1)[part.row]
+        counts = self._counts("tuning")
+        inside = table.mask("hybrid", recipe.search.candidates) & counts[:, None]
+        relevance = np.zeros(inside.shape)
         relevance[inside] = cross_validated(
-            part, part.grade > 0, owner, int(counts.sum()), FEATURES
+            table.flat(inside),
+            table.grade[inside] > 0,
+            (np.cumsum(counts) - 1)[np.nonzero(inside)[0]],
+            int(counts.sum()),
+            FEATURES,
         )
-        return threshold_scores(relevance, deep, recipe.search)
+        return threshold_scores(relevance, table.candidates, recipe.search)
 
     def require_parts(self, index: IndexRecipe) -> None:
         """Nothing where a recipe can be chosen on some questions and compared on others.
@@ -256,9 +260,14 @@ class Tuner:
         if held_out:
             return self._search_split(grid, baseline, metric, on_progress)
         with self._lock:
-            return GridSearch(self._services, self._sweeper).best(
-                grid, baseline, metric, on_progress
+            sweep = self._sweeper.sweep(
+                grid,
+                (parse_metric(metric).k,),
+                apart=metric,
+                base=baseline,
+                on_progress=on_progress,
             )
+            return judged(self._services, self._sweeper, sweep, baseline)
 
     def _search_split(
         self, grid: Grid, baseline: Recipe, metric: str, on_progress: ProgressCallback
@@ -283,8 +292,15 @@ class Tuner:
         ours, theirs = (self.figures([side], [metric]) for side in (baseline, recipe))
         scores = np.concatenate([ours.metrics[metric], theirs.metrics[metric]])
         with self._lock:
-            return GridSearch(self._services, self._sweeper).settle(
-                sweep, (recipe, baseline), metric, ours.labelled, scores, parts
+            return settle(
+                self._services,
+                self._sweeper,
+                sweep,
+                (recipe, baseline),
+                metric,
+                ours.labelled,
+                scores,
+                parts,
             )
 
     def _parts(self) -> Split:
@@ -302,25 +318,14 @@ class Tuner:
         parts = self._parts()
         return set(parts.tuning if part == "tuning" else parts.held_out)
 
-    def _deep(self, recipe: Recipe, on_progress: ProgressCallback = _silent) -> Deep:
-        return self._sweeper.source(recipe.index, on_progress).deep(
-            _deeper(recipe.search), on_progress
-        )
+    def _counts(self, part: QuestionPart) -> Mask:
+        """Return a mask of the questions of a part, shape (questions,)."""
+        ids = self._ids(part)
+        return np.array([ids is None or item.id in ids for item in self._sweeper.questions])
 
-    def _closeup(self, recipe: Recipe, part: QuestionPart, with_context: bool) -> Closeup:
-        source, deep = self._sweeper.source(recipe.index), self._deep(recipe)
-        place = id(deep), part, with_context
-        if place not in self._closeups:
-            tokens = source.tokens(deep.keys) if with_context else None
-            material = Material(
-                self._sweeper.questions, source.ideals, deep, tokens, self._set.groups
-            )
-            ids = self._ids(part)
-            while len(self._closeups) >= _KEPT:
-                self._closeups.pop(next(iter(self._closeups)))
-            chosen = material if ids is None else material.only(ids)
-            self._closeups[place] = deep, Closeup(chosen)  # holds deep: its id is not used again
-        return self._closeups[place][1]
+    def _table(self, recipe: Recipe, on_progress: ProgressCallback = _silent) -> CandidateTable:
+        source = self._sweeper.source(recipe.index, on_progress)
+        return source.table(_deeper(recipe.search), on_progress)
 
     def _cuts(self, recipes: Sequence[Recipe]) -> list[Cut]:
         thresholds: dict[tuple[object, ...], float | None] = {}
@@ -335,15 +340,15 @@ class Tuner:
         return cuts
 
 
-def _relevance(deep: Deep, rule: ThresholdRule, search: SearchRecipe) -> Floats:
+def _relevance(table: CandidateTable, rule: ThresholdRule, search: SearchRecipe) -> Floats:
     """Return the value of every candidate that a threshold is compared with."""
-    relevance = deep.cosine if rule.calibration is None else deep.probability
-    if relevance is None:
-        raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
-    relevance = threshold_scores(relevance, deep, search)
+    relevance = table.candidates.cosine
+    if rule.calibration is not None:
+        relevance = rule.calibration.probabilities(table.candidates)
+    relevance = threshold_scores(relevance, table.candidates, search)
     lifting = rule.calibration is None and may_lean(search)
-    return lift_to_certain(relevance, deep.unknown) if lifting else relevance
+    return lift_to_certain(relevance, table.unknown) if lifting else relevance
 
 
 def _deeper(search: SearchRecipe) -> SearchRecipe:
-    return deepened(search, max(SWEEP_CUTOFFS))
+    return deepened(search, _DEEPEST)

@@ -17,7 +17,7 @@ from rag.tuning.calibrator import Calibrator
 from rag.tuning.embedder_migration import EmbedderMigration
 from rag.tuning.embedder_switch import EmbedderSwitch
 from rag.tuning.fit_job import Fits
-from rag.tuning.grid_search import Best, GridSearch
+from rag.tuning.grid_search import Best, judged
 from rag.tuning.migration_job import Migrations
 from rag.tuning.search_job import Searches
 from rag.tuning.state import state
@@ -89,9 +89,9 @@ class Tuning:
             return self.tuner(sweep.set_name).search(
                 sweep.grid, sweep.grid.base, metric, held_out=True
             )
-        if sweep.by_question is None or len(sweep.by_question.questions) < FEWEST:
+        if sweep.metric is None or len(sweep.labelled) < FEWEST:
             return None
-        return GridSearch(self._services, sweeper).judged(sweep, sweep.grid.base)
+        return judged(self._services, sweeper, sweep, sweep.grid.base)
 
     @operation("viewer")
     def tuner(self, set_name: str) -> Tuner:

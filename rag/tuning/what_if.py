@@ -70,9 +70,7 @@ class WhatIf:
         x = tuple(step / _STEPS for step in range(_STEPS + 1))
         recall = f"recall@{self.recipe.search.top_k}"
         recipes = self.varied([{"threshold": value} for value in x])[:-1]
-        figures = self.tuner.figures(
-            recipes, [recall], self.part, as_shown=True, totals=["relevant"]
-        )
+        figures = self.tuner.figures(recipes, [recall], self.part, as_shown=True)
         names = ("shown_precision", recall, "answered", "correct_refusal")
         means = {name: figures.means(name) for name in names}
         # Where nothing comes back any more, nothing is left to see.
@@ -97,7 +95,7 @@ class WhatIf:
         recipes = self.varied([{"top_k": k} for k in DEPTHS])[:-1]
         names = ("ndcg", "recall", "precision")
         at_k = [f"{name}@{k}" for name in names for k in DEPTHS]
-        figures = self.tuner.figures(recipes, at_k, self.part, totals=["tokens"])
+        figures = self.tuner.figures(recipes, at_k, self.part, with_context=True)
         lines = {
             name: [float(figures.metrics[f"{name}@{k}"][0].mean()) for k in DEPTHS]
             for name in names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from unittest import mock
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -13,8 +13,7 @@ from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.measuring import measured
 from rag.evaluation.metrics import MEASURES
-from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Prepared, flattened
-from rag.evaluation.sweeping import arithmetic as arithmetic_module
+from rag.evaluation.sweeping import CONTEXT, CandidateTable, Cut, measure
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
@@ -129,17 +128,18 @@ def _pipeline(
     calibration: Calibration,
 ) -> tuple[dict[str, float], float]:
     """The figures of one recipe by ordinary retrieval, question by question, and its tokens."""
-    recipe = deepened(search, max(cutoffs)).model_copy(
-        update={"top_k": cut.top_k, "refuse": cut.refuse}
-    )
+    own = search.model_copy(update={"top_k": cut.top_k, "refuse": cut.refuse})
+    recipe = own if shown else deepened(own, max(cutoffs))
+    asked = calibration if recipe.relevance == "probability" else None
     ranked, tokens = [], 0
     for question, deep in zip(questions, candidates, strict=True):
+        visible = _first(deep, own)
+        kept = select(visible, own, cut.threshold, asked).kept
+        tokens += int(sum(visible.keys[kept] + 5))
         found = _first(deep, recipe)
-        asked = calibration if recipe.relevance == "probability" else None
         selection = select(found, recipe, cut.threshold, asked)
         beyond = [] if shown else selection.beyond
         places = np.concatenate([selection.kept, np.asarray(beyond, np.intp)])
-        tokens += int(sum(found.keys[selection.kept] + 5))
         ranking = found.keys[places], selection.scores[places]
         ranked.append(judge.judge(question, *ranking, max(cutoffs)))
     return measured(ranked, cutoffs)[1], tokens / len(questions)
@@ -174,7 +174,6 @@ def _first(deep: Candidates, recipe: SearchRecipe) -> Candidates:
     st.sets(st.integers(1, DEEP), min_size=1, max_size=3),
     st.booleans(),
     CALIBRATIONS,
-    st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
 def test_equal_to_the_pipeline(
@@ -184,22 +183,20 @@ def test_equal_to_the_pipeline(
     cutoffs: set[int],
     shown: bool,
     calibration: Calibration,
-    pruned: bool,
 ) -> None:
     spans, questions, candidates = base
     by_document = {name: [key for key, *_ in rows] for name, rows in spans.items()}
     judge = Judge(spans, {name: np.array(keys, np.int64) for name, keys in by_document.items()})
     names = [f"{name}@{k}" for name in MEASURES for k in sorted(cutoffs)]
-    ideals = [judge.ideal(question) for question in questions]
-    arithmetic = Arithmetic(questions, ideals, names, as_shown=shown)
-    prepared = Prepared(flattened(questions, candidates, judge, calibration))
-    rankings = [deepened(search, max(cutoffs)) for search in searches]
-    with mock.patch.object(arithmetic_module, "MANY", 1 if pruned else 1000):
-        found = arithmetic.figures(prepared, rankings, lambda _search: cuts, prepared.deep.keys + 5)
-    for place, search in enumerate(searches):
-        for number, cut in enumerate(cuts):
-            expected, tokens = _pipeline(
-                search, cut, questions, candidates, judge, sorted(cutoffs), shown, calibration
-            )
-            swept = zip([*arithmetic.names, CONTEXT], found[place, number].tolist(), strict=True)
-            assert dict(swept) == expected | {CONTEXT: tokens}
+    table = CandidateTable.of(questions, candidates, judge)
+    table = replace(table, tokens=table.candidates.keys + 5)
+    recipes = [(search, cut) for search in searches for cut in cuts]
+    how = {"deepest": max(cutoffs), "as_shown": shown}
+    figures = measure(table, recipes, names, calibration=calibration, **how)
+    for number, (search, cut) in enumerate(recipes):
+        expected, tokens = _pipeline(
+            search, cut, questions, candidates, judge, sorted(cutoffs), shown, calibration
+        )
+        swept = {name: figures.means(name) for name in [*expected, CONTEXT]}
+        found = {name: values[number] for name, values in swept.items() if values is not None}
+        assert found == expected | {CONTEXT: tokens}

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from rag import Grid, KnowledgeBase
+from rag import Grid, KnowledgeBase, Sweeper
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.measuring import measured
 from rag.evaluation.reliability import Quality
@@ -24,7 +24,6 @@ from rag.retrieval.fusion import LIST_SCALES, QDRANT_RRF
 from rag.search.threshold import BM25_FIELDS
 from rag.storage import calibrations
 from rag.storage.calibrations import CalibrationRow
-from rag.tuning.sweeper import Sweeper
 from rag.types import Hit
 from tests.workspaces import QUICK, add, workspace_at
 

@@ -13,9 +13,7 @@ import pytest
 from rag import Grid, KnowledgeBase, Recipe
 from rag.errors import InvalidFile, InvalidInput, InvalidRecipe, NotFound
 from rag.evaluation.judging import Judge
-from rag.evaluation.sweeping import Arithmetic, Cut, Prepared, arithmetic, flattened
-from rag.evaluation.sweeping.deep import Deep
-from rag.evaluation.sweeping.pruning import leading
+from rag.evaluation.sweeping import CandidateTable, Cut, measure
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
@@ -71,16 +69,6 @@ def test_another_k1_and_b_make_what_a_search_with_them_finds(
     searched = base.tuning.sweeper(SET).sweep(grid, (1, 2), with_context=True)
     assert np.array_equal(sweep.figures, searched.figures)
     assert len(np.unique(sweep.figures, axis=0)) > 5
-
-
-def test_of_many_recipes_nothing_is_left_out_that_matters(
-    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    grid = Grid.parse({**GRID, "search.dense_weight": [0.0, 0.3, 0.8]}, WORDS)
-    whole = base.tuning.sweeper(SET).sweep(grid, (1, 2), with_context=True)
-    monkeypatch.setattr(arithmetic, "MANY", 1)
-    pruned = base.tuning.sweeper(SET).sweep(grid, (1, 2), with_context=True)
-    assert np.array_equal(whole.figures, pruned.figures)
 
 
 STEPS: Mapping[str, list[Any]] = {
@@ -294,9 +282,9 @@ def _recall(
     question = Question("q", "?", (Evidence("d", relevant * 10, relevant * 10 + 10),))
     spans = {"d": [(key, key * 10, key * 10 + 10) for key in candidates.keys.tolist()]}
     judge = Judge(spans, {"d": candidates.keys})
-    prepared = Prepared(flattened([question], [candidates], judge))
-    arithmetic = Arithmetic([question], [judge.ideal(question)], [f"recall@{k}"])
-    return float(arithmetic.figures(prepared, [search], lambda _: [Cut(threshold, k)])[0, 0, 0])
+    table = CandidateTable.of([question], [candidates], judge)
+    figures = measure(table, [(search, Cut(threshold, k))], [f"recall@{k}"])
+    return float(figures.metrics[f"recall@{k}"][0, 0])
 
 
 def test_all_weight_on_one_list_of_ranks_leaves_ties_to_the_keys() -> None:
@@ -323,45 +311,3 @@ def test_scores_that_rounding_makes_equal_are_ordered_by_key() -> None:
             break
     assert candidates.keys[selection.kept].tolist() == [4, 1]
     assert _recall(candidates, 1, search, None, 2) == 1.0
-
-
-@pytest.mark.parametrize("by_unit", [True, False])
-def test_a_passage_that_is_only_tied_in_words_is_not_pruned(by_unit: bool) -> None:
-    """Nearer, and first of those with the same BM25 score, is not clearly ahead in both lists."""
-
-    def leads(*bm25: float) -> tuple[list[bool], list[bool]]:
-        count, ranks = len(bm25), np.argsort(np.argsort(-np.array(bm25), kind="stable"))
-        deep = Deep(
-            questions=1,
-            row=np.zeros(count, np.int64),
-            keys=np.arange(count, dtype=np.uint64),
-            cosine=np.linspace(0.9, 0.1, count),
-            bm25=np.array(bm25),
-            dense_rank=np.arange(count, dtype=np.int32),
-            lexical_rank=ranks.astype(np.int32),
-            unit=np.zeros(count, np.int64),
-            grade=np.ones(count, np.int64),
-        )
-        found = leading(deep, 1, by_unit)
-        return found.mixed.tolist(), found.single.tolist()
-
-    assert leads(2.0, 2.0, 1.0) == ([True, True, False], [True, True, False])
-    assert leads(2.0, 1.0, 1.0) == ([True, False, False], [True, False, False])
-    assert leads(1.0, 2.0, 2.0) == ([True, True, True], [True, True, True])
-
-
-def test_pruning_leaves_out_what_cannot_matter_and_nothing_of_an_approximate_index() -> None:
-    dice = np.random.default_rng(0)
-    shared = dice.random(200)
-    cosine, bm25 = shared + dice.random(200) / 4, shared * 9 + dice.random(200)
-    dense, words = (np.argsort(np.argsort(-each)).astype(np.int32) for each in (cosine, bm25))
-    question = Question("q", "?", (Evidence("d", 0, 10),))
-    judge = Judge({"d": [(0, 0, 10)]}, {"d": np.arange(200)})
-
-    def kept(dense: np.ndarray) -> int:
-        found = Candidates(np.arange(200), cosine, bm25, dense, words)
-        return int(leading(flattened([question], [found], judge), 10, by_unit=True).mixed.sum())
-
-    assert 10 <= kept(dense) < 100
-    swapped = np.where(dense < 2, 1 - dense, dense).astype(np.int32)
-    assert kept(swapped) == 200

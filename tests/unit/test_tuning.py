@@ -8,12 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import Best, Grid, InvalidInput, KnowledgeBase, Selection, Tuner
+from rag import Best, Grid, InvalidInput, KnowledgeBase, QuestionFigures, Selection, Tuner
 from rag.evaluation.selection import select
-from rag.evaluation.sweeping import Cut
-from rag.evaluation.sweeping.by_question import QuestionFigures
-from rag.runs.evaluator import deepened
-from rag.tuning.pipeline_figures import ranked
 from tests.runs import SET, VECTORS, WORDS, handbook
 
 HYBRID = WORDS.with_fields({"search.mode": "hybrid", "search.threshold": 0.2, "search.top_k": 2})
@@ -56,43 +52,20 @@ def test_figures_are_those_of_an_evaluation_question_by_question(
         assert _mean(figures, "answered", number) == pytest.approx(1 - refused[1])
 
 
-def test_rankings_are_those_of_an_evaluation(base: KnowledgeBase) -> None:
-    sweeper = base.tuning.sweeper(SET)
-    with_steps = HYBRID.with_fields({"search.mmr": 0.5, "search.candidates": 3})
-    for recipe in [*RECIPES, with_steps]:
-        results = base.evaluator.evaluate(SET, recipe, (10,)).results
-        search = deepened(recipe.search, 10)
-        found = ranked(
-            sweeper.source(recipe.index),
-            search,
-            Cut(base.threshold(recipe), search.top_k, search.refuse),
-            sweeper.questions,
-            10,
-            lambda _done, _total: None,
-        )
-        assert {each.question.id: each.ids for each in found} == {
-            each.question_id: tuple(key for key, *_ in each.ranking[:10]) for each in results
-        }
-
-
 def test_what_is_shown_is_what_a_search_returns(base: KnowledgeBase, tuner: Tuner) -> None:
-    figures = tuner.figures(RECIPES, METRICS, totals=["tokens"])
+    figures = tuner.figures(RECIPES, METRICS, with_context=True)
     for number, recipe in enumerate(RECIPES):
         hits = [base.search(question.text, recipe).hits for question in base.questions.usable(SET)]
         assert figures.shown[number].tolist() == [len(found) for found in hits]
         texts = [[hit.chunk.text for hit in found] for found in hits]
         tokens = [sum(base.count_tokens(text, recipe) for text in found) for found in texts]
-        assert figures.tokens is not None
         assert figures.tokens[number].tolist() == tokens
 
 
 def test_precision_of_what_is_shown_counts_passages(base: KnowledgeBase, tuner: Tuner) -> None:
-    figures = tuner.figures(
-        [HYBRID, HYBRID.with_fields({"search.threshold": 1.0})], METRICS, totals=["relevant"]
-    )
+    figures = tuner.figures([HYBRID, HYBRID.with_fields({"search.threshold": 1.0})], METRICS)
     means = figures.means("shown_precision")
     assert means is not None
-    assert figures.relevant is not None
     assert means[0] == figures.relevant[0].sum() / figures.shown[0].sum()
     assert 0 < figures.relevant[0].sum() <= 4
     assert np.isnan(means[1])
@@ -111,7 +84,7 @@ def test_a_part_has_its_questions_only(base: KnowledgeBase, tuner: Tuner) -> Non
     everything = tuner.figures([HYBRID], METRICS)
     all_ids = list(everything.labelled)
     for part, ids in (("tuning", parts.tuning), ("held-out", parts.held_out)):
-        some = tuner.figures([HYBRID], METRICS, part, totals=["tokens"])
+        some = tuner.figures([HYBRID], METRICS, part, with_context=True)
         assert list(some.labelled) == [name for name in ids if name in all_ids]
         places = [all_ids.index(name) for name in some.labelled]
         assert (

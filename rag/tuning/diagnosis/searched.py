@@ -40,18 +40,11 @@ def search_all(
 ) -> list[Searched]:
     """Search the ``questions`` of a source. ``threshold`` is the recipe's as a number."""
     search = recipe.search
-    gathered = source.by_question(search, on_progress)
     calibration = source.calibration if search.relevance == "probability" else None
-    chosen = list[tuple[Candidates, Nearness, Selection]]()
-    for candidates, cached in gathered:
-        nearness = cached or source.nearness(candidates.keys)
-        chosen.append(
-            (
-                candidates,
-                nearness,
-                select(candidates, search, threshold, calibration, nearness),
-            )
-        )
+    chosen = [
+        (candidates, nearness, select(candidates, search, threshold, calibration, nearness))
+        for candidates, nearness in source.by_question(search, on_progress)
+    ]
     kept = [candidates.keys[selection.kept] for candidates, _, selection in chosen]
     source.tokens(np.unique(np.concatenate([np.empty(0, np.int64), *kept])))  # in one query
     budget = recipe.answer.context_tokens
