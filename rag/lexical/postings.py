@@ -6,7 +6,7 @@ With it, BM25 with other values of k1 and b is arithmetic on arrays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,10 +16,7 @@ from rag.lexical.clauses import Clause, length_damping
 from rag.lexical.segment import Rows, Segment
 from rag.types import Integers, Keys, Mask, Scores
 
-Range = tuple[float, float]
 Kind = TypeVar("Kind", bound=np.generic)
-
-_MARGIN = 1e-9  # what rounding does to a damping between two others is far less
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,46 +46,11 @@ class Postings:
 
         They are equal to the scores of a search to the last bit.
         """
-        return self._summed(length_damping(self.lengths, self.average_length, k1, b))
-
-    def bounds(self, k1: Range, b: Range) -> tuple[Scores, Scores]:
-        """No parameters in these ranges give a passage less, or more: both shape (passages,)."""
-        corners = [
-            length_damping(self.lengths, self.average_length, one, other)
-            for one in set(k1)
-            for other in set(b)
-        ]
-        if len(corners) == 1:
-            exact = self._summed(corners[0])
-            return exact, exact
-        most, least = np.max(corners, axis=0), np.min(corners, axis=0)
-        return self._summed(most * (1 + _MARGIN)), self._summed(least * (1 - _MARGIN))
-
-    def only(self, mask: Mask) -> Postings:
-        """Select the entries of some passages, shape (passages,)."""
-        matches = mask[self.places]
-        sizes = self._sizes()
-        postings = matches if sizes is None else np.repeat(matches, sizes)
-        firsts = None if sizes is None else np.cumsum(sizes[matches]) - sizes[matches]
-        return replace(
-            self,
-            rows=self.rows[mask],
-            keys=self.keys[mask],
-            places=(np.cumsum(mask) - 1)[self.places[matches]],
-            boosts=self.boosts[postings],
-            kinds=self.kinds[postings],
-            firsts=firsts,
-        )
-
-    def _sizes(self) -> Integers | None:
-        """Postings of each match."""
-        return None if self.firsts is None else np.diff(self.firsts, append=len(self.boosts))
-
-    def _summed(self, damped: Scores) -> Scores:
-        """The best of each match's postings, added up in the order of the query's terms."""
+        damped = length_damping(self.lengths, self.average_length, k1, b)
         saturated = self.counts / (self.counts + damped)
         values = self.boosts * saturated[self.kinds]
         if self.firsts is not None and len(values):
+            # The best of each match's postings, added up in the order of the query's terms.
             values = np.maximum.reduceat(values, self.firsts)
         summed = np.bincount(self.places, values, len(self.keys))
         return summed.astype(np.float64, copy=False)

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from rag.evaluation.judging import Judge
 from rag.evaluation.metrics import MEASURES
-from rag.evaluation.sweeping import Arithmetic, By, Cut, Deep, Prepared, flattened
+from rag.evaluation.sweeping import CandidateTable, Cut
+from rag.evaluation.sweeping import measure as measure_recipes
 from rag.lexical import LexicalIndex
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates
@@ -27,13 +29,15 @@ NAMES = ("ndcg@10", "mrr@10", "recall@10", "precision@5")
 WEIGHTS = np.linspace(0, 1, 101).tolist()
 THRESHOLDS = (None, *np.linspace(0.1, 0.9, 9).tolist())
 ROUNDS = 3
+FEW = 30
+AT_ONCE = 200
 
 
 def measure(folder: Path, *, rounds: int = ROUNDS) -> dict[str, float]:
     """Recipes per second (best of three) for grids of different shapes."""
-    questions, deep, ideals = _candidates(folder / "scifact")
+    table = _table(folder / "scifact")
+    some = table.only(np.arange(len(table.questions)) < FEW)
     every = [f"{name}@{k}" for name in MEASURES for k in (1, 3, 5, 10, 20)]
-    fine = np.linspace(0, 1, 1001).tolist()
     mixed = [
         SearchRecipe(mode=mode, fusion=fusion, dense_weight=weight, candidates=depth)
         for mode in ("dense", "lexical", "hybrid")
@@ -42,25 +46,23 @@ def measure(folder: Path, *, rounds: int = ROUNDS) -> dict[str, float]:
         for weight in WEIGHTS[::5]
     ]
 
-    def rate(names: tuple[str, ...] | list[str], searches: list[SearchRecipe], cuts: int) -> float:
-        chosen = [Cut(threshold, 5) for threshold in THRESHOLDS[:cuts]]
-        arithmetic = Arithmetic(questions, ideals, names)
+    def rate(of: CandidateTable, names: Sequence[str], searches: list[SearchRecipe]) -> float:
+        recipes = [(search, Cut(limit, 5)) for search in searches for limit in THRESHOLDS]
         seconds = []
         for _ in range(rounds):
-            prepared = Prepared(deep)
-            prepared.layout(By())  # as a sweep does when it has fetched
             started = time.perf_counter()
-            arithmetic.figures(prepared, searches, lambda _: chosen)
+            for start in range(0, len(recipes), AT_ONCE):
+                measure_recipes(of, recipes[start : start + AT_ONCE], names)
             seconds.append(time.perf_counter() - started)
-        return len(searches) * cuts / min(seconds)
+        return len(recipes) / min(seconds)
 
     return {
-        "questions": float(len(questions)),
-        "candidates_per_question": len(deep.row) / len(questions),
-        "recipes_per_second_1001_weights": rate(NAMES, _weights(fine), 1),
-        "recipes_per_second_101_weights_10_thresholds": rate(NAMES, _weights(WEIGHTS), 10),
-        "recipes_per_second_mixed_modes_10_thresholds": rate(NAMES, mixed, 10),
-        "recipes_per_second_35_metrics": rate(every, _weights(WEIGHTS), 10),
+        "questions": float(len(table.questions)),
+        "candidates_per_question": float(table.inside.sum(axis=1).mean()),
+        "recipes_per_second_101_weights_10_thresholds": rate(table, NAMES, _weights(WEIGHTS)),
+        "recipes_per_second_mixed_modes_10_thresholds": rate(table, NAMES, mixed),
+        "recipes_per_second_35_metrics": rate(table, every, _weights(WEIGHTS)),
+        "recipes_per_second_35_metrics_30_questions": rate(some, every, _weights(WEIGHTS)),
     }
 
 
@@ -68,7 +70,7 @@ def _weights(weights: list[float]) -> list[SearchRecipe]:
     return [SearchRecipe(dense_weight=weight) for weight in weights]
 
 
-def _candidates(folder: Path) -> tuple[list[Question], Deep, list[tuple[int, ...]]]:
+def _table(folder: Path) -> CandidateTable:
     texts = {row["_id"]: f"{row['title']} {row['text']}" for row in _rows(folder / "corpus.jsonl")}
     asked = {row["_id"]: row["text"] for row in _rows(folder / "queries.jsonl")}
     keys, passages = _passages(texts)
@@ -88,9 +90,7 @@ def _candidates(folder: Path) -> tuple[list[Question], Deep, list[tuple[int, ...
         bm25 = lexical.scores(asked[name], known, k1=1.2, b=0.75)
         cosine = 0.6 * (vectors @ query) + 0.35 * bm25 / bm25.max()
         found.append(_found(known, cosine, bm25))
-    judge = Judge({}, keys)
-    ideals = [judge.ideal(question) for question in questions]
-    return questions, flattened(questions, found, judge), ideals
+    return CandidateTable.of(questions, found, Judge({}, keys))
 
 
 def _passages(texts: dict[str, str]) -> tuple[dict[str, Keys], dict[int, str]]:
