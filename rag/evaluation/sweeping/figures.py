@@ -56,11 +56,12 @@ class QuestionFigures:
         """
         labelled = [place for place, grades in enumerate(ideals) if grades]
         best = Ranked.of([()] * len(labelled), [ideals[place] for place in labelled], depth=0)
+        own = np.take(gains, labelled, axis=1)  # in C order: means add up as those of one recipe
         relevant = best.relevant.tolist()
         return cls(
             questions=tuple(question.id for question in questions),
             labelled=tuple(questions[place].id for place in labelled),
-            metrics=evaluate(Ranked(gains[:, labelled], best.ideal, best.relevant), metrics),
+            metrics=evaluate(Ranked(own, best.ideal, best.relevant), metrics),
             answerable=np.array([question.answerable for question in questions], np.bool_),
             groups=groups,
             highest={name: highest_of(name, relevant) for name in metrics},
