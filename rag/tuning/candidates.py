@@ -285,10 +285,10 @@ def refuse_steps(search: SearchRecipe) -> None:
         )
 
 
-def alike(searches: Mapping[int, SearchRecipe], exact: bool) -> list[dict[Options, list[int]]]:
-    """Numbers of the recipes that share what is fetched, and of these, their candidates."""
+def alike(searches: Mapping[int, SearchRecipe], exact: bool) -> list[list[list[int]]]:
+    """Numbers of the recipes that share what is fetched, and of these, those of one table."""
     groups: dict[Options, dict[Options, list[int]]] = {}
     for number, search in searches.items():
         options = _options(search, exact)
         groups.setdefault(options[2:], {}).setdefault(options, []).append(number)
-    return list(groups.values())
+    return [list(tables.values()) for tables in groups.values()]

@@ -10,12 +10,11 @@ from rag.evaluation.metrics import MEASURES, parse_metric
 from rag.evaluation.pooling.difference import JudgedRankings
 from rag.evaluation.pooling.open_hits import with_open_hits
 from rag.evaluation.run_intervals import graded, with_zeros
-from rag.evaluation.sweeping import Cut
 from rag.recipe import Recipe
 from rag.runs.evaluator import deepened
 from rag.search.threshold import rule_with
 from rag.services import Services
-from rag.tuning.pipeline_figures import ranked
+from rag.tuning.pipeline_figures import passages_above
 from rag.tuning.sweeper import Sweeper
 from rag.types import ProgressCallback
 
@@ -77,9 +76,9 @@ class OpenHitsReader:
         search = deepened(recipe.search, depth)
         source = self.sweeper.source(recipe.index, on_progress)
         limit = rule_with(source.fitted, self.services.models, recipe.index, search).threshold
-        cut = Cut(limit, search.top_k, search.refuse)
-        rankings = ranked(source, search, cut, depth, on_progress)
-        return [judged.ids for judged in rankings]
+        search = search.model_copy(update={"threshold": limit})
+        ranked = zip(source.questions, passages_above(source, search, on_progress), strict=True)
+        return [source.judge.judge(question, *row, depth).ids for question, row in ranked]
 
     def _grades(self, recipe: Recipe) -> Sequence[Mapping[str, int]]:
         spans = self.sweeper.source(recipe.index).judge.spans

@@ -14,7 +14,7 @@ import numpy as np
 
 from rag.errors import InvalidInput
 from rag.evaluation.metrics import MEASURES, parse_metric
-from rag.evaluation.sweeping import CONTEXT, Cut, Grid, QuestionFigures, measure
+from rag.evaluation.sweeping import CONTEXT, Grid, QuestionFigures, measure
 from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.stages import measured_by_pipeline
@@ -272,29 +272,27 @@ class Sweeper:
     ) -> Iterator[tuple[list[int], QuestionFigures]]:
         """Yield numbers of recipes with their figures; ``fetching`` adds up what fetches take."""
         questions, deepest = len(self._questions), max(parse_metric(name).k for name in metrics)
-        searches, selections = _searches(grid), len(grid.selections)
+        searches, selections = _searches(grid), [_plain(row) for row in grid.selections]
         swept, by_pipeline = _divided(searches)
-        if not as_shown:
-            swept = {number: deepened(search, deepest) for number, search in swept.items()}
         for build, recipe in enumerate(grid.indexes()):
-            first, cuts = build * len(searches), self._cuts(recipe.index, searches, grid)
+            first, autos = build * len(searches), self._autos(recipe.index, searches)
             started = _clock()
             with effort.part(questions) as on_progress:
                 source = self.source(recipe.index, on_progress)
             fetching += _clock() - started
-            for tables in alike(swept, source.exact):
+
+            asked = {n: s if as_shown else deepened(s, deepest) for n, s in swept.items()}
+            for tables in alike(asked, source.exact):
                 started = _clock()
                 with effort.part(questions) as on_progress:
-                    source.fetch(_deepest(swept[n] for n in chain(*tables.values())), on_progress)
+                    source.fetch(_deepest(asked, chain(*tables)), on_progress)
                 fetching += _clock() - started
-                for numbers in tables.values():
-                    table = source.table(_deepest(swept[number] for number in numbers))
+                for numbers in tables:
+                    table = source.table(_deepest(asked, numbers))
                     table = source.with_tokens(table) if with_context else table
-                    pairs = product(numbers, range(selections))
+                    pairs = product(numbers, range(len(selections)))
                     while some := list(islice(pairs, max(_AT_ONCE // questions, 1))):
-                        recipes = [
-                            (searches[number], cuts[number][place]) for number, place in some
-                        ]
+                        recipes = [_cut(searches[n], selections[place], autos) for n, place in some]
                         with effort.part(questions * len(some) * PER_RECIPE):
                             measured = measure(
                                 table,
@@ -304,42 +302,38 @@ class Sweeper:
                                 as_shown=as_shown,
                                 calibration=source.calibration,
                             )
-                        yield [(first + n) * selections + place for n, place in some], measured
+                        yield [(first + n) * len(selections) + place for n, place in some], measured
+
             for number, search in by_pipeline.items():
                 with effort.part(questions) as on_progress:
-                    for place, cut in enumerate(cuts[number]):
+                    for place, selection in enumerate(selections):
                         measured = pipeline_figures(
                             source,
-                            search,
-                            cut,
+                            _cut(search, selection, autos),
                             metrics,
                             deepest=deepest,
                             as_shown=as_shown,
                             with_context=with_context,
                             on_progress=on_progress,
                         )
-                        yield [(first + number) * selections + place], measured
+                        yield [(first + number) * len(selections) + place], measured
 
-    def _cuts(
-        self, index: IndexRecipe, searches: Sequence[SearchRecipe], grid: Grid
-    ) -> list[list[Cut]]:
-        """The cuts of every ranking, one for each selection of a grid.
+    def _autos(
+        self, index: IndexRecipe, searches: Iterable[SearchRecipe]
+    ) -> dict[tuple[str, str], float | None]:
+        """What the threshold ``auto`` means, by mode and relevance.
 
-        What ``auto`` means depends on mode and relevance. Raises InvalidInput for a probability
-        without a calibration.
+        Raises InvalidInput for a probability without a calibration.
         """
+        kinds = {(search.mode, search.relevance): search for search in searches}
         models, calibration = self._services.models, self._calibration(index)
-        selected = [grid.base.search.model_copy(update=_plain(row)) for row in grid.selections]
-        known = dict[tuple[str, str], list[Cut]]()
-        for search in searches:
-            usual = search.model_copy(update={"threshold": "auto"})
-            if (search.mode, search.relevance) not in known:
-                auto = rule_with(calibration, models, index, usual).threshold
-                known[search.mode, search.relevance] = [
-                    Cut(auto if one.threshold == "auto" else one.threshold, one.top_k, one.refuse)
-                    for one in selected
-                ]
-        return [known[search.mode, search.relevance] for search in searches]
+        autos = {
+            kind: search.model_copy(update={"threshold": "auto"}) for kind, search in kinds.items()
+        }
+        return {
+            kind: rule_with(calibration, models, index, search).threshold
+            for kind, search in autos.items()
+        }
 
     @property
     def questions(self) -> Sequence[Question]:
@@ -410,5 +404,15 @@ def _divided(
     return swept, by_pipeline
 
 
-def _deepest(searches: Iterable[SearchRecipe]) -> SearchRecipe:
-    return max(searches, key=lambda search: search.candidates)
+def _cut(
+    search: SearchRecipe, selection: Changes, autos: Mapping[tuple[str, str], float | None]
+) -> SearchRecipe:
+    """A recipe with one selection of a grid, its threshold as a number."""
+    recipe = search.model_copy(update=dict(selection))
+    if recipe.threshold != "auto":
+        return recipe
+    return recipe.model_copy(update={"threshold": autos[search.mode, search.relevance]})
+
+
+def _deepest(searches: Mapping[int, SearchRecipe], numbers: Iterable[int]) -> SearchRecipe:
+    return max((searches[number] for number in numbers), key=lambda search: search.candidates)

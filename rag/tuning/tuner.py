@@ -14,15 +14,14 @@ from rag.evaluation.comparison import Comparison, clusters_of
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.refusal_limits import TopicProbabilities
 from rag.evaluation.splits import Split
-from rag.evaluation.sweeping import CandidateTable, Cut, Grid, QuestionFigures, measure
+from rag.evaluation.sweeping import CandidateTable, Grid, QuestionFigures, compared, measure
 from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
 from rag.questions.snapshot import QuestionSnapshot
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.retrieval.candidates import lift_to_certain, threshold_scores
-from rag.retrieval.languages import may_lean
+from rag.retrieval.candidates import threshold_scores
 from rag.retrieval.stages import by_arithmetic, measured_by_pipeline
 from rag.runs.evaluator import deepened
-from rag.search.threshold import ThresholdRule, fitted, threshold_rule
+from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
 from rag.tuning.calibrator import FEATURES
 from rag.tuning.candidates import refuse_steps
@@ -123,14 +122,14 @@ class Tuner:
         """
         for recipe in recipes:
             refuse_steps(recipe.search)
-        cuts = self._cuts(recipes)
+        searches = self._resolved(recipes)
         with self._lock:
             source = self._sweeper.source(recipes[0].index)
             table = self._table(max(recipes, key=lambda recipe: recipe.search.candidates))
             table = table if part == "all" else table.only(self._counts(part))
             return measure(
                 source.with_tokens(table) if with_context else table,
-                list(zip([recipe.search for recipe in recipes], cuts, strict=True)),
+                searches,
                 metrics,
                 deepest=_DEEPEST,
                 as_shown=as_shown,
@@ -154,7 +153,7 @@ class Tuner:
         with self._lock:
             table = self._table(recipe)
         part: QuestionPart = "all" if rule.calibration is None else "held-out"
-        return self._curve(table, recipe, _relevance(table, rule, recipe.search), part)
+        return self._curve(table, recipe, compared(table, recipe.search, rule.calibration), part)
 
     def promise_curves(self, recipe: Recipe) -> PromiseCurves:
         """The tuning questions to choose a threshold on, and the held-out ones to check it on.
@@ -167,7 +166,7 @@ class Tuner:
         self._parts()
         with self._lock:
             table = self._table(recipe)
-        relevance = _relevance(table, rule, recipe.search)
+        relevance = compared(table, recipe.search, rule.calibration)
         taught = rule.calibration is not None and self._taught(recipe.index)
         unseen = self._cross_validated(table, recipe) if taught else relevance
         return PromiseCurves(
@@ -327,27 +326,21 @@ class Tuner:
         source = self._sweeper.source(recipe.index, on_progress)
         return source.table(_deeper(recipe.search), on_progress)
 
-    def _cuts(self, recipes: Sequence[Recipe]) -> list[Cut]:
+    def _resolved(self, recipes: Sequence[Recipe]) -> list[SearchRecipe]:
+        """The search recipes with thresholds as numbers."""
         thresholds: dict[tuple[object, ...], float | None] = {}
-        cuts = []
         for recipe in recipes:
             search = recipe.search
             kind = search.mode, search.relevance, search.threshold
             if kind not in thresholds:
                 rule = threshold_rule(self._services, self._base_id, recipe.index, search)
                 thresholds[kind] = rule.threshold
-            cuts.append(Cut(thresholds[kind], search.top_k, search.refuse))
-        return cuts
-
-
-def _relevance(table: CandidateTable, rule: ThresholdRule, search: SearchRecipe) -> Floats:
-    """Return the value of every candidate that a threshold is compared with."""
-    relevance = table.candidates.cosine
-    if rule.calibration is not None:
-        relevance = rule.calibration.probabilities(table.candidates)
-    relevance = threshold_scores(relevance, table.candidates, search)
-    lifting = rule.calibration is None and may_lean(search)
-    return lift_to_certain(relevance, table.unknown) if lifting else relevance
+        return [
+            search.model_copy(
+                update={"threshold": thresholds[search.mode, search.relevance, search.threshold]}
+            )
+            for search in (recipe.search for recipe in recipes)
+        ]
 
 
 def _deeper(search: SearchRecipe) -> SearchRecipe:

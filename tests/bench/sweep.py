@@ -16,7 +16,7 @@ import numpy as np
 
 from rag.evaluation.judging import Judge
 from rag.evaluation.metrics import MEASURES
-from rag.evaluation.sweeping import CandidateTable, Cut
+from rag.evaluation.sweeping import CandidateTable
 from rag.evaluation.sweeping import measure as measure_recipes
 from rag.lexical import LexicalIndex
 from rag.recipe import SearchRecipe
@@ -47,7 +47,11 @@ def measure(folder: Path, *, rounds: int = ROUNDS) -> dict[str, float]:
     ]
 
     def rate(of: CandidateTable, names: Sequence[str], searches: list[SearchRecipe]) -> float:
-        recipes = [(search, Cut(limit, 5)) for search in searches for limit in THRESHOLDS]
+        recipes = [
+            search.model_copy(update={"threshold": limit})
+            for search in searches
+            for limit in THRESHOLDS
+        ]
         seconds = []
         for _ in range(rounds):
             started = time.perf_counter()

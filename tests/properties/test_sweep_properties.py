@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.measuring import measured
 from rag.evaluation.metrics import MEASURES
-from rag.evaluation.sweeping import CONTEXT, CandidateTable, Cut, measure
+from rag.evaluation.sweeping import CONTEXT, CandidateTable, measure
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
@@ -114,12 +115,15 @@ REACHED = (
 )
 LIMITS = st.one_of(st.none(), COSINES, st.sampled_from(REACHED))
 REFUSALS = st.sampled_from(["off", "off", "auto", 0.0, 0.25, 1.0])
-CUTS = st.lists(st.builds(Cut, LIMITS, st.integers(1, 9), REFUSALS), min_size=1, max_size=4)
+CUTS = st.lists(
+    st.fixed_dictionaries({"threshold": LIMITS, "top_k": st.integers(1, 9), "refuse": REFUSALS}),
+    min_size=1,
+    max_size=4,
+)
 
 
 def _pipeline(
-    search: SearchRecipe,
-    cut: Cut,
+    own: SearchRecipe,
     questions: Sequence[Question],
     candidates: Sequence[Candidates],
     judge: Judge,
@@ -128,16 +132,15 @@ def _pipeline(
     calibration: Calibration,
 ) -> tuple[dict[str, float], float]:
     """The figures of one recipe by ordinary retrieval, question by question, and its tokens."""
-    own = search.model_copy(update={"top_k": cut.top_k, "refuse": cut.refuse})
     recipe = own if shown else deepened(own, max(cutoffs))
     asked = calibration if recipe.relevance == "probability" else None
     ranked, tokens = [], 0
     for question, deep in zip(questions, candidates, strict=True):
         visible = _first(deep, own)
-        kept = select(visible, own, cut.threshold, asked).kept
+        kept = select(visible, own, own.threshold, asked).kept
         tokens += int(sum(visible.keys[kept] + 5))
         found = _first(deep, recipe)
-        selection = select(found, recipe, cut.threshold, asked)
+        selection = select(found, recipe, own.threshold, asked)
         beyond = [] if shown else selection.beyond
         places = np.concatenate([selection.kept, np.asarray(beyond, np.intp)])
         ranking = found.keys[places], selection.scores[places]
@@ -179,7 +182,7 @@ def _first(deep: Candidates, recipe: SearchRecipe) -> Candidates:
 def test_equal_to_the_pipeline(
     base: tuple[Spans, list[Question], list[Candidates]],
     searches: list[SearchRecipe],
-    cuts: list[Cut],
+    cuts: list[dict[str, Any]],
     cutoffs: set[int],
     shown: bool,
     calibration: Calibration,
@@ -190,12 +193,12 @@ def test_equal_to_the_pipeline(
     names = [f"{name}@{k}" for name in MEASURES for k in sorted(cutoffs)]
     table = CandidateTable.of(questions, candidates, judge)
     table = replace(table, tokens=table.candidates.keys + 5)
-    recipes = [(search, cut) for search in searches for cut in cuts]
+    recipes = [search.model_copy(update=cut) for search in searches for cut in cuts]
     how = {"deepest": max(cutoffs), "as_shown": shown}
     figures = measure(table, recipes, names, calibration=calibration, **how)
-    for number, (search, cut) in enumerate(recipes):
+    for number, recipe in enumerate(recipes):
         expected, tokens = _pipeline(
-            search, cut, questions, candidates, judge, sorted(cutoffs), shown, calibration
+            recipe, questions, candidates, judge, sorted(cutoffs), shown, calibration
         )
         swept = {name: figures.means(name) for name in [*expected, CONTEXT]}
         found = {name: values[number] for name, values in swept.items() if values is not None}

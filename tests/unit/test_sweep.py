@@ -13,7 +13,7 @@ import pytest
 from rag import Grid, KnowledgeBase, Recipe
 from rag.errors import InvalidFile, InvalidInput, InvalidRecipe, NotFound
 from rag.evaluation.judging import Judge
-from rag.evaluation.sweeping import CandidateTable, Cut, measure
+from rag.evaluation.sweeping import CandidateTable, measure
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
@@ -283,7 +283,8 @@ def _recall(
     spans = {"d": [(key, key * 10, key * 10 + 10) for key in candidates.keys.tolist()]}
     judge = Judge(spans, {"d": candidates.keys})
     table = CandidateTable.of([question], [candidates], judge)
-    figures = measure(table, [(search, Cut(threshold, k))], [f"recall@{k}"])
+    recipe = search.model_copy(update={"threshold": threshold, "top_k": k})
+    figures = measure(table, [recipe], [f"recall@{k}"])
     return float(figures.metrics[f"recall@{k}"][0, 0])
 
 

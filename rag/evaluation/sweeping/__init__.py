@@ -2,13 +2,12 @@
 
 from rag.evaluation.sweeping.figures import CONTEXT, QuestionFigures
 from rag.evaluation.sweeping.grid import Grid
-from rag.evaluation.sweeping.ranking import Cut, compared, measure, rank
+from rag.evaluation.sweeping.ranking import compared, measure, rank
 from rag.evaluation.sweeping.table import CandidateTable
 
 __all__ = [
     "CONTEXT",
     "CandidateTable",
-    "Cut",
     "Grid",
     "QuestionFigures",
     "compared",

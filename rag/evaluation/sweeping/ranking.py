@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.sweeping.figures import QuestionFigures
 from rag.evaluation.sweeping.table import CandidateTable
-from rag.recipe import Refuse, SearchRecipe
-from rag.retrieval.candidates import Calibrated, threshold_scores
+from rag.recipe import SearchRecipe
+from rag.retrieval.candidates import Calibrated, lift_to_certain, threshold_scores
 from rag.retrieval.fusion import QDRANT_RRF, fused_scores
 from rag.retrieval.languages import SHARE, may_lean
 from rag.types import Floats, Integers, Mask, Scores
-
-
-class Cut(NamedTuple):
-    """The cut of a ranked list: ``threshold`` is resolved, None for no limit."""
-
-    threshold: float | None
-    top_k: int
-    refuse: Refuse = "off"
 
 
 def rank(table: CandidateTable, search: SearchRecipe) -> Integers:
@@ -35,7 +27,7 @@ def rank(table: CandidateTable, search: SearchRecipe) -> Integers:
 def compared(
     table: CandidateTable, search: SearchRecipe, calibration: Calibrated | None = None
 ) -> Scores:
-    """What a threshold is compared with; infinite where it does not apply, or nothing is there.
+    """What a threshold is compared with: at least 1 where it does not apply, as none is above 1.
 
     Raises ValueError for probabilities without a calibration.
     """
@@ -46,13 +38,13 @@ def compared(
         relevance = calibration.probabilities(table.candidates)
     relevance = threshold_scores(relevance, table.candidates, search)
     if may_lean(search) and search.relevance == "cosine":
-        relevance = np.where(table.unknown, np.inf, relevance)
+        relevance = lift_to_certain(relevance, table.unknown)
     return np.where(table.inside, relevance, -np.inf)
 
 
 def measure(
     table: CandidateTable,
-    recipes: Sequence[tuple[SearchRecipe, Cut]],
+    recipes: Sequence[SearchRecipe],
     metrics: Sequence[str],
     *,
     deepest: int = 0,
@@ -61,16 +53,17 @@ def measure(
 ) -> QuestionFigures:
     """Figures, question by question, of recipes that share the candidates of a table.
 
-    Metrics look down the ranking above the threshold, as deep as an evaluation that asks for the
-    ``deepest``; ``as_shown`` cuts it at top-k before, and a search asks for no more than it does.
+    Their thresholds are numbers, or None for no limit: ``auto`` was resolved before. Metrics look
+    down the ranking above the threshold, as deep as an evaluation that asks for the ``deepest``;
+    ``as_shown`` cuts it at top-k before, and a search asks for no more than it does.
     """
     depth = max(parse_metric(name).k for name in metrics)
     shape = len(recipes), len(table.questions)
     gains = np.zeros((*shape, depth))
     above, shown, relevant, tokens = (np.zeros(shape) for _ in range(4))
-    refused = {cut.refuse: table.refused(cut.refuse) for _, cut in recipes}
+    refused = {search.refuse: table.refused(search.refuse) for search in recipes}
     for candidates, numbers in _alike(recipes, 0 if as_shown else deepest):
-        search = recipes[numbers[0]][0]
+        search = recipes[numbers[0]]
         part = table.within(search.mode, candidates)
         order = rank(part, search)
         relevance = np.take_along_axis(compared(part, search, calibration), order, axis=1)
@@ -80,10 +73,9 @@ def measure(
             for column in (part.unit, part.grade, part.tokens)
         )
         for number in numbers:
-            search, cut = recipes[number]
-            passing = relevance > -np.inf if cut.threshold is None else relevance >= cut.threshold
-            passing &= ~refused[cut.refuse][:, None]
-            kept = _first(passing & (reach < search.candidates), cut.top_k)
+            search = recipes[number]
+            passing = _above(relevance, search.threshold) & ~refused[search.refuse][:, None]
+            kept = _first(passing & (reach < search.candidates), search.top_k)
             counted = _first_of_units(kept if as_shown else passing, unit, part.by_document)
             gains[number] = _gains(counted, grade, depth)
             above[number] = np.count_nonzero(passing, axis=1)
@@ -94,15 +86,13 @@ def measure(
     return QuestionFigures.of(table.questions, table.ideals, metrics, gains, table.groups, **counts)
 
 
-def _alike(
-    recipes: Sequence[tuple[SearchRecipe, Cut]], deepest: int
-) -> Iterator[tuple[int, list[int]]]:
+def _alike(recipes: Sequence[SearchRecipe], deepest: int) -> Iterator[tuple[int, list[int]]]:
     """Yield what recipes that rank alike ask each retriever for, and their numbers.
 
     One retriever alone goes as deep as it is asked. Fields that a recipe does not use do not count.
     """
     groups: dict[tuple[int, tuple[object, ...]], list[int]] = {}
-    for number, (search, _) in enumerate(recipes):
+    for number, search in enumerate(recipes):
         candidates, fused = max(search.candidates, deepest), tuple[object, ...]()
         if search.mode == "hybrid":
             candidates = search.candidates
@@ -113,6 +103,12 @@ def _alike(
         groups.setdefault((candidates, ranking), []).append(number)
     for (candidates, _), numbers in groups.items():
         yield candidates, numbers
+
+
+def _above(relevance: Scores, threshold: float | Literal["auto"] | None) -> Mask:
+    if threshold == "auto":
+        raise ValueError("a threshold is resolved before recipes are measured")
+    return relevance > -np.inf if threshold is None else relevance >= threshold
 
 
 def _first(passing: Mask, count: int) -> Mask:

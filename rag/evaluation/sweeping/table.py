@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import compress
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -54,7 +53,7 @@ class CandidateTable:
         questions: Sequence[Question],
         candidates: Sequence[Candidates],
         judge: Judge,
-        groups: Groups = MappingProxyType({}),
+        groups: Groups | None = None,
     ) -> CandidateTable:
         """The candidates of each question with their grades."""
         sizes = np.array([len(row) for row in candidates])
@@ -73,7 +72,7 @@ class CandidateTable:
             tokens=np.zeros(inside.shape, np.int64),
             topics=[row.topic for row in candidates],
             lacking=[row.lacking for row in candidates],
-            groups=groups,
+            groups=groups or {},
         )
         return table.taken(inside)
 
