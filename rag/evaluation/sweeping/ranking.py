@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -62,9 +63,10 @@ def measure(
     gains = np.zeros((*shape, depth))
     above, shown, relevant, tokens = (np.zeros(shape) for _ in range(4))
     refused = {search.refuse: table.refused(search.refuse) for search in recipes}
+    by_document, within = table.by_document, cache(table.within)
     for candidates, numbers in _alike(recipes, 0 if as_shown else deepest):
         search = recipes[numbers[0]]
-        part = table.within(search.mode, candidates)
+        part = within(search.mode, candidates)
         order = rank(part, search)
         relevance = np.take_along_axis(compared(part, search, calibration), order, axis=1)
         reach = np.take_along_axis(part.reach(search.mode), order, axis=1)
@@ -76,7 +78,7 @@ def measure(
             search = recipes[number]
             passing = _above(relevance, search.threshold) & ~refused[search.refuse][:, None]
             kept = _first(passing & (reach < search.candidates), search.top_k)
-            counted = _first_of_units(kept if as_shown else passing, unit, part.by_document)
+            counted = _first_of_units(kept if as_shown else passing, unit, by_document)
             gains[number] = _gains(counted, grade, depth)
             above[number] = np.count_nonzero(passing, axis=1)
             shown[number] = np.count_nonzero(kept, axis=1)
