@@ -321,7 +321,7 @@ class Sweeper:
     def _autos(
         self, index: IndexRecipe, searches: Iterable[SearchRecipe]
     ) -> dict[tuple[str, str], float | None]:
-        """What the threshold ``auto`` means, by mode and relevance.
+        """The threshold that ``auto`` means, by mode and relevance.
 
         Raises InvalidInput for a probability without a calibration.
         """

@@ -28,7 +28,7 @@ def rank(table: CandidateTable, search: SearchRecipe) -> Integers:
 def compared(
     table: CandidateTable, search: SearchRecipe, calibration: Calibrated | None = None
 ) -> Scores:
-    """What a threshold is compared with: at least 1 where it does not apply, as none is above 1.
+    """Values that a threshold is compared with: at least 1 where it does not apply.
 
     Raises ValueError for probabilities without a calibration.
     """
