@@ -1,7 +1,7 @@
 """``python -m rag VERB``: the verbs of the workspace, for scripts and CI.
 
 With ``--json`` exactly one JSON object goes to standard output, everything else to standard error.
-Exit codes: 0 done, 1 a check failed, 2 bad usage or bad input, or nothing came of it.
+The exit codes are those that ``rag.cli.options`` and the verbs declare.
 """
 
 from __future__ import annotations
@@ -16,10 +16,18 @@ import uuid
 from collections.abc import Sequence
 from typing import NoReturn
 
-from rag import DocumentData, TouchstoneError, end_process
-from rag.cli import inputs
-from rag.cli.parser import parser
-from rag.cli.printing import Output, harmless
+try:
+    if __name__ == "__main__":
+        # Imports take a second: Ctrl+C ends the process meanwhile, without their traceback.
+        interrupt = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from rag import DocumentData, TouchstoneError, end_process
+    from rag.cli import inputs
+    from rag.cli.options import STOPPED
+    from rag.cli.parser import parser
+    from rag.cli.printing import Output, harmless
+finally:
+    if __name__ == "__main__":
+        signal.signal(signal.SIGINT, interrupt)
 
 log = logging.getLogger("rag")
 
@@ -28,19 +36,23 @@ def mcp(args: argparse.Namespace) -> Output:
     """Serve search, fetch, ask and explain to a client of MCP, over standard input and output."""
     from rag.api.mcp_transport import over_stdio  # slow to import, and for this verb alone
 
+    # A thread waits for standard input, and no exception would end it.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(STOPPED))
     over_stdio(inputs.workspace(args))
     return Output(DocumentData(), "", silent=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb; return the exit code."""
-    args = inputs.readable(parser(mcp).parse_args(arguments))
     try:
+        args = inputs.readable(parser(mcp).parse_args(arguments))
         output: Output = args.call(args)
     except TouchstoneError as error:
         return _fail(error.message, error.hint)
     except KeyboardInterrupt:
-        return _fail("Stopped.", "Finished work is kept. Run the command again to continue.")
+        hint = "Finished work is kept. Run the command again to continue."
+        return _fail("Stopped.", hint, STOPPED)
     except Exception:
         identity = uuid.uuid4().hex[:8]
         log.exception("Unexpected error, id %s.", identity)
@@ -51,9 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(_printable(output, as_json=args.json))
     except OSError as error:
         return _fail(f"The result could not be written: {error.strerror}.", "")
-    if output.problem:
-        return _fail(*output.problem)
-    return 0 if output.passed else output.failing
+    code = 0 if output.passed else output.failing
+    if code not in args.exits:
+        raise AssertionError(f"{args.verb} does not declare the exit code {code}")
+    return _fail(*output.problem, code or 2) if output.problem else code
 
 
 def _tell(text: str) -> None:
@@ -89,11 +102,11 @@ def _end(number: int, _frame: object) -> NoReturn:
     end_process()
 
 
-def _fail(message: str, hint: str) -> int:
+def _fail(message: str, hint: str, code: int = 2) -> int:
     print(harmless(f"Error: {message}"), file=sys.stderr)
     if hint:
         print(harmless(f"Hint: {hint}"), file=sys.stderr)
-    return 2
+    return code
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from rag import Recipe
 from rag.__main__ import mcp
+from rag.cli.options import EXITS
 from rag.cli.parser import parser
 from tests.rooms import ROOT, product
 
@@ -207,3 +209,29 @@ def missing_sources(text: str) -> list[str]:
         [name for name in files if not (ROOT / name).exists() and "NAME" not in name]
         + [name for name in modules if name not in known]
     )
+
+
+def verbs_by_name() -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the command line, by verb."""
+    return next(
+        dict(action.choices or {})
+        for action in parser(mcp)._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+
+
+def exit_codes() -> str:
+    """The table of exit codes, of the declarations of the verbs.
+
+    A meaning that several verbs share is one row.
+    """
+    verbs: dict[tuple[int, str], list[str]] = {(code, text): [] for code, text in EXITS.items()}
+    for verb, added in verbs_by_name().items():
+        for code, text in added.get_default("exits").items():
+            if code not in EXITS:
+                verbs.setdefault((code, text), []).append(f"`{verb}`")
+    rows = [
+        f"| {code} | {', '.join(names) or 'all'} | {text} |"
+        for (code, text), names in sorted(verbs.items(), key=lambda row: row[0][0])
+    ]
+    return "\n".join(["| exit code | verbs | meaning |", "|---|---|---|", *rows])

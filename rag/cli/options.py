@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from rag.cli.printing import Output
 
@@ -11,6 +11,18 @@ Parser = argparse.ArgumentParser
 Call = Callable[[argparse.Namespace], Output]
 Verb = Callable[..., Parser]
 """Adds a verb: the function that does it, and the names of its plain positional arguments."""
+
+STOPPED = 130
+EXITS: Mapping[int, str] = {
+    0: "done",
+    2: "bad usage or bad input, or no result, for example if no document could be read",
+    STOPPED: "stopped by Ctrl+C; completed work is kept",
+}
+"""The exit codes of every verb. Whatever is not 0 has a message on standard error."""
+PAUSED: Mapping[int, str] = {
+    1: "the work is not done: the model failed, or the budget is spent; run the verb again to go on"
+}
+"""Those of verbs that call a model for many items."""
 
 
 def switch(added: Parser, flag: str, text: str) -> None:

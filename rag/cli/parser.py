@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from rag.cli.administration import arguments as administration
@@ -9,7 +10,7 @@ from rag.cli.administration import benchmarks, maintenance
 from rag.cli.asking import arguments as asking
 from rag.cli.documents import arguments as documents
 from rag.cli.evaluating import arguments as evaluating
-from rag.cli.options import Call, Parser, repeatable, switch
+from rag.cli.options import EXITS, Call, Parser, repeatable, switch
 
 _METAVARS = {"set_name": "SET", "run": "RUN"}
 
@@ -17,18 +18,21 @@ _METAVARS = {"set_name": "SET", "run": "RUN"}
 def parser(*mounted: Call) -> Parser:
     """The parser; its subcommands are the verbs, each with the function that does it as ``call``.
 
-    A verb is called like its function, and its help is the function's docstring. ``mounted`` are
-    verbs of what starts the program.
+    A verb is called like its function, and its help is the function's docstring. ``exits`` are its
+    exit codes, besides those of every verb, with what they mean. ``mounted`` are verbs of what
+    starts the program.
     """
     root = Parser(prog="python -m rag", description="Retrieval over your documents, with evidence.")
     subparsers = root.add_subparsers(dest="verb", required=True, metavar="VERB")
 
-    def verb(call: Call, *positionals: str, recipe: bool = False) -> Parser:
+    def verb(
+        call: Call, *positionals: str, recipe: bool = False, exits: Mapping[int, str] | None = None
+    ) -> Parser:
         summary = (call.__doc__ or " ").rstrip(".")
         text = summary[0].lower() + summary[1:]
         name = call.__name__.replace("_", "-")
         added = subparsers.add_parser(name, help=text, description=text)
-        added.set_defaults(call=call)
+        added.set_defaults(call=call, exits={**EXITS, **(exits or {})})
         added.add_argument("--home", type=Path, help="where data lives (TOUCHSTONE_HOME)")
         switch(added, "--json", "print one JSON object")
         if recipe:

@@ -18,6 +18,7 @@ from rag import (
     Hit,
     Interval,
     JobItem,
+    JobRow,
     Jobs,
     KnowledgeBase,
     MeasuredData,
@@ -102,9 +103,9 @@ class EvaluationData(VerbData, MeasuredData):
 class Output:
     """One result: the object for ``--json``, and the same for a reader.
 
-    ``passed`` is False where a check failed; the command then ends with exit code 1, or with
-    ``failing`` where a verb has several ways to fail. ``problem``
-    (message, hint) is what kept it from its purpose; the command then ends with exit code 2.
+    ``passed`` is False where a check failed, or work is left; the command then ends with exit code
+    1, or with ``failing`` where a verb has several ways to fail. ``problem`` (message, hint) is
+    what kept it from its purpose, for standard error; one that passed else ends with exit code 2.
     A ``silent`` one was printed already, by what served standard output.
     """
 
@@ -129,6 +130,12 @@ def follow(jobs: Jobs, job_id: int) -> None:
         print(file=sys.stderr)
     if job.status != "done":
         raise TouchstoneError(f"{job.title}: {job.message or job.status}")
+
+
+def paused(data: Schema, jobs: Sequence[JobRow], lines: Sequence[str] = ()) -> Output:
+    """The outcome of a verb whose work paused: exit code 1, with the reason on standard error."""
+    reason = " ".join(job.message for job in jobs if job.paused)
+    return Output(data, "\n".join(lines), passed=False, problem=(reason, ""))
 
 
 def unread(jobs: Jobs, base: KnowledgeBase) -> None:

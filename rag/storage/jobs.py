@@ -33,6 +33,10 @@ _MOST_DEATHS = 2
 _DIED = f"The processes that worked on it ended {_MOST_DEATHS} times without finishing an item."
 
 
+PAUSED = "Paused"
+"""The beginning of the message of a job that ended before its work was done."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobRow:
     """A job: ``done`` of ``total`` units, and a message on what it does now.
@@ -59,6 +63,11 @@ class JobRow:
     def active(self) -> bool:
         """Whether it waits or works."""
         return self.status in ACTIVE
+
+    @property
+    def paused(self) -> bool:
+        """Whether it ended before its work was done: at its budget, or as a model failed."""
+        return self.status == "done" and self.message.startswith(PAUSED)
 
 
 _JOBS: Select[tuple[Any, ...]] = select(

@@ -14,6 +14,7 @@ import pytest
 
 from rag import Upload, Workspace
 from rag.__main__ import main
+from rag.cli.options import STOPPED
 from rag.errors import InvalidFile
 from rag.recipe import IndexRecipe
 from rag.services import Models
@@ -112,7 +113,7 @@ def test_a_verb_that_is_killed_before_its_job_is_stored_leaves_no_knowledge_base
 
     folder = _collection(tmp_path / "set", FINE)
     monkeypatch.setattr("rag.storage.jobs.create", killed)
-    assert _run(capsys, verb, "new", str(folder), *FAKE)[0] == 2
+    assert _run(capsys, verb, "new", str(folder), *FAKE)[0] == STOPPED
     assert workspace.bases() == []
     assert workspace._services.files.list_names() == set()
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 
 import pytest
 
-from rag.__main__ import mcp
-from rag.cli.parser import parser
 from tests.documentation import (
     SHARED_OPTIONS,
     broken_links,
@@ -23,6 +20,7 @@ from tests.documentation import (
     unknown_verbs,
     unlinked,
     variable_problems,
+    verbs_by_name,
 )
 from tests.rooms import ROOT, TIERS, files, product, room_of
 
@@ -41,7 +39,7 @@ def test_the_readme_starts_with_two_commands_and_is_short() -> None:
 
 
 def test_every_verb_is_described_and_no_other() -> None:
-    verbs = set(_verbs())
+    verbs = set(verbs_by_name())
     assert {"ingest", "search", "evaluate"} <= verbs
     unknown = {page: unknown_verbs(text, verbs) for page, text in TEXTS.items()}
     assert not any(unknown.values()), unknown
@@ -183,15 +181,6 @@ def test_a_planted_command_is_found(line: str) -> None:
     assert command_problem(line) is not None
 
 
-def _verbs() -> dict[str, argparse.ArgumentParser]:
-    """The parsers of the command line, by verb."""
-    return next(
-        dict(action.choices or {})
-        for action in parser(mcp)._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
-
-
 def _options() -> dict[str, dict[str, bool]]:
     """The options of each verb; of two forms of one, the longer has to be described."""
     return {
@@ -201,7 +190,7 @@ def _options() -> dict[str, dict[str, bool]]:
             for name in action.option_strings
             if SHARED_OPTIONS.isdisjoint(action.option_strings)
         }
-        for verb, each in _verbs().items()
+        for verb, each in verbs_by_name().items()
     }
 
 

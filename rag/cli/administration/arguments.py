@@ -84,8 +84,10 @@ def people_verbs(verb: Verb) -> None:
 
 def home_verbs(verb: Verb) -> None:
     """Verbs that look after a home."""
-    switch(verb(maintenance.check), "--repair", "delete what nothing refers to")
-    saved = verb(maintenance.backup)
+    left = {1: "a problem is left"}
+    switch(verb(maintenance.check, exits=left), "--repair", "delete what nothing refers to")
+    lost = {1: "an original is missing or damaged, and the backup lacks it"}
+    saved = verb(maintenance.backup, exits=lost)
     saved.add_argument("file", type=Path)
     switch(saved, "--allow-empty", "also if there is no knowledge base")
     added = verb(maintenance.restore)

@@ -9,17 +9,18 @@ from rag.cli.evaluating import (
     deciding,
     diagnosing,
     exporting,
+    kept_runs,
     measuring,
     migrating,
     sharing,
     stored_systems,
 )
-from rag.cli.options import Verb, budget, repeatable, switch
+from rag.cli.options import PAUSED, Verb, budget, repeatable, switch
 
 
 def measuring_verbs(verb: Verb) -> None:
     """Verbs that measure recipes."""
-    added = verb(measuring.evaluate, "kb", "set_name", recipe=True)
+    added = verb(measuring.evaluate, "kb", "set_name", recipe=True, exits=PAUSED)
     added.add_argument("--k", default="1,3,5,10,20,100", help="cutoffs, separated by commas")
     switch(added, "--by-tokens", "measure labelled spans in tokens too")
     switch(
@@ -41,7 +42,7 @@ def measuring_verbs(verb: Verb) -> None:
         "--callable", metavar="MODULE:NAME", help="measure a retriever in Python instead"
     )
     added.add_argument("--system", metavar="NAME", help="measure a stored system instead")
-    added = verb(measuring.judge, "kb", "set_name")
+    added = verb(measuring.judge, "kb", "set_name", exits=PAUSED)
     added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a chat model")
     added.add_argument("--run", help="a run; the newest of the set if left out")
     added.add_argument("--repeat", type=int, default=1, help="grades for every hit")
@@ -49,7 +50,8 @@ def measuring_verbs(verb: Verb) -> None:
         "--against", metavar="RUN", help="compare the answers of the two runs, in both orders"
     )
     budget(added, "grades")
-    added = verb(measuring.sweep, "kb", "set_name", recipe=True)
+    differs = {1: "`--verify`: a figure of a sweep differs from that of an evaluation"}
+    added = verb(measuring.sweep, "kb", "set_name", recipe=True, exits=differs)
     added.add_argument(
         "--grid", type=Path, required=True, metavar="FILE", help="JSON: field to list of values"
     )
@@ -80,7 +82,7 @@ def measuring_verbs(verb: Verb) -> None:
 
 def comparing_verbs(verb: Verb) -> None:
     """Verbs that compare a recipe, a run or an embedder with another one."""
-    added = verb(measuring.gate, "kb", "set_name", recipe=True)
+    added = verb(measuring.gate, "kb", "set_name", recipe=True, exits=kept_runs.GATE_EXITS)
     repeatable(
         added,
         "--min",
@@ -112,7 +114,8 @@ def comparing_verbs(verb: Verb) -> None:
     )
     added.add_argument("--next", type=int, default=10, metavar="N", help="hits to judge next")
     added.add_argument("--judgements", type=Path, metavar="FILE", help="JSON lines to store first")
-    added = verb(migrating.migrate_embedder, "kb")
+    other = {1: "`--switch`: a ranking differs from the measured one"}
+    added = verb(migrating.migrate_embedder, "kb", exits=other)
     added.add_argument("embedder", help="the embedder to move to, as in index.embedder")
     added.add_argument(
         "--set", dest="set_name", metavar="SET", help="build the new index and measure both on SET"
@@ -151,7 +154,8 @@ def system_verbs(verb: Verb) -> None:
 def sharing_verbs(verb: Verb) -> None:
     """Verbs that list runs, and hand one to others."""
     verb(measuring.runs, "kb")
-    added = verb(sharing.parity, "kb", "run")
+    below = {1: "`--min`: the mean overlap is below the share"}
+    added = verb(sharing.parity, "kb", "run", exits=below)
     added.add_argument("other", metavar="other", help="the run to compare with")
     added.add_argument("--k", type=int, default=10, help="ranks to compare (default 10)")
     added.add_argument(
@@ -172,7 +176,8 @@ def sharing_verbs(verb: Verb) -> None:
     added.add_argument("-o", "--output", type=Path, required=True, help="the .zip file")
     added.add_argument("--kb", help=kb)
     switch(added, "--with-documents", "include the documents themselves")
-    added = verb(sharing.import_bundle)
+    differs = {1: "a figure of the repeated run differs"}
+    added = verb(sharing.import_bundle, exits=differs)
     added.add_argument("file", type=Path)
     added.add_argument("--kb", help="name of the new knowledge base (default: the bundle's)")
     added.add_argument("--documents", type=Path, metavar="FOLDER", help="folder of the documents")

@@ -297,6 +297,12 @@ _ENDINGS = {
     "incomparable": "not passed: there is nothing to compare",
 }
 _FAILING = {"failed": 1, "undecided": 3, "incomparable": 4, "unjudged": 5}
+GATE_EXITS = {
+    1: "a mean is too low, or the loss against the baseline is beyond the tolerance",
+    3: "these questions cannot show that the loss is within the tolerance",
+    4: "labels or documents differ from those of the baseline, so the runs are not comparable",
+    5: "judging the open hits could turn passed into failed, or failed into passed",
+}
 
 
 def _gate_data(result: GateResult) -> GateData:
@@ -371,7 +377,7 @@ def answered(
         evaluation = Evaluation(base.runs.get(run_id), tuple(base.runs.results(run_id)))
     except NotFound:
         paused = PausedAnswersData(run=None, answers=len(answers_by_id), paused=job_state.message)
-        return Output(paused, job_state.message, passed=False)
+        return printing.paused(paused, [job_state])
     leading = f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     output = printing.evaluation(
         evaluation,
@@ -403,7 +409,10 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
     job = base.judgements.start(run_id, args.judge, repeat=args.repeat, budget=_budget(args))
     printing.follow(workspace.jobs, job)
     open_hits = base.estimates.open_hits(run_id, judge=args.judge)
-    data = JudgedData(run=run_id, judged=workspace.jobs.get(job).message, open_hits=open_hits)
+    state = workspace.jobs.get(job)
+    data = JudgedData(run=run_id, judged=state.message, open_hits=open_hits)
+    if state.paused:
+        return printing.paused(data, [state], open_hits.sentences)
     return Output(data, "\n".join([data.judged, *open_hits.sentences]))
 
 
@@ -414,10 +423,13 @@ def _preferred(
     job = base.preferences.start(run_id, args.against, args.judge, budget=_budget(args))
     printing.follow(workspace.jobs, job)
     preference = base.preferences.between(run_id, args.against, args.judge)
-    message = workspace.jobs.get(job).message
-    data = PreferredData(judged=message, preference=PreferenceData.of(preference))
+    state = workspace.jobs.get(job)
+    data = PreferredData(judged=state.message, preference=PreferenceData.of(preference))
     spent = f"{preference.tokens:,} tokens, {preference.cost}" if preference.tokens else ""
-    return Output(data, "\n".join(filter(None, [message, preference.sentence, spent])))
+    lines = [*filter(None, [preference.sentence, spent])]
+    if state.paused:
+        return printing.paused(data, [state], lines)
+    return Output(data, "\n".join([state.message, *lines]))
 
 
 def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Output:
@@ -429,9 +441,10 @@ def memory(workspace: Workspace, recipe: Recipe, args: argparse.Namespace) -> Ou
         printing.follow(workspace.jobs, job)
     effect = trials.effect(name, recipe, judge)
     if effect is None:
-        message = "\n".join(workspace.jobs.get(job).message for job in jobs)
+        states = [workspace.jobs.get(job) for job in jobs]
+        message = "\n".join(state.message for state in states)
         paused = PausedMemoryTrialData(set=name, memory=None, paused=message)
-        return Output(paused, message, passed=False)
+        return printing.paused(paused, states)
     figures = {effect.figures.metric: effect.figures, **effect.others}
     data = MemoryEffectData(
         run=effect.run,

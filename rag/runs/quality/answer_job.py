@@ -150,8 +150,9 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
         answer.searched + answer.seconds for answer in answers.values() if not _open(answer)
     )
     kept = len(questions) - len(todo)
-    done = kept
+    done = complete = kept
     for done, (item, answer) in enumerate(calls.run(todo, work.do), start=kept + 1):
+        complete += not _open(answer)
         calls.record(
             answer.tokens + answer.judge_tokens,
             (answer.cost or 0.0) + (answer.judge_cost or 0.0),
@@ -159,7 +160,6 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
         )
         reporter.report(done, len(questions), f"{done:,} of {len(questions):,} answers, {item.id}")
     if done < len(questions) or (calls.failed and not again):
-        complete = done - calls.failed
         return calls.describe_pause(complete, len(questions), "questions are answered", "Evaluate")
     with services.database.read() as connection:
         answers = rows.of_run(connection, job.base_id, run_id)

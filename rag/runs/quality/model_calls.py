@@ -13,6 +13,7 @@ from typing import TypeVar
 from rag import telemetry
 from rag.errors import ProviderError
 from rag.runs.quality.spending import Budget
+from rag.storage.jobs import PAUSED
 
 Item = TypeVar("Item")
 Reply = TypeVar("Reply")
@@ -77,7 +78,7 @@ class ModelCalls:
 
     def describe_pause(self, done: int, total: int, things: str, verb: str) -> str:
         """Say how far a job came: ``"Paused: 2 of 5 hits are judged. Judge again to go on."``."""
-        paused = "Paused at the budget" if self._spent else "Paused"
+        paused = f"{PAUSED} at the budget" if self._spent else PAUSED
         failures = f" {self.failed:,} failed: {self.problem}" if self.failed else ""
         progress = f"{done:,} of {total:,} {things}"
         return f"{paused}: {progress}.{failures} {verb} again to go on."
