@@ -5,11 +5,13 @@ the entry script, Streamlit would run a page without its frame when a fresh serv
 for that page's address.
 """
 
+import asyncio
+import logging
 import re
 import threading
 from argparse import ArgumentParser
 from base64 import b64encode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -17,25 +19,51 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import streamlit as st
+from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 from streamlit.auth_util import get_secrets_auth_section
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 
-from pages.components.shell.share_cookie import COME_IN, LEAVE, LEFT, SHARED, is_secret, kept, left
+from pages.components.shell.cookies import (
+    COME_IN,
+    LEAVE,
+    LEFT,
+    SHARED,
+    SIGN_OUT,
+    is_secret,
+    kept,
+    left,
+    sets_sign_in,
+    sign_in_key,
+)
 from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError
 from rag.api.connections import bound_connections
 from rag.api.hosts import Hosts, misdirected
 from rag.api.mounting import Api
+from rag.api.sockets import Sockets
 
 if TYPE_CHECKING:
     from rag import Workspace
 
+log = logging.getLogger(__name__)
+
+SOCKETS = Sockets(BackMsg(rerun_script=ClientState()).SerializeToString())
+"""Those of people who signed in: a page runs again when the sign-in ended, and says so."""
+SECONDS_TO_FOLLOW = 10.0
 SCRIPT = Path(__file__).resolve().parent / "pages" / "frame.py"
 INDEX = Path(st.__file__).parent / "static" / "index.html"
 INCOMPLETE = """<!doctype html>
@@ -92,7 +120,9 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Warm up beside the first visitor, and hand unfinished jobs back at the end."""
     limit_uploads()
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
+    following = asyncio.create_task(_follow_sign_outs())
     yield
+    following.cancel()
     from pages.components.shell import warm_up
 
     warm_up.stop()
@@ -133,6 +163,8 @@ class Guard:
         if scope["type"] == "websocket":  # its messages are many, and none has headers
             if not accepted or _is_elsewhere(scope):
                 await send({"type": "websocket.close", "code": 1008})
+            elif key := sign_in_key(HTTPConnection(scope).cookies):
+                await SOCKETS.run(key, self._app, scope, receive, send)
             else:
                 await self._app(scope, receive, send)
             return
@@ -147,6 +179,8 @@ class Guard:
                     answer.append("Set-Cookie", set_cookie)
                 if by_tls:
                     message["headers"] = [_secured(*header) for header in message["headers"]]
+                if any(map(sets_sign_in, answer.getlist("Set-Cookie"))):
+                    await _end_sign_in(sign_in_key(HTTPConnection(scope).cookies))
             await send(message)
 
         hidden = not self._shows_metrics and scope["path"].endswith("/_stcore/metrics")
@@ -154,8 +188,58 @@ class Guard:
             await misdirected(scope)(scope, receive, guarded)
         elif hidden:
             await PlainTextResponse("Not found", 404)(scope, receive, guarded)
+        elif scope["path"] == SIGN_OUT:
+            await _sign_out(self._app, scope, receive, guarded)
         else:
             await self._app(scope, receive, guarded)
+
+
+async def _sign_out(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Let Streamlit end a sign-in, but only if its own page asks: a link of another site is a GET.
+
+    The answer has the address to open next, which may be one of the identity provider.
+    """
+    if scope["method"] != "POST":
+        refused = PlainTextResponse("Use the button to sign out.", 405, {"Allow": "POST"})
+        await refused(scope, receive, send)
+        return
+    if _is_elsewhere(scope):
+        await PlainTextResponse("Another site asks to sign out.", 403)(scope, receive, send)
+        return
+
+    async def translated(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = Headers(raw=message["headers"])
+            answer = JSONResponse({"location": headers.get("location", "/")})
+            for cookie_text in headers.getlist("set-cookie"):
+                answer.headers.append("set-cookie", cookie_text)
+            await answer(scope, receive, send)
+
+    await app({**scope, "method": "GET"}, receive, translated)
+
+
+async def _end_sign_in(key: str) -> None:
+    """End what a browser has no cookie for any more, in all its tabs."""
+    if not key:
+        return
+    try:
+        await to_thread.run_sync(_workspace().access.sign_ins.end, key)
+    except TouchstoneError:  # the browser has no cookie any more
+        log.warning("A sign-out could not be stored.", exc_info=True)
+    SOCKETS.notify([key])
+
+
+async def _follow_sign_outs() -> None:
+    """Let pages know of sign-ins that ended in another process."""
+    while True:
+        await asyncio.sleep(SECONDS_TO_FOLLOW)
+        if keys := SOCKETS.keys():
+            with suppress(TouchstoneError):  # asked again soon
+                SOCKETS.notify(await to_thread.run_sync(_ended, keys))
+
+
+def _ended(keys: Collection[str]) -> set[str]:
+    return _workspace().access.sign_ins.ended(keys)
 
 
 def _hosts() -> Hosts:

@@ -21,6 +21,7 @@ class Access:
         from rag.access.people import People
         from rag.access.rates import InFlight, Rates
         from rag.access.replies import KeptReplies
+        from rag.access.sign_ins import SignIns
         from rag.access.tokens import Tokens
 
         self._database = database
@@ -32,6 +33,7 @@ class Access:
         self.guest_rates = Rates(settings.guest_rate)
         self.replies = KeptReplies(database)
         self.audit = AuditLog(database, self.people.in_use)
+        self.sign_ins = SignIns(database, self.audit)
 
     def link(self, secret: str) -> LinkRow | None:
         """Return the link of a secret; None if it is unknown, expired or revoked."""

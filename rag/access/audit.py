@@ -17,6 +17,7 @@ from rag.storage.access.audit import AuditEntry, AuditLine
 log = logging.getLogger(__name__)
 
 AUDIT_KINDS = {
+    "sign-in": "sign-ins and sign-outs",
     "base": "knowledge bases made, renamed, deleted",
     "documents": "documents added, edited, deleted",
     "labels": "question sets and labels",

@@ -22,7 +22,7 @@ from typing import Literal
 from rag.indexing import snapshots
 from rag.services import Services
 from rag.storage import bases, builds, files, vectors
-from rag.storage.access import audit, people
+from rag.storage.access import audit, people, sign_ins
 from rag.storage.conversations import retention
 from rag.storage.shared import repairs
 from rag.storage.sqlite_file import JOURNAL_LOST
@@ -217,6 +217,7 @@ def forget_old(services: Services) -> None:
         (settings.keep_traces_days, retention.forget_traces),
         (settings.keep_audit_days, audit.forget),
         (_SIGNED_IN_DAYS, people.forget_deleted),
+        (_SIGNED_IN_DAYS, sign_ins.forget),
     ):
         if days is not None:
             with services.database.write() as connection:

@@ -26,7 +26,7 @@ from rag.storage.shared.pool import SECONDS_OF_A_REQUEST, PatientPool, says_full
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0049"
+HEAD = "0050"
 _VERSION = "SELECT version_num FROM alembic_version"
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _AVOIDED_SECONDS = 5.0

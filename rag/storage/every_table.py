@@ -3,6 +3,7 @@
 from rag.storage.access.audit import audit_entry
 from rag.storage.access.links import share_link
 from rag.storage.access.replies import api_reply
+from rag.storage.access.sign_ins import sign_in
 from rag.storage.access.tokens import api_token
 from rag.storage.access.tours import tour
 from rag.storage.conversations.prompt_texts import prompt_text
@@ -17,7 +18,7 @@ from rag.storage.recipe_names import recipe_name
 from rag.storage.tables import metadata
 from rag.storage.tools import tool
 
-_ACCESS = (api_reply, api_token, audit_entry, share_link)
+_ACCESS = (api_reply, api_token, audit_entry, share_link, sign_in)
 _QUALITY = (decision, judgement, settlement)
 _OTHERS = (prompt_text, recipe_name, system, tool, tour, turn)
 for table in (*_ACCESS, *_QUALITY, lease, passage_edit, *_OTHERS):

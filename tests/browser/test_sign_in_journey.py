@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from pages.components.shell.cookies import sign_in_key
 from tests.browser.conftest import Serve, Shoot
 from tests.identity_provider import providing, secrets_file, sign_in
 from tests.workspaces import workspace_at
@@ -76,3 +77,61 @@ def test_two_people_and_a_link(
             sign_in(ben, address, "Ben")
             ben.goto(f"{address}/chat?kb=handbook")
             expect(ben.get_by_text("There is no knowledge base handbook here")).to_be_visible()
+
+
+def test_all_tabs_follow_the_cookie(
+    serve: Serve,
+    warm_home: Path,
+    tmp_path: Path,
+    open_page: Callable[[], Page],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "secrets.toml"
+    monkeypatch.setenv("STREAMLIT_SECRETS_FILES", str(file))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with providing("Ann", "Ben") as provider:
+        file.write_text(secrets_file(provider))
+        with serve(warm_home) as address:
+            tab = open_page()
+            sign_in(tab, address, "Ann")
+            stolen = tab.context.cookies()
+            other = tab.context.new_page()
+            shown = other.get_by_test_id("stSidebar")
+            other.goto(f"{address}/settings?kb=handbook")
+            expect(shown.get_by_text("Ann")).to_be_visible()
+
+            refused = tab.context.request.get(f"{address}/auth/logout")  # as a link elsewhere
+            assert (refused.status, refused.headers["allow"]) == (405, "POST")
+            forged = {"Origin": "https://evil.example"}
+            refused = tab.context.request.post(f"{address}/auth/logout", headers=forged)
+            assert refused.status == 403
+            other.reload()
+            expect(shown.get_by_text("Ann")).to_be_visible()
+
+            tab.get_by_role("button", name="Sign out").click()
+            for page in (tab, other):
+                expect(page.get_by_text("You are signed out")).to_be_visible()
+            thief = open_page()
+            thief.context.add_cookies(stolen)  # type: ignore[arg-type]
+            thief.goto(f"{address}/settings?kb=handbook")
+            expect(thief.get_by_text("You are signed out")).to_be_visible()
+
+            tab.wait_for_timeout(1000)  # providers say in whole seconds when somebody signed in
+            sign_in(tab, address, "Ben")
+            other.get_by_role("button", name="Sign in").click()  # it shows the door still
+            other.get_by_role("link", name="Ann").click()
+            for page in (other, tab):
+                expect(page.get_by_test_id("stSidebar").get_by_text("Ann")).to_be_visible()
+
+            workspace = workspace_at(warm_home)  # another process, which ends a sign-in too
+            cookies = {cookie["name"]: cookie["value"] for cookie in tab.context.cookies()}
+            workspace.access.sign_ins.end(sign_in_key(cookies))
+            for page in (tab, other):
+                expect(page.get_by_text("You are signed out")).to_be_visible()
+            lines = reversed(workspace.access.audit.lines(kind="sign-in"))
+            assert [(line.email, line.entry.action) for line in lines] == [
+                (f"{name}@example.org", action)
+                for name in ("ann", "ben", "ann")
+                for action in ("sign_in", "sign_out")
+            ]
+            workspace.close()

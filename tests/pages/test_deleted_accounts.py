@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.shell import identity
+from pages.components.shell import door, identity
 from tests.members import World, said
 from tests.people import signed_in
 
@@ -51,11 +51,11 @@ def test_who_deletes_the_own_account_is_signed_out(
 ) -> None:
     signed_in(world.workspace, "leaving")
     out: list[str] = []
-    monkeypatch.setattr("pages.components.settings.account.st.logout", lambda: out.append("out"))
+    monkeypatch.setattr(door, "_sign_out", lambda **options: out.append(options["data"]))
     app = visit("leaving", "settings.py", issued=datetime.now(UTC))
     app.button(key="account_delete").click().run()
     app.button(key="account_delete_really").click().run()
-    assert out == ["out"]
+    assert out == ["/auth/logout"]
     emails = [each.email for each in world.workspace.access.people.list_all()]
     assert "leaving@example.org" not in emails
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.shell.buttons import confirm_button
+from pages.components.shell.door import end_session
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from rag import Person
@@ -54,4 +55,4 @@ def _forget(person: Person) -> None:
     mine = person.id == workspace().principal.person.id
     workspace().forget(person)
     if mine:
-        st.logout()
+        end_session()

@@ -6,11 +6,11 @@ import streamlit as st
 
 from pages.components.shell import identity
 from pages.components.shell.buttons import filled_button
+from pages.components.shell.cookies import COME_IN, LEAVE, SIGN_OUT
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.identity import SignInNeeded, VisitOver
+from pages.components.shell.identity import SignedOut, SignInNeeded, VisitOver
 from pages.components.shell.notices import later
 from pages.components.shell.session import workspace
-from pages.components.shell.share_cookie import COME_IN, LEAVE
 from pages.components.shell.text import plain
 from pages.components.shell.visitor import is_here
 from rag import LONGEST_QUESTION, NotAllowed, find_fault
@@ -39,32 +39,51 @@ def _is_readable(name: str) -> bool:
 
 _GO = "export default function ({ data }) { window.location.assign(data); }"
 _go = st.components.v2.component("go_to_address", html="<span></span>", js=_GO)
+_SIGN_OUT = """export default function ({ data }) {
+  fetch(data, { method: "POST" })
+    .then((answer) => answer.json())
+    .then(({ location }) => window.location.assign(location));
+}"""
+_sign_out = st.components.v2.component("sign_out", html="<span></span>", js=_SIGN_OUT)
+_reload = st.components.v2.component(
+    "reload", html="<span></span>", js="export default () => window.location.reload();"
+)
+_ENDS = "door_ends"  # state key: the account of this session was deleted by its person
 
 
 def let_in() -> bool:
     """Whether somebody may come in; else the page says why not, and how to."""
     try:
         workspace()
-    except SignInNeeded:
+    except SignInNeeded as error:
         with guard():
             _sign_in()
+        if isinstance(error, SignedOut) and error.known:
+            _reload(key="door_reload", height=1)
         return False
     except VisitOver as error:
         _farewell(error)
         return False
     except NotAllowed as error:
         show_error(error.message, error.hint)
-        if st.user.get("is_logged_in"):
-            st.button("Sign out", key="door_out", on_click=st.logout)
+        if identity.claims() and (
+            st.button("Sign out", key="door_out") or st.session_state.get(_ENDS)
+        ):
+            _sign_out(key="door_end", data=SIGN_OUT, height=1)
         if identity.share_secret():
             _leave_button()
         return False
     return True
 
 
+def end_session() -> None:
+    """Sign out at the next run: the account is deleted."""
+    st.session_state[_ENDS] = True
+
+
 def _sign_in() -> None:
     st.title("Sign in")
-    st.markdown("Knowledge bases here are seen by their members only.")
+    st.markdown("You are signed out. Knowledge bases here are seen by their members only.")
     for number, name in enumerate(identity.providers()):
         label = f"Sign in with {plain(name.title())}" if name else "Sign in"
         options = {"key": f"door_in_{name}", "on_click": st.login, "args": (name,) if name else ()}
@@ -95,13 +114,8 @@ def who_is_in() -> None:
     elif not principal.local:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(plain(principal.person.display_name), width="stretch")
-            st.button(
-                "Sign out",
-                key="door_out",
-                icon=":material/logout:",
-                type="tertiary",
-                on_click=st.logout,
-            )
+            if st.button("Sign out", key="door_out", icon=":material/logout:", type="tertiary"):
+                _sign_out(key="door_end", data=SIGN_OUT, height=1)
 
 
 def _leave_button() -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.components.shell.share_cookie import LEFT, SHARED, is_secret
+from pages.components.shell.cookies import LEFT, SHARED, is_secret, sign_in_key
 from rag import Claims, NotAllowed, Person, Principal, Workspace
 
 _PERSON = "identity_person"
@@ -16,6 +16,15 @@ _PERSON = "identity_person"
 
 class SignInNeeded(NotAllowed):
     """No one has signed in yet."""
+
+
+class SignedOut(SignInNeeded):
+    """The sign-in of this session ended, for example in another tab."""
+
+    @property
+    def known(self) -> bool:
+        """Whether somebody was signed in here: then the browser has another cookie by now."""
+        return _PERSON in st.session_state
 
 
 class VisitOver(NotAllowed):
@@ -100,10 +109,15 @@ def _person(workspace: Workspace) -> Person:
     current_claims = claims()
     if current_claims is None:
         raise SignInNeeded("You are not signed in.", "Sign in.")
-    people = workspace.access.people
+    people, sign_ins = workspace.access.people, workspace.access.sign_ins
+    key = sign_in_key(st.context.cookies) if st.context.headers else ""
+    if key and sign_ins.ended([key]):
+        raise SignedOut("You are signed out.", "Sign in again.")
     signed_in: tuple[Claims, Person] | None = st.session_state.get(_PERSON)
     if signed_in is None or signed_in[0] != current_claims:
         signed_in = st.session_state[_PERSON] = (current_claims, people.sign_in(current_claims))
+        if key:
+            sign_ins.begin(key, signed_in[1].id)
     elif not people.has(signed_in[1]):  # another tab, or an administrator
         raise NotAllowed(
             "This account was deleted.",

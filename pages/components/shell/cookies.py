@@ -1,0 +1,64 @@
+"""Cookies that say who a browser is: a guest with a link, or a person who signed in.
+
+The secret of a link becomes a cookie when it is opened, so it stands in no further address. The
+cookie of a sign-in is Streamlit's; all tabs of a browser share it. Imports nothing of the
+dashboard, because the server has it before its first answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+
+SHARED = "touchstone_shared"
+LEFT = "touchstone_left"
+LEAVE, COME_IN = "/share/leave", "/share/come-in"
+SIGN_OUT = "/auth/logout"
+"""Where Streamlit ends a sign-in."""
+_SECRET = re.compile(r"share_[A-Za-z0-9_-]{43}")
+_SECONDS = 60 * 60 * 24 * 365  # the link itself ends earlier
+
+
+def is_secret(text: str) -> bool:
+    """Whether it can be the secret of a link."""
+    return _SECRET.fullmatch(text) is not None
+
+
+def kept(secret: str, *, secure: bool) -> dict[str, Any]:
+    """The parameters of the cookie for a secret, which scripts and other sites can't read."""
+    return {
+        "key": SHARED,
+        "value": secret,
+        "max_age": _SECONDS,
+        "httponly": True,
+        "samesite": "lax",
+        "secure": secure,
+    }
+
+
+def left(*, secure: bool) -> dict[str, Any]:
+    """The parameters of the cookie of a guest who left: until the browser is closed."""
+    return {"key": LEFT, "value": "1", "httponly": True, "samesite": "lax", "secure": secure}
+
+
+def sign_in_key(cookies: Mapping[str, str]) -> str:
+    """Return a digest of the sign-in that a browser sends; "" for none.
+
+    A long cookie is in several parts.
+    """
+    parts = [f"{name}={text}" for name, text in sorted(cookies.items()) if _is_part(name)]
+    return sha256("\n".join(parts).encode()).hexdigest() if USER_COOKIE_NAME in cookies else ""
+
+
+def sets_sign_in(header: str) -> bool:
+    """Whether a Set-Cookie header gives a browser another sign-in, or takes it away."""
+    return header.startswith(f"{USER_COOKIE_NAME}=")
+
+
+def _is_part(name: str) -> bool:
+    base, _, number = name.rpartition("_")
+    return name == USER_COOKIE_NAME or (base == USER_COOKIE_NAME and number.isdigit())
