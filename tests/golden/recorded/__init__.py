@@ -35,7 +35,7 @@ QUESTIONS = {
     "xquad_en": ("How many points did the Panthers defense surrender?", "308 points"),
 }
 """A question for the verbs, and words of a passage that answers it."""
-COLLECTIONS = ("cranfield", "xquad_de")
+COLLECTIONS = ("anthropic_docs", "xquad_en", "cranfield", "xquad_de")
 """Those outside the project; the verbs run on those that have a question above."""
 WIDEST, LONGEST = 90, 3
 """Letters of a text and items of a list that are recorded; a hash stands for the rest."""
