@@ -22,7 +22,6 @@ from rag.workspace import SAMPLE_QUESTIONS
 from tests.bench.sample import KINDS
 
 TINY: Mapping[str, Mapping[str, Any]] = {
-    "alignment": {"collections": ("scifact", "more"), "passages": 9, "foreign": 9},
     "deciding": {"collections": ("scifact",), "seeds": 2},
     "embedding": {"texts": 4, "rounds": 1},
     "explanations": {"pairs": 3, "explained": 20},
@@ -31,7 +30,6 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "honesty": {"repetitions": 4, "seeds_each": 1},
     "ingestion": {"pages": 1},
     "inspector": {"documents": 1, "reruns": 1, "reruns_of_a_view": 1},
-    "interactions": {"logged": 2, "repeated": 1},
     "large": {"pages": ("chat", "tuning"), "bases": 2, "documents": 12, "questions": 8},
     "lexical": {"k": 4, "slow_queries": 2},
     "map": {"documents": 1, "reruns": 1},
@@ -40,7 +38,6 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "metrics": {"libraries": ("ours", "pytrec_eval"), "rounds": 1, "starts": 1},
     "promises": {"draws": 2, "halves": 2, "collections": ("scifact",)},
     "recognition": {"pages": 1, "least_words": 10},
-    "recutting": {"documents": 2, "paragraphs": 2},
     "refusal": {  # the sample needs 40 labels
         "embedders": ("minilm",),
         "collections": ("scifact", "more", "other"),
@@ -48,7 +45,6 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "retrieval": {"passages": 200, "questions": 3},
     "sample": {},
     "short_questions": {"collections": ("scifact",)},
-    "snapshots": {"passages": 200, "rounds": 1},
     "spelling": {"collections": ("scifact", "sample")},
     "sweep": {"rounds": 1},
     "tables": {"seeds": (0,), "pages": 2},
@@ -63,10 +59,8 @@ NOT_TINY: Mapping[str, str] = {
     "cluster": "starts a scheduler and workers that each load the model",
     "connections": "needs a PostgreSQL server",
     "diagnosis": "plants faults in documents and questions of a whole collection",
-    "doors": "starts a server of the dashboard and sends it megabytes",
     "first_metric": "starts a server of the dashboard and a browser",
     "fix_promises": "diagnoses three whole collections",
-    "full_text": "needs a PostgreSQL server",
     "own_parity": "serves the sample, and asks it every question four times",
     "pgvector": "needs a PostgreSQL server",
     "users": "starts servers of the dashboard, with tabs and programs for minutes",
@@ -184,7 +178,7 @@ def test_a_benchmark_asks_for_nothing_but_a_folder(name: str) -> None:
     assert all(each.default is not each.empty for each in sizes)
 
 
-@pytest.mark.parametrize("name", ["cluster", "full_text", "workers"])
+@pytest.mark.parametrize("name", ["cluster", "workers"])
 def test_a_benchmark_says_which_collection_it_lacks(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
