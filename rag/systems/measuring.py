@@ -93,6 +93,7 @@ class SystemRuns:
         *,
         run_id: str | None = None,
         spent: float = 0.0,
+        complete: bool = False,
     ) -> SystemEvaluation:
         """Locate returned texts in the documents, grade them and store the run.
 
@@ -100,7 +101,8 @@ class SystemRuns:
         the shorter. The passages of the other system are unknown, so each label that no returned
         text covers counts as one more relevant passage. A text that is in no document keeps its
         rank with grade 0. Several retrievals for one question are one ranking, in their order.
-        ``spent`` are the seconds that the retrievals took.
+        ``spent`` are the seconds that the retrievals took. If the retrievals are ``complete``, a
+        question without one is a question without results; else it is left out.
 
         Raises NotFound for an unknown set, InvalidInput without labels or where no question is of
         the set.
@@ -108,7 +110,7 @@ class SystemRuns:
         started = time.perf_counter()
         question_set, questions = self._evaluator.questions(set_name, refusals_alone=True)
         matched = match_questions(retrievals, questions)
-        answered = [item for item in questions if item.id in matched.by_question]
+        answered = [item for item in questions if complete or item.id in matched.by_question]
         if not answered:
             raise InvalidInput(
                 f"None of the retrievals is for a question of {set_name!r}.",
@@ -118,7 +120,7 @@ class SystemRuns:
         ranked, methods, by_hop = [], Counter[Method](), list[HopFigures]()
         for number, question in enumerate(answered):
             on_progress(number, len(answered))
-            retrieved = matched.by_question[question.id]
+            retrieved = matched.by_question.get(question.id, ())
             texts = [text for hop in retrieved for text in hop.texts]
             aligned = [locator.locate(text) for text in texts]
             methods.update(item.method for item in aligned)

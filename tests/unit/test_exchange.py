@@ -279,3 +279,35 @@ def test_the_command_line_tells_forms_by_name(
     assert (home / "x.run").read_text() == base.exchange.export_run(run)
     assert (home / "x.qrels").read_text() == base.exchange.export_run_qrels(run)
     assert main(["export-run", "handbook", "unknown", "-o", *files, *at]) == 2
+
+
+def test_a_run_is_no_better_for_having_been_exported(
+    base: KnowledgeBase, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = WORDS.with_fields({"search.threshold": 1.0, "search.matched_words": False})
+    command = ["evaluate", base.name, SET, "--returned", str(home / "x.run"), "--json"]
+    for recipe in (WORDS, nothing):
+        evaluation = base.evaluator.evaluate(SET, recipe)
+        missing = sum(not result.ranking for result in evaluation.results)
+        assert missing >= 1
+        (home / "x.run").write_text(base.exchange.export_run(evaluation.run.id))
+        assert main(command) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["complete"], len(told["unasked"])) == (True, missing)
+        for name in ("recall@10", "correct_refusal"):
+            assert told["metrics"][name] == evaluation.run.metrics[name]
+
+
+@pytest.mark.parametrize(("options", "questions"), [([], 1), (["--complete"], 3)])
+def test_a_run_of_another_tool_counts_missing_questions_on_request(
+    base: KnowledgeBase,
+    home: Path,
+    options: list[str],
+    questions: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (home / "x.run").write_text("q1 Q0 travel.md 1 1.0 other\n")
+    command = ["evaluate", base.name, SET, "--returned", str(home / "x.run"), *options]
+    assert main([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["questions"], told["complete"]) == (questions, bool(options))

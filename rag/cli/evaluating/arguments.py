@@ -37,6 +37,11 @@ def measuring_verbs(verb: Verb) -> None:
     added.add_argument(
         "--returned", type=Path, metavar="FILE", help="measure what another system returned instead"
     )
+    switch(
+        added,
+        "--complete",
+        "with --returned or --callable: questions without a ranking count as without results",
+    )
     added.add_argument("--form", help="the form of FILE, if it is not recognised")
     added.add_argument(
         "--callable", metavar="MODULE:NAME", help="measure a retriever in Python instead"

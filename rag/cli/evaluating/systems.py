@@ -40,12 +40,16 @@ _METHODS = {
 
 
 class SystemEvaluationData(EvaluationData):
-    """A run of a system: questions that did not match, retrievals for one question, and notes."""
+    """A run of a system: questions that did not match, retrievals for one question, and notes.
+
+    If ``complete``, the ``unasked`` questions are measured as without results; else left out.
+    """
 
     unasked: list[str]
     unmatched: list[str]
     hops: HopSummary | None
     notes: list[str]
+    complete: bool
 
 
 def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Namespace) -> Output:
@@ -56,11 +60,13 @@ def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Names
     if args.system:
         return _stored(workspace.jobs, base, cutoffs, args)
     notes: tuple[str, ...] = ()
+    complete = args.complete
     started = time.perf_counter()
     if args.returned:
         content = inputs.bytes_in(args.returned)
         file = read_returned(args.returned.name, content, args.form)
         retrievals, notes = file.retrievals, (*file.warnings, *file.skipped)
+        complete = complete or file.complete
         source = SystemSource("file", args.returned.name, hashlib.sha256(content).hexdigest())
     else:
         sys.path.insert(0, str(Path.cwd()))
@@ -76,8 +82,9 @@ def evaluated(workspace: Workspace, cutoffs: Sequence[int], args: argparse.Names
         cutoffs,
         printing.progress,
         spent=time.perf_counter() - started,
+        complete=complete,
     )
-    return measured_output(base, measured, cutoffs, notes)
+    return measured_output(base, measured, cutoffs, notes, complete=complete)
 
 
 def _stored(
@@ -95,6 +102,8 @@ def measured_output(
     measured: SystemEvaluation,
     cutoffs: Sequence[int],
     notes: Sequence[str] = (),
+    *,
+    complete: bool = False,
 ) -> Output:
     """A run of a system: what ``evaluate`` prints, and how its texts were located."""
     output = kept_runs.evaluated(base, measured.evaluation, cutoffs)
@@ -104,16 +113,25 @@ def measured_output(
         unmatched=list(measured.unmatched),
         hops=measured.hops,
         notes=list(notes),
+        complete=complete,
     )
     source = measured.evaluation.run.system
     lines = [output.text, *(_located(source) if source else ())]
-    for count, which in (
-        (len(measured.unasked), "of the set without a ranking, left out"),
-        (len(measured.unmatched), "of the system that the set does not have"),
-    ):
-        lines += [f"{counted(count, 'question')} {which}."] if count else []
+    if unmatched := len(measured.unmatched):
+        lines += [f"{counted(unmatched, 'question')} of the system that the set does not have."]
     lines += [_hops(measured.hops)] if measured.hops else []
-    return Output(data, "\n".join([*lines, *notes]))
+    missing = _missing(len(measured.unasked), complete=complete)
+    return Output(data, "\n".join([*lines, *notes, *missing]))
+
+
+def _missing(count: int, *, complete: bool) -> list[str]:
+    """The last line, on questions without a ranking."""
+    questions = f"{counted(count, 'question')} of the set without a ranking"
+    if not count:
+        return []
+    if complete:
+        return [f"{questions}: counted as without results, like trec_eval -c."]
+    return [f"{questions}: left out. To count them as without results, use --complete."]
 
 
 def _hops(hops: HopSummary) -> str:

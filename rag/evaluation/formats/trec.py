@@ -15,6 +15,8 @@ from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import ReadingNotes, check_storable, lines, whole_number
 from rag.evaluation.formats.question_files import FileLabel
 
+COMPLETE = "# Q0 complete 0 0"
+"""The beginning of the line of a run file whose missing questions were asked, without results."""
 _CELL = re.compile(r"[^ \t\v\f\r]+")  # as C knows white space: a no-break space is none
 _UNSAFE = re.compile(r"[\s%]")
 
@@ -64,9 +66,12 @@ def write_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> 
     """Rankings, (id, score) best first by question, as the text of a run file.
 
     Other tools sort by score, some in single precision, and break ties in their own ways. Scores
-    are written so that they strictly fall there: equal ones are set apart by the least step.
+    are written so that they strictly fall there: equal ones are set apart by the least step. A run
+    file has no line for a question without results: where there is one, the line ``COMPLETE`` says
+    that it was asked. Other tools read that line as a question that no judgement names.
     """
-    return "".join(
+    complete = f"{COMPLETE} {cell(tag)}\n" if not all(rankings.values()) else ""
+    return complete + "".join(
         f"{cell(question)} Q0 {cell(name)} {rank} {score:.9g} {cell(tag)}\n"
         for question, ranking in rankings.items()
         for rank, (name, score) in enumerate(_falling(ranking), start=1)

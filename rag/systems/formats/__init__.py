@@ -27,12 +27,14 @@ class ReturnedFile:
     """The retrievals of a file.
 
     ``skipped`` describes bad rows that were left out. ``warnings`` describe what may surprise.
+    ``complete`` is set where the file says that its system was asked every question.
     """
 
     form: Form
     retrievals: tuple[Returned, ...]
     skipped: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    complete: bool = False
 
 
 def read_returned(
@@ -55,7 +57,8 @@ def read_returned(
     if form == "trec" or (form is None and paths is None and trec_runs.is_run(content)):
         rankings, warnings = trec_runs.read_run(name, decoded(name, content), notes)
         notes.check()
-        return _file(name, "trec", rankings, notes, warnings)
+        complete = trec_runs.is_complete(content)
+        return _file(name, "trec", rankings, notes, warnings, complete=complete)
     rows = list(rows_of(name, content, notes, any_shape=paths is not None))
     if not rows:
         notes.check()
@@ -113,7 +116,9 @@ def _file(
     retrievals: Sequence[Returned],
     notes: ReadingNotes,
     warnings: Sequence[str] = (),
+    *,
+    complete: bool = False,
 ) -> ReturnedFile:
-    if not retrievals:
+    if not retrievals and not complete:
         raise InvalidFile(f"{name} has no retrieval.", "Each needs a question and its results.")
-    return ReturnedFile(form, tuple(retrievals), notes.skipped, tuple(warnings))
+    return ReturnedFile(form, tuple(retrievals), notes.skipped, tuple(warnings), complete)

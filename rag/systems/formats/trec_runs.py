@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import ReadingNotes, check_storable, lines
+from rag.evaluation.formats.trec import COMPLETE
 from rag.systems.returned import Returned, ReturnedText
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
@@ -25,6 +26,11 @@ def is_run(content: bytes) -> bool:
     return _LINE.fullmatch(first) is not None
 
 
+def is_complete(content: bytes) -> bool:
+    """Whether a run file says that its missing questions were asked, without results."""
+    return any(line.startswith(COMPLETE.encode()) for line in content.splitlines())
+
+
 def read_run(name: str, content: str, notes: ReadingNotes) -> tuple[list[Returned], list[str]]:
     """Read rankings in the order that trec_eval evaluates, and warnings.
 
@@ -33,6 +39,8 @@ def read_run(name: str, content: str, notes: ReadingNotes) -> tuple[list[Returne
     """
     rankings: dict[str, list[_Line]] = {}
     for number, line in lines(content):
+        if line.startswith(COMPLETE):
+            continue
         with notes.line():
             question, item = _parsed(f"{name}, line {number}", line)
             rankings.setdefault(question, []).append(item)
