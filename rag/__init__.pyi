@@ -254,10 +254,6 @@ from .schemas.explanations import findings_data as findings_data
 from .schemas.explanations import passage_data as passage_data
 from .schemas.exports import RecipeExportData as RecipeExportData
 from .schemas.indexes import BuildData as BuildData
-from .schemas.indexes import MeasuredMigrationData as MeasuredMigrationData
-from .schemas.indexes import MigrationData as MigrationData
-from .schemas.indexes import MigrationEffectData as MigrationEffectData
-from .schemas.indexes import SwitchParityData as SwitchParityData
 from .schemas.indexes import VectorsData as VectorsData
 from .schemas.indexes import build_data as build_data
 from .schemas.question_sets import VersionData as VersionData
@@ -349,13 +345,7 @@ from .tuning.diagnosis.finding import FailedQuestion as FailedQuestion
 from .tuning.diagnosis.fixes import Fix as Fix
 from .tuning.diagnosis.next_steps import TELLS_NOTHING as TELLS_NOTHING
 from .tuning.diagnosis.next_steps import NextStep as NextStep
-from .tuning.embedder_migration import COMPARED as COMPARED
-from .tuning.embedder_migration import MEASURED as MEASURED
-from .tuning.embedder_migration import MigrationCost as MigrationCost
-from .tuning.embedder_migration import MigrationPlan as MigrationPlan
-from .tuning.embedder_migration import steps_after as steps_after
 from .tuning.grid_search import Best as Best
-from .tuning.migration_job import Migration as Migration
 from .tuning.pareto import CostPoint as CostPoint
 from .tuning.pareto import against_present as against_present
 from .tuning.pareto import by_time as by_time

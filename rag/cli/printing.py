@@ -68,12 +68,6 @@ class AddedDocumentsData(VerbData):
     documents: list[AddedDocumentData]
 
 
-class FileData(VerbData):
-    """A file that was written."""
-
-    file: str
-
-
 class RemovedData(VerbData):
     """The name or hash of what was deleted."""
 

@@ -23,7 +23,7 @@ def is_large(services: Services, job: JobRow) -> bool:
     match job.kind:
         case "ingest":
             return _waiting_bytes(services, job) > LARGE
-        case "build" | "build-several" | "build-table" | "migrate-embedder":
+        case "build" | "build-several" | "build-table":
             return _characters(services, job.base_id) > LARGE
         case "diagnose":
             rebuilds = bool(job.payload.get("rebuild"))

@@ -177,17 +177,6 @@ def texts(connection: Connection, cut_id: int | None, stride: int = 1) -> Iterat
     yield from result.scalars()
 
 
-def unembedded_texts(connection: Connection, cut_id: int | None, embedder: str) -> Iterator[str]:
-    """Indexed texts of the passages of a cut that have no cached vector of an embedder."""
-    statement = (
-        vectors.without(embedder)
-        .where(chunk.c.cut_id == cut_id)
-        .with_only_columns(chunk.c.context, chunk.c.text)
-    )
-    for row in connection.execution_options(yield_per=_ROWS).execute(statement):
-        yield with_context(row.context, row.text)
-
-
 @dataclass(frozen=True, slots=True)
 class Unembedded:
     """A passage whose text has no vector; ``characters`` are those that are shown.

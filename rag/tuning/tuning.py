@@ -14,11 +14,8 @@ from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.build_table import BuildTable
 from rag.tuning.calibrator import Calibrator
-from rag.tuning.embedder_migration import EmbedderMigration
-from rag.tuning.embedder_switch import EmbedderSwitch
 from rag.tuning.fit_job import Fits
 from rag.tuning.grid_search import Best, judged
-from rag.tuning.migration_job import Migrations
 from rag.tuning.search_job import Searches
 from rag.tuning.state import state
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
@@ -29,7 +26,7 @@ from rag.tuning.tuner import Tuner
 class Tuning:
     """Measurements without stored runs.
 
-    ``searches``, ``build_tables``, ``fits`` and ``migrations`` are jobs.
+    ``searches``, ``build_tables`` and ``fits`` are jobs.
     """
 
     def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
@@ -40,9 +37,6 @@ class Tuning:
         self.fits = Fits(services, jobs, base_id)
         self.calibrator = Calibrator(services, base_id)
         self.build_table = BuildTable(services, base_id)
-        self.migration = EmbedderMigration(services, base_id)
-        self.embedder_switch = EmbedderSwitch(services, base_id)
-        self.migrations = Migrations(services, jobs, base_id)
 
     @operation("viewer", models="none")
     def state(self, set_name: str, recipe: Recipe) -> str:

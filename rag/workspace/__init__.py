@@ -54,7 +54,6 @@ from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.systems import evaluate_job
-from rag.tuning import migration_job
 from rag.tuning.diagnosis.job import diagnose
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import search_all
@@ -113,8 +112,6 @@ class Workspace:
             "build-table": partial(build_table, services),
             "calibrate": partial(calibrate, services),
             "diagnose": partial(diagnose, services),
-            migration_job.JOB: partial(migration_job.migrate, services),
-            migration_job.PARITY: partial(migration_job.compare_switch, services),
             "map": partial(draw_map, services, self._maps.files),
         }
 

@@ -55,7 +55,7 @@ _SEARCHES = ("search", "ask")  # the audited kinds of operations that search
 _SAVES = (
     "save_recipe",
     "save_and_build",
-    "tuning.embedder_switch.switch",
+    "tuning.embedder_switch.switch",  # this one and the next are in logs of version 0.1.0
     "tuning.migrations.switch",
 )
 """The audited operations that save a recipe."""

@@ -181,8 +181,6 @@ def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> d
         asked["params"] = {"other": filled.ids["run"]}
     elif path.endswith("/decision"):
         asked["params"] = {"against": filled.ids["against"]}
-    elif path.endswith("/embedder-migration"):
-        asked["params"] = {"embedder": "wordllama"}
     elif path.endswith("/recipe-export"):
         asked["params"] = {"target": "qdrant"}
     elif path.endswith("/comparison"):
@@ -227,8 +225,7 @@ def test_every_address_by_every_role(filled: Filled) -> None:
             gone = number > 0 and method == "delete"
             # No store is there to read, and keys of the server are for administrators alone.
             no_store = "/store-imports" in path and found in (403, 422)
-            no_move = path.endswith("/switch") and found == 404  # none was measured
-            assert found < 300 or no_store or no_move or (gone and found == 404), (
+            assert found < 300 or no_store or (gone and found == 404), (
                 *where,
                 role,
                 found,

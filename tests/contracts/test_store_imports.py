@@ -239,8 +239,6 @@ def test_everything_works_after_an_import_sweeps_included(
     grid = {"search.mode": ["dense", "lexical"], "search.fusion": ["rrf", "saturation"]}
     sweep = base.tuning.sweep("set", grid, recipe)
     assert sweep.figures.shape[0] == 4
-    plan = base.tuning.migration.plan(base.tuning.migration.target("minilm"), 450)
-    assert len(plan.check.foreign) == FOREIGN
 
 
 def test_a_preview_names_fields_and_foreign_vectors(base: KnowledgeBase, served: Served) -> None:

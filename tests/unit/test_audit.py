@@ -168,7 +168,7 @@ def test_members_are_told_who_saved_the_recipe_last(workspace: Workspace) -> Non
     assert ben.recipe_saver(base.id) == "ann@example.org"
     base.members.change("ben@example.org", "editor")
     wider = QUICK.with_fields({"search.top_k": 9})
-    ben.base("manuals").tuning.embedder_switch.switch(wider, instead_of=QUICK)
+    ben.base("manuals").save_recipe(wider, instead_of=QUICK)
     assert ann.recipe_saver(base.id) == "ben@example.org"
     base.members.remove("ben@example.org")
     with pytest.raises(NotFound):

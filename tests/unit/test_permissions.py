@@ -113,8 +113,6 @@ def test_all_that_changes_something_is_audited(workspace: Workspace) -> None:
         "reviews.figures",
         "reviews.labelled",
         "reviews.waiting",
-        "tuning.migration.cost",
-        "tuning.migration.target",
     }
 
 

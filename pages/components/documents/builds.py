@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.documents.migration import migration_view, worse_index
 from pages.components.recipe.index_builds import (
     being_built,
     build_button,
@@ -61,21 +60,14 @@ def builds_view(base: KnowledgeBase) -> None:
         _actions(base, picked[0], active, missing[picked[0].hash])
     _note_vectors(base, active)
     ready = [build for build in complete if build.hash != active.hash]
-    worse = worse_index(base, active) if ready else None
     for build in sorted(ready, key=lambda build: build.created, reverse=True)[:_MOST_OFFERED]:
-        if build.recipe == worse:
-            name = plain(build.recipe.embedder)
-            st.caption(f"The index for {name} is ready. It was measured worse than the one in use.")
-        else:
-            use_button(base, build)
+        use_button(base, build)
     more = st.expander(
         "New index", icon=":material/add:", key="documents_build_more", on_change="rerun"
     )
     if more.open:
         with more, guard():
             _another(base, active)
-    with guard():
-        migration_view(base, active)
 
 
 def _row(

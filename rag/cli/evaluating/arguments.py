@@ -11,7 +11,6 @@ from rag.cli.evaluating import (
     exporting,
     kept_runs,
     measuring,
-    migrating,
     sharing,
     stored_systems,
 )
@@ -119,24 +118,6 @@ def comparing_verbs(verb: Verb) -> None:
     )
     added.add_argument("--next", type=int, default=10, metavar="N", help="hits to judge next")
     added.add_argument("--judgements", type=Path, metavar="FILE", help="JSON lines to store first")
-    other = {1: "`--switch`: a ranking differs from the measured one"}
-    added = verb(migrating.migrate_embedder, "kb", exits=other)
-    added.add_argument("embedder", help="the embedder to move to, as in index.embedder")
-    added.add_argument(
-        "--set", dest="set_name", metavar="SET", help="build the new index and measure both on SET"
-    )
-    added.add_argument(
-        "--sample", type=int, default=100, metavar="N", help="stored vectors to check (default 100)"
-    )
-    switch(added, "--switch", "save the new recipe unless it is worse, and compare the rankings")
-    switch(added, "--remove-old", "delete the index of the previous embedder instead")
-    added.add_argument(
-        "--keep-days",
-        type=int,
-        default=14,
-        metavar="N",
-        help="with --remove-old: refuse within N days of the switch (default 14)",
-    )
 
 
 def system_verbs(verb: Verb) -> None:

@@ -9,9 +9,6 @@ import numpy as np
 
 from rag.evaluation.intervals import rate_interval
 from rag.protocols import Embedder
-from rag.search.snapshot import SearchSnapshot
-from rag.services import Services
-from rag.storage import documents, passages
 from rag.types import Vectors
 
 SAME_MODEL = 0.98
@@ -51,31 +48,6 @@ class VectorCheck:
     foreign: tuple[ForeignVector, ...]
     share: tuple[float, float]
     median: float = 1.0
-
-
-def check_index(services: Services, snapshot: SearchSnapshot, sample: int) -> VectorCheck:
-    """Embed a random sample of the texts of an index again and compare the vectors.
-
-    Raises ProviderError.
-    """
-    index, base_id = snapshot.index, snapshot.base_id
-    keys = index.embedded_passages
-    chosen = np.random.default_rng(0).choice(keys, min(sample, len(keys)), replace=False)
-    with services.database.read() as connection:
-        chunks = passages.by_key(connection, index.cut_id, chosen.tolist())
-        names = documents.names(
-            connection, base_id, sorted({chunk.document_id for chunk in chunks.values()})
-        )
-    rows = [chunks[key] for key in chosen.tolist() if key in chunks]
-    if not rows:
-        return VectorCheck(0, (), (0.0, 1.0))
-    stored = index.dense.vectors(np.array([chunk.key for chunk in rows], np.int64))
-    texts = [
-        SampledText(chunk.id, names.get(chunk.document_id, ""), chunk.indexed_text)
-        for chunk in rows
-    ]
-    embedder = services.models.embedder(snapshot.recipe.index.embedder)
-    return check_vectors(embedder, texts, stored)
 
 
 def check_vectors(embedder: Embedder, texts: Sequence[SampledText], stored: Vectors) -> VectorCheck:
