@@ -127,20 +127,17 @@ class CandidateSource:
         Raises InvalidInput for tools.
         """
         refuse_tools(search)
+        vectors = self._dense.vectors
         if not measured_by_pipeline(search):
             table = self.table(search, on_progress).within(search.mode, search.candidates)
-            return [(row, self.nearness(row.keys)) for row in table.by_question()]
+            return [(row, Nearness(row.keys, vectors)) for row in table.by_question()]
         gathering = _before_cuts(search)
         gathered = self._gathered.get(gathering)
         if gathered is None:
             rows = self._candidates(gathering, on_progress)
-            gathered = [(row, self.nearness(row.keys)) for row in rows]
+            gathered = [(row, Nearness(row.keys, vectors)) for row in rows]
             self._gathered.put(gathering, gathered, inf)
         return gathered
-
-    def nearness(self, keys: Keys) -> Nearness:
-        """Return the cosines of some passages with each other, computed when asked for."""
-        return Nearness(keys, self._dense.vectors)
 
     def tabled(self, rows: Sequence[Candidates], *, with_context: bool = False) -> CandidateTable:
         """The candidates of each question as a table, with their lengths if they are counted."""
