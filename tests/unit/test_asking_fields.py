@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pytest
 
 from rag import Recipe, Settings
-from rag.recipe.parts import AnswerRecipe, Asks, IndexRecipe, SearchRecipe
+from rag.recipe.parts import AnswerRecipe, IndexRecipe, SearchRecipe
 from rag.retrieval.stages import stage_rows
 from rag.workspace.spending import beyond
 from tests.workspaces import QUICK
@@ -70,62 +69,6 @@ def test_a_field_that_asks_is_refused_beyond_the_saved_recipe(field: str) -> Non
     assert beyond(saved, lambda: saved, nothing, answers=True) == ""
     named = beyond(asked, lambda: saved, nothing, answers=True)
     assert named == {"answer.model": "answer.provider"}.get(field, field)
-
-
-class _Search(SearchRecipe):
-    """A search with the fields of stages to come, which nothing but their marks declares."""
-
-    summaries: Annotated[int, Asks("chat")] = 0
-    tone: Annotated[Literal["plain", "formal"] | None, Asks("chat")] = None
-    judge: Annotated[str | None, Asks("reranker", amounts=("judged",))] = None
-    judged: int = 5
-    more_tools: Annotated[tuple[str, ...], Asks("tool")] = ()
-
-
-class _Answer(AnswerRecipe):
-    """An answer with a field that a mark alone declares."""
-
-    reflections: Annotated[int, Asks("chat")] = 0
-
-
-def _added(search: Mapping[str, Any], **answer: Any) -> Recipe:
-    recipe = QUICK.with_fields({"answer.provider": "openai"})
-    parts = {
-        "search": _Search(**{**dict(recipe.search), **search}),
-        "answer": _Answer(**{**dict(recipe.answer), **answer}),
-    }
-    return recipe.model_copy(update=parts)
-
-
-@pytest.mark.parametrize(
-    ("saved", "search", "answer", "field"),
-    [
-        ({}, {"summaries": 1}, {}, "search.summaries"),
-        ({"summaries": 2}, {"summaries": 3}, {}, "search.summaries"),
-        ({"summaries": 2}, {"summaries": 1}, {}, ""),
-        ({}, {"tone": "plain"}, {}, "search.tone"),
-        ({"tone": "plain"}, {"tone": "formal"}, {}, "search.tone"),
-        ({}, {"judge": "cohere"}, {}, "search.judge"),
-        ({}, {"judge": "chat"}, {}, "search.judge"),
-        ({"judge": "cohere"}, {"judge": "cohere", "judged": 6}, {}, "search.judge"),
-        ({"judge": "cohere"}, {"judge": "cohere", "judged": 4}, {}, ""),
-        ({}, {"more_tools": ("wiki",)}, {}, "search.more_tools"),
-        ({"more_tools": ("wiki",)}, {"more_tools": ("wiki",)}, {}, ""),
-        ({}, {}, {"reflections": 1}, "answer.reflections"),
-    ],
-)
-def test_a_field_that_is_marked_is_refused_without_being_listed(
-    saved: Mapping[str, Any], search: Mapping[str, Any], answer: Mapping[str, Any], field: str
-) -> None:
-    nothing = Settings.from_env({})
-    by_default = _added(saved)
-    assert beyond(_added(search, **answer), lambda: by_default, nothing, answers=True) == field
-
-
-def test_a_stage_is_given_a_chat_model_by_its_mark_alone() -> None:
-    fields = ({"summaries": 1}, {"tone": "plain"}, {"judge": "chat"})
-    assert [_added(search).search.asks_chat for search in fields] == [True, True, True]
-    assert [_added(search).search.asks_chat for search in ({}, {"judged": 9})] == [False, False]
 
 
 def test_stages_ask_a_model_by_their_fields() -> None:
