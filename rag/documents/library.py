@@ -306,6 +306,7 @@ class Library:
                 vectors.forget(connection, removed)
             bases.touch(connection, self._base_id)
         self._services.files.discard()
+        self._services.deletion.start()
 
     @operation("editor", audit="documents", audited_arguments=ALL)
     def tag(self, document: str, tags: Sequence[str]) -> tuple[str, ...]:

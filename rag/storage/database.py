@@ -28,8 +28,10 @@ log = logging.getLogger(__name__)
 MIGRATIONS = Path(__file__).with_name("migrations")
 HEAD = "0050"
 _VERSION = "SELECT version_num FROM alembic_version"
+_INCREMENTAL = 2  # as ``PRAGMA auto_vacuum`` names it
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _AVOIDED_SECONDS = 5.0
+_MOST_JOURNAL = 16 << 20  # bytes that a journal keeps once its content is in the database
 
 _TYPE_AGAIN = "Type it again, or leave it out."
 _ESCAPED = re.compile(r"\\u(?:0000|d[89a-f])")  # as JSON writes what is no text, and much else
@@ -197,12 +199,61 @@ class Database:
 
         For a file alone: see ``transfer.save`` for the database of a server.
         """
-        with self.read() as connection, contextlib.closing(sqlite3.connect(file)) as target:
-            source = connection.connection.driver_connection
-            assert isinstance(source, sqlite3.Connection)
-            source.backup(target)
+        file.unlink(missing_ok=True)
+        with self._outside_transactions() as source:
+            source.execute("VACUUM INTO ?", [str(file)])
+        with contextlib.closing(sqlite3.connect(file)) as target:
             target.execute(f"PRAGMA user_version = {sqlite_file.CLOSED}")
             target.execute("PRAGMA journal_mode = DELETE")
+
+    def spare_pages(self) -> int:
+        """Return the number of pages that ``give_back`` could take off the end of the file.
+
+        It is 0 for a server, and for a file that was made by an older version and never compacted.
+        """
+        if self.file is None or self.read_only:
+            return 0
+        with self.read() as connection:
+            mode = connection.exec_driver_sql("PRAGMA auto_vacuum").scalar()
+            free = connection.exec_driver_sql("PRAGMA freelist_count").scalar()
+        return free or 0 if mode == _INCREMENTAL else 0
+
+    def give_back(self, pages: int) -> None:
+        """Give spare pages back to the disk. Raises StorageError."""
+        with self.write() as connection:
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            # One step for each page, although no row has a column.
+            driver.execute(f"PRAGMA incremental_vacuum({pages:d})").fetchall()
+
+    def compact(self) -> int:
+        """Write the file anew without spare pages, and return the bytes that this freed.
+
+        Others cannot write meanwhile, and the disk needs room for a second copy. From then on, the
+        file gives pages back by itself. Raises InvalidInput for a server, StorageError.
+        """
+        if self.file is None:
+            raise InvalidInput(
+                "This database is on a server, which compacts itself.", "Leave --compact out."
+            )
+        before = self.file.stat().st_size
+        with self._outside_transactions() as connection:
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return before - self.file.stat().st_size
+
+    @contextmanager
+    def _outside_transactions(self) -> Iterator[sqlite3.Connection]:
+        with translate_errors():
+            pooled = self._engine.raw_connection()
+            try:
+                connection = pooled.driver_connection
+                assert isinstance(connection, sqlite3.Connection)
+                yield connection
+            except sqlite3.Error as error:
+                raise OperationalError(None, None, error) from error
+            finally:
+                pooled.close()
 
     def close(self) -> None:
         """Close the pooled connections."""
@@ -331,14 +382,22 @@ def _lower(value: Any) -> Any:
 
 
 def _configure_sqlite(engine: Engine, read_only: bool) -> None:
-    journal = () if read_only else ("journal_mode=WAL", "synchronous=FULL")
+    # The first statement of a new file decides about its pages; an older one has to be compacted.
+    writing = (
+        "auto_vacuum=INCREMENTAL",
+        "journal_mode=WAL",
+        f"journal_size_limit={_MOST_JOURNAL}",
+        "synchronous=FULL",
+        "secure_delete=ON",  # what is deleted is overwritten, however SQLite was built
+    )
+    pragmas = () if read_only else writing
 
     @event.listens_for(engine, "connect")
     def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:
         connection.isolation_level = None  # the begin event below opens transactions
         for pragma in (
             "busy_timeout=30000",
-            *journal,
+            *pragmas,
             "foreign_keys=ON",
             "temp_store=MEMORY",
         ):

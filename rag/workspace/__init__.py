@@ -290,6 +290,13 @@ class Workspace:
         """
         return check.check(self._services, repair=repair)
 
+    def compact(self) -> int:
+        """Write the file of the database anew, and return the bytes that this freed.
+
+        Raises InvalidInput for the database of a server, StorageError.
+        """
+        return self._services.database.compact()
+
     def not_ready(self) -> list[str]:
         """Return the reasons why this process cannot serve requests now; empty if it can."""
         return list(readiness.obstacles(self._services))

@@ -20,10 +20,11 @@ from pathlib import Path
 
 import pytest
 
-from rag import Settings, Workspace
+from rag import KnowledgeBase, Settings, Workspace
 from rag.__main__ import main
 from rag.errors import StorageError
 from rag.storage import Database
+from rag.storage.shared import deletion
 from rag.storage.sqlite_file import JOURNAL_LOST
 from tests.workspaces import DATABASE, QUICK, add, database_at, workspace_at
 
@@ -195,3 +196,54 @@ def test_a_home_that_may_only_be_read_says_so_when_it_is_written_to(read_only: P
     with pytest.raises(StorageError, match="readonly") as raised:
         workspace_at(read_only).create("more", QUICK)
     assert "may be written to" in raised.value.hint
+
+
+def _filled(home: Path) -> tuple[Workspace, KnowledgeBase]:
+    workspace = workspace_at(home)
+    base = workspace.create("here", QUICK)
+    words = "\n\n".join(f"Zorblax number {number} is kept for ten years." for number in range(4000))
+    add(workspace, base, {f"{letter}.md": f"# {letter}\n\n{words}" for letter in "abcd"})
+    return workspace, base
+
+
+def test_deletion_gives_room_back_and_leaves_no_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "_KEPT_PAGES", 10)
+    workspace, base = _filled(tmp_path)
+    file = tmp_path / DATABASE
+    workspace.close()
+    full = file.stat().st_size
+    assert b"Zorblax" in file.read_bytes()
+    workspace = workspace_at(tmp_path)
+    base = workspace.base("here")
+    base.documents.delete_documents([info.id for info in base.documents.documents(QUICK.index)])
+    workspace.close()
+    assert file.stat().st_size < full / 2
+    assert b"Zorblax" not in file.read_bytes()
+
+
+def test_an_older_file_gives_room_back_once_it_was_compacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(deletion, "_KEPT_PAGES", 10)
+    workspace, _ = _filled(tmp_path)
+    file = tmp_path / DATABASE
+    workspace.close()
+    with closing(sqlite3.connect(file)) as older:
+        older.execute("PRAGMA auto_vacuum = NONE")
+        older.execute("VACUUM")
+    full = file.stat().st_size
+    workspace = workspace_at(tmp_path)
+    workspace.delete("here")
+    workspace.close()
+    assert file.stat().st_size >= full
+    workspace = workspace_at(tmp_path)
+    add(workspace, workspace.create("other", QUICK), {"a.md": "# A\n\nOne."})
+    workspace.close()
+    assert main(["check", "--compact", "--home", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert full - file.stat().st_size >= told["freed"] > full / 2
+    assert [info.documents for info in workspace_at(tmp_path).bases()] == [1]
+    with closing(sqlite3.connect(file)) as compacted:
+        assert compacted.execute("PRAGMA auto_vacuum").fetchone() == (2,)

@@ -275,7 +275,7 @@ def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(
     base = workspace.create("here", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     code, told = checked(capsys)
-    assert (code, told) == (0, {"problems": [], "left": 0})
+    assert (code, told) == (0, {"problems": [], "left": 0, "freed": 0})
     files = Files(home / "files", workspace._services.database)
     stray = files.path("0" * 64)
     orphans = [stray, home / "maps" / "7" / "0123456789ab-pca.npz", home / "files" / ".draft-old"]

@@ -84,8 +84,9 @@ def people_verbs(verb: Verb) -> None:
 
 def home_verbs(verb: Verb) -> None:
     """Verbs that look after a home."""
-    left = {1: "a problem is left"}
-    switch(verb(maintenance.check, exits=left), "--repair", "delete what nothing refers to")
+    added = verb(maintenance.check, exits={1: "a problem is left"})
+    switch(added, "--repair", "delete what nothing refers to")
+    switch(added, "--compact", "write the file of the database anew, without unused space")
     lost = {1: "an original is missing or damaged, and the backup lacks it"}
     saved = verb(maintenance.backup, exits=lost)
     saved.add_argument("file", type=Path)

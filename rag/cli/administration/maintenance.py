@@ -27,10 +27,11 @@ class DuplicatedBaseData(VerbData):
 
 
 class CheckData(VerbData):
-    """The problems of a home, and the number of those that are left."""
+    """The problems of a home, the number of those that are left, and the bytes that were freed."""
 
     problems: list[Problem]
     left: int
+    freed: int
 
 
 class BackupContentsData(VerbData):
@@ -81,10 +82,13 @@ def schema(args: argparse.Namespace) -> Output:
 
 def check(args: argparse.Namespace) -> Output:
     """Compare the database with files, indexes and maps; exit 1 on a problem."""
-    problems = inputs.workspace(args).check(repair=args.repair)
+    workspace = inputs.workspace(args)
+    problems = workspace.check(repair=args.repair)
+    freed = workspace.compact() if args.compact else 0
     unrepaired = [problem for problem in problems if not problem.repaired]
-    data = CheckData(problems=problems, left=len(unrepaired))
+    data = CheckData(problems=problems, left=len(unrepaired), freed=freed)
     lines = [_line(problem) for problem in problems]
+    lines += [f"the database is {freed / 1000:,.0f} kB smaller"] if args.compact else []
     counts = Counter("repaired" if problem.repaired else problem.kind for problem in problems)
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
     return Output(data, "\n".join([*lines, summary or "no problems found"]), not unrepaired)

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 _SHORT_SECONDS = 2.0
 _SECONDS = 0.1  # of a portion; others write for as long
 _FIRST_ROWS = 500
+_KEPT_PAGES = 1000  # of 4 kB
 _WITH_BASE = frozenset({knowledge_base, job, job_item})  # deleted in the last transaction
 
 
@@ -50,7 +51,8 @@ class Deletion:
             return
 
     def run(self) -> None:
-        """Delete the rows and files of all marked bases and cuts. Raises StorageError."""
+        """Delete the rows and files of all marked bases and cuts, and give their room back to the
+        disk. Raises StorageError."""
         with self._turn:
             with self._database.read() as connection:
                 base_ids = bases.list_deleted(connection)
@@ -61,6 +63,17 @@ class Deletion:
                 self._delete_base(base_id)
             if base_ids:
                 self._files.discard()
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """Give pages that nothing uses any more back to the disk, but for some to write on."""
+        while not self._stopped.is_set():
+            spare = self._database.spare_pages() - _KEPT_PAGES
+            if spare <= 0:
+                return
+            started = time.perf_counter()
+            self._database.give_back(min(spare, _KEPT_PAGES))
+            self._stopped.wait(time.perf_counter() - started)
 
     def _logged(self) -> None:
         try:
