@@ -10,7 +10,7 @@ from rag.retrieval import retrieve
 from rag.search.corpus import StoredSources
 from rag.search.snapshot import SearchSnapshot
 from rag.services import Services
-from rag.types import Question
+from rag.types import ProgressCallback, Question
 
 METRIC = "correct_doubt"
 FALSE_DOUBT = "false_doubt"
@@ -24,19 +24,25 @@ FLAGGED = ("doubtful", "refused")
 
 
 def correct_doubts(
-    services: Services, snapshot: SearchSnapshot, questions: Sequence[Question]
+    services: Services,
+    snapshot: SearchSnapshot,
+    questions: Sequence[Question],
+    on_progress: ProgressCallback = lambda _done, _total: None,
 ) -> Mapping[str, Mapping[str, float]]:
     """``METRIC`` by the id of each unanswerable question: 1 where its answer is flagged.
 
     Nothing is measured where ``answer_states`` has no state.
     """
     unanswerable = [question for question in questions if not question.answerable]
-    states = answer_states(services, snapshot, unanswerable)
+    states = answer_states(services, snapshot, unanswerable, on_progress)
     return {name: {METRIC: float(state in FLAGGED)} for name, state in states.items()}
 
 
 def answer_states(
-    services: Services, snapshot: SearchSnapshot, questions: Sequence[Question]
+    services: Services,
+    snapshot: SearchSnapshot,
+    questions: Sequence[Question],
+    on_progress: ProgressCallback = lambda _done, _total: None,
 ) -> Mapping[str, str]:
     """The state of the answer to each question by its id.
 
@@ -62,4 +68,8 @@ def answer_states(
         )
         return quoted.answer.state or ""
 
-    return {question.id: state(question) for question in questions}
+    states = dict[str, str]()
+    for place, question in enumerate(questions):
+        on_progress(place, len(questions))
+        states[question.id] = state(question)
+    return states

@@ -108,24 +108,31 @@ class Evaluator:
         index, fallbacks = snapshot.index, Fallbacks()
         queries = self._embedded(questions, recipe.index)
         own = self._identical(questions, index) if ignore_identical else {}
+        unanswered = [item for item in questions if DOUBT not in beside.get(item.id, {})]
+        # A question is done when it was searched and, without an answer, its doubt is known too.
+        steps = len(questions) + sum(not item.answerable for item in unanswered)
+
+        def reached(step: int) -> None:
+            on_progress(step * len(questions) // steps, len(questions))
+
         results, means = self.measure(
             questions,
             queries,
             snapshot,
             cutoffs,
-            on_progress,
+            lambda done, _: reached(done),
             fallbacks,
             by_tokens=by_tokens,
             own=own,
         )
-        environment = self._environment(snapshot, fallbacks)
+        environment = self._environment(snapshot, fallbacks) | about
         if ignore_identical:
             environment[IDENTICAL] = "ignored"
         if without_users:
             environment[USERS] = "left out"
-        environment |= about
-        unanswered = [item for item in questions if DOUBT not in beside.get(item.id, {})]
-        doubts = correct_doubts(self._services, snapshot, unanswered)
+        doubts = correct_doubts(
+            self._services, snapshot, unanswered, lambda done, _: reached(len(questions) + done)
+        )
         results, means = with_figures(results, means, _merged(doubts, beside))
         run = Run(
             id=run_id or new_run_id(),

@@ -9,6 +9,7 @@ import pytest
 
 from rag import Cancelled, InvalidInput, KnowledgeBase, NotFound, Workspace
 from rag.jobs import JobRow, Reporter
+from rag.runs import doubts
 from rag.runs.evaluate_job import evaluate
 from rag.services import Services
 from rag.storage import jobs as rows
@@ -109,7 +110,8 @@ def test_progress_counts_questions_and_never_goes_back(
     heard = _Heard()
     evaluate(_services(workspace), _job(workspace, base), heard)
     assert heard.told[0] == (0, 0, "reading the index")
-    assert heard.told[1:] == [(done, 5, f"{done} of 5 questions") for done in range(5)]
+    # One more than there are questions: the doubt of the one without an answer is a step too.
+    assert heard.told[1:] == [(done, 5, f"{done} of 5 questions") for done in (0, 0, 1, 2, 3, 4)]
 
 
 def test_an_evaluation_that_is_stopped_stores_nothing(
@@ -122,6 +124,22 @@ def test_an_evaluation_that_is_stopped_stores_nothing(
 
     with pytest.raises(Cancelled):
         evaluate(_services(workspace), _job(workspace, base), _Heard(3, stop))
+    assert base.runs.list_all() == []
+
+
+def test_it_is_stopped_while_questions_without_an_answer_are_asked(
+    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base = parts
+    asked = []
+    monkeypatch.setattr(doubts, "retrieve", lambda *given: asked.append(given))
+
+    def stop() -> None:
+        raise Cancelled("Stopped.")
+
+    with pytest.raises(Cancelled):
+        evaluate(_services(workspace), _job(workspace, base), _Heard(4, stop))
+    assert asked == []
     assert base.runs.list_all() == []
 
 

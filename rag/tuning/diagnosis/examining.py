@@ -93,7 +93,7 @@ class Examination:
             if (self.scores[number] < PASSING and question.id not in right)
             or self._missing_parts(question, searched)
         ]
-        flagged = self._flagged([self.questions[number] for number in bad])
+        flagged = self._flagged([self.questions[number] for number in bad], on_progress)
         bad = [number for number in bad if self.questions[number].id not in flagged]
         failures = list[FailedQuestion]()
         for number, question in enumerate(self.questions):
@@ -106,14 +106,14 @@ class Examination:
                 failures.append(self._unexpected(number, unexpected[question.id]))
         return failures
 
-    def _flagged(self, questions: Sequence[Question]) -> set[str]:
+    def _flagged(self, questions: Sequence[Question], on_progress: ProgressCallback) -> set[str]:
         """The ids of unanswerable questions whose answers are refused or doubtful all the same.
 
         Empty where that is not measured, because it would ask a model.
         """
         index = self.source.index
         snapshot = take_snapshot(self._services, self._base_id, self.recipe, index)
-        doubts = correct_doubts(self._services, snapshot, questions)
+        doubts = correct_doubts(self._services, snapshot, questions, on_progress)
         return {name for name, figures in doubts.items() if figures[DOUBT]}
 
     @cached_property
