@@ -151,7 +151,10 @@ class Restorer:
         if entry.source == _PASTED:
             text = readers.read_text(path.read_text("utf-8"), entry.name)
             return replace(text, id=entry.id, source=entry.source)
-        limits = readers.Limits(max_bytes=self._services.settings.max_upload_mb << 20)
+        settings = self._services.settings
+        limits = readers.Limits(
+            max_bytes=settings.max_upload_mb << 20, max_characters=settings.max_document_characters
+        )
         return readers.read(path, entry.name, source=entry.source, limits=limits)
 
 

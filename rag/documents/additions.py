@@ -89,7 +89,10 @@ class Additions:
     def document(self, upload: Upload) -> Document:
         """A file as it would be read. Raises UnreadableDocument."""
         limits = readers.Limits(
-            max_bytes=self._services.settings.max_upload_mb << 20, seconds=60, max_pages=300
+            max_bytes=self._services.settings.max_upload_mb << 20,
+            max_characters=self._services.settings.max_document_characters,
+            seconds=60,
+            max_pages=300,
         )
         with _file(upload) as path:
             return readers.read(path, upload.name, limits=limits)

@@ -289,7 +289,10 @@ class _ItemReader:
 
     def _file(self, source: Mapping[str, Any]) -> StoredFile:
         path = self._services.files.path(source["file"])
-        limits = readers.Limits(max_bytes=self._services.settings.max_upload_mb << 20)
+        settings = self._services.settings
+        limits = readers.Limits(
+            max_bytes=settings.max_upload_mb << 20, max_characters=settings.max_document_characters
+        )
         return StoredFile(path, source["name"], source["source"], limits)
 
     def _to_read(self, position: int) -> StoredFile | None:

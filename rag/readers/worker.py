@@ -85,7 +85,15 @@ def _reply(request: wire.Message, source: Source) -> wire.Message:
     page = wire.page_number(request)
     if page is not None:
         return wire.page_message(draw_page(source, *page))
-    return wire.content_message(run(request["reader"], source))
+    content = run(request["reader"], source)
+    if len(content.text) > source.limits.max_characters:
+        raise UnreadableDocument(
+            f"The document has {len(content.text):,} characters. The limit is "
+            f"{source.limits.max_characters:,}.",
+            "Split it into smaller documents, or raise TOUCHSTONE_MAX_DOCUMENT_CHARACTERS.",
+            reason="too_large",
+        )
+    return wire.content_message(content)
 
 
 def _limit_memory(megabytes: int) -> None:

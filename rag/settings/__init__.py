@@ -29,6 +29,7 @@ class Settings:
     cluster: str | None = None
     allow_private_urls: bool = False
     max_upload_mb: int = 200
+    max_document_characters: int = 50_000_000
     max_index_mb: int = 1024
     max_store_rows: int = 1_000_000
     max_store_mb: int = 20_000
@@ -94,6 +95,9 @@ class Settings:
             keep_audit_days=variables.days(values, "TOUCHSTONE_KEEP_AUDIT_DAYS"),
             prices=variables.file(values, "TOUCHSTONE_PRICES"),
             max_upload_mb=variables.positive(values, "TOUCHSTONE_MAX_UPLOAD_MB", default=200),
+            max_document_characters=variables.positive(
+                values, "TOUCHSTONE_MAX_DOCUMENT_CHARACTERS", default=50_000_000
+            ),
             max_index_mb=variables.positive(values, "TOUCHSTONE_MAX_INDEX_MB", default=1024),
             max_store_rows=variables.positive(
                 values, "TOUCHSTONE_MAX_STORE_ROWS", default=1_000_000

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -338,3 +339,16 @@ def test_deleting_a_base_takes_everything_with_it(workspace: Workspace, home: Pa
     assert workspace.bases() == []
     assert [path for path in (home / "files").rglob("*") if path.is_file()] == []
     assert [path for path in (home / "indexes").rglob("*") if path.is_file()] == []
+
+
+def test_a_document_with_too_much_text_is_refused_before_anything_is_stored(home: Path) -> None:
+    settings = replace(workspace_at(home).settings, max_document_characters=1000)
+    workspace = Workspace(settings)
+    base = workspace.create("short", QUICK)
+    assert add(workspace, base, {"a.md": "word " * 300, "b.md": "word " * 100}) == [
+        "failed",
+        "added",
+    ]
+    refused, _ = workspace.jobs.items(workspace.jobs.recent(base.id)[0].id)
+    assert "TOUCHSTONE_MAX_DOCUMENT_CHARACTERS" in refused.hint
+    assert [info.name for info in base.documents.documents(QUICK.index)] == ["b.md"]

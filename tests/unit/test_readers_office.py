@@ -137,6 +137,13 @@ def test_what_would_unpack_to_too_much_is_refused(tmp_path: Path, name: str, mem
     assert caught.value.reason == "too_large"
 
 
+def test_what_unpacks_to_many_times_its_size_is_refused(tmp_path: Path) -> None:
+    path = put(tmp_path, zip_bomb("word/document.xml", 30_000_000))
+    with pytest.raises(UnreadableDocument, match="times its size") as caught:
+        read(path, "x.docx")
+    assert caught.value.reason == "too_large"
+
+
 @pytest.mark.parametrize(
     ("name", "data"), [("x.docx", word()), ("x.pptx", slides()), ("x.xlsx", workbook(A=[["a"]]))]
 )

@@ -9,6 +9,7 @@ from rag.errors import UnreadableDocument
 from rag.readers.content import Source
 
 _PROLOG_BYTES = 65_536
+_HARMLESS_BYTES = 20_000_000  # to unpack
 _FRESH = "Open it in the program that made it, save a fresh copy, and add that."
 
 
@@ -20,7 +21,7 @@ def check_archive(source: Source) -> None:
     """
     try:
         with zipfile.ZipFile(source.path) as archive:
-            _check_size(archive, source.limits.max_unpacked_bytes)
+            _check_size(archive, source)
             declaring = any(_declares_entities(archive, name) for name in archive.namelist())
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
         raise UnreadableDocument(
@@ -38,8 +39,16 @@ def check_archive(source: Source) -> None:
         )
 
 
-def _check_size(archive: zipfile.ZipFile, limit: int) -> None:
-    unpacked = sum(member.file_size for member in archive.infolist())
+def _check_size(archive: zipfile.ZipFile, source: Source) -> None:
+    unpacked, packed = sum(m.file_size for m in archive.infolist()), source.path.stat().st_size
+    limit, most_times = source.limits.max_unpacked_bytes, source.limits.max_unpacking
+    if unpacked > max(_HARMLESS_BYTES, most_times * packed):
+        raise UnreadableDocument(
+            f"The file unpacks to {unpacked / packed:,.0f} times its size. The limit is "
+            f"{most_times:,} times.",
+            _FRESH,
+            reason="too_large",
+        )
     if unpacked > limit:
         most = limit / 1e6
         raise UnreadableDocument(
