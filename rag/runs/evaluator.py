@@ -125,7 +125,7 @@ class Evaluator:
             by_tokens=by_tokens,
             own=own,
         )
-        environment = self._environment(snapshot, fallbacks) | about
+        environment = {**self._environment(snapshot, fallbacks), **about}
         if ignore_identical:
             environment[IDENTICAL] = "ignored"
         if without_users:
