@@ -313,6 +313,36 @@ def test_dify_gets_records_and_its_codes(
     assert problem(outside, 401)["error_code"] == 1002
 
 
+def test_scores_for_others_fall_with_the_rank_and_relevance_stands_beside(
+    api: TestClient, workspace: Workspace, manuals: str
+) -> None:
+    base = workspace.base("manuals")
+    base.save_recipe(base.recipe().with_fields({"search.dense_weight": 0.0}))
+    by_relevance = set[bool]()
+    for question in ("unused leave trains", "second class on the train of unused leave"):
+        hits = base.search(question, base.recipe().with_fields({"search.top_k": 5})).hits
+        relevances = [hit.relevance for hit in hits]
+        assert len(hits) >= 2
+        dify = api.post(
+            "/api/v1/retrieval",
+            json={
+                "knowledge_id": "manuals",
+                "query": question,
+                "retrieval_setting": {"top_k": 5, "score_threshold": 0.0},
+            },
+        ).json()["records"]
+        asked = {"query": question, "max_num_results": 5}
+        page = api.post("/api/v1/vector_stores/manuals/search", json=asked).json()["data"]
+        for rows, beside in ((dify, "metadata"), (page, "attributes")):
+            assert [row[beside]["chunk_id"] for row in rows] == [hit.chunk.id for hit in hits]
+            assert [row[beside]["relevance"] for row in rows] == relevances
+            scores = [row["score"] for row in rows]
+            assert scores == sorted(scores, reverse=True)
+            assert (scores[0], scores[-1]) == (max(relevances), min(relevances))
+        by_relevance.add(relevances == sorted(relevances, reverse=True))
+    assert False in by_relevance
+
+
 def test_the_client_of_openai_searches_a_knowledge_base(
     api: TestClient, workspace: Workspace, manuals: str
 ) -> None:

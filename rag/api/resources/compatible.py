@@ -7,6 +7,8 @@ with ``/api/v1`` as the base address of its client.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Annotated, Any, Literal
 
 from fastapi import Path
@@ -24,7 +26,13 @@ _RECORDS = {
             "content": _LEAVE,
             "score": 0.71,
             "title": "leave.md",
-            "metadata": {"document_id": "9f2c1d0e", "chunk_id": "5d3f0c1b", "start": 0, "end": 49},
+            "metadata": {
+                "document_id": "9f2c1d0e",
+                "chunk_id": "5d3f0c1b",
+                "start": 0,
+                "end": 49,
+                "relevance": 0.71,
+            },
         }
     ]
 }
@@ -36,7 +44,7 @@ _PAGE = {
             "file_id": "9f2c1d0e",
             "filename": "leave.md",
             "score": 0.71,
-            "attributes": {"chunk_id": "5d3f0c1b", "start": 0, "end": 49},
+            "attributes": {"chunk_id": "5d3f0c1b", "start": 0, "end": 49, "relevance": 0.71},
             "content": [{"type": "text", "text": _LEAVE}],
         }
     ],
@@ -50,12 +58,12 @@ compatible = Resource("compatible")
 
 
 class RecordData(Schema):
-    """A passage for Dify."""
+    """A passage for Dify, which sorts by ``score``: it falls with the rank."""
 
     content: str
     score: float
     title: str
-    metadata: dict[str, str | int]
+    metadata: dict[str, str | int | float]
 
 
 class RecordsData(Schema):
@@ -72,12 +80,12 @@ class ContentData(Schema):
 
 
 class StoreHitData(Schema):
-    """A passage for a client of OpenAI."""
+    """A passage for a client of OpenAI; ``score`` falls with the rank."""
 
     file_id: str
     filename: str
     score: float
-    attributes: dict[str, str | int]
+    attributes: dict[str, str | int | float]
     content: list[ContentData]
 
 
@@ -158,11 +166,11 @@ def retrieve_for_dify(workspace: Shared, body: DifyRetrieval) -> RecordsData:
     records = [
         RecordData(
             content=hit.chunk.text,
-            score=_score(hit),
+            score=score,
             title=hit.document,
             metadata={"document_id": hit.chunk.document_id, **_attributes(hit)},
         )
-        for hit in base.search(body.query, recipe).hits
+        for hit, score in _scored(base.search(body.query, recipe).hits)
     ]
     return RecordsData(records=records)
 
@@ -185,24 +193,21 @@ def search_vector_store(
     queries = [body.query] if isinstance(body.query, str) else body.query
     if not queries or len(queries) > _MOST_QUESTIONS:
         raise InvalidInput(f"Ask 1 to {_MOST_QUESTIONS} questions.")
-    hits_by_id: dict[str, Hit] = {}
+    best: dict[str, tuple[Hit, float]] = {}
     for question in queries:
-        for hit in base.search(question, recipe).hits:
-            previous = hits_by_id.get(hit.chunk.id)
-            if previous is None or hit.relevance > previous.relevance:
-                hits_by_id[hit.chunk.id] = hit
-    hits = list(hits_by_id.values())
-    if len(queries) > 1:
-        hits = sorted(hits, key=lambda hit: -hit.relevance)[: body.max_num_results]
+        for hit, score in _scored(base.search(question, recipe).hits):
+            if hit.chunk.id not in best or score > best[hit.chunk.id][1]:
+                best[hit.chunk.id] = hit, score
+    hits = sorted(best.values(), key=lambda pair: -pair[1])[: body.max_num_results]
     data = [
         StoreHitData(
             file_id=hit.chunk.document_id,
             filename=hit.document,
-            score=_score(hit),
+            score=score,
             attributes=_attributes(hit),
             content=[ContentData(text=hit.chunk.text)],
         )
-        for hit in hits
+        for hit, score in hits
     ]
     return StorePageData(search_query=queries, data=data)
 
@@ -212,13 +217,25 @@ def _recipe(saved: Recipe, top_k: int, threshold: float) -> Recipe:
     return saved.with_fields(fields | ({"search.threshold": threshold} if threshold else {}))
 
 
-def _score(hit: Hit) -> float:
-    """Relevance: unlike scores of fusion it lies between 0 and 1, and thresholds are about it."""
-    return min(1.0, max(0.0, hit.relevance))
+def _scored(hits: Sequence[Hit]) -> list[tuple[Hit, float]]:
+    """Hits with scores that fall with their rank, since clients sort by them.
+
+    The scores of the ranking, such as those of fusion, are scaled to the range of the relevances of
+    the hits: that lies between 0 and 1, and thresholds are about it.
+    """
+    if not hits:
+        return []
+    relevances = [min(1.0, max(0.0, hit.relevance)) for hit in hits]
+    low, high = min(relevances), max(relevances)
+    falling = list(accumulate((hit.score for hit in hits), min))
+    spread = falling[0] - falling[-1]
+    shares = [(score - falling[-1]) / spread if spread else 1.0 for score in falling]
+    return [(hit, low + share * (high - low)) for hit, share in zip(hits, shares, strict=True)]
 
 
 def _attributes(hit: Hit) -> dict[str, Any]:
     chunk = hit.chunk
     described = {"page": chunk.page, "heading": chunk.heading or None, "url": hit.url or None}
     places = {"chunk_id": chunk.id, "start": chunk.start, "end": chunk.end}
+    places["relevance"] = hit.relevance
     return places | {name: value for name, value in described.items() if value is not None}
