@@ -142,6 +142,7 @@ from .indexing.kinds import VectorChoice as VectorChoice
 from .input_rules import LONGEST_NAME as LONGEST_NAME
 from .input_rules import LONGEST_QUESTION as LONGEST_QUESTION
 from .input_rules import find_fault as find_fault
+from .input_rules import visible as visible
 from .input_rules import why_not_json as why_not_json
 from .jobs import JobItem as JobItem
 from .jobs import JobRow as JobRow

@@ -7,6 +7,7 @@ The exit codes are those that ``rag.cli.options`` and the verbs declare.
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import logging
 import os
@@ -31,6 +32,8 @@ finally:
 
 log = logging.getLogger("rag")
 
+_DENIED = frozenset([errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT])
+
 
 def mcp(args: argparse.Namespace) -> Output:
     """Serve search, fetch, ask and explain to a client of MCP, over standard input and output."""
@@ -53,7 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         hint = "Finished work is kept. Run the command again to continue."
         return _fail("Stopped.", hint, STOPPED)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in _DENIED:
+            return _fail(
+                f"{error.filename or 'A file of the home'}: {error.strerror}.",
+                "Check who may read and write the home (TOUCHSTONE_HOME), and its disk.",
+            )
         identity = uuid.uuid4().hex[:8]
         log.exception("Unexpected error, id %s.", identity)
         return _fail(f"Unexpected error, id {identity}.", "The lines above have the details.")

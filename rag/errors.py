@@ -18,6 +18,7 @@
     │   └── ProviderMisbehaved   answered something that is not what was asked for
     ├── MissingDependency        an optional package is not installed
     ├── StorageError             the database or the disk said no
+    │   ├── DiskFull             there is no room; what was begun goes on when there is
     │   └── ConnectionLost       the database is away; what was begun can be done again
     │       └── DatabaseBusy     it is there, but has no connection, or a lock took too long
     └── Cancelled                the user stopped the work
@@ -27,6 +28,8 @@ Anything else that surfaces is a defect, is logged with an id, and shown as "une
 """
 
 from __future__ import annotations
+
+import errno
 
 TYPE_CHECKING = False  # the name is enough for type checkers
 if TYPE_CHECKING:
@@ -154,6 +157,12 @@ class StorageError(TouchstoneError):
     """The database or the disk said no; nothing that was acknowledged is lost."""
 
 
+class DiskFull(StorageError):
+    """The disk has no room; what was begun goes on when there is."""
+
+    retry_after = 60.0
+
+
 class ConnectionLost(StorageError):
     """The server of the database is away, or was for a moment; what was begun can be done again."""
 
@@ -162,6 +171,15 @@ class ConnectionLost(StorageError):
 
 class DatabaseBusy(ConnectionLost):
     """The database is there, but takes no connection now, or what was asked took too long."""
+
+
+def storage_error(message: str, error: OSError) -> StorageError:
+    """Return the error for a file that cannot be written; ``message`` names it, without a stop."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"{message}: the disk is full.", "Free some space, and try again.")
+    return StorageError(
+        f"{message}: {error.strerror or error}.", "Check that the folder may be written to."
+    )
 
 
 class Cancelled(TouchstoneError):

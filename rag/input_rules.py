@@ -17,6 +17,17 @@ LARGEST_NUMBER = 2**53  # beyond it, programs that read JSON disagree (RFC 8259,
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
+_TURNING = {mark: f"\\u{mark:04x}" for mark in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+
+
+def visible(text: str) -> str:
+    r"""Return a text in which the marks that turn the direction of writing are their escapes.
+
+    A name may pretend to be another one by them, as ``report\u202efdp.exe`` does.
+    """
+    return text.translate(_TURNING)
+
+
 def find_fault(value: Any) -> str:
     """Tell why plain data cannot be taken in, as a sentence without its stop; "" where it can.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, move_on_after, to_thread
 from fastapi import Request, Response
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -41,6 +41,7 @@ _TOO_MANY = problems.problem(
     "Wait for their responses, then try again.",
 )
 _TOO_LARGE = problems.problem(413, "The body is too large.")
+_MOST_DRAINED, _MOST_SECONDS_DRAINED = 256 << 20, 10.0  # of a body that is too large
 _THREADS = 4
 # Anybody can send a method of any name, and each would be a figure of its own for ever.
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -133,11 +134,24 @@ def _with_problem_bodies(scope: Scope, receive: Receive, send: Send) -> Send:
         if message["type"] == "http.response.start" and message["status"] == 413:
             refused = Headers(raw=message["headers"]).get("content-type") != problems.MEDIA_TYPE
             if refused:
+                await _drain(receive)
                 await problems.answer(scope["path"], _TOO_LARGE)(scope, receive, send)
         if not refused:
             await send(message)
 
     return sent
+
+
+async def _drain(receive: Receive) -> None:
+    """Read the rest of a body, within bounds: a client that still sends would not see the answer,
+    but an end of the connection."""
+    size = 0
+    with move_on_after(_MOST_SECONDS_DRAINED):
+        while size < _MOST_DRAINED:
+            message = await receive()
+            size += len(message.get("body", b""))
+            if not message.get("more_body"):
+                return
 
 
 def holder(request: Request) -> TokenRow:

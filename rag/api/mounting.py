@@ -15,6 +15,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag import TouchstoneError
+
 if TYPE_CHECKING:
     from rag import Workspace
 
@@ -87,7 +89,13 @@ class _Lazy:
         if self._made is None:
             async with self._turn:
                 if self._made is None:
-                    self._made = await to_thread.run_sync(self._make)
+                    try:
+                        self._made = await to_thread.run_sync(self._make)
+                    except TouchstoneError as error:
+                        from rag.api.problems import refusal
+
+                        await refusal(scope["path"], error)(scope, receive, last)
+                        return
         await self._made(scope, receive, last)
 
 

@@ -40,11 +40,12 @@ from rag import (
     page_name,
     percent,
     precision_ceiling,
+    visible,
 )
 from rag.cli.lost_labels import Lost, LostLabelData, lost_data, lost_lines
 
 _EVERY_SECONDS = 10.0
-_CONTROLS = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+_CONTROLS = {*range(0x20), *range(0x7F, 0xA0)}
 _OBEYED = dict.fromkeys(_CONTROLS - set(map(ord, "\n\t")), "\N{REPLACEMENT CHARACTER}")
 
 
@@ -169,7 +170,7 @@ def harmless(text: str) -> str:
     Those are control characters, such as those that begin colours, and marks that turn the
     direction of writing around.
     """
-    return text.translate(_OBEYED)
+    return visible(text).translate(_OBEYED)
 
 
 class _Progress:

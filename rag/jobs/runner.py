@@ -25,6 +25,7 @@ from rag.errors import (
     Cancelled,
     ConnectionLost,
     DatabaseBusy,
+    DiskFull,
     InvalidInput,
     StorageError,
     TouchstoneError,
@@ -51,6 +52,7 @@ _STOP_SECONDS = 4.0  # for a process to end by itself after its job was cancelle
 _ATTENDS_SECONDS = 10.0  # how often a worker says that it lives
 _TIDIES_SECONDS = 3600.0
 _STAYS = "Finished work is kept."
+_SECONDS_TO_ROOM = 15.0  # until a full disk is tried again
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, *[30.0] * 8)
 """Seconds that a job waits for a busy database, each time that it got no further: 4.5 minutes."""
 _WORKER = "worker"  # what workers have a lease on
@@ -204,6 +206,8 @@ class Jobs:
             self._reporter.stop()
         if self._thread is not None:
             self._thread.join(timeout=10)
+        if self._database.read_only:
+            return
         with self._database.write() as connection:
             rows.release(connection, self._owner)
             leases.release(connection, self._owner)
@@ -358,7 +362,10 @@ class Jobs:
         return {**about, "done": done, "total": total, "items": items}
 
     def _patient_outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
-        """Do a job, again and again where the database is busy; give up if it gets no further."""
+        """Do a job, again and again where the database is busy; give up if it gets no further.
+
+        Where the disk is full, wait for room.
+        """
         least, pauses = math.inf, iter(_PAUSES)
         while True:
             try:
@@ -372,8 +379,11 @@ class Jobs:
                 if pause is None:
                     return "failed", f"{error.message} {error.hint}".strip()
                 log.warning("Job %s waits %s s: %s", job.id, pause, error.message)
-                if reporter.stopped_within(pause):
-                    return "cancelled", f"Stopped. {_STAYS}"
+            except DiskFull as error:
+                pause = _SECONDS_TO_ROOM
+                log.warning("Job %s waits %s s: %s", job.id, pause, error.message)
+            if reporter.stopped_within(pause):
+                return "cancelled", f"Stopped. {_STAYS}"
 
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
         """Do a job once. Raises ConnectionLost where it can be done again."""
@@ -388,7 +398,7 @@ class Jobs:
             return "cancelled", f"Stopped. {_STAYS}"
         except TurnOver:
             return "queued", ""
-        except DatabaseBusy:
+        except (DatabaseBusy, DiskFull):
             raise
         except TouchstoneError as error:
             if isinstance(error, ConnectionLost):

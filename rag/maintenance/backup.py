@@ -20,7 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from rag.errors import InvalidFile, InvalidInput, StorageError
+from rag.errors import InvalidFile, InvalidInput, StorageError, storage_error
+from rag.maintenance.check import still
 from rag.services import Services
 from rag.settings import Settings
 from rag.storage import Database, bases, documents, files, sqlite_file
@@ -30,6 +31,7 @@ from rag.storage.shared import transfer
 _UNDER_WAY = ".restore.json"  # in a home: the moves of a restore that has not ended
 _LIST = "backup.json"
 _DATABASE = "touchstone.db"
+_DRAFT = ".backup-"
 _PARTS = ("files", "indexes", "maps")
 _MOST_TRIES = 5
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -59,14 +61,17 @@ def back_up(services: Services, target: Path, *, allow_empty: bool = False) -> B
                 "one, use --allow-empty.",
             )
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as folder:
+        for left in target.parent.glob(f"{_DRAFT}*"):  # of a backup that was killed
+            if still(left):
+                shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_DRAFT) as folder:
             draft, copy = Path(folder) / "draft", Path(folder) / _DATABASE
             with services.files.arriving() as arrival:
                 names = _snapshot(services, arrival, copy)
                 backup = _pack(services, copy, sorted(names), draft)
             draft.replace(target)
     except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}.") from error
+        raise storage_error(f"{target} cannot be written", error) from error
     return backup
 
 
@@ -100,7 +105,7 @@ def _pack(services: Services, copy: Path, names: Sequence[str], draft: Path) -> 
         infos = bases.list_bases(connection)
         count = sum(documents.count(connection, base.id) for base in infos)
     places = {name: services.files.path(name) for name in names}
-    whole = [name for name in names if places[name].exists() and digest(places[name]) == name]
+    whole = [name for name in names if _is_whole(places[name], name)]
     lost = sorted(set(names).difference(whole))
     backup = Backup(digest(copy), whole, lost, len(infos), count)
     draft.touch(mode=0o600)
@@ -112,6 +117,17 @@ def _pack(services: Services, copy: Path, names: Sequence[str], draft: Path) -> 
     with draft.open("rb+") as file:
         os.fsync(file.fileno())
     return backup
+
+
+def _is_whole(path: Path, name: str) -> bool:
+    """Whether an original is there, as it came. Raises StorageError where it cannot be read."""
+    try:
+        return path.exists() and digest(path) == name
+    except OSError as error:
+        raise StorageError(
+            f"The original {path} cannot be read: {error.strerror}.",
+            "Check its permissions, and back up again.",
+        ) from error
 
 
 def restore_backup(

@@ -30,7 +30,7 @@ from rag.storage.sqlite_file import JOURNAL_LOST
 Derived = Literal["index", "map"]
 What = Literal["file", "draft", "vectors", "database", "text", "recipe"] | Derived
 
-_DRAFTS = ("files/.draft-*", "indexes/*/.new-*", "maps/*/.draft-*")
+_DRAFTS = ("files/.draft-*", "indexes/*/.new-*", "maps/*/.draft-*", ".backup-*")
 _BUILDS: tuple[tuple[Derived, str], ...] = (("index", "indexes/*/*"), ("map", "maps/*/*.npz"))
 _STILL_SECONDS = 3600.0  # a draft that was not written to for so long belongs to nobody
 
@@ -119,7 +119,7 @@ def _files(services: Services) -> Iterator[Problem]:
 def _derived(services: Services) -> Iterator[Problem]:
     home = services.settings.home
     drafts = (path for pattern in _DRAFTS for path in _like(home, pattern))
-    yield from (_orphaned("draft", home, path) for path in drafts if _still(path))
+    yield from (_orphaned("draft", home, path) for path in drafts if still(path))
     paths = [(what, path) for what, pattern in _BUILDS for path in _like(home, pattern)]
     with services.database.read() as connection:
         places = {(str(base_id), build) for base_id, build in builds.places(connection)}
@@ -190,8 +190,8 @@ def _removed(services: Services, problem: Problem) -> Problem:
     return replace(problem, repaired=not path.exists())
 
 
-def _still(path: Path) -> bool:
-    """Whether nothing was written to a draft for long."""
+def still(path: Path) -> bool:
+    """Whether nothing was written to a draft for an hour."""
     last = max((stats.st_mtime for stats in _within(path)), default=time.time())
     return time.time() - last > _STILL_SECONDS
 

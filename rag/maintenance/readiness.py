@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import tempfile
 from collections.abc import Iterator
 
 from rag.errors import StorageError
 from rag.services import Services
+
+_ROOM = 1 << 20  # bytes
 
 
 def obstacles(services: Services) -> Iterator[str]:
@@ -17,7 +20,9 @@ def obstacles(services: Services) -> Iterator[str]:
     except StorageError:
         yield "The database does not answer."
     try:
-        with tempfile.TemporaryFile(dir=services.settings.home):
-            pass
-    except OSError:
-        yield "The home folder cannot be written to."
+        with tempfile.TemporaryFile(dir=services.settings.home) as file:
+            file.write(bytes(_ROOM))  # an empty file needs none
+            file.flush()
+    except OSError as error:
+        full = error.errno == errno.ENOSPC
+        yield "The disk is full." if full else "The home folder cannot be written to."

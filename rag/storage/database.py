@@ -7,6 +7,7 @@ import json
 import logging
 import math
 import re
+import shutil
 import sqlite3
 import time
 import weakref
@@ -18,7 +19,14 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, inspect, make_url
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from rag.errors import ConnectionLost, DatabaseBusy, InvalidInput, NotFound, StorageError
+from rag.errors import (
+    ConnectionLost,
+    DatabaseBusy,
+    DiskFull,
+    InvalidInput,
+    NotFound,
+    StorageError,
+)
 from rag.input_rules import find_fault, mend
 from rag.storage import sqlite_file
 from rag.storage.shared.pool import SECONDS_OF_A_REQUEST, PatientPool, says_full
@@ -32,6 +40,7 @@ _INCREMENTAL = 2  # as ``PRAGMA auto_vacuum`` names it
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _AVOIDED_SECONDS = 5.0
 _MOST_JOURNAL = 16 << 20  # bytes that a journal keeps once its content is in the database
+_TRIES_ALONE, _SECONDS_ALONE = 50, 0.2
 
 _TYPE_AGAIN = "Type it again, or leave it out."
 _ESCAPED = re.compile(r"\\u(?:0000|d[89a-f])")  # as JSON writes what is no text, and much else
@@ -58,6 +67,7 @@ _FULL = (
     "Try again in a moment. If it goes on, lower TOUCHSTONE_DATABASE_POOL, or let an administrator "
     "raise max_connections."
 )
+_NO_ROOM = frozenset(["SQLITE_FULL", "SQLITE_IOERR_SHMSIZE", "53100"])
 _POOL_IN_USE = "Try again in a moment. If it goes on, raise TOUCHSTONE_DATABASE_POOL."
 
 T = TypeVar("T")
@@ -72,36 +82,45 @@ class Database:
 
     def __init__(self, url: str, read_url: str | None = None, pool: int = 5) -> None:
         """``pool`` connections to a server stay open, three times as many at most."""
-        self._engine = _engine(url, pool)
         self._replica = None
         if read_url:
             self._replica = _engine(read_url, pool).execution_options(**_SNAPSHOT)
         self._avoided = -math.inf  # when the replica was found away
         self.file = sqlite_file.of(url)
-        self.read_only = self.file is not None and not sqlite_file.writable(self.file)
         self._mark: int | None = None
-        if self.file is not None and self.read_only:
+        try:
+            self._open(url, pool, self.file is not None and not sqlite_file.writable(self.file))
+        except DiskFull:
+            log.warning("The disk is full: data is read, and not changed, until the next start.")
+            self._engine.dispose()
+            self._open(url, pool, read_only=True)
+        self._leave = weakref.finalize(self, _leave, self._engine, self._replica, self.file)
+
+    def _open(self, url: str, pool: int, read_only: bool) -> None:
+        """Connect, and bring the schema up to date. Raises StorageError."""
+        self.read_only = read_only
+        self._engine = _engine(url, pool)
+        if self.file is not None and read_only:
             self._engine = _engine(sqlite_file.read_only(self._engine.url, self.file), pool)
         if self._engine.dialect.name == "sqlite":
-            _configure_sqlite(self._engine, self.read_only)
+            _configure_sqlite(self._engine, read_only)
         event.listen(self._engine, "before_cursor_execute", _check_parameters)
         self._reader = self._engine
         if self.dialect == "postgresql":  # where each statement would see a moment of its own
             self._reader = self._engine.execution_options(**_SNAPSHOT)
         self._writer = self._engine.execution_options(touchstone_write=True)
         with translate_errors():
-            if self.file is None or self.read_only:
+            if self.file is None or read_only:
                 _migrate(self._engine)
             else:
                 self._enter(self.file)
-        self._leave = weakref.finalize(self, _leave, self._engine, self._replica, self.file)
 
     def _enter(self, file: Path) -> None:
         """Open a file, and say where its journal did not come with it."""
         lost = sqlite_file.journal_lost(file)
         with contextlib.suppress(OSError):  # SQLite says what is wrong
             sqlite_file.make(file)
-        _migrate(self._engine)
+        _migrate(self._engine, file)
         if lost:
             self._set_mark(sqlite_file.INCOMPLETE)
         with self.read() as connection:
@@ -312,6 +331,9 @@ def translate_errors() -> Iterator[None]:
             raise DatabaseBusy(f"The database said: {detail}.", _BUSY[_code(error)]) from error
         if says_full(detail):
             raise DatabaseBusy("The database takes no more connections.", _FULL) from error
+        if _code(error) in _NO_ROOM:
+            hint = "Free some space. What was stored is safe, and waiting jobs go on by themselves."
+            raise DiskFull(f"The disk is full. The database said: {detail}.", hint) from error
         kind = ConnectionLost if _is_away(error) else StorageError
         raise kind(f"The database said: {detail}.", _hint(detail)) from error
     except exc.TimeoutError as error:
@@ -364,8 +386,8 @@ def _is_away(error: DBAPIError) -> bool:
 
 
 def _hint(message: str) -> str:
-    if "full" in message:
-        return "The disk is full. Free some space and try again; what was stored is safe."
+    if "disk I/O" in message:
+        return "The disk may be full or damaged. Free some space and try again."
     if "readonly" in message or "unable to open" in message:
         return "Check that the folder exists and may be written to (TOUCHSTONE_HOME)."
     if message.startswith("connection ") or "getaddrinfo" in message or "resolve host" in message:
@@ -417,16 +439,35 @@ def _configure_sqlite(engine: Engine, read_only: bool) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def _migrate(engine: Engine) -> None:
+def _schema(engine: Engine) -> str | None:
+    """The number of the schema that a database has; None for an empty one."""
+    with engine.connect() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        return str(connection.exec_driver_sql(_VERSION).scalar())
+
+
+def _migrate(engine: Engine, file: Path | None = None) -> None:
     """Upgrade an older schema; a current one costs one query, as Alembic is slow to import.
 
-    Raises StorageError for a schema that this version does not know.
+    A ``file`` is copied first, and stays as it is while another process has it open. Raises
+    StorageError for that, and for a schema that this version does not know.
     """
-    with engine.connect() as connection:
-        if inspect(connection).has_table("alembic_version"):
-            version = connection.exec_driver_sql(_VERSION).scalar()
-            if version == HEAD:
-                return
+    schema = _schema(engine)
+    if schema == HEAD:
+        return
+    if schema is not None and schema > HEAD:
+        raise StorageError(
+            f"This data was written by a newer version of Touchstone: it has schema {schema}, and "
+            f"this version reads schemas up to {HEAD}.",
+            f"Use a version that reads schema {schema}, or another folder (TOUCHSTONE_HOME).",
+        )
+    if schema is not None and file is not None:
+        if not _wait_alone(engine, file):
+            return
+        _keep_copy(file, schema)
+    elif schema is not None:
+        log.warning("The schema %s is upgraded to %s. It is not copied first.", schema, HEAD)
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
@@ -442,3 +483,32 @@ def _migrate(engine: Engine) -> None:
                 f"This data was written by another version of Touchstone: {error}.",
                 "Use the version that wrote it, or another folder (TOUCHSTONE_HOME).",
             ) from error
+
+
+def _wait_alone(engine: Engine, file: Path) -> bool:
+    """Wait until no other process has the file open; False if one upgraded it in the meantime."""
+    for _ in range(_TRIES_ALONE):
+        if _schema(engine) == HEAD:
+            return False
+        engine.dispose()
+        if sqlite_file.leave(file):
+            return True
+        time.sleep(_SECONDS_ALONE)
+    raise StorageError(
+        f"{file} has the schema of an older version, and another process has it open.",
+        "Stop that process, such as a server of the older version, and try again.",
+    )
+
+
+def _keep_copy(file: Path, schema: str) -> None:
+    """Copy a database before its upgrade, or say why there is no copy."""
+    copy = file.with_name(f"{file.name}.schema-{schema}")
+    try:
+        shutil.copyfile(file, copy)
+        copy.chmod(0o600)
+        log.warning(
+            "The schema %s is upgraded to %s. %s is the copy of before.", schema, HEAD, copy
+        )
+    except OSError as error:
+        copy.unlink(missing_ok=True)
+        log.warning("The schema %s is upgraded without a copy: %s.", schema, error.strerror)

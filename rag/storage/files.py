@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import ColumnElement, Connection, Select, select, union_all, update
 
-from rag.errors import StorageError
+from rag.errors import StorageError, storage_error
 from rag.storage import leases
 from rag.storage.database import Database
 from rag.storage.leases import lease
@@ -81,10 +81,7 @@ class Arrival:
         try:
             return self._put(content)
         except OSError as error:
-            raise StorageError(
-                f"The file could not be stored: {error.strerror or error}.",
-                "Free some disk space, or check that the folder may be written to.",
-            ) from error
+            raise storage_error("The file could not be stored", error) from error
 
     def _put(self, content: BinaryIO) -> StoredFile:
         folder = self.files.folder

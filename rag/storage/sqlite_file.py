@@ -62,10 +62,12 @@ def make(path: Path) -> None:
 def read_only(url: URL, path: Path) -> URL:
     """The address that opens a file that may not be written to.
 
-    Without a journal nobody has it open, and it can be read as it stands.
+    Without a journal, or with an empty one where the disk is full and nobody can write, nothing is
+    missing in it, and it can be read as it stands.
     """
     query = {"mode": "ro", "uri": "true"}
-    if not _journal(path).exists():
+    journal = _journal(path)
+    if not journal.exists() or (writable(path) and journal.stat().st_size == 0):
         query["immutable"] = "1"
     return url.set(database=f"file:{quote(str(path))}", query=query)
 

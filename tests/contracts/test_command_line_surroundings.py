@@ -132,7 +132,7 @@ def test_a_terminal_obeys_no_name_of_a_document(
     for verb in ("search", "ask"):
         assert main([verb, "notes", "When does leave lapse?"]) == 0
         told = capsys.readouterr().out
-        assert "\ufffd[31mred\ufffdfdp\ufffd.txt" in told
+        assert "\ufffd[31mred\\u202efdp\ufffd.txt" in told
         assert not {"\x1b", "\u202e", "\x07"} & set(told)
     _, found, _ = _run(capsys, "search", "notes", "When does leave lapse?")
     assert found["hits"][0]["document"] == name

@@ -7,6 +7,8 @@ embedder and the drift watch: each left its rows, a job that was done, and a job
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.__main__ import main
+from rag.storage import database
 from tests.workspaces import workspace_at
 
 pytestmark = pytest.mark.sqlite("restores a file; test_backup_server.py has servers")
@@ -98,3 +101,40 @@ def test_a_bundle_that_names_a_learned_fusion_is_imported(tmp_path: Path) -> Non
     assert main(["import-bundle", bundle, "--kb", "again", "--home", home]) == 1  # other figures
     (run,) = workspace_at(Path(home)).base("again").runs.list_all()
     assert run.recipe_hash == "699645fe2a8a"
+
+
+def test_a_database_is_copied_before_its_upgrade(tmp_path: Path) -> None:
+    home = tmp_path / "old"
+    assert main(["restore", str(HOMES / "0.1.0.zip"), "--home", str(home)]) == 0
+    before = (home / "touchstone.db").read_bytes()
+    workspace_at(home).close()
+    (copy,) = home.glob("touchstone.db.schema-*")
+    assert copy.read_bytes() == before
+    assert copy.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_older_database_in_use_stays_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_SECONDS_ALONE", 0.01)
+    home = tmp_path / "old"
+    assert main(["restore", str(HOMES / "0.1.0.zip"), "--home", str(home)]) == 0
+    schema = "SELECT version_num FROM alembic_version"
+    with closing(sqlite3.connect(home / "touchstone.db")) as server:  # of the older version
+        server.execute("PRAGMA journal_mode = WAL")
+        (old,) = server.execute(schema).fetchone()
+        assert main(["runs", "handbook", "--home", str(home)]) == 2
+        assert "another process has it open" in capsys.readouterr().err
+        assert server.execute(schema).fetchone() == (old,)
+    assert main(["runs", "handbook", "--home", str(home)]) == 0
+
+
+def test_a_newer_database_names_the_schema_that_it_needs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace_at(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / "touchstone.db")) as newer:
+        newer.execute("UPDATE alembic_version SET version_num = '9998'")
+        newer.commit()
+    assert main(["check", "--home", str(tmp_path)]) == 2
+    assert "9998" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from pages.components.shell.session import to_url
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
 from pages.components.shell.wording import kind
-from rag import DocumentInfo, IndexRecipe, KnowledgeBase, counted
+from rag import DocumentInfo, IndexRecipe, KnowledgeBase, counted, visible
 
 _DOCUMENT = "doc"  # the URL's parameter: the beginning of a document's id
 _LONG = 12  # hex digits in the URL
@@ -63,7 +63,7 @@ def _unread(info: DocumentInfo) -> int:
 
 def _row(info: DocumentInfo, by_words: Set[str]) -> dict[str, object]:
     return {
-        "Name": info.name,
+        "Name": visible(info.name),
         "Status": _status(info, by_words),
         "Type": kind(info.media_type),
         "Pages": info.pages or None,

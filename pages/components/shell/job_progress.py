@@ -16,7 +16,7 @@ from pages.components.shell.run_cache import cached_per_run
 from pages.components.shell.session import QUESTION, base, bases, look_up, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import duration
-from rag import BaseInfo, JobItem, JobRow, counted, percent
+from rag import BaseInfo, JobItem, JobRow, counted, percent, visible
 
 POLL_SECONDS = 1.0
 POPOVER_HEIGHT = 320  # of one with a job that is read once it is open
@@ -192,7 +192,7 @@ def file_rows(
     """
     return [
         {
-            "File": item.name,
+            "File": visible(item.name),
             "Stage": _stage(job, item, _at_work(job, item))
             + f"; {answers_by_words(job)}" * (job.active and item.name in by_words),
             "Passages": item.chunks or None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from rag import visible
+
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 # What Streamlit rewrites after markdown is parsed, where a backslash is of no help: shortcodes and
@@ -110,5 +112,5 @@ def _styled(line: str, directive: str) -> str:
 
 
 def _escape(text: str) -> str:
-    joined = _REWRITTEN.sub(lambda match: match.group() + _JOINER, text)
+    joined = _REWRITTEN.sub(lambda match: match.group() + _JOINER, visible(text))
     return _PUNCTUATION.sub(r"\\\1", joined).replace("\t", CELL)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, func, select
 
-from rag.errors import StorageError
+from rag.errors import storage_error
 from rag.storage.database import Database
 from rag.storage.rows import insert_missing, listable
 from rag.storage.tables import file_part
@@ -60,10 +60,7 @@ def bring(database: Database, sha256: str, place: Path) -> None:
             Path(draft.name).replace(place)
         Path(draft.name).unlink(missing_ok=True)
     except OSError as error:
-        raise StorageError(
-            f"A file could not be copied from the database: {error.strerror or error}.",
-            "Free some disk space, or check that the folder may be written to.",
-        ) from error
+        raise storage_error("A file could not be copied from the database", error) from error
 
 
 def find_stored(connection: Connection, names: Sequence[str]) -> set[str]:
