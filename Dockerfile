@@ -5,9 +5,9 @@ FROM python:3.11-slim
 # Extras by the ends of their files' names: docker build --build-arg EXTRAS="postgres ocr" .
 ARG EXTRAS="postgres sign-in"
 WORKDIR /app
-COPY requirements*.txt ./
-RUN pip install --no-cache-dir -r requirements.txt \
-    && for extra in $EXTRAS; do pip install --no-cache-dir -r "requirements-$extra.txt"; done
+COPY requirements*.txt requirements.lock ./
+RUN pip install --no-cache-dir -c requirements.lock -r requirements.txt \
+    && for extra in $EXTRAS; do pip install --no-cache-dir -c requirements.lock -r "requirements-$extra.txt"; done
 COPY app.py pyproject.toml ./
 COPY .streamlit/config.toml .streamlit/config.toml
 COPY data data

@@ -49,3 +49,12 @@ def test_it_runs_without_rights_and_says_how_it_is() -> None:
     assert re.search(r"TOUCHSTONE_HOME=/data", " ".join(instructions("ENV")))
     assert re.search(r"TOUCHSTONE_HOSTS=localhost", " ".join(instructions("ENV")))
     assert instructions("VOLUME") == ["/data"]
+
+
+def test_the_lock_has_the_pinned_versions() -> None:
+    locked = set(re.findall(r"^([\w.-]+==[\w.]+)", (ROOT / "requirements.lock").read_text(), re.M))
+    names = re.findall(r"^-r (\S+)", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
+    texts = [(ROOT / name).read_text() for name in ("requirements-dev.txt", *names)]
+    pinned = re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?(==[\w.]+)", "\n".join(texts), re.MULTILINE)
+    assert len(pinned) > 40
+    assert {f"{re.sub('[._]', '-', name.lower())}{version}" for name, version in pinned} <= locked
