@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from rag import SCOPES, Workspace
 from rag.api import problems
 from rag.api.admission import Admission
+from rag.api.heads import Heads
 from rag.api.reference import reference
 from rag.api.resources.answers import answers
 from rag.api.resources.bases import bases
@@ -62,7 +63,7 @@ def application(workspace: Workspace) -> ASGIApp:
     for router in (uploads, question_files):
         app.include_router(router, prefix="/v1", max_body_size=largest)
     app.router.routes.extend(reference(lambda: described(app)))
-    return Admission(app, workspace)
+    return Admission(Heads(app), workspace)
 
 
 def described(app: FastAPI) -> dict[str, Any]:

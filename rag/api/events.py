@@ -14,14 +14,9 @@ STREAM: dict[str, Any] = {
     "description": "Server-sent events, each with JSON as its data.",
     "content": {
         "text/event-stream": {
-            "itemSchema": {
-                "type": "object",
-                "required": ["event", "data"],
-                "properties": {
-                    "event": {"type": "string"},
-                    "data": {"type": "string", "contentMediaType": "application/json"},
-                    "id": {"type": "string"},
-                },
+            "schema": {
+                "type": "string",
+                "description": "events with the lines event, data (JSON) and id, if it has one",
             }
         }
     },

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from rag import (
     AlreadyExists,
@@ -176,6 +177,17 @@ def _status(error: TouchstoneError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
+def allowed(request: Request) -> str:
+    """The methods that an address supports: each is a route of its own."""
+    routes, scope = request.app.routes, request.scope
+    methods = [
+        method
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        if any(route.matches({**scope, "method": method})[0] == Match.FULL for route in routes)
+    ]
+    return ", ".join((["HEAD"] if "GET" in methods else []) + methods)
+
+
 def handle_errors(app: FastAPI) -> None:
     """Let an application answer every error with problem details."""
 
@@ -204,7 +216,8 @@ def handle_errors(app: FastAPI) -> None:
             )
         description = _DESCRIPTIONS.get(error.status_code, error.detail)
         detail = error.detail if error.status_code in (403, 415) else description
-        return answer(request.url.path, problem(error.status_code, detail), error.headers)
+        headers = {"Allow": allowed(request)} if error.status_code == 405 else error.headers
+        return answer(request.url.path, problem(error.status_code, detail), headers)
 
     app.add_exception_handler(TouchstoneError, refused)
     app.add_exception_handler(RequestValidationError, invalid)

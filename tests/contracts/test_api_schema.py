@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.api import client
 from tests.workspaces import workspace_at
 
 PROBLEM = "application/problem+json"
+METHODS = {"HEAD", "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}
 OTHER_TYPES = {
     "ask_question": ["application/json", "text/event-stream"],
     "stream_job_events": ["text/event-stream"],
@@ -44,6 +47,33 @@ def answers(operation: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+def test_the_document_is_valid_by_the_specification_that_it_names(
+    document: dict[str, Any],
+) -> None:
+    assert document["openapi"].startswith("3.1")
+    assert [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
+
+
+def test_methods_are_answered_or_named(
+    document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """HEAD answers where GET does; 405 lists every method of the address."""
+    workspace = workspace_at(tmp_path_factory.mktemp("methods"))
+    api = client(workspace)
+    for path, methods in document["paths"].items():
+        address = "/api" + re.sub(r"\{\w+\}", "1", path)
+        answers = {name: api.request(name, address) for name in METHODS}
+        working = {name for name, answer in answers.items() if answer.status_code != 405}
+        assert {method.upper() for method in methods} <= working, path
+        for name in METHODS - working:
+            assert set(answers[name].headers["allow"].split(", ")) == working, path
+        if "GET" in working:
+            head, get = answers["HEAD"], api.get(address)
+            assert (head.status_code, head.content) == (get.status_code, b""), path
+            assert head.headers["content-type"] == get.headers["content-type"]
+    workspace.close()
+
+
 def test_every_operation_names_the_schema_of_its_answer(document: dict[str, Any]) -> None:
     described = []
     for operation in operations(document):
@@ -56,7 +86,7 @@ def test_every_operation_names_the_schema_of_its_answer(document: dict[str, Any]
         content = answer["content"]
         assert list(content) == OTHER_TYPES.get(name, ["application/json"]), name
         for media_type in content.values():
-            schema = media_type.get("schema") or media_type["itemSchema"]
+            schema = media_type["schema"]
             assert schema.keys() & {"$ref", "anyOf", "type"}, name
             described.append(name)
     assert len(set(described)) == 85
