@@ -179,7 +179,7 @@ class Retrievers(RecipePart):
         "alone, question for meaning too, but not everyday words, codes and quotations",
     )
     abbreviations: bool = Field(
-        True,
+        False,
         description="an abbreviation that the documents define is searched with its long form, and "
         "the long form with its abbreviation",
     )

@@ -45,15 +45,13 @@ def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base: Knowl
     assert not app.error
 
 
-@pytest.mark.parametrize("field", ["synonyms", "abbreviations"])
-def test_other_forms_are_toggles_that_are_on_in_new_recipes(
-    base: KnowledgeBase, field: str
-) -> None:
+@pytest.mark.parametrize(("field", "on"), [("synonyms", True), ("abbreviations", False)])
+def test_other_forms_are_toggles(base: KnowledgeBase, field: str, *, on: bool) -> None:
     app = unfold(visit("inspector.py", q="How long is my vacation?"))
-    assert app.toggle(key=field).value is True
-    assert getattr(recipe(app, base).search, field) is True
-    app.toggle(key=field).set_value(False).run()
-    assert getattr(recipe(app, base).search, field) is False
+    assert app.toggle(key=field).value is on
+    assert getattr(recipe(app, base).search, field) is on
+    app.toggle(key=field).set_value(not on).run()
+    assert getattr(recipe(app, base).search, field) is not on
 
 
 def test_copies_and_diversity_are_off_or_a_number(base: KnowledgeBase) -> None:

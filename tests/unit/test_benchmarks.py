@@ -37,6 +37,7 @@ TINY: Mapping[str, Mapping[str, Any]] = {
     "multilingual": {"collections": ("scifact",), "texts": 2, "rounds": 1},
     "metrics": {"libraries": ("ours", "pytrec_eval"), "rounds": 1, "starts": 1},
     "promises": {"draws": 2, "halves": 2, "collections": ("scifact",)},
+    "question_steps": {"collections": ("scifact", "scifact misspelt")},
     "recognition": {"pages": 1, "least_words": 10},
     "refusal": {  # the sample needs 40 labels
         "embedders": ("minilm",),
