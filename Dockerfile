@@ -2,7 +2,7 @@
 # docker build -t touchstone . && docker run -p 127.0.0.1:8501:8501 -v touchstone:/data touchstone
 FROM python:3.11-slim
 
-# Extras by the ends of their files' names: docker build --build-arg EXTRAS="postgres ocr" .
+# Extras by the ends of their files' names: docker build --build-arg EXTRAS="postgres sign-in ocr" .
 ARG EXTRAS="postgres sign-in"
 WORKDIR /app
 COPY requirements*.txt requirements.lock ./

@@ -135,15 +135,16 @@ def restore_backup(
 ) -> tuple[Backup, Path | None]:
     """Fill a home from a backup; every byte is checked before anything is put in its place.
 
-    A database on a server has to be empty. With ``force``, what the home held is moved to a folder
-    in it, which is returned. Raises InvalidInput for a home that holds something or is in use,
-    InvalidFile for a damaged backup, StorageError.
+    What the home held is moved to a folder in it, which is returned: with ``force``, or if the
+    database is on a server, which has to be empty. The home then had copies alone. Raises
+    InvalidInput for a home that holds something or is in use, InvalidFile for a damaged backup,
+    StorageError.
     """
     home, database = settings.home, sqlite_file.of(settings.database_url)
     finish_restore(home)
     places = [home / name for name in _PARTS] + ([database] if database else [])
     existing = [path for path in places if path.exists()]
-    if existing and not force:
+    if existing and database and not force:
         raise InvalidInput(
             f"{home} is not empty.",
             "Give an empty folder with --home, or use --force to move its contents aside.",

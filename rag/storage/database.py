@@ -41,6 +41,7 @@ _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _AVOIDED_SECONDS = 5.0
 _MOST_JOURNAL = 16 << 20  # bytes that a journal keeps once its content is in the database
 _TRIES_ALONE, _SECONDS_ALONE = 50, 0.2
+_MIGRATING = 0x746F756368  # an advisory lock that nothing else takes
 
 _TYPE_AGAIN = "Type it again, or leave it out."
 _ESCAPED = re.compile(r"\\u(?:0000|d[89a-f])")  # as JSON writes what is no text, and much else
@@ -450,8 +451,9 @@ def _schema(engine: Engine) -> str | None:
 def _migrate(engine: Engine, file: Path | None = None) -> None:
     """Upgrade an older schema; a current one costs one query, as Alembic is slow to import.
 
-    A ``file`` is copied first, and stays as it is while another process has it open. Raises
-    StorageError for that, and for a schema that this version does not know.
+    A ``file`` is copied first, and stays as it is while another process has it open. Of several
+    processes that start at once on a server, one upgrades it and the others wait. Raises
+    StorageError for a file that is open, and for a schema that this version does not know.
     """
     schema = _schema(engine)
     if schema == HEAD:
@@ -475,6 +477,8 @@ def _migrate(engine: Engine, file: Path | None = None) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     with engine.execution_options(touchstone_write=True).begin() as connection:
+        if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
         config.attributes["connection"] = connection
         try:
             command.upgrade(config, "head")
