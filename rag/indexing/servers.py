@@ -22,6 +22,10 @@ log = logging.getLogger(__name__)
 Place = tuple[int, str]
 """A knowledge base and the hash of one of its builds."""
 
+WITHOUT_PGVECTOR = (
+    "Vectors are searched in this process, not by pgvector, for lack of rights in the database. An "
+    "administrator can run the following, and then the processes start again:"
+)
 _GRACE_SECONDS = 60.0  # longer than a search
 
 
@@ -54,7 +58,14 @@ class Servers:
                 "TOUCHSTONE_VECTORS_URL is 'pgvector', but the database is not PostgreSQL.",
                 "Set TOUCHSTONE_DATABASE_URL, or leave TOUCHSTONE_VECTORS_URL out.",
             )
-        if not is_postgres or url == "process" or not (url or _has_pgvector(database)):
+        if not is_postgres or url == "process":
+            return IN_PROCESS
+        with database.read() as connection:
+            available = pgvector.available(connection)
+            grants = pgvector.missing_grants(connection) if available else []
+        if grants:
+            log.warning("%s %s", WITHOUT_PGVECTOR, " ".join(grants))
+        if grants or not (url or available):
             return IN_PROCESS
         graphs = {"hnsw": PgVectors(database, "hnsw")}
         scanned = PgVectors(database, "flat") if url == "pgvector" else None
@@ -110,11 +121,6 @@ class Servers:
 
 
 IN_PROCESS = Servers()
-
-
-def _has_pgvector(database: Database) -> bool:
-    with database.read() as connection:
-        return pgvector.available(connection)
 
 
 def _name(place: Place) -> str:

@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Literal
 
 from rag.indexing import snapshots
+from rag.indexing.servers import WITHOUT_PGVECTOR
 from rag.services import Services
 from rag.storage import bases, builds, files, vectors
 from rag.storage.access import audit, people, sign_ins
 from rag.storage.conversations import retention
 from rag.storage.shared import repairs
 from rag.storage.sqlite_file import JOURNAL_LOST
+from rag.stores import pgvector
 
 Derived = Literal["index", "map"]
 What = Literal["file", "draft", "vectors", "database", "text", "recipe"] | Derived
@@ -81,7 +83,16 @@ def check(services: Services, *, repair: bool) -> list[Problem]:
             services.database.accept()
     problems += _stored_before(services, repair)
     faults = (Problem("damaged", "database", fault) for fault in services.database.faults())
-    return [*problems, *_lost_files(services), *faults]
+    return [*problems, *_missing_grants(services), *_lost_files(services), *faults]
+
+
+def _missing_grants(services: Services) -> Iterator[Problem]:
+    """Find what the role of the database may not do, though pgvector is there."""
+    if services.database.dialect == "postgresql" and services.settings.vectors_url != "process":
+        with services.database.read() as connection:
+            grants = pgvector.missing_grants(connection) if pgvector.available(connection) else []
+        if grants:
+            yield Problem("missing", "database", f"{WITHOUT_PGVECTOR} {' '.join(grants)}")
 
 
 def _strange_database(services: Services, orphans: Sequence[Problem]) -> Iterator[Problem]:

@@ -32,6 +32,14 @@ _DEEPEST = 1000  # what hnsw.ef_search may be
 _MARGIN = 32
 _INLINE_DIMENSIONS = 2000  # a row that holds more does not fit into a page of 8 KB
 _WRITTEN = "SELECT CAST(pg_current_wal_lsn() AS text)"
+_RIGHTS = """
+SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector') AS has_extension,
+       (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
+       OR (SELECT bool_or(trusted) FROM pg_available_extension_versions WHERE name = 'vector')
+       AND has_database_privilege(current_database(), 'CREATE') AS may_extend,
+       has_schema_privilege(current_schema(), 'CREATE') AS may_create,
+       current_schema() AS schema, current_user AS role
+"""
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _TRAILER = b"\xff\xff"
 _SPARE_NAME = "incoming"
@@ -180,9 +188,18 @@ class PgVectors:
 
 
 def available(connection: Connection) -> bool:
-    """Whether the database has pgvector, or could have it."""
+    """Whether the server has pgvector, be it that the database lacks the extension still."""
     statement = "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
     return connection.execute(text(statement)).first() is not None
+
+
+def missing_grants(connection: Connection) -> list[str]:
+    """Return the SQL that an administrator has to run, so that this role can keep vectors."""
+    row = connection.execute(text(_RIGHTS)).one()
+    extension = [] if row.has_extension or row.may_extend else ["CREATE EXTENSION vector;"]
+    schema, role = (f'"{name}"' for name in (row.schema, row.role))
+    grant = f"GRANT CREATE ON SCHEMA {schema} TO {role};"
+    return extension + ([] if row.may_create else [grant])
 
 
 @contextmanager

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -159,4 +161,58 @@ def test_what_has_grown_is_searched_in_the_database(
     assert (whole.kind, tables(workspace)) == ("hnsw", [4])
     assert found(there, "leaks pump", AUTO) == found(base, "leaks pump", AUTO)
     other.close()
+    workspace.close()
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "flat"])
+def test_a_role_without_rights_searches_without_pgvector(
+    postgres: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    """It says which rights are missing; with them, and after a start, pgvector searches."""
+    name, role = postgres.create(), f"app_{kind}"
+    owner = {"TOUCHSTONE_DATABASE_URL": postgres.url(name), "TOUCHSTONE_VECTORS_URL": "process"}
+    Workspace(Settings.from_env(owner, home=tmp_path / "owner")).close()
+    recipe = QUICK.with_fields({"index.vector_index": kind, "search.mode": "dense"})
+
+    def as_owner(*statements: str) -> None:
+        with psycopg.connect(postgres.url(name).replace("+psycopg", ""), autocommit=True) as link:
+            for statement in statements:
+                link.execute(statement.encode())
+
+    as_owner(
+        f"CREATE ROLE {role} LOGIN",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}",
+        f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}",
+    )
+    url = postgres.url(name).replace("touchstone@", f"{role}@")
+    given = {"TOUCHSTONE_DATABASE_URL": url}
+    if kind == "flat":
+        given["TOUCHSTONE_VECTORS_URL"] = "pgvector"
+
+    def opened() -> tuple[Workspace, list[str]]:
+        workspace = Workspace(Settings.from_env(given, home=tmp_path / "app"))
+        return workspace, [problem.name for problem in workspace.check()]
+
+    workspace, problems = opened()
+    base = workspace.create("notes", recipe)
+    assert set(add(workspace, base, NOTES)) == {"added"}
+    assert found(base, "The pump leaks.", recipe)[0] == "The pump leaks."
+    workspace.close()
+    (problem,) = problems
+    grants = re.findall(r"CREATE EXTENSION vector;|GRANT [^;]+;", problem)
+    assert len(grants) == 2
+    assert all(grant in caplog.text for grant in grants)
+
+    as_owner(grants[0])
+    workspace, problems = opened()
+    assert found(workspace.base("notes"), "The pump leaks.", recipe)[0] == "The pump leaks."
+    assert grants[1] in problems[0]
+    assert grants[0] not in problems[0]
+    workspace.close()
+
+    as_owner(grants[1])
+    workspace, problems = opened()
+    assert problems == []
+    assert found(workspace.base("notes"), "The pump leaks.", recipe)[0] == "The pump leaks."
+    assert tables(workspace) == [3]
     workspace.close()
