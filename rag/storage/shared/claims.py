@@ -16,7 +16,8 @@ from sqlalchemy import BigInteger, Connection, String, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import SQLAlchemyError
 
-from rag.storage.database import Database, translate_errors
+from rag.storage.database import Database
+from rag.storage.shared.database_errors import translate_errors
 
 # A machine that is cut off is noticed within half a minute, not within hours.
 _KEPT_ALIVE = """
