@@ -249,3 +249,15 @@ def test_a_corpus_line_that_is_no_document_is_named(row: str, tmp_path: Path) ->
     folder = collection(tmp_path, corpus__jsonl=row)
     with pytest.raises(InvalidFile, match=r"^corpus\.jsonl, line 1: expected an object"):
         list(beir.read_documents(folder))
+
+
+def test_judgements_in_json_lines_are_those_of_mteb(tmp_path: Path) -> None:
+    folder = collection(tmp_path, queries__jsonl='{"_id": "q1", "text": "When?"}')
+    for path in folder.joinpath("qrels").iterdir():
+        path.unlink()
+    rows = [{"query-id": "q1", "corpus-id": "a", "score": 2.0}]
+    rows += [{"query-id": "q1", "corpus-id": "b", "score": 0}]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    folder.joinpath("qrels", "dev.jsonl").write_text(lines)
+    (question,) = beir.read_questions(folder, None)
+    assert [(label.document, label.grade) for label in question.labels] == [("a", 2), ("b", 0)]

@@ -1,8 +1,8 @@
 """Collections in BEIR's layout: documents, questions and judgements, read and written.
 
 A folder or zip of ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv`` (Thakur et al., BEIR,
-2021). Ours may add ``spans.jsonl`` (where in a document the answer is), and ``tags`` and
-``answerable`` among the ``metadata`` of a query; other tools ignore both.
+2021); mteb has ``qrels/SPLIT.jsonl``. Ours may add ``spans.jsonl`` (where in a document the answer
+is), and ``tags`` and ``answerable`` among the ``metadata`` of a query; other tools ignore both.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from rag.input_rules import mend
 from rag.types import Document
 
 _HINT = "A BEIR folder has corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."
+_IDS = ("query-id", "corpus-id")
+_ENDINGS = (".tsv", ".jsonl")  # of qrels: BEIR's, and those of mteb
 _Span = tuple[int, int, str, int | None]
 
 
@@ -112,7 +114,13 @@ def read_questions(
     """
     notes = notes or ReadingNotes()
     queries = _queries(folder.joinpath("queries.jsonl"), notes)
-    labels = _qrels(folder.joinpath("qrels", f"{split or _only_split(folder)}.tsv"), notes)
+    qrels = folder.joinpath("qrels")
+    name = split or _only_split(folder)
+    path = next(
+        (path for path in (qrels.joinpath(f"{name}{end}") for end in _ENDINGS) if path.is_file()),
+        qrels.joinpath(f"{name}.tsv"),
+    )
+    labels = _qrels(path, notes)
     spans = _spans(folder.joinpath("spans.jsonl"), notes)
     notes.check()
     for key in labels if not notes.skipped else ():  # a line that was skipped may have been it
@@ -141,7 +149,7 @@ def _queries(
 def _only_split(folder: Traversable) -> str:
     qrels = folder.joinpath("qrels")
     files = [path.name for path in qrels.iterdir()] if qrels.is_dir() else []
-    names = sorted(name.removesuffix(".tsv") for name in files if name.endswith(".tsv"))
+    names = sorted({Path(name).stem for name in files if name.endswith(_ENDINGS)})
     if "test" in names or len(names) == 1:
         return "test" if "test" in names else names[0]
     splits = ", ".join(names) or "none"
@@ -172,6 +180,14 @@ def _labels(grades: Mapping[str, int], spans: Mapping[str, Sequence[_Span]]) -> 
 
 def _qrels(path: Traversable, notes: ReadingNotes) -> dict[str, dict[str, int]]:
     labels: dict[str, dict[str, int]] = {}
+    if path.name.endswith(".jsonl"):
+        for place, row in json_rows(_text(path), notes, path.name):
+            with notes.line():
+                cells: list[Any] = [str(row.get(name, "")) for name in _IDS]
+                cells.append(row.get("score"))
+                question, document, grade = _judgement(place, cells)
+                labels.setdefault(question, {})[document] = grade
+        return labels
     for number, line in lines(_text(path)):
         cells = line.split("\t")
         if number == 1 and cells[-1].strip() == "score":
@@ -183,13 +199,13 @@ def _qrels(path: Traversable, notes: ReadingNotes) -> dict[str, dict[str, int]]:
     return labels
 
 
-def _judgement(place: str, cells: Sequence[str]) -> tuple[str, str, int]:
+def _judgement(place: str, cells: Sequence[Any]) -> tuple[str, str, int]:
     try:
         question, document, grade = cells
         return question, document, whole_number(grade)
     except ValueError as error:
         raise InvalidFile(
-            f"{place}: expected query-id, corpus-id and a whole number as score, by tabs."
+            f"{place}: expected query-id, corpus-id and a whole number as score."
         ) from error
 
 
