@@ -78,6 +78,7 @@ _DESCRIPTIONS = {
     404: "The resource does not exist.",
     405: "The address does not support this method.",
     409: "A name is taken, or the same request is still in progress.",
+    412: "It was changed in the meantime: its ETag is not the one of If-Match.",
     413: "The body is too large.",
     415: "The body does not have the expected media type.",
     422: "The request is not valid.",

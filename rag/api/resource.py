@@ -185,17 +185,37 @@ class Paging(BaseModel):
 
     def of(self, request: Request, rows: Sequence[Row], show: Callable[[Row], Item]) -> Page[Item]:
         """A page of a list, of which only these rows are shown."""
+        items = list(map(show, rows[self.offset : self.offset + self.limit]))
+        return self.page(request, items, len(rows))
+
+    def page(self, request: Request, items: list[Item], total: int) -> Page[Item]:
+        """A page of these items, of ``total`` in all."""
         end = self.offset + self.limit
         later = request.url.include_query_params(limit=self.limit, offset=end)
-        return Page(
-            items=list(map(show, rows[self.offset : end])),
-            total=len(rows),
-            next=f"{later.path}?{later.query}" if end < len(rows) else None,
-        )
+        address = f"{later.path}?{later.query}" if end < total else None
+        return Page(items=items, total=total, next=address)
 
 
 Part = Annotated[Paging, Query()]
 """``limit`` and ``offset`` of a list."""
+
+
+IfMatch = Annotated[
+    str | None, Header(description="the ETag of the state to change; another state is refused")
+]
+
+
+def entity_tag(state: object) -> str:
+    """The ETag of a state, such as a hash or a version (RFC 9110, section 8.8.3)."""
+    return f'"{state}"'
+
+
+def check_match(if_match: str | None, state: object) -> None:
+    """Refuse with 412 a change of another state than the caller has seen (RFC 9110, 13.1.1)."""
+    if if_match is not None and if_match.strip() != "*":
+        tags = [tag.strip() for tag in if_match.split(",")]
+        if entity_tag(state) not in tags:
+            raise HTTPException(412)
 
 
 class IdempotentReply:

@@ -209,6 +209,18 @@ class Library:
             return passages.of_document(connection, self._base_id, cut, document_id)
 
     @operation("guest")
+    def passages(
+        self, recipe: IndexRecipe, first: int = 0, count: int = 100
+    ) -> list[tuple[str, Chunk]]:
+        """Stored passages of a build by document and order, from the place ``first`` on, each with
+        the name of its document."""
+        cut = self._cut_id(recipe)
+        if cut is None:
+            return []
+        with self._database.read() as connection:
+            return passages.in_order(connection, self._base_id, cut, first, count)
+
+    @operation("guest")
     def spans(self, document_id: str, recipe: IndexRecipe) -> list[Span]:
         """Return the spans of a document's stored passages in a build, in order."""
         cut = self._cut_id(recipe)

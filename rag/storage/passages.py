@@ -116,6 +116,25 @@ def of_document(connection: Connection, base_id: int, cut_id: int, document_id: 
     return [read(Chunk, row) for row in connection.execute(statement.order_by(chunk.c.order))]
 
 
+def in_order(
+    connection: Connection, base_id: int, cut_id: int, first: int, count: int
+) -> list[tuple[str, Chunk]]:
+    """``count`` passages of a base from the place ``first`` on, by document name and order, each
+    with the name of its document."""
+    statement = (
+        select(chunk, document.c.name.label("document_name"))
+        .join(
+            document,
+            and_(document.c.base_id == chunk.c.base_id, document.c.id == chunk.c.document_id),
+        )
+        .where(chunk.c.base_id == base_id, chunk.c.cut_id == cut_id)
+        .order_by(document.c.name, chunk.c.order)
+        .offset(first)
+        .limit(count)
+    )
+    return [(row.document_name, read(Chunk, row)) for row in connection.execute(statement)]
+
+
 def between(
     connection: Connection, base_id: int, cut_id: int, document_id: str, first: int, last: int
 ) -> list[Chunk]:

@@ -128,3 +128,43 @@ def test_builds_are_listed_and_unused_ones_deleted(
     assert refused["detail"] == "This index answers the questions now."
     found = api.post(f"{manuals}/search", json={"question": "unused leave"}).json()
     assert found["hits"][0]["document"] == "leave.md"
+
+
+def test_all_passages_are_listed_in_pages_with_their_context(
+    api: TestClient, workspace: Workspace, manuals: str
+) -> None:
+    base = workspace.base("manuals")
+    recipe = base.recipe().index
+    expected = [
+        (chunk.id, info.name, chunk.text, chunk.context)
+        for info in base.documents.documents(recipe)
+        for chunk in base.documents.chunks(info.id, recipe)
+    ]
+    rows, address = [], f"{manuals}/passages?limit=1"
+    while address:
+        page = api.get(address).json()
+        assert page["total"] == len(expected)
+        rows += page["items"]
+        address = page["next"]
+    columns = ("chunk_id", "document", "text", "context")
+    assert [tuple(row[column] for column in columns) for row in rows] == expected
+
+
+def test_a_change_of_another_state_than_the_one_seen_is_refused(
+    api: TestClient, workspace: Workspace, manuals: str
+) -> None:
+    seen = api.get(f"{manuals}/recipe")
+    tag = {"If-Match": seen.headers["etag"]}
+    assert seen.headers["etag"] == f'"{seen.json()["hash"]}"'
+    change = {"fields": {"search.top_k": 7}}
+    assert api.patch(f"{manuals}/recipe", json=change, headers=tag).status_code == 200
+    problem(api.patch(f"{manuals}/recipe", json={"fields": {"search.top_k": 8}}, headers=tag), 412)
+    assert workspace.base("manuals").recipe().search.top_k == 7
+
+    workspace.base("manuals").question_edits.create_set("checks")
+    checks = f"{manuals}/question-sets/checks"
+    tag = {"If-Match": api.get(checks).headers["etag"]}
+    assert api.post(f"{checks}/questions", json={"question": "When?"}).status_code == 201
+    problem(api.delete(checks, headers=tag), 412)
+    tag = {"If-Match": api.get(checks).headers["etag"]}
+    assert api.delete(checks, headers=tag).status_code == 204

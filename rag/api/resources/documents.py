@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import ConfigDict, Field, StringConstraints
 
 from rag import (
+    Chunk,
     DocumentInfo,
     KnowledgeBase,
     Made,
@@ -44,6 +46,24 @@ EXAMPLE = {
         "read": {"paragraphs": 31, "headings": 6, "language": "en"},
         "left_out": [{"kind": "picture", "count": 1, "first": "page 2"}],
     },
+}
+_PASSAGES = {
+    "items": [
+        {
+            "chunk_id": "9f2c1d0e7b3a4c5d",
+            "document": "leave.md",
+            "document_id": "9f2c1d0e",
+            "order": 0,
+            "page": None,
+            "heading": "Leave",
+            "start": 0,
+            "end": 21,
+            "text": "Leave is thirty days.",
+            "context": "leave.md > Leave",
+        }
+    ],
+    "total": 412,
+    "next": None,
 }
 _WITH_TEXT = EXAMPLE | {"text": "Leave is thirty days."}
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
@@ -88,6 +108,21 @@ class DocumentTextData(DocumentData):
     """A document with its text."""
 
     text: str
+
+
+class PassageOfBaseData(Schema):
+    """A passage as it is indexed: ``context`` is embedded with its text."""
+
+    chunk_id: str
+    document: str
+    document_id: str
+    order: int
+    page: int | None
+    heading: str
+    start: int
+    end: int
+    text: str
+    context: str
 
 
 class TagsData(Schema):
@@ -163,6 +198,15 @@ def add_text(
 def list_documents(request: Request, base: Base, part: Part) -> Page[DocumentData]:
     """All documents by name, with their passages in the index of the saved recipe."""
     return part.of(request, base.documents.documents(base.recipe().index), DocumentData.of)
+
+
+@documents.get("/knowledge-bases/{kb}/passages", **needs("read", 404, example=_PASSAGES))
+def list_passages(request: Request, base: Base, part: Part) -> Page[PassageOfBaseData]:
+    """All passages of the index of the saved recipe, by document and order."""
+    recipe = base.recipe().index
+    total = sum(info.passages for info in base.documents.documents(recipe))
+    rows = base.documents.passages(recipe, part.offset, part.limit)
+    return part.page(request, list(itertools.starmap(_passage, rows)), total)
 
 
 @documents.get(
@@ -266,3 +310,18 @@ def _digest(content: BinaryIO) -> str:
         digest.update(part)
     content.seek(0)
     return digest.hexdigest()
+
+
+def _passage(name: str, chunk: Chunk) -> PassageOfBaseData:
+    return PassageOfBaseData(
+        chunk_id=chunk.id,
+        document=name,
+        document_id=chunk.document_id,
+        order=chunk.order,
+        page=chunk.page,
+        heading=chunk.heading,
+        start=chunk.start,
+        end=chunk.end,
+        text=chunk.text,
+        context=chunk.context,
+    )

@@ -26,11 +26,14 @@ from rag.api.resource import (
     MOST_ID,
     Base,
     Body,
+    IfMatch,
     Maker,
     Page,
     Part,
     Resource,
     RowId,
+    check_match,
+    entity_tag,
     needs,
     where,
 )
@@ -231,6 +234,13 @@ def set_called(base: KnowledgeBase, name: str) -> QuestionSet:
     raise NotFound(f"There is no question set {name!r}.")
 
 
+def _seen(base: KnowledgeBase, name: str, if_match: str | None) -> str:
+    """The name of a set whose version is the one that the caller has seen. Raises NotFound."""
+    question_set = set_called(base, name)
+    check_match(if_match, question_set.version)
+    return question_set.name
+
+
 @question_sets.get("/knowledge-bases/{kb}/question-sets", **needs("read", 404, example=_LIST))
 def list_question_sets(request: Request, base: Base, part: Part) -> Page[QuestionSetData]:
     """All question sets by name."""
@@ -294,27 +304,31 @@ def import_question_set(
 @question_sets.get(
     "/knowledge-bases/{kb}/question-sets/{questions}", **needs("read", 404, example=EXAMPLE)
 )
-def get_question_set(base: Base, questions: SetName) -> QuestionSetData:
-    """One question set."""
-    return QuestionSetData.of(set_called(base, questions))
+def get_question_set(base: Base, questions: SetName, response: Response) -> QuestionSetData:
+    """One question set. Its ETag is its version."""
+    question_set = set_called(base, questions)
+    response.headers["ETag"] = entity_tag(question_set.version)
+    return QuestionSetData.of(question_set)
 
 
 @question_sets.patch(
     "/knowledge-bases/{kb}/question-sets/{questions}",
-    **needs("label", 400, 404, 409, 415, example=EXAMPLE),
+    **needs("label", 400, 404, 409, 412, 415, example=EXAMPLE),
 )
-def rename_question_set(base: Base, questions: SetName, body: NewName) -> QuestionSetData:
+def rename_question_set(
+    base: Base, questions: SetName, body: NewName, if_match: IfMatch = None
+) -> QuestionSetData:
     """Give a question set another name, in its runs too; its id stays."""
-    base.question_edits.rename_set(set_called(base, questions).name, body.name)
+    base.question_edits.rename_set(_seen(base, questions, if_match), body.name)
     return QuestionSetData.of(base.questions.named(body.name.strip()))
 
 
 @question_sets.delete(
-    "/knowledge-bases/{kb}/question-sets/{questions}", **needs("label", 404, status_code=204)
+    "/knowledge-bases/{kb}/question-sets/{questions}", **needs("label", 404, 412, status_code=204)
 )
-def delete_question_set(base: Base, questions: SetName) -> Response:
+def delete_question_set(base: Base, questions: SetName, if_match: IfMatch = None) -> Response:
     """Delete a question set with its labels; its runs stay."""
-    base.question_edits.delete_set(set_called(base, questions).name)
+    base.question_edits.delete_set(_seen(base, questions, if_match))
     return Response(status_code=204)
 
 
@@ -379,13 +393,17 @@ def add_question(base: Base, questions: SetName, body: NewQuestion, idempotent: 
 
 @question_sets.patch(
     "/knowledge-bases/{kb}/question-sets/{questions}/questions/{question}",
-    **needs("label", 400, 404, 415, example=QUESTION),
+    **needs("label", 400, 404, 412, 415, example=QUESTION),
 )
 def edit_question(
-    base: Base, questions: SetName, question: str, body: QuestionChanges
+    base: Base,
+    questions: SetName,
+    question: str,
+    body: QuestionChanges,
+    if_match: IfMatch = None,
 ) -> QuestionData:
     """Change a question; its labels stay."""
-    name = set_called(base, questions).name
+    name = _seen(base, questions, if_match)
     _question(base, name, question)
     base.question_edits.edit_question(
         name, question, text=body.question, answerable=body.answerable, tags=body.tags
@@ -395,11 +413,13 @@ def edit_question(
 
 @question_sets.delete(
     "/knowledge-bases/{kb}/question-sets/{questions}/questions/{question}",
-    **needs("label", 404, status_code=204),
+    **needs("label", 404, 412, status_code=204),
 )
-def remove_question(base: Base, questions: SetName, question: str) -> Response:
+def remove_question(
+    base: Base, questions: SetName, question: str, if_match: IfMatch = None
+) -> Response:
     """Delete a question with its labels."""
-    name = set_called(base, questions).name
+    name = _seen(base, questions, if_match)
     _question(base, name, question)
     base.question_edits.delete_questions(name, [question])
     return Response(status_code=204)
@@ -438,11 +458,13 @@ def add_label(base: Base, questions: SetName, body: NewLabel, idempotent: Maker)
 
 @labels.patch(
     "/knowledge-bases/{kb}/question-sets/{questions}/labels/{label}",
-    **needs("label", 400, 404, 415, example=_LABEL),
+    **needs("label", 400, 404, 412, 415, example=_LABEL),
 )
-def change_grade(base: Base, questions: SetName, label: RowId, body: LabelChanges) -> LabelData:
+def change_grade(
+    base: Base, questions: SetName, label: RowId, body: LabelChanges, if_match: IfMatch = None
+) -> LabelData:
     """Change the grade of a label, or name the part of the answer that it has."""
-    name = set_called(base, questions).name
+    name = _seen(base, questions, if_match)
     if body.grade is not None:
         base.labels.set_grade(name, label, body.grade)
     if body.nugget is not None:
@@ -452,11 +474,13 @@ def change_grade(base: Base, questions: SetName, label: RowId, body: LabelChange
 
 @labels.delete(
     "/knowledge-bases/{kb}/question-sets/{questions}/labels/{label}",
-    **needs("label", 404, status_code=204),
+    **needs("label", 404, 412, status_code=204),
 )
-def remove_label(base: Base, questions: SetName, label: RowId) -> Response:
+def remove_label(
+    base: Base, questions: SetName, label: RowId, if_match: IfMatch = None
+) -> Response:
     """Delete a label."""
-    base.labels.remove_label(set_called(base, questions).name, label)
+    base.labels.remove_label(_seen(base, questions, if_match), label)
     return Response(status_code=204)
 
 

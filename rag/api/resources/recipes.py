@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Query, Request, Response
 from pydantic import ConfigDict, Field
 
 from rag import (
@@ -19,7 +19,17 @@ from rag import (
     Timestamp,
     changed_recipe,
 )
-from rag.api.resource import Base, Body, Page, Part, Resource, needs
+from rag.api.resource import (
+    Base,
+    Body,
+    IfMatch,
+    Page,
+    Part,
+    Resource,
+    check_match,
+    entity_tag,
+    needs,
+)
 
 _RECIPE = Recipe().model_dump(mode="json")
 EXAMPLE = {"hash": Recipe().hash, "saved": "2026-01-02T03:04:05+00:00", "recipe": _RECIPE}
@@ -94,9 +104,11 @@ def get_recipe_schema() -> dict[str, Any]:
 
 
 @recipes.get("/knowledge-bases/{kb}/recipe", **needs("read", 404, example=EXAMPLE))
-def get_recipe(base: Base) -> RecipeData:
-    """The saved recipe, which answers unless a request says otherwise."""
-    return _dated(base, base.recipe())
+def get_recipe(base: Base, response: Response) -> RecipeData:
+    """The saved recipe, which answers unless a request says otherwise. Its ETag is its hash."""
+    recipe = base.recipe()
+    response.headers["ETag"] = entity_tag(recipe.hash)
+    return _dated(base, recipe)
 
 
 @recipes.get("/knowledge-bases/{kb}/recipe-export", **needs("read", 404, 502, example=_EXPORT))
@@ -107,22 +119,30 @@ def export_recipe(
     return RecipeExportData.of(base.recipe_exports.export(base.recipe(), target))
 
 
-@recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))
-def replace_recipe(base: Base, body: NewRecipe) -> SavedRecipeData:
+@recipes.put(
+    "/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502, example=_SAVED)
+)
+def replace_recipe(base: Base, body: NewRecipe, if_match: IfMatch = None) -> SavedRecipeData:
     """Save a recipe; the one before stays among the versions. ``job`` builds its index."""
     while True:  # who changes another field at the same time loses nothing
         before = base.recipe()
+        check_match(if_match, before.hash)
         recipe = (Recipe() if body.new else before).merged(body.recipe)
         outcome = base.save_and_build(recipe, instead_of=before)
         if outcome.saved:
             return _saved(base, recipe, outcome)
 
 
-@recipes.patch("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=_SAVED))
-def change_recipe_fields(base: Base, body: RecipeFields) -> SavedRecipeData:
+@recipes.patch(
+    "/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 412, 415, 502, example=_SAVED)
+)
+def change_recipe_fields(
+    base: Base, body: RecipeFields, if_match: IfMatch = None
+) -> SavedRecipeData:
     """Save the recipe with some fields changed. ``job`` builds its index, if it needs another."""
     while True:  # who changes another field at the same time loses nothing
         before = base.recipe()
+        check_match(if_match, before.hash)
         recipe = before.with_fields(body.fields)
         outcome = base.save_and_build(recipe, instead_of=before)
         if outcome.saved:
