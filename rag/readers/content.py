@@ -111,9 +111,13 @@ class Composer:
         self._read[kind] += number
 
     def leave_out(self, kind: str, place: str = "", number: int = 1) -> None:
-        """Count content that does not become text; ``place`` defaults to the page at hand."""
+        """Count content that does not become text.
+
+        ``place`` defaults to the page at hand, or to the last heading.
+        """
         if number:
-            place = place or (f"page {self._page}" if self._page else "")
+            heading = self._headings[-1].title if self._headings else ""
+            place = place or (f"page {self._page}" if self._page else heading)
             first = self._left_out.setdefault(kind, Omission(kind, 0, place, self._length))
             self._left_out[kind] = replace(first, count=first.count + number)
 

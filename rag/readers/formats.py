@@ -39,7 +39,6 @@ _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
 _HEADERS = 4  # the version that takes no row of values for the header of a table
-_WORD_LISTS = 5  # the version that knows the items of lists in Word by their styles, too
 _HTML_REPAIRED = 6  # the version that reads what is out of its place in the markup, too
 _TITLES = 5  # the version that knows the title in the front matter
 _RECEIPTS = 8  # the version that tells raised figures, struck and hidden text, and what it left out
@@ -67,7 +66,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.word:read_docx",
         ("docx",),
         True,
-        _WORD_LISTS,
+        _RECEIPTS,
     ),
     Format(
         ("pptx",),

@@ -144,8 +144,19 @@ def grid(rows: Iterable[Row], heads: int | None = None) -> Grid:
     if not labels and heads != 0:
         start, labels = _header(first, columns)
     above = tuple(" ".join(filter(None, row.texts)) for row in first[:start])
-    lines = (line(row.texts) for row in itertools.chain(first[start:], iterator))
-    return Grid(above, labels, lines, columns)
+    named = _named_by_groups(itertools.chain(first[start:], iterator), columns)
+    return Grid(above, labels, map(line, named), columns)
+
+
+def _named_by_groups(rows: Iterable[_Cells], columns: int) -> Iterator[list[str]]:
+    """Rows whose first cell begins with the words of the row over the full width above them."""
+    group = ""
+    for row in rows:
+        if row.is_title and columns > 1 and row.covered.issuperset(range(1, columns)):
+            group = row.texts[0] if len(row.texts[0]) <= _LONGEST_LABEL else group
+            yield row.texts
+        else:
+            yield [": ".join(filter(None, (group, row.texts[0]))), *row.texts[1:]]
 
 
 def line(cells: Iterable[str]) -> str:

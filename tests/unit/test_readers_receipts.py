@@ -4,8 +4,14 @@ import io
 from pathlib import Path
 from typing import Any
 
+import docx
 import pptx
 import pytest
+from docx.enum.style import WD_STYLE_TYPE
+from docx.opc.packuri import PackURI
+from docx.opc.part import Part
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsmap, qn
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
@@ -94,3 +100,155 @@ def test_marks_of_notes_are_no_figures_for_search(text: str, terms: list[str]) -
     from rag.lexical import analyzer
 
     assert analyzer("english").tokens(text) == terms
+
+
+def _word(body: str, name: str = "w:p") -> Any:
+    """An element of Word from what is in it."""
+    spaces = " ".join(f'xmlns:{prefix}="{address}"' for prefix, address in nsmap.items())
+    return parse_xml(f"<{name} {spaces}>{body}</{name}>")
+
+
+def _runs(*runs: tuple[str, str]) -> str:
+    """Runs of Word, each with its properties and its text."""
+    return "".join(
+        f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+        for properties, text in runs
+    )
+
+
+def _letter(*elements: Any) -> Any:
+    document = docx.Document()
+    for element in elements:
+        document.element.body.insert(-1, element)
+    return document
+
+
+def test_words_of_word_that_are_raised_struck_hidden_or_removed(tmp_path: Path) -> None:
+    up, down = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>')
+    document = _letter(
+        _word(
+            _runs(("", "A berth costs 90"), (up, "1"), ("", " euros for 10"), (up, "3"))
+            + _runs(("", " litres of H"), (down, "2"), ("", "O"))
+        ),
+        _word(
+            _runs(("", "It is "), ("<w:strike/>", "18 "), ("<w:dstrike/>", "euros "))
+            + _runs(("", "24 euros"), ('<w:rStyle w:val="Old"/>', " or 25"), ("<w:vanish/>", "!"))
+        ),
+        _word(
+            f"{_runs(('', 'Sold '))}<w:moveFrom w:id='1'>{_runs(('', 'there'))}</w:moveFrom>"
+            f"<w:moveTo w:id='2'>{_runs(('', 'here'))}</w:moveTo>"
+            f"<w:ins w:id='3'>{_runs(('', ' daily'))}</w:ins>"
+        ),
+    )
+    old = document.styles.add_style("Old", WD_STYLE_TYPE.CHARACTER)
+    old.font.strike = True
+    table = document.add_table(2, 2)
+    for at, text in enumerate(("Old token", "1 euro", "Token", "2 euros")):
+        table.cell(at // 2, at % 2).text = text
+    table.rows[0]._tr.get_or_add_trPr().append(_word("", "w:del"))
+    read = _read(tmp_path, "letter.docx", document)
+    assert read.text == (
+        "A berth costs 90¹ euros for 10³ litres of H₂O\n\n"
+        "It is 24 euros\n\nSold here daily\n\nToken\t2 euros"
+    )
+    assert {kind: count for kind, (count, _) in _omissions(read).items()} == {
+        "struck_passage": 2,
+        "hidden_passage": 1,
+        "tracked_change": 1,
+        "deleted_row": 1,
+    }
+
+
+def test_merged_cells_groups_and_tables_in_cells_of_word(tmp_path: Path) -> None:
+    document = docx.Document()
+    rows = (("Zone", "Boat", "Fee"), ("Guests", "", ""), ("South", "small", "12"))
+    table = document.add_table(4, 3)
+    for at, cells in enumerate((*rows, ("", "large", "24"))):
+        for column, text in enumerate(cells):
+            table.cell(at, column).text = text
+    table.cell(1, 0).merge(table.cell(1, 2))
+    table.cell(2, 0).merge(table.cell(3, 0))
+    document.add_paragraph("Crane")
+    outer = document.add_table(2, 2)
+    for at, text in enumerate(("Service", "Details", "Lifting")):
+        outer.cell(at // 2, at % 2).text = text
+    inner = outer.cell(1, 1).add_table(3, 2)
+    for at, text in enumerate(("Weight", "Price", "up to 3 t", "85 euros", "8 t", "140 euros")):
+        inner.cell(at // 2, at % 2).text = text
+    assert _read(tmp_path, "fees.docx", document).text == (
+        "Zone\tBoat\tFee\nGuests\nGuests: South\tsmall\t12\nGuests: South\tlarge\t24\n\n"
+        "Crane\n\nService\tDetails\nLifting\tWeight: up to 3 t · Price: 85 euros\n"
+        "Lifting\tWeight: 8 t · Price: 140 euros"
+    )
+
+
+def test_numbers_that_word_makes(tmp_path: Path) -> None:
+    forms = (
+        ("decimal", "§ %1"),
+        ("lowerLetter", "%1.%2)"),
+        ("upperRoman", "(%3)"),
+        ("bullet", "o"),
+    )
+    levels = "".join(
+        f'<w:lvl w:ilvl="{at}"><w:start w:val="{1 + (at == 1)}"/><w:numFmt w:val="{form}"/>'
+        f'<w:lvlText w:val="{text}"/></w:lvl>'
+        for at, (form, text) in enumerate(forms)
+    )
+    paragraphs = ((0, 90, "Subject"), (1, 90, "B-17"), (2, 90, "Part"), (2, 90, "Part"))
+    paragraphs += ((3, 90, "bare"), (0, 90, "Rent"), (1, 90, "900 euros"), (0, 91, "Anew"))
+    document = _letter(
+        *(
+            _word(
+                f'<w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr>'
+                f"</w:pPr>{_runs(('', text))}"
+            )
+            for level, number, text in paragraphs
+        )
+    )
+    numbering = document.part.numbering_part.element
+    definition = _word(levels, "w:abstractNum")
+    definition.set(qn("w:abstractNumId"), "90")
+    numbering.insert(0, definition)
+    for number, more in ((90, ""), (91, '<w:startOverride w:val="7"/>')):
+        again = f'<w:lvlOverride w:ilvl="0">{more}</w:lvlOverride>'
+        item = _word(f'<w:abstractNumId w:val="90"/>{again}', "w:num")
+        item.set(qn("w:numId"), str(number))
+        numbering.append(item)
+    assert _read(tmp_path, "contract.docx", document).text.split("\n") == [
+        *("§ 1 Subject", "1.b) B-17", "(I) Part", "(II) Part", "- bare"),
+        *("§ 2 Rent", "2.b) 900 euros", "§ 7 Anew"),
+    ]
+
+
+def test_what_stands_beside_the_text_of_word(tmp_path: Path) -> None:
+    box = '<w:r><w:sym w:font="Wingdings" w:char="{}"/></w:r>'
+    formula = "<m:oMath><m:r><m:t>F=</m:t></m:r><m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num>"
+    formula += "<m:den><m:r><m:t>2</m:t></m:r></m:den></m:f></m:oMath>"
+    document = _letter(
+        _word(f'{_runs(("", "It costs 90"))}<w:r><w:footnoteReference w:id="2"/></w:r>'),
+        _word(f"{box.format('F0FE')}{_runs(('', ' engine '))}{box.format('F0A8')}{formula}"),
+    )
+    spaces = f'xmlns:w="{nsmap["w"]}"'
+    note = f'<w:footnotes {spaces}><w:footnote w:id="2"><w:p>{_runs(("", "Members: 60"))}</w:p>'
+    part = Part(
+        PackURI("/word/footnotes.xml"),
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml",
+        f"{note}</w:footnote></w:footnotes>".encode(),
+        document.part.package,
+    )
+    document.part.relate_to(part, f"{nsmap['r']}/footnotes")
+    paragraph = document.add_paragraph("Remarked")
+    document.add_comment(paragraph.runs, "Really?")
+    paragraph.add_run().add_picture(io.BytesIO(picture("PNG", "plan")))
+    paragraph._p.xpath(".//wp:docPr")[0].set("descr", "Depth 4 m")
+    document.sections[0].header.paragraphs[0].text = "Valid from 1 April"
+    document.sections[0].footer.paragraphs[0]._p.append(_word(_runs(("", "2")), "w:fldSimple"))
+    document.sections[0].footer._element.xpath(".//w:fldSimple")[0].set(qn("w:instr"), "PAGE")
+    read = _read(tmp_path, "notes.docx", document)
+    assert read.text == (
+        "Header: Valid from 1 April\n\nIt costs 90¹\n¹ Members: 60\n\n"
+        "☒ engine ☐F=(a+b)/2\n\nRemarked[Picture: Depth 4 m]\nComment: Really?"
+    )
+    assert set(_omissions(read)) == {"picture"}
+    assert read.receipt is not None
+    assert {"footnotes": 1, "comments": 1, "headers": 1}.items() <= read.receipt.read.items()

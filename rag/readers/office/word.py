@@ -4,182 +4,242 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
+from rag.readers.office.numbering import Numbering
+from rag.readers.office.word_text import REMOVED, W, WordText, bases, is_on, margins, plain
 from rag.readers.tables import Row, caption, grid, holds_values
 
-if TYPE_CHECKING:
-    from docx.document import Document as WordDocument
-
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _HEADING = re.compile(r"heading (\d)$", re.IGNORECASE)
 _LIST = re.compile(r"list (?:bullet|number)(?: \d)?$", re.IGNORECASE)
-_WRAPPERS = {f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml", f"{_W}smartTag"}
+_WRAPPERS = {
+    f"{W}{name}" for name in ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag")
+}
 _TICK_EVERY = 100
 _NUMBERED = re.compile(r"(?:table|tab\.|tabelle)\s*\w{1,4}\b", re.IGNORECASE)
 _MOST_SPANNED = 64
+_SPAN = f"{W}tcPr/{W}gridSpan"
 _UNSHADED = {"auto", "ffffff"}
-_OFF = {"0", "false", "off"}
 
 
 def read_docx(source: Source) -> Content:
     """Text of the body. Headings are known by style or outline level; tables become rows.
 
-    Not read: headers, footers, footnotes, comments, deleted passages.
+    Headers and footers stand once before it, notes and comments after the paragraph or table of
+    their mark. Left out, and counted: struck, hidden and removed text, pictures, charts.
     """
     import docx
 
     check_archive(source)
     document = docx.Document(str(source.path))
-    composer, levels, lists = Composer(), _levels(document), _list_styles(document)
+    reader = _Reader(document)
     blocks = list(_blocks(document.element.body))
-    title = ""
     for done, block in enumerate(blocks):
         if done % _TICK_EVERY == 0:
             source.tick(done, len(blocks))
-        if block.tag == f"{_W}tbl":
-            table = grid(map(_cells, _lines(block)), _heads(_lines(block)))
-            composer.table(table, "\n" if title else "\n\n", title)
-            title = ""
-        else:
-            _add_paragraph(composer, block, levels, lists)
-            title = _caption(block) or (title if not _text(block).strip() else "")
+        reader.add(block)
     source.tick(len(blocks), len(blocks))
     properties = document.core_properties
-    return composer.content(
+    return reader.composer.content(
         title=properties.title, author=properties.author, date=office_day(source.path)
     )
 
 
-def _levels(document: WordDocument) -> dict[str, int]:
+class _Reader:
+    """A reader of the blocks of one document, which keeps count of its lists and notes."""
+
+    def __init__(self, document: Any) -> None:
+        self.composer = Composer()
+        self._text = WordText(document, self.composer)
+        self._styles = {style.style_id: style.element for style in document.styles}
+        self._names = {style.style_id: style.name or "" for style in document.styles}
+        self._levels = _levels(document)
+        self._numbering = Numbering(_numbering_of(document))
+        self._title = ""
+        for kind, paragraph in margins(document):
+            words = " ".join(self._text.of(paragraph).split())
+            if self.composer.block(f"{kind.capitalize()}: {words}" if words else "") is not None:
+                self.composer.count(f"{kind}s")
+
+    def add(self, block: Any) -> None:
+        """Read a paragraph or table, then the notes whose marks stand in it."""
+        if block.tag in REMOVED:
+            self.composer.leave_out("tracked_change")
+        elif block.tag == f"{W}tbl":
+            self._add_table(block)
+        else:
+            self._add_paragraph(block)
+        for note in self._text.notes:
+            self.composer.block(note, "\n")
+        self._text.notes.clear()
+
+    def _add_paragraph(self, paragraph: Any) -> None:
+        text = self._text.of(paragraph)
+        level = _level(paragraph, self._levels)
+        label = self._label(paragraph) if text.strip() else None
+        if level:
+            self.composer.heading(level, f"{label} {text}" if label else text)
+        elif label is not None:
+            self.composer.block(f"{label or '-'} {text.strip()}", "\n")
+        else:
+            self.composer.block(text)
+        self._title = _caption(paragraph, text) or ("" if text.strip() else self._title)
+
+    def _label(self, paragraph: Any) -> str | None:
+        """The number that Word makes for a paragraph, "" for a bullet; None where it has no mark.
+
+        The list stands in the paragraph, its style, or the nearest style that this is based on;
+        the number 0 takes the mark of the style away. Where none of them has any, the name of the
+        style tells.
+        """
+        style = paragraph.find(f"{W}pPr/{W}pStyle")
+        name = style.get(f"{W}val") if style is not None else ""
+        number = level = None
+        owner = paragraph
+        for element in (paragraph, *bases(self._styles.get(name))):
+            found = element.find(f"{W}pPr/{W}numPr")
+            if found is None:
+                continue
+            at, named = found.find(f"{W}ilvl"), found.find(f"{W}numId")
+            level = int(at.get(f"{W}val", "0")) if level is None and at is not None else level
+            if named is not None:
+                number, owner = named.get(f"{W}val"), element
+                break
+        if number is None:
+            return "" if _LIST.match(self._names.get(name, "")) else None
+        if number == "0":
+            return None
+        if level is None:
+            level = self._numbering.level_of(number, owner.get(f"{W}styleId", name))
+        return self._numbering.count(number, level)
+
+    def _add_table(self, table: Any) -> None:
+        lines = [line for line in _lines(table) if not self._is_gone(line)]
+        nested = sum(1 for _ in table.iter(f"{W}tbl")) > 1
+        if nested and (len(lines) == 1 or all(len(line) == 1 for line in lines)):
+            # Cells that only place their content on the page.
+            for line in lines:
+                for cell in line:
+                    for block in _blocks(cell):
+                        self.add(block)
+            return
+        rows = self._rows(lines)
+        self.composer.table(
+            grid(rows, _heads(lines)),
+            "\n" if self._title else "\n\n",
+            self._title,
+        )
+        self._title = ""
+
+    def _is_gone(self, line: list[Any]) -> bool:
+        properties = _row_of(line[0]).find(f"{W}trPr") if line else None
+        if properties is None:
+            return False
+        for name, kind in (("del", "deleted_row"), ("hidden", "hidden_row")):
+            if is_on(properties.find(f"{W}{name}")):
+                self.composer.leave_out(kind)
+                return True
+        return False
+
+    def _rows(self, lines: list[list[Any]]) -> Iterator[Row]:
+        """The cells of each row; the words of a merged cell stand in each of its rows.
+
+        A row with a table in a cell becomes a row for each of the rows of that table.
+        """
+        above = dict[int, list[str]]()
+        for line in lines:
+            row, column, deepest = list[list[str] | None](), 0, 1
+            for cell in line:
+                if cell is line[0]:
+                    skipped = _number(_row_of(cell).find(f"{W}trPr/{W}gridBefore"), 0)
+                    row += [[""]] * skipped
+                    column += skipped
+                merge = cell.find(f"{W}tcPr/{W}vMerge")
+                goes_on = merge is not None and merge.get(f"{W}val", "continue") == "continue"
+                texts = above.get(column, [""]) if goes_on else self._cell(cell)
+                above[column] = texts
+                covered = _number(cell.find(_SPAN), 1) - 1
+                row += [texts, *[None] * covered]
+                column += covered + 1
+                deepest = max(deepest, len(texts))
+            for at in range(deepest):
+                yield [None if texts is None else texts[min(at, len(texts) - 1)] for texts in row]
+
+    def _cell(self, cell: Any) -> list[str]:
+        """The words of a cell, with each row of a table in it by itself."""
+        words, rows = list[str](), list[str]()
+        for block in _blocks(cell):
+            if block.tag != f"{W}tbl":
+                label = self._label(block) if plain(block).strip() else None
+                text = self._text.of(block)
+                words.append(text if label is None else f"{label or '-'} {text}")
+                continue
+            inner = grid(self._rows([line for line in _lines(block) if not self._is_gone(line)]))
+            for at, line in enumerate(inner.lines):
+                if at or not inner.labels:
+                    pairs = zip(line.split("\t"), [*inner.labels, *[""] * 64], strict=False)
+                    named = (f"{label}: {text}" if label else text for text, label in pairs if text)
+                    rows.append(" · ".join(named))
+        own = "\n".join(words).strip()
+        return [" ".join(filter(None, (own, row))) for row in rows or [""]]
+
+
+def _numbering_of(document: Any) -> Any:
+    """The definitions of lists; None where the document has none."""
+    for relation in document.part.rels.values():
+        if relation.reltype.endswith("/numbering") and not relation.is_external:
+            return relation.target_part.element
+    return None
+
+
+def _levels(document: Any) -> dict[str, int]:
     """Heading level by style id. A style named Title is the topmost."""
     levels = {}
     for style in document.styles:
         named = _HEADING.match(style.name or "")
-        outline = style.element.find(f"{_W}pPr/{_W}outlineLvl")
+        outline = style.element.find(f"{W}pPr/{W}outlineLvl")
         if named:
             levels[style.style_id] = int(named.group(1))
         elif (style.name or "").casefold() == "title":
             levels[style.style_id] = 1
-        elif outline is not None and int(outline.get(f"{_W}val", "9")) < 9:
-            levels[style.style_id] = int(outline.get(f"{_W}val")) + 1
+        elif outline is not None and int(outline.get(f"{W}val", "9")) < 9:
+            levels[style.style_id] = int(outline.get(f"{W}val")) + 1
     return levels
 
 
-def _list_styles(document: WordDocument) -> set[str]:
-    """Ids of the styles whose paragraphs are items of lists.
-
-    The numbering stands in the style or in the nearest one that it is based on. Where none of them
-    has any, the name of the style tells.
-    """
-    found = set[str]()
-    for style in document.styles:
-        is_item = None
-        for element in _bases(style.element):
-            is_item = _is_numbered(element)
-            if is_item is not None:
-                break
-        if is_item or (is_item is None and _LIST.match(style.name or "")):
-            found.add(style.style_id)
-    return found
-
-
-def _bases(style: Any) -> Iterator[Any]:
-    """The element of a style, and those of the styles that it is based on, the nearest first."""
-    seen = set[Any]()
-    while style is not None and style not in seen:
-        yield style
-        seen.add(style)
-        style = style.base_style
-
-
-def _is_numbered(element: Any) -> bool | None:
-    """Whether a paragraph or style has a list mark; None where it leaves that to its style."""
-    numbering = element.find(f"{_W}pPr/{_W}numPr")
-    if numbering is None:
-        return None
-    number = numbering.find(f"{_W}numId")
-    # A style may have the level alone; the number 0 takes the mark of the style away.
-    return number is None or number.get(f"{_W}val") != "0"
-
-
 def _blocks(parent: Any) -> Iterator[Any]:
-    """Paragraphs and tables, also those inside content controls."""
+    """Paragraphs and tables, also those inside content controls, and removed ones."""
     for child in parent:
-        if child.tag in (f"{_W}p", f"{_W}tbl"):
+        if child.tag in (f"{W}p", f"{W}tbl") or child.tag in REMOVED:
             yield child
         elif child.tag in _WRAPPERS:
             yield from _blocks(child)
 
 
-def _add_paragraph(
-    composer: Composer, paragraph: Any, levels: dict[str, int], lists: set[str]
-) -> None:
-    text = _text(paragraph)
-    level = _level(paragraph, levels)
-    if level:
-        composer.heading(level, text)
-    elif text.strip() and _is_item(paragraph, lists):
-        composer.block(f"- {text.strip()}", "\n")
-    else:
-        composer.block(text)
-
-
-def _is_item(paragraph: Any, lists: set[str]) -> bool:
-    is_numbered = _is_numbered(paragraph)
-    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    styled = style is not None and style.get(f"{_W}val") in lists
-    return styled if is_numbered is None else is_numbered
-
-
-def _caption(paragraph: Any) -> str:
+def _caption(paragraph: Any, text: str) -> str:
     """The words of a paragraph that is the caption of a table by its style or its beginning."""
-    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    words = caption([_text(paragraph)])
-    styled = style is not None and str(style.get(f"{_W}val")).casefold() == "caption"
+    style = paragraph.find(f"{W}pPr/{W}pStyle")
+    words = caption([text])
+    styled = style is not None and str(style.get(f"{W}val")).casefold() == "caption"
     return words if styled or _NUMBERED.match(words) else ""
 
 
 def _level(paragraph: Any, levels: dict[str, int]) -> int:
-    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    outline = paragraph.find(f"{_W}pPr/{_W}outlineLvl")
-    if outline is not None and int(outline.get(f"{_W}val", "9")) < 9:
-        return int(outline.get(f"{_W}val")) + 1
-    return levels.get(style.get(f"{_W}val"), 0) if style is not None else 0
-
-
-def _text(element: Any) -> str:
-    """Text of runs, links, insertions and text boxes; deleted text has another tag."""
-    parts: list[str] = []
-    for child in element:
-        if child.tag == f"{_W}t":
-            parts.append(child.text or "")
-        elif child.tag == f"{_W}tab":
-            parts.append("\t")
-        elif child.tag in (f"{_W}br", f"{_W}cr"):
-            parts.append("\n")
-        elif child.tag == f"{_W}noBreakHyphen":
-            parts.append("-")
-        elif child.tag not in (_FALLBACK, f"{_W}pPr", f"{_W}rPr"):
-            parts.append(_text(child))
-            if child.tag == f"{_W}p":
-                parts.append("\n")
-    return "".join(parts)
+    style = paragraph.find(f"{W}pPr/{W}pStyle")
+    outline = paragraph.find(f"{W}pPr/{W}outlineLvl")
+    if outline is not None and int(outline.get(f"{W}val", "9")) < 9:
+        return int(outline.get(f"{W}val")) + 1
+    return levels.get(style.get(f"{W}val"), 0) if style is not None else 0
 
 
 def _lines(table: Any) -> list[list[Any]]:
     """The elements of the cells of each row."""
     # A table inside a cell is read as part of that cell.
-    rows = [row for row in table.iter(f"{_W}tr") if next(row.iterancestors(f"{_W}tbl")) is table]
-    return [[cell for cell in row.iter(f"{_W}tc") if _row_of(cell) is row] for row in rows]
-
-
-def _cells(line: list[Any]) -> Row:
-    return [text for cell in line for text in (_text(cell), *_covered(cell))]
+    rows = [row for row in table.iter(f"{W}tr") if next(row.iterancestors(f"{W}tbl")) is table]
+    return [[cell for cell in row.iter(f"{W}tc") if _row_of(cell) is row] for row in rows]
 
 
 def _heads(lines: list[list[Any]]) -> int | None:
@@ -188,7 +248,7 @@ def _heads(lines: list[list[Any]]) -> int | None:
     Rows that repeat on every page are the header. So are the first rows if all of their cells are
     bold or shaded, unless those of the row below are as well, or have the same kinds of values.
     """
-    filled = [line for line in lines if any(_text(cell).strip() for cell in line)]
+    filled = [line for line in lines if any(plain(cell).strip() for cell in line)]
     for marked in (_repeats, _is_bold, _is_shaded):
         count = next((place for place, line in enumerate(filled) if not marked(line)), 0)
         if count and (marked is _repeats or not _hold_values(filled, count)):
@@ -198,37 +258,39 @@ def _heads(lines: list[list[Any]]) -> int | None:
 
 def _hold_values(lines: list[list[Any]], count: int) -> bool:
     """Whether the last of the first rows has values like the rows below."""
-    texts = [["" if text is None else text.strip() for text in _cells(line)] for line in lines]
+    texts = [
+        [
+            text
+            for cell in line
+            for text in (plain(cell).strip(), *[""] * (_number(cell.find(_SPAN), 1) - 1))
+        ]
+        for line in lines
+    ]
     return holds_values(texts[count - 1], texts[count:])
 
 
 def _repeats(line: list[Any]) -> bool:
-    return bool(line) and _is_on(_row_of(line[0]).find(f"{_W}trPr/{_W}tblHeader"))
+    return bool(line) and is_on(_row_of(line[0]).find(f"{W}trPr/{W}tblHeader"))
 
 
 def _is_bold(line: list[Any]) -> bool:
-    runs = [run for cell in line for run in cell.iter(f"{_W}r") if _text(run).strip()]
-    return bool(runs) and all(_is_on(run.find(f"{_W}rPr/{_W}b")) for run in runs)
+    runs = [run for cell in line for run in cell.iter(f"{W}r") if plain(run).strip()]
+    return bool(runs) and all(is_on(run.find(f"{W}rPr/{W}b")) for run in runs)
 
 
 def _is_shaded(line: list[Any]) -> bool:
-    shadings = [cell.find(f"{_W}tcPr/{_W}shd") for cell in line]
+    shadings = [cell.find(f"{W}tcPr/{W}shd") for cell in line]
     return all(
-        shading is not None and shading.get(f"{_W}fill", "auto").casefold() not in _UNSHADED
+        shading is not None and shading.get(f"{W}fill", "auto").casefold() not in _UNSHADED
         for shading in shadings
     )
 
 
-def _is_on(switch: Any) -> bool:
-    return switch is not None and switch.get(f"{_W}val", "1") not in _OFF
-
-
-def _covered(cell: Any) -> list[None]:
-    """None for each further column that a cell spans."""
-    span = cell.find(f"{_W}tcPr/{_W}gridSpan")
-    width = span.get(f"{_W}val", "1") if span is not None else "1"
-    return [None] * (min(int(width), _MOST_SPANNED) - 1 if width.isdigit() else 0)
+def _number(element: Any, default: int) -> int:
+    """How many columns an element says, within bounds."""
+    value = element.get(f"{W}val", "") if element is not None else ""
+    return min(int(value), _MOST_SPANNED) if value.isdigit() else default
 
 
 def _row_of(cell: Any) -> Any:
-    return next(cell.iterancestors(f"{_W}tr"))
+    return next(cell.iterancestors(f"{W}tr"))

@@ -1,0 +1,226 @@
+"""The words of Word's paragraphs as a reader of the printed page sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rag.readers.content import Composer
+from rag.readers.office.formulas import linear
+from rag.readers.office.numbering import roman
+from rag.readers.scripts import lowered, raised
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_DRAWN = "http://schemas.openxmlformats.org/drawingml/2006"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_SILENT = {_FALLBACK, f"{W}pPr", f"{W}rPr", f"{W}tblPr", f"{W}trPr", f"{W}tcPr", f"{W}rt"}
+_SIGNS = {f"{W}tab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
+REMOVED = {f"{W}del", f"{W}moveFrom"}
+_ADDED = {f"{W}ins", f"{W}moveTo"}
+_NOTES = {
+    f"{W}footnoteReference": "footnotes",
+    f"{W}endnoteReference": "endnotes",
+    f"{W}commentReference": "comments",
+}
+_TICKED, _EMPTY = "☒", "☐"
+_SYMBOLS = {
+    "wingdings": {0xFC: "✓", 0xFB: "✗", 0xE0: "→", 0x6C: "●", 0xA7: "▪", 0xD8: "➢"}
+    | dict.fromkeys((0x78, 0xFD, 0xFE), _TICKED)
+    | dict.fromkeys((0x6F, 0x70, 0x71, 0x72, 0xA8), _EMPTY),
+    "wingdings 2": dict.fromkeys((0x51, 0x52, 0x53, 0x54), _TICKED) | {0x50: "✓", 0xA3: _EMPTY},
+    "symbol": {0xA3: "≤", 0xB3: "≥", 0xB1: "±", 0xB0: "°", 0xB4: "×", 0x6D: "μ", 0xB7: "•"},
+}
+_EFFECTS = ("vertAlign", "strike", "dstrike", "vanish")
+_OFF = {"0", "false", "off"}
+_DRAWINGS = {
+    f"{{{_DRAWN}/picture}}pic": "picture",
+    "{urn:schemas-microsoft-com:vml}imagedata": "picture",
+    f"{{{_DRAWN}/chart}}chart": "chart",
+    f"{{{_DRAWN}/diagram}}relIds": "diagram",
+}
+
+
+class WordText:
+    """A reader of the words in the elements of one document.
+
+    ``notes`` are the texts of the notes and comments whose marks were read since it was emptied.
+    Struck, hidden and removed words are left out and counted, as are pictures and charts.
+    """
+
+    def __init__(self, document: Any, composer: Composer) -> None:
+        self.notes: list[str] = []
+        self._composer = composer
+        self._marks = dict.fromkeys(_NOTES.values(), 0)
+        self._out = ""
+        self._styles: dict[str, dict[str, str]] = {}
+        for style in document.styles:
+            chain = list(bases(style.element))[::-1]
+            self._styles[style.style_id] = {
+                name: value for item in chain for name, value in _effects(item).items()
+            }
+        self._notes: dict[tuple[str, str], Any] = {}
+        for kind in _NOTES.values():
+            for note in _part(document, kind):
+                self._notes[kind, note.get(f"{W}id", "")] = note
+
+    def of(self, element: Any) -> str:
+        """Return the words of an element, without the labels that Word makes."""
+        return "".join(map(self._child, element))
+
+    def _child(self, child: Any) -> str:
+        tag = child.tag
+        if tag == f"{W}t":
+            return child.text or ""
+        if tag in _SILENT or tag in _SIGNS:
+            return _SIGNS.get(tag, "")
+        if tag == f"{W}r":
+            return self._run(child)
+        if tag in REMOVED:
+            self._composer.leave_out("tracked_change")
+            return ""
+        if tag in _ADDED:
+            self._composer.count("tracked_insertions")
+        if tag in (f"{_M}oMath", f"{_M}oMathPara"):
+            return linear(child)
+        if tag in _NOTES:
+            return self._note(child, _NOTES[tag])
+        if tag == f"{W}sym":
+            return self._symbol(child.get(f"{W}font", ""), int(child.get(f"{W}char", "0"), 16))
+        if tag == f"{W}checkBox":
+            checked = child.find(f"{W}checked")
+            return (
+                _TICKED
+                if is_on(child.find(f"{W}default") if checked is None else checked)
+                else _EMPTY
+            )
+        if tag == f"{W}object":
+            self._composer.leave_out("embedded_object")
+            return ""
+        if tag in (f"{W}drawing", f"{W}pict"):
+            return self._drawing(child)
+        return self.of(child) + ("\n" if tag == f"{W}p" else "")
+
+    def _run(self, run: Any) -> str:
+        effects = dict[str, str]()
+        for style in (_style(next(run.iterancestors(f"{W}p"), None), "p"), _style(run, "r")):
+            effects |= self._styles.get(style, {})
+        effects |= _effects(run)
+        out = ""
+        if effects.get("vanish", "0") not in _OFF:
+            out = "hidden_passage"
+        elif {effects.get("strike", "0"), effects.get("dstrike", "0")} - _OFF:
+            out = "struck_passage"
+        if out and plain(run).strip():
+            # Word parts a passage into runs; one that goes on is counted once.
+            self._composer.leave_out(out, number=int(out != self._out))
+            self._out = out
+        if out:
+            return ""
+        text = self.of(run)
+        self._out = self._out if not text.strip() else ""
+        fonts = run.find(f"{W}rPr/{W}rFonts")
+        if fonts is not None and fonts.get(f"{W}ascii", "").casefold().startswith("wingdings"):
+            return "".join(self._symbol(fonts.get(f"{W}ascii"), ord(sign)) for sign in text)
+        place = effects.get("vertAlign")
+        if place == "superscript":
+            return raised(text)
+        return lowered(text) if place == "subscript" else text
+
+    def _note(self, mark: Any, kind: str) -> str:
+        """The mark of a note; its text is kept for the end of the paragraph."""
+        note = self._notes.get((kind, mark.get(f"{W}id", "")))
+        if note is None:
+            return ""
+        words = " ".join(self.of(note).split())
+        self._composer.count(kind)
+        if kind == "comments":
+            self.notes.append(f"Comment: {words}")
+            return ""
+        if mark.get(f"{W}customMarkFollows") is not None:
+            self.notes.append(words)
+            return ""
+        self._marks[kind] += 1
+        number = self._marks[kind]
+        shown = raised(str(number)) if kind == "footnotes" else f"[{roman(number)}]"
+        self.notes.append(f"{shown} {words}")
+        return shown
+
+    def _symbol(self, font: str, code: int) -> str:
+        known = _SYMBOLS.get(font.casefold(), {}).get(code & 0xFF)
+        if known is None and chr(code).strip():
+            self._composer.leave_out("symbol")
+        return known or " "
+
+    def _drawing(self, drawing: Any) -> str:
+        """The alternative text of a picture, and the words of text boxes."""
+        kinds = [_DRAWINGS[item.tag] for item in drawing.iter(*_DRAWINGS)]
+        for kind in kinds:
+            self._composer.leave_out(kind)
+        described = (
+            item.get("descr", "") for item in drawing.iter() if item.tag.endswith("}docPr")
+        )
+        words = next(described, "").strip() if kinds else ""
+        return (f"[Picture: {words}]" if words else "") + self.of(drawing)
+
+
+def margins(document: Any) -> Iterator[tuple[str, Any]]:
+    """The headers and footers with words of their own, each once, as (kind, paragraph)."""
+    seen = set[str]()
+    for section in document.sections:
+        for kind in ("header", "footer"):
+            for which in ("", "first_page_", "even_page_"):
+                part = getattr(section, f"{which}{kind}")
+                for paragraph in () if part.is_linked_to_previous else part._element.iter(f"{W}p"):
+                    words = plain(paragraph)
+                    if words not in seen and not _counts_pages(paragraph, words):
+                        seen.add(words)
+                        yield kind, paragraph
+
+
+def _counts_pages(paragraph: Any, words: str) -> bool:
+    """Whether a paragraph has nothing but the number of the page, as in "Page 2 of 7"."""
+    codes = [item.text or "" for item in paragraph.iter(f"{W}instrText")]
+    codes += [item.get(f"{W}instr", "") for item in paragraph.iter(f"{W}fldSimple")]
+    return any("PAGE" in code for code in codes) and sum(map(str.isalpha, words.split())) < 3
+
+
+def bases(style: Any) -> Iterator[Any]:
+    """The element of a style, and those of the styles that it is based on, the nearest first."""
+    seen = set[Any]()
+    while style is not None and style not in seen:
+        yield style
+        seen.add(style)
+        style = style.base_style
+
+
+def plain(element: Any) -> str:
+    """The words of an element as they stand in the file."""
+    return "".join(item.text or "" for item in element.iter(f"{W}t"))
+
+
+def is_on(switch: Any) -> bool:
+    """Whether a switch is there, and not off."""
+    return switch is not None and switch.get(f"{W}val", "1") not in _OFF
+
+
+def _style(element: Any, kind: str) -> str:
+    style = element.find(f"{W}{kind}Pr/{W}{kind}Style") if element is not None else None
+    return style.get(f"{W}val", "") if style is not None else ""
+
+
+def _effects(element: Any) -> dict[str, str]:
+    """What the properties of a run or style say of its place, and whether it is shown."""
+    properties = element.find(f"{W}rPr")
+    found = {} if properties is None else {name: properties.find(f"{W}{name}") for name in _EFFECTS}
+    return {name: item.get(f"{W}val", "1") for name, item in found.items() if item is not None}
+
+
+def _part(document: Any, kind: str) -> Any:
+    """The root of the part with the notes of a kind; empty where the document has none."""
+    from docx.oxml import parse_xml
+
+    for relation in document.part.rels.values():
+        if relation.reltype.endswith(f"/{kind}") and not relation.is_external:
+            return parse_xml(relation.target_part.blob)
+    return ()
