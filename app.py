@@ -8,6 +8,7 @@ for that page's address.
 import asyncio
 import logging
 import re
+import sys
 import threading
 from argparse import ArgumentParser
 from base64 import b64encode
@@ -64,6 +65,8 @@ log = logging.getLogger(__name__)
 SOCKETS = Sockets(BackMsg(rerun_script=ClientState()).SerializeToString())
 """Those of people who signed in: a page runs again when the sign-in ended, and says so."""
 SECONDS_TO_FOLLOW = 10.0
+MOST_REFUSED = 100
+_REFUSED = set[tuple[str, str]]()
 SCRIPT = Path(__file__).resolve().parent / "pages" / "frame.py"
 INDEX = Path(st.__file__).parent / "static" / "index.html"
 INCOMPLETE = """<!doctype html>
@@ -162,6 +165,7 @@ class Guard:
         accepted = self._hosts.accept(scope)
         if scope["type"] == "websocket":  # its messages are many, and none has headers
             if not accepted or _is_elsewhere(scope):
+                _note_refusal(Headers(scope=scope))
                 await send({"type": "websocket.close", "code": 1008})
             elif key := sign_in_key(HTTPConnection(scope).cookies):
                 await SOCKETS.run(key, self._app, scope, receive, send)
@@ -252,6 +256,18 @@ def _hosts() -> Hosts:
         listed.add(str(config.get_option("browser.serverAddress")).lower())
     signs_in = sign_in and bool(get_secrets_auth_section())
     return Hosts.of(listed, config.get_option("server.address"), signs_in=signs_in)
+
+
+def _note_refusal(headers: Headers) -> None:
+    """Log which headers a refused session has: a browser that is refused asks every second."""
+    pair = headers.get("host", ""), headers.get("origin", "")
+    if pair not in _REFUSED and len(_REFUSED) < MOST_REFUSED:
+        _REFUSED.add(pair)
+        log.warning(
+            "A session is refused: its Host %r and Origin %r differ, or the Host is not one of "
+            "this server. A proxy has to forward Host with its port (docs/deployment.md).",
+            *pair,
+        )
 
 
 def _is_elsewhere(scope: Scope) -> bool:
@@ -349,6 +365,16 @@ def _workspace() -> "Workspace":
     return opened()
 
 
+def refuse_prefix() -> None:
+    """End the program where Streamlit is told of a path prefix: only its own routes have one."""
+    if prefix := config.get_option("server.baseUrlPath"):
+        sys.exit(
+            f"server.baseUrlPath is {prefix!r}, but Touchstone works at the root of a host only. "
+            "Remove the option, and give Touchstone a host name of its own in the proxy."
+        )
+
+
+refuse_prefix()
 bound_connections()
 api = Api(_workspace, figures=_shows_metrics())
 app = st.App(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from time import perf_counter
 
 from anyio import CapacityLimiter, move_on_after, to_thread
@@ -22,6 +23,8 @@ from rag import (
 )
 from rag.api import problems
 from rag.api.reference import is_public
+
+log = logging.getLogger(__name__)
 
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="Touchstone"'}
 _NOBODY = problems.problem(
@@ -99,6 +102,8 @@ class Admission:
             await problems.refusal(scope["path"], error)(scope, receive, send)
             return
         if holder is None:
+            why = "has ended" if ended else "is unknown" if secret else "is missing"
+            log.warning("A request was refused: its token %s.", why)
             problem_body = (_ENDED, _CHALLENGE_ANEW) if ended else (_NOBODY, _CHALLENGE)
             await problems.answer(scope["path"], *problem_body)(scope, receive, send)
             return

@@ -62,15 +62,18 @@ class Figures:
         jobs = GaugeMetricFamily(
             "touchstone_jobs", "Waiting and running jobs.", labels=("kind", "state")
         )
+        failed = GaugeMetricFamily("touchstone_failed_jobs", "Failed jobs.", labels=("kind",))
         answers = 1
         try:
+            for kind, count in workspace.jobs.failed().items():
+                failed.add_metric((kind,), count)
             for key, count in Counter(
                 (job.kind, job.status) for job in workspace.jobs.active()
             ).items():
                 jobs.add_metric(key, count)
         except TouchstoneError:  # the figures of this process are worth having all the more
             answers = 0
-        yield jobs
+        yield from (jobs, failed)
         yield GaugeMetricFamily("touchstone_database_up", "1 if the database responds.", answers)
         description = "Approximate memory of the search indexes of this process."
         yield GaugeMetricFamily("touchstone_index_bytes", description, workspace.index_bytes())

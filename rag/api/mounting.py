@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -49,8 +49,8 @@ class Api:
         ]
 
     def _watched(self) -> list[BaseRoute]:
-        if not self._figures:
-            return []
+        if not self._figures:  # else it would be a page of the dashboard
+            return [Route("/prometheus", _no_figures)]
         from rag.api.figures import Figures
 
         return [Route("/prometheus", Figures(self._workspace).answer)]
@@ -64,6 +64,10 @@ class Api:
         from rag.api.mcp_transport import over_http
 
         return over_http(self._workspace())
+
+
+async def _no_figures(_: Request) -> PlainTextResponse:
+    return PlainTextResponse("Not found. TOUCHSTONE_METRICS=1 turns metrics on.", 404)
 
 
 class _Lazy:

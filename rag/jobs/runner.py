@@ -162,6 +162,11 @@ class Jobs:
         with self._database.read() as connection:
             return rows.active(connection, base_id)
 
+    def failed(self) -> dict[str, int]:
+        """How many jobs have failed, by kind."""
+        with self._database.read() as connection:
+            return rows.count_failed(connection)
+
     def attended(self) -> bool:
         """Whether a worker lives, here or in another process: without one, jobs wait for ever."""
         with self._database.read() as connection:
@@ -301,6 +306,8 @@ class Jobs:
             with self._database.write() as connection:
                 rows.give_way(connection, job_id, owner, done, total, reporter.result)
         elif not (self._closing and status == "cancelled"):
+            if status == "failed":
+                log.error("Job %s (%s) failed: %s", job_id, job.kind, message)
             with self._database.write() as connection:
                 rows.finish(connection, job_id, owner, status, message, reporter.result)
 

@@ -191,6 +191,12 @@ def done(connection: Connection, base_id: int, kind: str) -> list[JobRow]:
     return [_row(row) for row in connection.execute(_JOBS.where(mine).order_by(job.c.id.desc()))]
 
 
+def count_failed(connection: Connection) -> dict[str, int]:
+    """Return how many stored jobs have failed, by kind."""
+    statement = select(job.c.kind, func.count()).where(job.c.status == "failed")
+    return {row.kind: int(row[1]) for row in connection.execute(statement.group_by(job.c.kind))}
+
+
 def items(connection: Connection, job_id: int) -> list[JobItem]:
     """The items of a job in their order."""
     rows = connection.execute(

@@ -128,3 +128,28 @@ def test_a_sign_in_takes_the_place_of_the_list_of_hosts(
         monkeypatch.setenv("TOUCHSTONE_SIGN_IN", sign_in)
         guarded = TestClient(server.Guard(PlainTextResponse("here")))
         assert guarded.get("/", headers={"Host": "kb.example"}).status_code == status
+
+
+def test_a_refused_session_is_a_line_of_the_log_once(caplog: pytest.LogCaptureFixture) -> None:
+    client = TestClient(server.Guard(PlainTextResponse("here")))
+    headers = {"Host": "localhost", "Origin": "https://localhost:8443"}
+    for _ in range(3):
+        with pytest.raises(WebSocketDisconnect), client.websocket_connect("/", headers=headers):
+            pass
+    (line,) = [line for line in caplog.messages if "refused" in line]
+    assert "localhost:8443" in line
+
+
+def test_a_path_prefix_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = config.get_option
+    server.refuse_prefix()
+    monkeypatch.setattr(
+        config, "get_option", lambda name: "kb" if name == "server.baseUrlPath" else others(name)
+    )
+    with pytest.raises(SystemExit, match="baseUrlPath"):
+        server.refuse_prefix()
+
+
+def test_without_its_setting_there_are_no_metrics(tmp_path: Path) -> None:
+    with served(workspace_at(tmp_path)) as address:
+        assert httpx.get(f"{address}/prometheus").status_code == 404

@@ -273,6 +273,20 @@ def test_a_job_whose_database_went_away_goes_on_as_long_as_it_gets_further(
     jobs.close()
 
 
+def test_a_failed_job_is_counted_and_is_a_line_of_the_log(
+    database: Database, base_id: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_job: JobRow, _reporter: Reporter) -> str:
+        raise StorageError("The shelf is full.")
+
+    jobs = Jobs(database, {"work": fail})
+    job = jobs.run(submit(jobs, base_id))
+    assert job.status == "failed"
+    assert jobs.failed() == {"work": 1}
+    (line,) = [line for line in caplog.messages if "The shelf is full." in line]
+    assert str(job.id) in line
+
+
 def test_others_can_tell_whether_a_worker_lives(database: Database) -> None:
     jobs, others = Jobs(database, {}), Jobs(database, {})
     assert not others.attended()
